@@ -299,7 +299,7 @@ def test_trust_is_said_once(recorded):
     path = recorded(set_graph("canary:graph"))
     call(f"simulate --from {path} --trust", expected=(0,))
     _, result = call("simulate chain length=2 --workers 1 --trust")
-    assert "--trust is about a recorded run" in result.output
+    assert "--trust is for recorded runs" in result.output
 
 
 def test_trust_in_python(folder):

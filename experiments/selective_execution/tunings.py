@@ -80,7 +80,7 @@ def _tune(work: Work, name: str, policy: str, tolerance: float) -> dict[str, Any
 def _others(notes: Sequence[str]) -> float:
     """Return the share of the cores' time that others had, if *notes* tell it; in percent."""
     for note in notes:
-        if found := re.search(r"others had the cores for (\d+) %", note):
+        if found := re.search(r"had the cores for (\d+) %", note):
             return float(found[1])
     return 0.0
 

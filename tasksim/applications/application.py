@@ -1,4 +1,4 @@
-"""Applications, that is functions that insert tasks, for simulation and execution.
+"""Applications: functions that insert tasks, for simulation and execution.
 
 ::
 
@@ -9,7 +9,7 @@
             for i in range(blocks):
                 g.insert(smooth, x[i], x.get(i - 1), x.get(i + 1))
 
-An application generates task graphs and executes them, as the shipped ones do.
+An application generates task graphs and executes them, as the shipped generators do.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ class Application:
     Parameters
     ----------
     name : str
-        What users call it.
+        Name of the application.
     function : callable
-        ``function(g, ...)``: *g* is a :class:`TaskFlow`; the others are settings, with annotations
-        or with defaults that tell their types.
+        ``function(g, ...)``: *g* is a :class:`TaskFlow`; the other parameters are settings, whose
+        types are annotations or those of defaults.
 
     Attributes
     ----------
     generator : Generator
-        Makes its graphs.
+        Generator of its graphs.
 
     See Also
     --------
-    application : makes one, and registers it.
+    application : makes and registers an application.
     """
 
     def __init__(self, name: str, function: Callable[..., object]) -> None:
@@ -67,7 +67,7 @@ class Application:
         def graph(**settings: Any) -> TaskGraph:
             return self._flow(recording=False, **settings).graph()
 
-        update_wrapper(graph, function)  # it has the name and the words of the function
+        update_wrapper(graph, function)  # it has the name and the docstring of the function
         update_wrapper(self, function, updated=())
         self.generator = Generator(name, graph, parameters, self.program)
 
@@ -75,7 +75,7 @@ class Application:
         return f"<Application {self.name}>"
 
     def __call__(self, **settings: object) -> TaskGraph:
-        """Return its task graph; no datum is made, no kernel called."""
+        """Return its task graph, without making data or calling kernels."""
         return self.generator(**settings)
 
     def program(
@@ -85,14 +85,14 @@ class Application:
         seed: int = 0,
         held: NDArray[np.integer] | None = None,
     ) -> FlowProgram:
-        """Return *graph*, one of this application, with its data and kernels.
+        """Return the program of *graph*, a graph of this application, with data and kernels.
 
-        Where *held* says which data are needed, only these are made.
+        If *held* lists the needed data, only these are made.
 
         Raises
         ------
         InputError
-            If the application makes another graph of these settings now, or the data cannot be
+            If the application now makes another graph of these settings, or the data cannot be
             made.
         """
         settings = {k: v for k, v in graph.arguments.items() if k != PRIORITIES.name}
@@ -113,8 +113,8 @@ class Application:
             raise InputError(f"application {self.name}: {message}") from error
         if returned is not None:
             raise InputError(
-                f"application {self.name} returned {short(returned)}; it inserts its tasks into"
-                " the flow that it is given, and returns nothing"
+                f"application {self.name} returned {short(returned)}; legal: None, as its tasks go"
+                " into the flow"
             )
         return flow
 
@@ -125,25 +125,25 @@ def application(name: str) -> Callable[[Callable[..., object]], Application]:
     Parameters
     ----------
     name : str
-        What users will call it, where its module has been imported; else ``MODULE:FUNCTION``, or
+        Name of the application once its module is imported; otherwise it is ``MODULE:FUNCTION``, or
         ``FILE.py:FUNCTION``.
 
     Returns
     -------
     callable
-        The decorator; it returns an :class:`Application`, which returns a task graph when it is
-        called with settings.
+        The decorator, which returns an :class:`Application`; called with settings, that returns a
+        task graph.
 
     Raises
     ------
     InputError
-        If another one has that name, or the function's parameters have neither annotations nor
-        defaults.
+        If another application has that name, or parameters of the function have neither annotations
+        nor defaults.
 
     See Also
     --------
-    kernel : what its tasks do.
-    generator : registers a function that makes a graph without knowing how to execute it.
+    kernel : declares the function of tasks.
+    generator : registers a function that only makes graphs.
 
     Examples
     --------
@@ -172,11 +172,11 @@ def application(name: str) -> Callable[[Callable[..., object]], Application]:
 
 
 def _settings(function: Callable[..., object], name: str) -> tuple[Parameter, ...]:
-    """Return the settings of an application's *function*: its parameters but the first."""
+    """Return the settings of an application's *function*: its parameters except the first."""
     if not inspect.isfunction(function):
         raise InputError(f"application {name}: got {short(function)}; legal: a function")
     if not inspect.signature(function).parameters:
-        raise InputError(f"application {name}: its function takes nothing; legal: def {name}(g)")
+        raise InputError(f"application {name}: its function has no parameter; legal: def {name}(g)")
     try:
         return parameters_of(function, skip=1, by_default=True)
     except (InputError, NameError, TypeError) as error:
@@ -191,6 +191,6 @@ def _refuse_another(graph: TaskGraph, again: TaskGraph) -> None:
     )
     if not same:
         raise InputError(
-            f"graph {graph.name}: the application makes another graph of the same settings now;"
-            " what is random in it must come from a seed among its settings"
+            f"graph {graph.name}: the application now makes another graph of the same settings;"
+            " its random numbers must come from a seed among the settings"
         )

@@ -45,7 +45,7 @@ class Reduction:
     operate : callable
         ``operate(into, part)`` changes *into*.
     neutral : callable
-        The element that changes nothing, of a type of numbers.
+        Function that returns the neutral element of a data type.
     """
 
     name: str
@@ -75,7 +75,7 @@ REDUCTIONS: dict[str, Reduction] = {
 
 
 def reduction_of(given: str | Reduction) -> Reduction:
-    """Return the reduction *given* by name, or itself; :exc:`InputError` if it is none."""
+    """Return the reduction *given*, perhaps by name; raise :exc:`InputError` for anything else."""
     if isinstance(given, Reduction):
         return given
     if given not in REDUCTIONS:
@@ -93,9 +93,9 @@ class Datum:
     handle : int
         Its number in the graph.
     form : Form or ObjectForm
-        What is known of it without having it.
+        Its description, without the data.
     block : Block
-        What it was described with.
+        The data described together with it.
     """
 
     __slots__ = ("block", "form", "handle")
@@ -124,21 +124,20 @@ class Block:
     ----------
     name : str
     extents : tuple of int
-        ``()`` of a single datum, ``(n,)`` of a vector of data, ``(m, n)`` of a matrix of them.
+        ``()`` for a single datum, ``(n,)`` for a vector of data, ``(m, n)`` for a matrix of data.
     first : int
-        The handle of the first.
+        The handle of the first datum.
     forms : sequence of Form or ObjectForm
-        Of each.
+        The form of each datum.
     initial : object
-        How they begin: None (zeros), a number, an array, or a function that makes the datum of
-        a random generator and its place in the block.
+        Initial value: None (zeros), a number, an array, or a function that makes the datum, called
+        with a random generator and its place in the block.
     whole : Form or None
-        Of the one array that they are pieces of, along its first axis; None if they are
-        arrays of their own.
+        Form of the array whose pieces they are, along its first axis; None for separate arrays.
     reduction : Reduction or None
-        How contributions to them are combined.
+        Combination of contributions.
     scratch : bool
-        Whether each worker has its own, and nothing is kept.
+        Whether each worker has its own data, which do not outlive a task.
     """
 
     name: str
@@ -156,7 +155,7 @@ class Block:
         return range(self.first, self.first + len(self.forms))
 
     def place_of(self, handle: int) -> tuple[int, ...]:
-        """Return where in the block the datum with this *handle* is."""
+        """Return the place in the block of the datum with this *handle*."""
         index = handle - self.first
         return (
             divmod(index, self.extents[1])
@@ -165,7 +164,7 @@ class Block:
         )
 
     def name_of(self, handle: int) -> str:
-        """Return what messages call the datum with this *handle*."""
+        """Return the name for messages of the datum with this *handle*."""
         place = ", ".join(map(str, self.place_of(handle)))
         return f"{self.name}[{place}]" if place else self.name
 
@@ -243,7 +242,7 @@ class DatumMatrix:
 
 
 def bounds_of(name: str, whole: Form, pieces: int | Sequence[int]) -> list[int]:
-    """Return where the pieces of a *whole* begin, and where the last one ends."""
+    """Return the beginnings of the pieces of a *whole*, and the end of the last one."""
     rows = whole.shape[0] if whole.shape else 0
     if isinstance(pieces, int):
         count = whole_number(pieces, f"data {name}: pieces", 1, max(rows, 1))

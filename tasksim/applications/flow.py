@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["COMBINE", "Call", "TaskFlow"]
 
 COMBINE = "combine"
-"""Kernel of the tasks that end a reduction."""
+"""Name of the kernel that ends a reduction."""
 
 
 class Call(NamedTuple):
@@ -45,28 +45,28 @@ class Call(NamedTuple):
 class TaskFlow:
     """Tasks in the application's sequential order, and the data that they access.
 
-    Data are described, not made: a simulation of an application takes no memory for them and calls
-    no kernel.
+    Data are described, not made: a simulation of an application takes no memory for them, and calls
+    no kernels.
 
     Parameters
     ----------
     name : str
         The name of the graph.
     recording : bool, default True
-        Whether to remember what each task calls, in order to execute it.
+        Whether to keep the call of each task, for execution.
 
     Attributes
     ----------
     blocks : list of Block
         The data.
     calls : list of Call
-        Per task, if they are recorded.
+        The call of each task, if recorded.
     check : Check or None
-        How the result is judged.
+        The check of the result.
 
     See Also
     --------
-    application : makes a function that is given one known by name.
+    application : registers a function that fills a flow.
     GraphBuilder : the same for graphs that are only simulated.
 
     Examples
@@ -109,18 +109,18 @@ class TaskFlow:
         Parameters
         ----------
         name : str
-            What messages call it.
+            Name for messages.
         shape : int or sequence of int, default ()
         dtype : data type, default float64
         initial : array_like or callable, optional
-            How it begins: a number, an array, or a function that returns it and is called with a
-            random generator when the application is to run; by default, zeros.
+            Initial value: a number, an array, or a function that returns it, called with a random
+            generator at execution; by default zeros.
         order : {"C", "F"}
-            Whether rows are contiguous, or columns.
+            Whether rows or columns are contiguous.
         reduction : {"sum", "product", "max", "min"}
-            How contributions of tasks that ``Reduce`` it are combined.
+            Combination of the contributions of tasks that ``Reduce`` it.
         home : int, default 0
-            The number of the memory where it is at first.
+            The number of its initial memory.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class TaskFlow:
         Raises
         ------
         InputError
-            If the form is none that NumPy knows, or the name is no text.
+            If NumPy does not know the form, or the name is not a text.
         """
         return self._add(name, (), [form_of(shape, dtype, order)], initial, home, reduction)[0]
 
@@ -137,7 +137,7 @@ class TaskFlow:
         self, name: str, shapes: Iterable[int | Sequence[int]], dtype: Any = "float64",
         *, initial: Any = None, order: str = "C", reduction: str = "sum", home: int = 0,
     ) -> DatumVector:  # fmt: skip
-        """Describe a list of arrays, each with a shape of its own; ``initial(rng, i)`` makes one.
+        """Describe a list of arrays of individual shapes; ``initial(rng, i)`` makes one.
 
         The other parameters are those of :meth:`array`.
         """
@@ -152,8 +152,7 @@ class TaskFlow:
     ) -> DatumMatrix:  # fmt: skip
         """Describe *rows* x *columns* arrays of one shape; ``initial(rng, i, j)`` makes one.
 
-        Those that no task accesses are never made. The other parameters are those of
-        :meth:`array`.
+        Arrays without accesses are never made. The other parameters are those of :meth:`array`.
         """
         extents = whole_number(rows, "rows", 1), whole_number(columns, "columns", 1)
         forms = [form_of(shape, dtype, order)] * (extents[0] * extents[1])
@@ -169,12 +168,12 @@ class TaskFlow:
         Parameters
         ----------
         name, dtype, initial, reduction, home
-            As of :meth:`array`.
+            As for :meth:`array`.
         shape : int or sequence of int
-            Of the whole.
+            Shape of the whole array.
         pieces : int or sequence of int
-            How many pieces, as long as each other within one; or where each of them begins, and
-            where the last one ends.
+            Number of pieces, whose lengths differ by at most one; or the beginnings of all pieces
+            and the end of the last one.
 
         Returns
         -------
@@ -183,7 +182,7 @@ class TaskFlow:
         Raises
         ------
         InputError
-            If there are more pieces than rows, or their bounds do not go from 0 to the end.
+            If there are more pieces than rows, or bounds do not go from 0 to the end.
         """
         whole = form_of(shape, dtype)
         bounds = bounds_of(name, whole, pieces)
@@ -196,10 +195,10 @@ class TaskFlow:
     def opaque(
         self, name: str, make: Callable[[Any], Any], size_bytes: int, home: int = 0
     ) -> Datum:
-        """Describe an object that is no array: ``make(rng)`` returns it when it is needed.
+        """Describe an object that is not an array; ``make(rng)`` returns it at execution.
 
-        Kernels get the object itself, and change it in place. *size_bytes* is what a copy of it
-        to another memory would move.
+        Kernels get the object itself, and change it in place. *size_bytes* is the size of a copy to
+        another memory.
         """
         if not callable(make):
             raise InputError(f"data {name}: make: got {short(make)}; legal: a function")
@@ -207,7 +206,7 @@ class TaskFlow:
         return self._add(name, (), [form], make, home, None)[0]
 
     def scratch(self, name: str, shape: int | Sequence[int], dtype: Any = "float64") -> Datum:
-        """Describe memory that each worker has to itself, for operands that are ``Scratch``."""
+        """Describe private memory of each worker, for ``Scratch`` operands."""
         return self._add(name, (), [form_of(shape, dtype)], None, 0, None, scratch=True)[0]
 
     def _add(
@@ -227,7 +226,7 @@ class TaskFlow:
     def _register(
         self, name: str, extents: tuple[int, ...], forms: Sequence[AnyForm], home: int
     ) -> int:
-        """Return the first of the handles of data of these *forms*."""
+        """Return the first handle of the registered data of these *forms*."""
         builder, sizes = self._builder, [form.nbytes for form in forms]
         if not extents:
             return builder.handle(name, sizes[0], home)
@@ -253,27 +252,26 @@ class TaskFlow:
         Parameters
         ----------
         kernel : Kernel
-            What it does.
+            The kernel of the task.
         *data : Datum or None
-            What it works on, in the order of the kernel's operands; None for one that it does
-            without.
+            Its data, in the order of the kernel's operands; None for an omitted optional operand.
         priority : int, default 0
             Larger is more urgent.
         after : iterable of int, default ()
-            Numbers of earlier tasks that it depends on besides what its data imply.
+            Numbers of further earlier tasks that it depends on, beside those implied by its data.
         **values
-            What the function takes besides its operands.
+            Arguments of the function beside its operands.
 
         Returns
         -------
         int
-            Its number: tasks are numbered as they are inserted, from 0.
+            Its number; tasks are numbered from 0 in the order of insertion.
 
         Raises
         ------
         InputError
-            If data or values are not those that the kernel takes; GraphError as
-            :meth:`GraphBuilder.insert` raises it. No task is appended.
+            If data or values do not fit the kernel; GraphError as by :meth:`GraphBuilder.insert`.
+            No task is appended then.
 
         Examples
         --------
@@ -309,24 +307,24 @@ class TaskFlow:
         return task
 
     def wont_use(self, datum: Datum) -> None:
-        """Say that no task from here on uses *datum*; see :meth:`GraphBuilder.wont_use`."""
+        """Declare that no further task uses *datum*; see :meth:`GraphBuilder.wont_use`."""
         self._combine(datum)
         self._builder.wont_use(datum.handle)
 
     def check(
         self, function: Callable[[Any], float], *, tolerance: float, what: str = "error"
     ) -> None:
-        """Say how the result is judged: ``function(results)`` is not above *tolerance*.
+        """Set the check of the result: ``function(results)`` must not exceed *tolerance*.
 
-        ``results[x]`` is what became of the datum, or of the data, *x*; ``results.initial(x)`` how
-        they began. *what* says in words what the number is.
+        ``results[x]`` is the final value of the datum, or of the data, *x*; ``results.initial(x)``
+        the initial one. *what* describes the number in words.
         """
         if not callable(function):
             raise InputError(f"check: got {short(function)}; legal: a function")
         self.judged = Check(function, float(tolerance), what)
 
     def graph(self) -> TaskGraph:
-        """Return the task graph, with all reductions ended.
+        """Return the task graph, with all reductions completed.
 
         Raises
         ------
@@ -359,19 +357,19 @@ class TaskFlow:
     def _parameters(
         self, kernel: Kernel, pairs: Sequence[tuple[Operand, Any]], values: dict[str, Any]
     ) -> dict[str, float]:
-        """Return the parameters of a task, found once for data of the same forms."""
+        """Return the parameters of a task, computed once for data of the same forms."""
         forms = [(operand, None if datum is None else datum.form) for operand, datum in pairs]
         key = (kernel.name, *(form for _, form in forms), *values.items())
         try:
             found = self._configurations.get(key)
-        except TypeError:  # a value that cannot be looked up
+        except TypeError:  # an unhashable value
             return kernel.parameters_of(forms, values)
         if found is None:
             found = self._configurations[key] = kernel.parameters_of(forms, values)
         return found
 
     def _combine_before(self, pairs: Sequence[tuple[Operand, Datum | None]]) -> None:
-        """End the reductions of data that are now accessed otherwise."""
+        """End the reductions of data that are now accessed in another mode."""
         if self._contributions:
             for operand, datum in pairs:
                 if datum is not None and operand.access is not Reduce:

@@ -1,4 +1,4 @@
-"""Foreign functions, that is kernels of C, Fortran or Numba, called by their addresses.
+"""Foreign functions: kernels in C, Fortran or Numba, called by their addresses.
 
 ::
 
@@ -7,7 +7,7 @@
         arguments="block left right n:int64", parameters=lambda block: {"n": len(block)},
     )
 
-They run without Python's lock; natively in the compiled core, without Python at all.
+They run without Python's lock, and in the compiled core without Python at all.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = ["ForeignFunction", "compiled_in"]
 
 
 def compiled_in(module: str, name: str) -> Callable[[], Any]:
-    """Return a function that loads the function *name* of a *module*, compiled when it first runs.
+    """Return a function that loads the function *name* of a *module*, compiled on first use.
 
-    So an application is described, and simulated, without the compiler.
+    So applications are described and simulated without the compiler.
     """
 
     def load() -> Any:
@@ -69,17 +69,16 @@ class ForeignFunction:
     Parameters
     ----------
     function : object
-        Of ctypes or cffi, of Numba's ``cfunc``, or its address; or a function of Python that
-        returns one of these, and is called when the kernel is first to run: to simulate takes no
-        compiler.
+        A function of ctypes, cffi or Numba's ``cfunc``, or its address; or a Python function that
+        returns one of these, called on the first execution, so that simulations need no compiler.
     name : str
         For messages.
     operands : sequence of str
         The names of its operands.
     arguments : str
-        What it takes; see :func:`tasksim.applications.kernel.kernel`.
+        Its arguments; see :func:`tasksim.applications.kernel.kernel`.
     fails : {"never", "nonzero"}
-        Whether it tells that it has failed.
+        Way in which it reports a failure.
 
     Attributes
     ----------
@@ -98,21 +97,21 @@ class ForeignFunction:
             if operand not in [argument.name for argument in self.arguments]:
                 raise InputError(f"kernel {name}: arguments= lacks its operand {operand}")
         if not inspect.isfunction(function):
-            _address(function, name)  # what is none is refused at once
+            _address(function, name)  # refuse anything else at once
 
     @cached_property
     def function(self) -> Function:
-        """It, as tables of calls have it."""
+        """The function in the form of call tables."""
         reals = sum(map(_is_real, self.arguments))
         return Function(_address(self._loaded, self.name), self.tells, reals=reals)
 
     def load(self) -> None:
-        """Load it now; :exc:`InputError` if that fails."""
+        """Load it now; raise :exc:`InputError` on failure."""
         _ = self._call
 
     @cached_property
     def _loaded(self) -> Any:
-        """The function itself, which lives as long as this does."""
+        """The function itself, kept alive by this object."""
         if not inspect.isfunction(self._given):
             return self._given
         try:
@@ -128,26 +127,26 @@ class ForeignFunction:
 
     @property
     def without_python(self) -> bool:
-        """Whether the core can call it: it passes so many real numbers by value, and no more."""
+        """Whether the core can call it, which passes few real numbers by value."""
         return sum(map(_is_real, self.arguments)) <= MOST_REALS
 
     def __call__(self, *operands: Any, **numbers: Any) -> int | None:
-        """Call it on arrays, at once; *numbers* are its other arguments."""
+        """Call it on arrays; *numbers* are its other arguments."""
         addresses = [0 if array is None else array.ctypes.data for array in operands]
         told: int | None = self._call(*self.passed(addresses, numbers))
         return told
 
     def call(self, passed: Iterable[Any]) -> int:
-        """Call it with what :meth:`passed` returned; return what it tells, 0 if all went well."""
+        """Call it with the result of :meth:`passed`; return its status, 0 for success."""
         return self._call(*passed) or 0
 
     def passed(self, addresses: Sequence[int], numbers: Mapping[str, float]) -> list[Any]:
-        """Return what it is called with, of the *addresses* of its operands and of *numbers*."""
+        """Return its arguments, from the *addresses* of its operands and *numbers*."""
         known = dict(zip(self.operands, addresses, strict=True))
         return [self._value(argument, known, numbers) for argument in self.arguments]
 
     def sizes(self, forms: Mapping[str, Any]) -> dict[str, int]:
-        """Return the sizes that it takes of its operands, ``block.len`` and the like, by name."""
+        """Return the sizes of operands that it takes, such as ``block.size``, by name."""
         return {
             argument.name: _size(forms.get(operand), size)
             for argument in self.arguments
@@ -156,7 +155,7 @@ class ForeignFunction:
         }
 
     def row(self, passed: Iterable[Any]) -> list[int]:
-        """Return what :meth:`passed` returned as a row of a table of calls: real numbers last."""
+        """Return the result of :meth:`passed` as a row of a call table, real numbers last."""
         pairs = list(zip(self.arguments, passed, strict=True))
         others = [part for argument, part in pairs if not _is_real(argument)]
         return [
@@ -175,7 +174,7 @@ class ForeignFunction:
             return known[argument.name]
         if argument.name not in numbers:
             raise InputError(
-                f"kernel {self.name}: no {argument.name}, which the function takes; its tasks have"
+                f"kernel {self.name}: the function takes {argument.name}, but its tasks only have"
                 f" {', '.join(numbers) or 'no numbers'}"
             )
         number = numbers[argument.name]
@@ -205,7 +204,7 @@ def _argument(text: str, name: str, operands: Sequence[str]) -> Argument:
 
 
 def _size(form: Any, size: str) -> int:
-    """Return one of :data:`SIZES`; 0 of what was left out, and of axes that are not there."""
+    """Return one of :data:`SIZES`; 0 for omitted operands and missing axes."""
     if form is None:
         return 0
     if size in ("size", "nbytes"):
@@ -215,7 +214,7 @@ def _size(form: Any, size: str) -> int:
 
 
 def _is_real(argument: Argument) -> bool:
-    """Return whether it is a real number that is passed by value."""
+    """Return whether an argument is a real number passed by value."""
     return argument.kind in (ctypes.c_float, ctypes.c_double) and not argument.by_address
 
 
@@ -224,7 +223,7 @@ def _passed(argument: Argument) -> Any:
 
 
 def _address(function: Any, name: str) -> int:
-    """Return where *function* is."""
+    """Return the address of *function*."""
     if isinstance(function, int) and not isinstance(function, bool):
         address: int | None = function
     elif isinstance(getattr(function, "address", None), int):  # Numba's cfunc

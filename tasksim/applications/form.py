@@ -1,4 +1,4 @@
-"""Form of an array, with its shape, its type and its layout, without the array."""
+"""Form of an array, with its shape, type and layout, without the array."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Form:
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
-        """Return the length of its first axis, as that of the array is."""
+        """Return the length of its first axis."""
         if not self.shape:
             raise TypeError("len() of an array without axes")
         return self.shape[0]
@@ -78,7 +78,7 @@ class ObjectForm:
 
     @property
     def size(self) -> int:
-        """Its bytes: an object has no elements."""
+        """Its size in bytes, as an object has no elements."""
         return self.nbytes
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class ObjectForm:
 
 
 def form_of(shape: int | Sequence[int], dtype: Any = "float64", order: str = "C") -> Form:
-    """Return the form of such an array; :exc:`InputError` where NumPy could not make one."""
+    """Return the form of an array; raise :exc:`InputError` if NumPy could not make one."""
     one_of(order, ("C", "F"), "order")
     try:
         kind = np.dtype(dtype)

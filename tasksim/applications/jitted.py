@@ -1,10 +1,9 @@
 """Jitted functions of Numba, called by an address, without Python.
 
-A function that releases Python's lock takes arrays, which are more than an address. So Numba
-compiles another function around it, which C can call: it takes the address of each array, and two
-tables, one of whole numbers (sizes, strides, integers) and one of real numbers. The function itself
-is compiled as for a call from Python, for the same types, and its results are the same to the last
-bit.
+A function that releases Python's lock takes arrays, which are more than addresses. So Numba
+compiles a wrapper that C can call: it takes the address of each array, and two tables, one of whole
+numbers (sizes, strides, integers) and one of real numbers. The function itself is compiled as for a
+call from Python, for the same types, and its results are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "JittedCalls", "entry_of"]
 
 MOST_ARRAYS: Final = 30
-"""Maximum number of arrays: the core calls with 32 arguments at most (``TASKSIM_MOST_ARGUMENTS``),
-and two are the tables."""
+"""Maximum number of arrays: the core passes at most 32 arguments (``TASKSIM_MOST_ARGUMENTS``), two
+of which are the tables."""
 
 
 class Entry(NamedTuple):
-    """Entry point of a function of Numba, for the core, for arguments of some types.
+    """Entry point of a Numba function for the core, for arguments of some types.
 
-    It returns 1 if the function has raised an exception. ``kept`` owns the machine code.
+    It returns 1 if the function raises an exception. ``kept`` owns the machine code.
     """
 
     function: Function
     kept: Any
 
     def passed(self, arguments: Sequence[Any]) -> tuple[list[int], list[int], list[float]]:
-        """Return of *arguments* the addresses of arrays, and the rows of both tables."""
+        """Return the addresses of the arrays in *arguments*, and the rows of both tables."""
         addresses: list[int] = []
         whole: list[int] = []
         real: list[float] = []
@@ -61,11 +60,11 @@ class JittedCalls:
         self._of: dict[Entry, list[tuple[int, list[int], list[int], list[float]]]] = {}
 
     def add(self, task: int, entry: Entry, arguments: Sequence[Any]) -> None:
-        """Let *task* enter a function at *entry*, with *arguments*."""
+        """Let *task* call a function at *entry*, with *arguments*."""
         self._of.setdefault(entry, []).append((task, *entry.passed(arguments)))
 
     def put_in(self, table: CallTable) -> list[object]:
-        """Add the calls to *table*; return what they refer to."""
+        """Add the calls to *table*; return the objects that they refer to."""
         kept: list[object] = []
         for entry, calls in self._of.items():
             tasks, addresses, whole, real = zip(*calls, strict=True)
@@ -78,21 +77,21 @@ class JittedCalls:
 
 
 def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
-    """Return where to enter a *function* of Numba; None if Python must call it.
+    """Return the entry point of a Numba *function*; None if Python must call it.
 
-    That is: if it holds Python's lock or returns something, or an argument is neither an array of
-    numbers, nor an integer, a real number or None.
+    Python must call it if it holds Python's lock or returns something, or an argument is neither an
+    array of numbers, an integer, a real number nor None.
 
     Parameters
     ----------
     function : numba dispatcher
-        It was compiled for these arguments.
+        Compiled for these arguments.
     arguments : sequence of object
-        As it is called with.
+        The arguments of the call.
 
     See Also
     --------
-    tasksim.applications.foreign : Functions that have an address anyway.
+    tasksim.applications.foreign : functions that already have an address.
     """
     import numba
 
@@ -100,7 +99,7 @@ def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
     parts = [_part(number, kind) for number, kind in enumerate(types)]
     if not function.targetoptions.get("nogil") or None in parts:
         return None
-    compiled = function.overloads.get(types)  # not of functions with *arguments, nor with defaults
+    compiled = function.overloads.get(types)  # no functions with *arguments or defaults
     if compiled is None or compiled.signature.return_type != numba.types.none:
         return None
     pointer: Any = numba.types.CPointer
@@ -111,14 +110,14 @@ def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
     signature = numba.types.int32(*pointers, *tables)
     try:
         made = numba.cfunc(signature)(_around(function, types))
-    except numba.core.errors.NumbaError:  # it may not be called where exceptions are caught
+    except numba.core.errors.NumbaError:  # it may not be called inside a try block
         return None
     address: Any = made.address
     return Entry(Function(address, Tells.RESULT), made)
 
 
 def _around(function: Any, types: Sequence[Any]) -> Any:
-    """Return the function around *function*, which Numba has still to compile."""
+    """Return the wrapper of *function*, not compiled yet."""
     from numba import carray, farray  # type: ignore[attr-defined]
 
     whole, real = _Counter("whole"), _Counter("real")
@@ -143,7 +142,7 @@ def around({", ".join([*arrays, "whole", "real"])}):
 
 
 class _Counter:
-    """A counter that names the entries of a table one after the other."""
+    """Counter that names the entries of a table one after the other."""
 
     def __init__(self, table: str) -> None:
         self._table, self._count = table, 0
@@ -157,9 +156,9 @@ class _Counter:
 
 
 def _argument(number: int, kind: Any, whole: _Counter, real: _Counter) -> str:
-    """Return what the function is given for an argument, in the words of the one around it."""
+    """Return the expression of an argument, in the source of the wrapper."""
     part = _part(number, kind)
-    assert part is not None  # entry_of has looked
+    assert part is not None  # entry_of checks this
     if not _is_array(kind):
         return {"whole": whole, "real": real}[part].next() if part in ("whole", "real") else part
     shape, strides = whole.some(kind.ndim), whole.some(kind.ndim)
@@ -169,7 +168,7 @@ def _argument(number: int, kind: Any, whole: _Counter, real: _Counter) -> str:
 
 
 def _part(number: int, kind: Any) -> str | None:
-    """Return where an argument of a type is found; None if there is no place for such."""
+    """Return the place of an argument of a type; None if it has none."""
     from numba import types
 
     if _is_array(kind):
@@ -186,5 +185,5 @@ def _is_array(kind: Any) -> bool:
 
 
 def _rows(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where each row of a table is."""
+    """Return the address of each row of a table."""
     return rows.ctypes.data + np.arange(len(rows), dtype=np.int64) * rows.strides[0]

@@ -6,7 +6,7 @@
     def smooth(block: RW, left: R = None, right: R = None):
         ...
 
-A function of Python, or of Numba, gets arrays; one of C, addresses
+A Python or Numba function gets arrays, a C function addresses
 (:mod:`tasksim.applications.foreign`).
 """
 
@@ -36,7 +36,7 @@ __all__ = ["REQUIRED", "Kernel", "Operand", "kernel"]
 MODES: Final = (R, W, RW, Commute, Reduce, Scratch)
 """Legal annotations of operands: functions that make accesses of data."""
 REQUIRED: Final = inspect.Parameter.empty
-"""Placeholder for the default of a value that has none."""
+"""Placeholder for the default of a required value."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Operand:
     ----------
     name : str
     access : callable
-        One of R, W, RW, Commute, Reduce, Scratch: of a datum, the access to it.
+        One of R, W, RW, Commute, Reduce, Scratch: the function from a datum to the access.
     optional : bool
-        Whether a task may leave it out, with None in its place.
+        Whether a task may omit it by None.
     many : bool
-        Whether it stands for all data that are left: ``*parts: R``.
+        Whether it stands for all remaining data: ``*parts: R``.
     """
 
     name: str
@@ -66,23 +66,24 @@ class Kernel:
     Parameters
     ----------
     name : str
-        What graphs and models call it.
+        Name in graphs and models.
     operands : sequence of Operand
-        In the order in which the function gets them.
+        The operands, in the order of the function's arguments.
     function : callable or ForeignFunction
-        What is called.
+        The function.
     parameters : callable, optional
-        Called with the forms of operands, and with values, by their names; returns the parameters
-        of the kernel's model, name -> number. By default: how many elements each operand has.
+        Called with the forms of operands and with values, by name; returns the parameters of the
+        kernel's model, name -> number. By default they are the numbers of elements of the operands.
     values : mapping of str to object, default {}
-        What a task is given besides data, with its default; ``REQUIRED`` where there is none.
+        Argument of a task beside data -> its default, or ``REQUIRED``.
     lock : {"held", "released", "unknown"}
-        Whether it holds Python's lock while it works: then no other such kernel can work beside it.
+        Whether it holds Python's lock while it runs, so that no other such kernel can run beside
+        it.
 
     See Also
     --------
-    kernel : makes one of a function.
-    TaskFlow.insert : makes a task of it.
+    kernel : makes a kernel from a function.
+    TaskFlow.insert : makes a task of a kernel.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Kernel:
         self.values = dict(values or {})
         self.lock: Lock = lock
         self.entries: dict[Any, Entry | None] = {}
-        """Types of the arguments -> entry point for the core, for a function of Numba."""
+        """Types of the arguments -> entry point for the core, for a Numba function."""
         self._parameters = parameters
         self._wanted = () if parameters is None else _names_of(parameters)
         known = {*(operand.name for operand in self.operands), *self.values}
@@ -115,14 +116,14 @@ class Kernel:
         return f"<Kernel {self.name}({', '.join(operand.name for operand in self.operands)})>"
 
     def __call__(self, *operands: Any, **values: Any) -> object:
-        """Call the function, as a task would: on arrays, at once."""
+        """Call the function on arrays, as a task would."""
         function: Any = self.function
         return function(*operands, **values)
 
     def arranged(self, given: Sequence[Any]) -> list[tuple[Operand, Any]]:
-        """Return what is *given*, each with its operand; one that is left out is None.
+        """Return the *given* data, each with its operand; omitted ones are None.
 
-        Raises :exc:`InputError` if there are too few or too many, or one cannot be left out.
+        Raises :exc:`InputError` if there are too few or too many, or a required one is omitted.
         """
         operands = self.operands
         many = operands[-1] if operands and operands[-1].many else None
@@ -133,7 +134,7 @@ class Kernel:
         for operand, datum in pairs:
             if datum is None and not operand.optional:
                 raise InputError(
-                    f"{self!r}: {operand.name} is missing; it can be left out if the function says"
+                    f"{self!r}: {operand.name} is missing; it is optional if the function declares"
                     f" {operand.name}: {operand.access.__name__} = None"
                 )
         if many is not None:
@@ -141,9 +142,9 @@ class Kernel:
         return pairs
 
     def completed(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a task, with defaults for those that are not *given*.
+        """Return the values of a task: the *given* ones, and defaults.
 
-        Raises :exc:`InputError` for one that it does not take, or that is missing.
+        Raises :exc:`InputError` for an unknown or missing value.
         """
         for name in given:
             if name not in self.values:
@@ -195,37 +196,36 @@ def kernel(
     Parameters
     ----------
     function : callable
-        Of Python: its operands are annotated with R, W, RW, Commute, Reduce or Scratch, and what
-        has no such annotation is a value. An operand with the default None can be left out.
-        Of Numba: the same; compiled with ``nogil=True``, it runs beside others.
-        Of C: one of ctypes or cffi, or an address; or a function of Python that loads and returns
-        it, called when the kernel is first to run.
+        A Python function: its operands are annotated with R, W, RW, Commute, Reduce or Scratch, and
+        other parameters are values. An operand with the default None is optional. A Numba function:
+        the same; compiled with ``nogil=True``, it runs beside others. A C function: one of ctypes
+        or cffi, or an address; or a Python function that loads and returns it, called on the first
+        execution.
     name : str, optional
-        What graphs and models call it; by default the name of the function.
+        Name in graphs and models; by default the name of the function.
     parameters : callable, optional
-        ``parameters(block)`` returns the parameters of the kernel's model, name -> number, or the
-        name of a category. Its arguments are any operands and values, by their names; of operands
-        it is told the form (``shape``, ``size``, ``nbytes``, ``dtype``, ``len()``), since there may
-        be no array. By default: how many elements each operand has.
+        ``parameters(block)`` returns the parameters of the kernel's model, name -> number or name
+        of a category. Its arguments are any operands and values, by name; operands come as forms
+        (``shape``, ``size``, ``nbytes``, ``dtype``, ``len()``), since there may be no array. By
+        default, parameters are the numbers of elements of the operands.
     operands : mapping of str to callable, optional
-        Of a function of C, its operands: ``{"block": RW, "left": R}``. For a function of Python
-        instead of annotations.
+        Operands of a C function: ``{"block": RW, "left": R}``. For a Python function, they replace
+        annotations.
     arguments : str, optional
-        Of a function of C, what it takes, in its order: ``"block left n:int64 alpha:float64"``;
-        names of operands (addresses; NULL for one that is left out), of parameters, of values and
-        of sizes of operands (``block.size``, ``block.shape0``; 0 of one that is left out), with
-        their types, int32, int64, float32 or float64; with an ``&`` after the type if it takes
-        the address of it, as Fortran does.
+        Arguments of a C function, in order: ``"block left n:int64 alpha:float64"``. They are
+        operands (addresses; NULL for an omitted one), parameters, values and sizes of operands
+        (``block.size``, ``block.shape0``; 0 for an omitted one), with types int32, int64, float32
+        or float64. An ``&`` after the type passes an address, as for Fortran.
     fails : {"never", "nonzero"}, default "never"
-        Of a function of C: whether it returns an int that is not 0 when it has failed.
+        For a C function, whether it returns a nonzero int on failure.
     lock : {"held", "released"}, optional
-        Whether it holds Python's lock while it works. Known of functions of C and of Numba; for one
-        of Python, where NumPy may let it go, "unknown" if not given.
+        Whether it holds Python's lock while it runs. Known for C and Numba functions; "unknown" by
+        default for Python functions, in which NumPy may release it.
 
     Returns
     -------
     Kernel
-        It can be called on arrays, too, as the function can.
+        It can also be called on arrays, like the function.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def kernel(
 
     See Also
     --------
-    application : what the tasks of a kernel are parts of.
+    application : inserts the tasks of kernels.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def kernel(
 
 
 def _python(function: Any, options: Mapping[str, Any]) -> Kernel:
-    """Return the kernel of a function of Python or Numba."""
+    """Return the kernel of a Python or Numba function."""
     plain = getattr(function, "py_func", function)
     if not inspect.isfunction(plain):
         raise InputError(
@@ -288,8 +288,8 @@ def _python(function: Any, options: Mapping[str, Any]) -> Kernel:
             found.append(_operand(parameter, accesses[name], named, values))
     if not found:
         raise InputError(
-            f"kernel {named}: no operand; annotate them with R, W, RW, Commute, Reduce or Scratch,"
-            f" as in def {named}(block: RW, left: R)"
+            f"kernel {named}: has no operand; annotate operands with R, W, RW, Commute, Reduce or"
+            f" Scratch, as in def {named}(block: RW, left: R)"
         )
     lock = options["lock"] or _lock_of(function)
     made = Kernel(named, found, function, options["parameters"], values, lock)
@@ -312,7 +312,7 @@ def _operand(
 
 
 def _foreign(function: Any, options: Mapping[str, Any]) -> Kernel:
-    """Return the kernel of a function of C."""
+    """Return the kernel of a C function."""
     from tasksim.applications.foreign import ForeignFunction
 
     name = options["name"] or getattr(function, "__name__", None)
@@ -355,7 +355,7 @@ def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
 
 
 def _lock_of(function: Any) -> Lock:
-    """Return what is known of a function without running it: Numba's say whether they let go."""
+    """Return the known use of Python's lock: Numba's functions declare whether they release it."""
     options = getattr(function, "targetoptions", None)
     if not isinstance(options, dict):
         return "unknown"
@@ -363,7 +363,7 @@ def _lock_of(function: Any) -> Lock:
 
 
 def _elements(form: Any) -> float:
-    """Return how many elements there are, together where there are several."""
+    """Return the number of elements, in total for several data."""
     if form is None:
         return 0
     return float(sum(part.size for part in form) if isinstance(form, tuple) else form.size)

@@ -36,7 +36,7 @@ __all__ = ["OPERATIONS", "chunks", "loop"]
 ALPHA = 3.0
 """Factor of daxpy and matrix-scale."""
 NORMAL, TRANSPOSED = float(ord("N")), float(ord("T"))
-"""Fortran's codes for a matrix: the rows of C are the columns of Fortran."""
+"""Fortran's codes for a matrix: rows of C are columns of Fortran."""
 
 
 ELEMENTWISE = "tasksim.kernels.elementwise"
@@ -131,21 +131,20 @@ class Operation:
     Attributes
     ----------
     kernel : Kernel
-        What does a chunk of it.
+        Kernel of a chunk.
     result, operands : str
-        Shapes, in the number of elements along an axis: ``n`` of a vector, ``nn`` of a matrix. A
-        capital letter: all chunks read the whole, as of the right factor.
+        Shapes by a letter per axis: ``n`` for a vector, ``nn`` for a matrix. With a capital letter
+        all chunks read the whole, as for the right factor.
     values : mapping
-        What the kernel takes besides.
+        Further values of the kernel.
     flop : callable
-        Of the length of an axis.
+        Function from the length of an axis to the flop.
     exact : callable
-        What the result should be: of what the operands and the result were at first, and the
-        passes.
+        Function from the initial operands and result and the number of passes to the exact result.
     placed : bool
-        Whether the kernel is told the first row of its chunk, of operands that it reads whole.
+        Whether the kernel gets the first row of its chunk, for operands that it reads whole.
     by_blocks : Kernel or None
-        What does a chunk of blocks that are not whole rows.
+        Kernel of a chunk of blocks that are not whole rows.
     """
 
     kernel: Any
@@ -185,9 +184,9 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "matrix-add": _adding(0),
     "matrix-add-nt": _adding(2, b="NN", kernel=_MATRIX_ADD_NT, placed=True),
-    # Whichever of two that are added is stored by columns: the other one is cut into rows.
+    # If one summand is stored by columns, the other one is cut into rows.
     "matrix-add-tn": _adding(2, b="NN", kernel=_MATRIX_ADD_NT, placed=True),
-    # C by columns, too: the sum of what is stored.
+    # C by columns, too: the sum of the stored arrays.
     "matrix-add-tt": _adding(0),
     "matrix-scale": Operation(
         _MATRIX_SCALE, "nn", ("nn",), {"alpha": ALPHA, "transposed": 0}, lambda n: n**2,
@@ -205,12 +204,12 @@ OPERATIONS: dict[str, Operation] = {
     "matrix-multiply-tn": _multiplying(
         1, lambda _c, a, b, _: a.T @ b, a="NN", kernel=_MATRIX_MULTIPLY_TN, placed=True
     ),
-    # C by columns, too: what is stored of it is that of B times that of A, in this order.
+    # C by columns, too: its stored array is that of B times that of A.
     "matrix-multiply-tt": _multiplying(0, lambda _c, b, a, _: b @ a),
 }  # fmt: skip
-"""Loops by name; a new one is a kernel and a line here.
+"""Loops by name.
 
-Of two letters the first says how A is stored, the second how B is: n, by rows; t, by columns.
+Two letters are the layouts of A and B: n, by rows; t, by columns.
 """
 
 
@@ -246,31 +245,31 @@ def loop(
     operation
         vector-add, c = a + b; daxpy, c += 3 a; matrix-add, C = A + B; matrix-scale, C = 3 A;
         matrix-vector, c = A x; matrix-multiply, C = A B. With -nt, B is stored by columns, with
-        -tn, A is, with -tt, both are, and C.
+        -tn, A, with -tt, both and C.
     n
-        Elements of a vector; rows, and columns, of a matrix.
+        Elements of a vector; rows and columns of a matrix.
     block
-        Elements, or rows, of a block: the loop has n / block of them.
+        Elements, or rows, of a block; the loop has n / block blocks.
     chunk_size
-        Blocks per task; with guided, factoring and trapezoid the fewest.
+        Blocks per task; for guided, factoring and trapezoid the smallest number.
     iterations
-        How often the whole loop is done, each time when the last one is over.
+        Number of executions of the whole loop, one after the other.
     block_columns
-        Columns of a block of a matrix C, which is then stored block by block; by default all.
+        Columns of a block of the matrix C, which is then stored block by block; by default all.
     schedule
-        How many blocks the tasks have: fixed, all the same; static, a task per thread; guided,
-        what is left divided by the threads; factoring, half of what is left, in as many tasks as
-        threads; trapezoid, fewer by a step each time.
+        Numbers of blocks per task: fixed, all the same; static, a task per thread; guided, the
+        remaining blocks divided by the threads; factoring, half of the remaining blocks in a task
+        per thread; trapezoid, decreasing by a constant.
     threads
-        What the schedules but fixed divide by.
+        Number of threads for all schedules except fixed.
     """
     found = OPERATIONS[operation]
     height = min(block, n)
     width = n if block_columns is None else min(block_columns, n)
     if width < n and found.by_blocks is None:
         raise InputError(
-            f"loop: block_columns: got {block_columns}; legal: none, as {operation} has no matrix "
-            "for a result"
+            f"loop: block_columns: got {block_columns}; legal: none, as the result of {operation}"
+            " is not a matrix"
         )
     across = 1 if found.by_blocks is None else -(-n // width)
     blocks = -(-n // height) * across
@@ -297,12 +296,12 @@ def loop(
         given = [results.initial(operand) for operand in (c, *operands)]
         return _error(results[c], found.exact(*given, iterations))
 
-    # Sums of n products in another order differ by n roundings at most.
+    # Sums of n products in another order differ by at most n roundings.
     g.check(error, tolerance=1e-11, what="error against NumPy")
 
 
 def chunks(schedule: str, blocks: int, least: int, threads: int) -> Iterator[int]:
-    """Yield how many blocks each chunk has, in the order in which they are handed out.
+    """Yield the number of blocks of each chunk, in order.
 
     Parameters
     ----------
@@ -311,11 +310,12 @@ def chunks(schedule: str, blocks: int, least: int, threads: int) -> Iterator[int
         that of S. F. Hummel, E. Schonberg and L. E. Flynn (1992), trapezoid self-scheduling that
         of T. H. Tzen and L. M. Ni (1993).
     blocks : int
-        All of them.
+        Number of all blocks.
     least : int
-        The fewest in a chunk but the last; with fixed as many as each has. Static has no such.
+        Smallest number in a chunk except the last; for fixed, the number in each; unused for
+        static.
     threads : int
-        Among which they are divided.
+        Number of threads.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def chunks(schedule: str, blocks: int, least: int, threads: int) -> Iterator[int
         else:
             size = least
         number += 1
-        if size:  # of static with more threads than blocks, some have none
+        if size:  # static chunks may be empty if there are more threads than blocks
             yield min(size, left)
         left -= min(size, left)
 
@@ -356,7 +356,7 @@ def _in_blocks(
     ends: Sequence[int],
     iterations: int,
 ) -> None:
-    """Insert the tasks of a matrix whose blocks have fewer columns than it."""
+    """Insert the tasks of a matrix in blocks that are not whole rows."""
     height, width = block
     across = -(-n // width)
     shapes = [
@@ -392,7 +392,7 @@ def _in_blocks(
 def _passes(
     g: TaskFlow, kernel: Any, iterations: int, chunks: Sequence[tuple[list[Any], dict[str, Any]]]
 ) -> None:
-    """Insert a task per chunk, with its operands and values, and one that ends each pass."""
+    """Insert a task per chunk, with its operands and values, and a task that ends each pass."""
     passes = g.array("passes")
     before: list[int] = []
     for _ in range(iterations):
@@ -417,7 +417,7 @@ def _random(form: str, n: int) -> Callable[[Any], Any]:
 def _operand(
     g: TaskFlow, name: str, form: str, n: int, bounds: Sequence[int]
 ) -> Datum | DatumVector:
-    """Describe an operand: in pieces as the result, or whole."""
+    """Describe an operand, in pieces like the result, or whole."""
     if form.isupper():
         return g.array(name, _shape(form, n), initial=_random(form, n))
     return g.cut(name, _shape(form, n), bounds, initial=_random(form, n))

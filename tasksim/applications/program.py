@@ -40,25 +40,25 @@ class FlowProgram:
     Parameters
     ----------
     graph : TaskGraph
-        The graph of *flow*; its priorities and the names of its models may be others.
+        The graph of *flow*, perhaps with other priorities and names of models.
     flow : TaskFlow
-        What each task calls, and what the data are.
+        The calls of the tasks, and the descriptions of the data.
     workers, seed : int
-        How many have scratch memory; of what is random in the data.
+        Number of workers with scratch memory; seed of random data.
     held : array of int, optional
-        The data that are made, by default all: tasks on others cannot be executed.
+        The data to make, by default all; tasks on others cannot be executed.
 
     Attributes
     ----------
     store : Store
         The data.
     together : Together
-        Who judges the result: all processes that have parts of the data.
+        All processes with parts of the data, which judge the result.
 
     Raises
     ------
     InputError
-        If the data do not fit into memory, or cannot be made as they are described.
+        If the data do not fit into memory, or cannot be made as described.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FlowProgram:
         self._prepare()
 
     def run(self, task: int, worker: int) -> None:
-        """Execute *task*; what its function raises becomes a :exc:`KernelError`."""
+        """Execute *task*; an exception of its function becomes a :exc:`KernelError`."""
         try:
             returned = self._bound[task](worker)
         except Exception as error:
@@ -99,14 +99,14 @@ class FlowProgram:
             raise self._told(task, returned)
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
         self.store.reset()
         addresses = self._addresses() if self._with_objects else []
-        for task in self._with_objects:  # which are others now; arrays are where they were
+        for task in self._with_objects:  # objects are new ones now; arrays are in place
             self._bound[task] = self._of(self.flow.calls[task], addresses)
 
     def check(self) -> Residual | None:
-        """Return what the application's own check says of the result."""
+        """Return the result of the application's own check."""
         judged = self.flow.judged
         if judged is None:
             return None
@@ -126,26 +126,26 @@ class FlowProgram:
         return all(handle is None or self.store.is_held(handle) for handle in call.handles)
 
     def locks(self) -> dict[str, Lock]:
-        """Return per kernel what is known of whether it holds Python's lock."""
+        """Return kernel -> its known use of Python's lock."""
         return {call.kernel.name: call.kernel.lock for call in self.flow.calls}
 
     def datum(self, handle: int) -> NDArray[Any] | None:
-        """Return the array of *handle*; None if it is none, or no task needs it."""
+        """Return the array of *handle*; None if it is not an array, or no task needs it."""
         found = self.store.data[handle]
         return found if isinstance(found, np.ndarray) else None
 
     def pieces(self, handle: int) -> list[NDArray[Any]]:
-        """Return the array of *handle*; :exc:`InputError` if it is an object of Python."""
+        """Return the array of *handle*; raise :exc:`InputError` for a Python object."""
         found = self.store.data[handle]
         if found is None or isinstance(found, np.ndarray):
             return [] if found is None else [found]
         raise InputError(
-            f"graph {self.graph.name}: {self.graph.handle_name(handle)} is an object of Python "
-            f"({type(found).__name__}), which cannot be sent to another rank; legal: arrays"
+            f"graph {self.graph.name}: {self.graph.handle_name(handle)} is a Python object"
+            f" ({type(found).__name__}), which cannot be sent to another rank; legal: arrays"
         )
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python: functions of C, and of Numba."""
+        """Return the calls of tasks without Python: C and Numba functions."""
         from tasksim.applications.jitted import JittedCalls
 
         table, jitted = CallTable(len(self.graph)), JittedCalls()
@@ -169,16 +169,16 @@ class FlowProgram:
         return table.calls(kept)
 
     def failure(self, task: int, told: int) -> KernelError:
-        """Return the error of *task*, whose function has told that it failed."""
+        """Return the error of *task*, whose function reported a failure."""
         call = self.flow.calls[task]
         if isinstance(call.kernel.function, ForeignFunction):
             return self._told(task, told)
         return self._raised(task, call)
 
     def _raised(self, task: int, call: Call) -> KernelError:
-        """Return the error of a function of Numba that has raised something.
+        """Return the error of a Numba function that raised an exception.
 
-        The core hears that it did, not what: it is called once more, by Python, on copies.
+        The core does not know the exception, so Python calls the function again, on copies.
         """
         arguments = [
             argument.copy() if isinstance(argument, np.ndarray) else argument
@@ -195,12 +195,12 @@ class FlowProgram:
         return KernelError(self.graph.kernel_of(task), message)
 
     def _bind(self) -> list[Callable[[int], object]]:
-        """Return per task what is called with the number of a worker."""
+        """Return the function of each task, called with the number of a worker."""
         addresses = self._addresses()
         return [self._of(call, addresses) for call in self.flow.calls]
 
     def _prepare(self) -> None:
-        """Load functions, and have Numba compile them: not in the middle of the first task."""
+        """Load and compile functions before the first task."""
         seen = set()
         for _, call in self._calls_here:
             function: Any = call.kernel.function
@@ -215,11 +215,11 @@ class FlowProgram:
                     function.compile(types)
 
     def _entry(self, call: Call) -> Entry | None:
-        """Return where the core enters the function of *call*, if that is Numba's."""
+        """Return the core's entry point of the function of *call*, if that is Numba's."""
         if not hasattr(call.kernel.function, "py_func") or self._has_own(call):
             return None
         if not self.store.made_anew.isdisjoint(call.handles):
-            return None  # objects: at the next reset they are others
+            return None  # objects: the next reset replaces them
         import numba
 
         from tasksim.applications.jitted import entry_of
@@ -232,7 +232,7 @@ class FlowProgram:
         return entries[types]
 
     def _arguments(self, call: Call) -> list[Any]:
-        """Return what the function is called with, by place."""
+        """Return the arguments of the function, by place."""
         data = (None if handle is None else self.store.data[handle] for handle in call.handles)
         return [*data, *call.values.values()]
 
@@ -257,7 +257,7 @@ class FlowProgram:
         pairs: Sequence[tuple[Callable[[Any], int], int | None]],
         worker: int,
     ) -> object:
-        """Call a *function* that has memory of its worker among its operands."""
+        """Call a *function* with memory of its worker among its operands."""
         data = [self._datum(access, handle, worker) for access, handle in pairs]
         if isinstance(function, ForeignFunction):
             addresses = [0 if array is None else array.ctypes.data for array in data]
@@ -274,7 +274,7 @@ class FlowProgram:
         )
 
     def _has_own(self, call: Call) -> bool:
-        """Return whether the worker has memory to itself among the operands."""
+        """Return whether memory of the worker is among the operands."""
         owned = (Reduce, Scratch)
         return any(operand.access in owned for operand, _ in call.kernel.arranged(call.handles))
 

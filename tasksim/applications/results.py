@@ -17,7 +17,7 @@ __all__ = ["Check", "Results"]
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a result, by which ``function(results)`` must not exceed ``tolerance``."""
+    """Check of a result: ``function(results)`` must not exceed ``tolerance``."""
 
     function: Callable[[Any], float]
     tolerance: float
@@ -41,7 +41,7 @@ class Results:
         return self._gathered(described, lambda _, handle: self._fetch(handle))
 
     def initial(self, described: Any) -> Any:
-        """Return the data *described* as they were at first."""
+        """Return the initial data of *described*."""
         if described.block.whole is not None and not hasattr(described, "handle"):
             return self._store.initial_whole(described.block)
         return self._gathered(described, self._store.initial)

@@ -30,24 +30,24 @@ __all__ = ["Store"]
 class Store:
     """The data of a graph in memory, by the numbers of their handles.
 
-    Only data that some task accesses are made; scratch memory and contributions to reductions are
-    made once per worker. The initial values of written data are kept, too.
+    Only accessed data are made; scratch memory and contributions to reductions are made once per
+    worker. The initial values of written data are kept, too.
 
     Parameters
     ----------
     graph : TaskGraph
     blocks : sequence of Block
-        What its data are.
+        Descriptions of its data.
     workers : int
     seed : int
-        Of what is random in them.
+        Seed of random data.
     held : array of int, optional
-        The data that are made, of those that tasks access; by default all.
+        The data to make, of those that tasks access; by default all.
 
     Attributes
     ----------
     data : list
-        Per handle an array or an object; None where there is neither.
+        The array or object of each handle, or None.
     """
 
     def __init__(
@@ -84,19 +84,19 @@ class Store:
         return handle in self._used
 
     def exists(self, block: Block, handle: int) -> bool:
-        """Return whether *handle*, of *block*, is somewhere: here, or where it is held."""
+        """Return whether *handle*, of *block*, exists here or on another process."""
         return handle in self._accessed and not block.scratch
 
     def of_worker(self, handle: int, worker: int) -> Array:
-        """Return the scratch memory, or the contributions, that *worker* has to itself."""
+        """Return the private data of *worker*: scratch memory or contributions."""
         return self._own[handle][worker]
 
     def is_own(self, handle: int) -> bool:
-        """Return whether each worker has its own of that."""
+        """Return whether each worker has private data of *handle*."""
         return handle in self._own
 
     def contributes(self, handle: int, worker: int) -> Array:
-        """Return where *worker* adds its contribution; neutral when it begins."""
+        """Return the contribution of *worker*, neutral at the beginning."""
         part = self._own[handle][worker]
         touched = self._touched[handle]
         if worker not in touched:
@@ -105,14 +105,14 @@ class Store:
         return part
 
     def combine(self, handle: int) -> None:
-        """Add all contributions to the datum; in the order of the workers."""
+        """Add all contributions to the datum, in the order of the workers."""
         operate, touched = self._reductions[handle].operate, self._touched[handle]
         for worker in sorted(touched):
             operate(self.data[handle], self._own[handle][worker])
         touched.clear()
 
     def reset(self) -> None:
-        """Make everything again what it was at first."""
+        """Restore all initial values."""
         for handle, array in self._kept.items():
             self.data[handle][...] = array
         for touched in self._touched.values():
@@ -123,18 +123,18 @@ class Store:
 
     @cached_property
     def made_anew(self) -> frozenset[int]:
-        """The handles of objects that tasks write: :meth:`reset` makes others."""
+        """The handles of written objects, which :meth:`reset` replaces."""
         written = self._written & self._used
         return frozenset(h for h in written if not isinstance(self.data[h], np.ndarray))
 
     def initial_whole(self, block: Block) -> Any:
-        """Return the array that a *block* is pieces of, as it began; made again at most once."""
+        """Return the initial array of a *block* of pieces, made again at most once."""
         if all(handle in self._kept for handle in block.handles):
             return np.concatenate([self._kept[handle] for handle in block.handles])
         return self._initial(block, block.first)
 
     def initial(self, block: Block, handle: int) -> Any:
-        """Return how a datum began: a copy, or made again."""
+        """Return the initial value of a datum, a copy or made again."""
         if handle in self._kept:
             return self._kept[handle].copy()
         if block.whole is not None:
@@ -170,11 +170,13 @@ class Store:
             if self._used >= self._accessed:
                 self.data[handle] = piece
             elif handle in self._used:
-                self.data[handle] = _copied(piece, form)  # which does not keep the whole
+                self.data[handle] = _copied(
+                    piece, form
+                )  # a copy, which does not keep the whole alive
             begin += form.shape[0]
 
     def _initial(self, block: Block, handle: int) -> Any:
-        """Return a datum as it is at first; of pieces, the whole."""
+        """Return the initial value of a datum; for pieces, of the whole."""
         form = block.whole or block.forms[handle - block.first]
         place = () if block.whole is not None else block.place_of(handle)
         made = block.initial
@@ -197,7 +199,7 @@ class Store:
         return [_zeros(form) for _ in range(self._workers)]
 
     def _size_bytes(self, graph: TaskGraph) -> int:
-        """Return how much memory all of it takes."""
+        """Return the memory of all data."""
 
         def total(handles: Iterable[int]) -> int:
             return int(graph.handle_size[sorted(handles)].sum())
@@ -208,13 +210,13 @@ class Store:
 
 
 def _accessed(graph: TaskGraph, wanted: Any) -> set[int]:
-    """Return the handles that are accessed in a mode that is wanted."""
+    """Return the handles with accesses in the *wanted* modes."""
     modes = [int(mode) for mode in AccessMode if wanted(mode)]
     return set(graph.access_handle[np.isin(graph.access_mode, modes)].tolist())
 
 
 def _zeros(form: Form) -> Array:
-    """Return an array of this form, at the beginning of a cache line."""
+    """Return an array of this form, aligned to a cache line."""
     buffer = Buffer(form.nbytes)
     order: Any = form.order
     return np.ndarray(form.shape, form.dtype, buffer.bytes.data, order=order)
@@ -227,17 +229,17 @@ def _copied(piece: Array, form: Form) -> Array:
 
 
 def _fill(array: Array, made: Any, name: str) -> None:
-    """Copy what was *made* into its place; a number goes everywhere."""
+    """Copy the *made* value into its place; a number fills it."""
     try:
         given = np.asarray(made)
     except ValueError as error:
         raise InputError(f"data {name}: initial: {error}") from None
     if given.ndim and given.shape != array.shape:
         raise InputError(
-            f"data {name}: initial has shape {given.shape}; it is described as {array.shape}"
+            f"data {name}: initial has shape {given.shape}; legal: {array.shape}, as described"
         )
     if not np.can_cast(given.dtype, array.dtype, "same_kind"):
         raise InputError(
-            f"data {name}: initial has type {given.dtype}; it is described as {array.dtype}"
+            f"data {name}: initial has type {given.dtype}; legal: {array.dtype}, as described"
         )
     array[...] = given

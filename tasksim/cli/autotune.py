@@ -70,8 +70,8 @@ __all__ = ["autotuning"]
     multiple=True,
     required=True,
     metavar="NAME=VALUES...",
-    help="Values to choose from, of settings of the graph, of scheduler, or of grid and owner of"
-    " ranks: with commas between them, or a range: 8..20, 8..20:4, 128..1024:log.",
+    help="Values to compare, of a setting of the graph, the scheduler, or grid and owner of ranks:"
+    " a list with commas, or a range (8..20, 8..20:4, 128..1024:log).",
 )
 @scheduler_option("lws")
 @click.option(
@@ -79,25 +79,28 @@ __all__ = ["autotuning"]
     "way",
     type=click.Choice(["selective", "full", "simulation", "emulation"]),
     default="selective",
-    help="Run what is not known and charge the rest; run all; run nothing, and ask the models; or"
-    " selectively as well, but executed tasks take durations drawn from the models.",
+    help="How configurations are tried: selective executes tasks of unknown kernels and charges"
+    " the rest; full executes all tasks; simulation executes none and asks the models; emulation"
+    " is selective, with durations drawn from the models.",
 )
 @click.option(
     "--policy",
     default="online",
-    help="When a kernel is known: conditional, local, online, apriori, eager, shares.",
+    help="Policy that decides when a kernel is known: conditional, local, online, apriori, eager,"
+    " shares.",
 )
 @click.option(
     "--tolerance",
     type=SHARE,
     default="5%",
-    help="How wide the interval of a kernel's mean may be to either side: above 0, at most 100%.",
+    help="Half width of the confidence interval at which a kernel's mean is known well enough:"
+    " above 0, at most 100%.",
 )
 @click.option(
     "--intervals",
     type=click.Choice(["student", "normal"]),
     default="student",
-    help="Quantile of the intervals: Student's, or the normal one, as in the paper.",
+    help="Quantile of these intervals: Student's, or the normal distribution's, as in the paper.",
 )
 @click.option(
     "--confidence", type=SHARE, default="95%", help="Confidence level of these intervals."
@@ -112,9 +115,8 @@ __all__ = ["autotuning"]
     "--sampling",
     type=click.Choice(["spread", "apart", "first"]),
     default="spread",
-    help="Tasks of a kernel that are executed: spread over the run; the same, but those"
-    " that touch data first apart from the others; or the first ones, as in the"
-    " paper.",
+    help="Tasks of a kernel that are executed: spread over the run; the same, with a separate"
+    " sample of those that touch data first; or the first ones, as in the paper.",
 )
 @click.option(
     "--charge",
@@ -127,45 +129,46 @@ __all__ = ["autotuning"]
     "--scatter",
     type=SHARE,
     default="0%",
-    help="With --by emulation: standard deviation of durations relative to their mean, besides"
-    " that of the models.",
+    help="With --by emulation: further standard deviation of durations, relative to their mean,"
+    " beside that of the models.",
 )
 @click.option(
     "--search",
     "how",
     type=click.Choice(["exhaustive", "halving"]),
     default="exhaustive",
-    help="Search for the best configuration: all get all repetitions, or the better"
-    " third of each round goes on with three times as many.",
+    help="Search for the best configuration: exhaustive gives all of them all repetitions, halving"
+    " lets the better third of each round go on with three times as many.",
 )
 @click.option(
     "--repetitions",
     type=WholeNumber(1),
     default=1,
-    help="Most runs of each configuration; halving needs at least 2.",
+    help="Largest number of runs of each configuration; halving needs at least 2.",
 )
 @click.option(
     "--judge",
     type=WholeNumber(0),
     default=0,
     metavar="N",
-    help="Number of full runs of each configuration, to give speed-up, errors and regret.",
+    help="Number of full runs of each configuration, which give the speed-up, the errors and the"
+    " regret.",
 )
 @click.option(
     "--messages",
     type=click.Choice(["all", "any"]),
     default="all",
-    help="Under mpiexec: a message is not sent once all its ends know it well enough, or"
-    " once any end does.",
+    help="Under mpiexec: a message is skipped once both of its ends (all), or one of them (any),"
+    " know it well enough.",
 )
 @click.option(
     "--fall-back/--no-fall-back",
     default=True,
-    help="Whether configurations are executed in full where selective runs are of no use: with"
-    " tasks below 200 us, beside other programs, or when they take longer than full ones.",
+    help="Execute configurations in full where selective runs are of no use: with tasks below 200"
+    " us, beside other programs, or when they take longer than full runs.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Result, a .json file for --auto."
+    "-o", "--output", type=click.Path(path_type=Path), help="File of the result, .json, for --auto."
 )
 @force_option
 @json_option
@@ -193,23 +196,24 @@ def autotuning(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Say which configuration is best, by runs in which known kernels are not executed.
+    """Find the best configuration, by runs that skip known kernels.
 
-    GRAPH is one of 'tasksim run', with its KEY=VALUE settings; n may stand in the place of the
-    tiles, as for 'tasksim tune'. Every combination of the values of --over is run here; a task
-    whose kernel is known well enough is charged one of its measured durations, in no time. On
-    Ctrl-C, what is done is told, and written to --output.
+    GRAPH is a graph as for 'tasksim run', with its KEY=VALUE settings; n may replace the number of
+    tiles, as for 'tasksim tune'. Every combination of the values of --over runs on this machine; a
+    task whose kernel is known well enough is skipped, and charged one of its measured durations.
+    Ctrl-C prints the results so far, and writes them to --output.
 
-    Where that is of no use it is noticed, told, and configurations are executed in full.
+    Where skipping is of no use, a note says so, and configurations are executed in full.
 
-    Under mpiexec all ranks run each configuration together, and messages that are known well enough
-    are not sent. Without it, --by simulation takes --nodes and --network.
+    Under mpiexec all ranks run each configuration together, and skip messages that are known well
+    enough. Without mpiexec, --by simulation takes --nodes and --network.
     """
     from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
 
     if way in ("simulation", "emulation") and launched_ranks() > 1:
         raise InputError(
-            f"--by {way} runs nothing: legal without mpiexec, with --nodes and --network"
+            f"--by {way} executes nothing on ranks; run it without mpiexec, with --nodes and"
+            " --network"
         )
     modelled = way in ("simulation", "emulation")
     if scatter and way != "emulation":
@@ -281,7 +285,7 @@ def _tell(
     else:
         click.echo("\n".join(_text(result, paths)))
     if result["interrupted"]:
-        note("interrupted: only what was done by then is told")
+        note("interrupted: these are the results so far")
     if output is not None:
         note(f"Wrote {output}")
 
@@ -290,7 +294,8 @@ def natively(base: Scenario) -> Scenario:
     """Return *base* as one of this machine; nodes are the ranks that there are."""
     if base.network is not None or base.nodes is not None:
         raise InputError(
-            "--nodes and --network are for --by simulation; legal for real runs: mpiexec -n N"
+            "--nodes and --network are for --by simulation; real runs on several ranks need"
+            " mpiexec -n N"
         )
     return base.vary(grid=None, owner="row", clock="native")
 
@@ -376,7 +381,7 @@ def _text(result: dict[str, Any], paths: list[str]) -> Iterator[str]:
     yield f"tuning    {_way(result)}"
     yield f"took      {format_time(result['tuning_s'])}, and {_prepared(result)}"
     if result["speedup"] is not None and result["by"] != "full":
-        against = "full runs" if judged else "full runs as predicted"
+        against = "full runs" if judged else "the predicted time of full runs"
         yield f"speed-up  {result['speedup']:.1f} against {against}"
     if judged:
         yield f"error     {100 * result['mean_error']:.1f} % in the mean"
@@ -430,7 +435,7 @@ def _over_ranks(
     tuned: Callable[[Sequence[Candidate], Site], Autotuned],
     tell: Callable[[Autotuned], None],
 ) -> None:
-    """Let all ranks try the candidates that are *asked* for; rank 0 tells what it has found."""
+    """Let all ranks try the candidates that are *asked* for; rank 0 prints the result."""
     from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all, stop_all
     from tasksim.native.cluster.ranks import world
     from tasksim.tuning.over_ranks import OverRanks
@@ -457,7 +462,7 @@ def _over_ranks(
         if not ranks.rank:
             note("interrupted before any configuration was done")
             stop_all(INTERRUPTED_EXIT_CODE)
-        time.sleep(ABORT_PATIENCE_S)  # while rank 0 tells what is done
+        time.sleep(ABORT_PATIENCE_S)  # while rank 0 prints the results so far
         os._exit(INTERRUPTED_EXIT_CODE)
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")

@@ -49,24 +49,24 @@ MIN_SHOWN_SHARE = 5e-4
 @click.option(
     "--tight",
     is_flag=True,
-    help="Of a graph on one node, with at most 3000 tasks: also the mixed bound of areas, paths"
-    " and windows of time, without and with the copies that no schedule avoids, and what binds;"
-    " and the bound of the solver, if it is installed.",
+    help="Add the mixed bound of areas, paths and windows of time, without and with the copies that"
+    " no schedule avoids, with the constraints that bind, and the solver's bound, if it is"
+    " installed. For graphs of at most 3000 tasks on one node.",
 )
 @click.option(
     "--time",
     "solver_s",
     type=TIME,
     default="10s",
-    help="Duration of the solver of --tight, which has at most 400 tasks.",
+    help="Time limit of the solver of --tight, which takes graphs of at most 400 tasks.",
 )
 @click.option(
     "--blame",
     "with_blame",
     is_flag=True,
-    help="Split the time of a run above its area bound into causes that add up: kernels on dearer"
-    " classes, idleness at start and end, for dependencies, for copies. One node only. Of a native"
-    " run, tasks cost the mean of their configuration.",
+    help="Split the time of a run above its area bound into causes that add up: kernels on less"
+    " suitable workers, idle time at the start and the end, for dependencies, for copies. One node"
+    " only. In a native run, every task costs the mean of its configuration.",
 )
 @click.option(
     "--best",
@@ -85,16 +85,16 @@ def bounds(
 ) -> None:
     """Print lower bounds on the makespan: the critical path and the area bound.
 
-    GRAPH is a graph as for 'tasksim simulate', with the same options; or the folder of a run:
-    then its practical critical path is shown too, what the last task waited for, back to the
-    start.
+    GRAPH is a graph as for 'tasksim simulate', with the same options, or the folder of a run. Of a
+    run, the practical critical path is shown, too: from the task that ended last back to the start,
+    through whatever each task waited for.
     """
     if best is not None and not with_blame:
         raise InputError("--best is for --blame, which is missing")
     named = str(scenario.graph)
     if _is_run(named):
         if scenario != type(scenario)(named):
-            raise InputError(f"{named} is a run, it takes no settings and no options")
+            raise InputError(f"{named} is a run, which takes no settings and no options of graphs")
         if tight:
             raise InputError(f"{named} is a run; legal with --tight: a graph")
         _of_run(Path(named), with_blame, best, as_json)
@@ -150,16 +150,22 @@ def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
 
     replayer = Replayer(resolved.simulation())
     if not has_solver():
-        note("no bound of the solver: pip install 'tasksim[optimize]' for CP-SAT of OR-Tools")
+        note(
+            "no solver's bound: CP-SAT of OR-Tools is not installed (pip install"
+            " 'tasksim[optimize]')"
+        )
         solver_s = 0.0
     elif len(replayer.graph) > MAX_SOLVER_TASKS:
-        note(f"no bound of the solver: it is for at most {MAX_SOLVER_TASKS} tasks")
+        note(
+            f"no solver's bound: the graph has {len(replayer.graph)} tasks; legal: at most"
+            f" {MAX_SOLVER_TASKS}"
+        )
         solver_s = 0.0
     return tight_bounds(replayer, solver_s)
 
 
 def _binding_table(bound: TightBound, binding: Binding) -> str:
-    """Return what a bound consists of: shares by resource, then by kernel."""
+    """Return tables of the mixed bound: its shares by resource, then by kernel."""
     from tasksim.base.units import duration_text
     from tasksim.run.facts import BOUND_NAMES
     from tasksim.view.texttables import table

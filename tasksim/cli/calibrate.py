@@ -73,15 +73,15 @@ POWER = "power"
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="RUN",
-    help="A recorded run, whose tasks are the samples: nothing is measured. May be repeated, for "
-    "several runs on one machine.",
+    help="Recorded run whose tasks are the samples; nothing is measured. May be repeated, for"
+    " several runs on one machine.",
 )
 @click.option(
     "--library",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
     show_default="the current folder",
-    help="Where platforms/ and models/ are written.",
+    help="Library that gets the platform and the models, in platforms/ and models/.",
 )
 @click.option("--name", metavar="MACHINE", help="Name of this machine. [default: its host name]")
 @click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
@@ -90,56 +90,60 @@ POWER = "power"
     type=SHARE,
     default=0.02,
     show_default="2%",
-    help="Half width of the 95 % interval at which a mean, or the total time of a"
+    help="Half width of the 95 % confidence interval at which a mean, or the total time of a"
     " kernel, is known well enough.",
 )
 @click.option(
     "--until",
     metavar="makespan:SHARE",
-    help="Measure what the makespan of the GRAPH needs, and stop when its mean is known that well: "
-    "'makespan:2%'. Kernels are measured by themselves, in short bursts.",
+    help="Measure the kernels that the makespan of the GRAPH depends on, by themselves and in"
+    " short bursts, and stop when its mean is known that well: 'makespan:2%'.",
 )
 @click.option(
-    "--max-time", type=TIME, default=60.0, show_default="60s", help="Longest time to measure."
+    "--max-time",
+    type=TIME,
+    default=60.0,
+    show_default="60s",
+    help="Time limit of the measurements.",
 )
 @click.option(
     "--terms",
     multiple=True,
     metavar="KERNEL=TERMS",
-    help="Fit a linear model of these terms, which extrapolates: 'gemm=m*n*k + m*n'; "
-    "'gemm=auto' finds them, 'auto' does for all kernels, 'history' for none. [default: 'auto' "
-    "for graphs whose tasks hardly repeat each other, as those of fmm; else 'history']",
+    help="Linear model with these terms, which extrapolates: 'gemm=m*n*k + m*n'. 'gemm=auto'"
+    " searches for terms, 'auto' does so for all kernels, 'history' for none. [default: 'auto' for"
+    " graphs whose tasks hardly repeat each other, as those of fmm; else 'history']",
 )
 @click.option(
     "--calm",
     is_flag=True,
-    help="On a shared machine: runs of a GRAPH count only if other programs took at most 2 % of "
-    "the workers' time; it may take until --max-time to see some.",
+    help="On a shared machine, count only runs of a GRAPH in which other programs took at most 2 %"
+    " of the workers' time; that may take until --max-time.",
 )
 @click.option(
     "--contention",
     is_flag=True,
-    help="Measure kernels on one core, and how they slow each other down on several: predictions "
-    "for any number of workers. Earlier samples are forgotten.",
+    help="Measure kernels on one core, and how they slow each other down on several, so that"
+    " predictions hold for any number of workers. Earlier samples are dropped.",
 )
 @click.option(
     "--scheduler",
     "schedulers",
     multiple=True,
     metavar="NAME",
-    help="Scheduler of the runs of a GRAPH; several take turns. Durations depend on what"
-    " the caches hold: choose the one that you will ask about. [default: lws,"
-    " eager]",
+    help="Scheduler of the runs of a GRAPH; several take turns. Durations depend on what the"
+    " caches hold: choose the scheduler that you will simulate. [default: lws, eager]",
 )
 @for_option
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option(
-    "--replace", is_flag=True, help="Forget earlier samples, and terms, instead of adding to them."
+    "--replace", is_flag=True, help="Drop earlier samples and terms instead of adding to them."
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="Fewer sizes, some seconds: only with 'mpiexec -n 2 tasksim calibrate network'.",
+    help="Measure fewer sizes, for some seconds; only with 'mpiexec -n 2 tasksim calibrate"
+    " network'.",
 )
 @trust_option
 @json_option
@@ -167,30 +171,30 @@ def calibrate(
 ) -> None:
     """Measure kernels on this machine, fit models, and write its platform file.
 
-    A GRAPH is measured in native runs of it, all workers busy; a KERNEL by itself, on all
-    workers at once. Several values of a key stand for one item each: tiles=6,10. Include a GRAPH
-    as large as those that you will ask about: only graphs that do not fit into the caches tell
-    what data cost that have left them. On Ctrl-C, what was measured so far is kept.
+    A GRAPH is measured in native runs, with all workers busy; a KERNEL by itself, on all workers at
+    once. Several values of a key make several items: tiles=6,10. Include a GRAPH as large as those
+    that you will simulate: only graphs larger than the caches show the cost of data that have left
+    them. Ctrl-C keeps the samples so far.
 
-    With --contention, GRAPHs are run on one core and on several, in turn, and KERNELs alone and
-    beside each other; the platform gets a memory domain.
+    With --contention, GRAPHs run on one core and on several, in turn, and KERNELs alone and beside
+    each other; the platform gets a memory domain.
 
-    With --until, the graph is simulated again and again, and each time the kernel is measured that
-    its makespan needs most, until that is known.
+    With --until, the graph is simulated repeatedly, and each time the kernel is measured that makes
+    its makespan more certain by most, until that is known.
 
-    A kernel is known well enough when the mean of every configuration is, over runs; or, if it
-    gets a linear model and is measured in a graph, when the total time of its tasks is.
+    A kernel is known well enough when the mean of each of its configurations is, over runs. If it
+    gets a linear model and is measured in a graph, the total time of its tasks decides.
 
-    Under mpiexec, 'network' measures what messages take between ranks instead, by size, both ways
-    and many to one, and writes networks/MACHINE.yaml, which --network reads. 'memory' measures
-    latency and bandwidth of each level of memory, and adds them to the machine's platform file;
-    'power', with KERNELs behind it, adds what the machine draws, where its counters can be read.
-    'openmp' measures what the OpenMP runtime costs on two threads and not on one, with which
-    recordings on one thread predict more, and writes platforms/MACHINE-openmp.yaml.
+    Under mpiexec, 'network' measures messages between ranks instead: by size, both ways and many to
+    one. It writes networks/MACHINE.yaml, which --network reads. 'memory' measures latency and
+    bandwidth of each level of memory, and adds them to the machine's platform file. 'power',
+    followed by KERNELs, adds the power that the machine draws, where its counters can be read.
+    'openmp' measures the additional costs of the OpenMP runtime on two threads, for predictions
+    from recordings on one thread, and writes platforms/MACHINE-openmp.yaml.
 
-    With --from, kernels are those of recorded runs: OpenMP programs, Python programs, imported
-    traces, native runs. Their parameters are those of the recording, durations are without the
-    time that other programs took, and the platform is that of the first run.
+    With --from, the kernels are those of recorded runs: OpenMP programs, Python programs, imported
+    traces, native runs. Parameters come from the recording, durations leave out the time that other
+    programs took, and the platform is that of the first run.
     """
     if runs:
         _refuse_measuring(ctx, items)
@@ -200,7 +204,7 @@ def calibrate(
         )  # fmt: skip
         return
     if trust:
-        raise click.UsageError("--trust is about a recorded run: give --from RUN")
+        raise click.UsageError("--trust is for recorded runs: give --from RUN")
     if not items:
         raise click.UsageError("Missing argument 'GRAPH|KERNEL' (or --from RUN).")
     if items[0] in OPTIONS_OF_MACHINE:
@@ -233,7 +237,7 @@ def calibrate(
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")
     makespan = _makespan(until)
     if contention and makespan is not None:
-        raise InputError("--contention measures all kernels: leave --until out")
+        raise InputError("--contention measures all kernels; leave --until out")
     wanted, to_predict = parse_items(items), graphs_for(predicted)
     refuse_unwritable(library / "models")
     measure = _measuring(contention=contention, replace=replace)
@@ -268,7 +272,7 @@ def calibrate(
     for text in report.notes:
         note(f"Note: {text}")
     if report.interrupted:
-        note("Interrupted: what was measured so far is kept.")
+        note("Interrupted: the samples so far are kept.")
         ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
@@ -285,13 +289,13 @@ OPTIONS_OF_MACHINE = {
 
 
 def _refuse_measuring(ctx: click.Context, items: Sequence[str]) -> None:
-    """Raise for items and options that ask for a measurement, beside ``--from``."""
+    """Refuse items and options of measurements beside ``--from``."""
     if items:
         raise click.UsageError(
-            f"--from takes the kernels of recorded runs, and measures nothing: got '{items[0]}', "
-            "too; calibrate that by itself, into the same library"
+            f"--from measures nothing, but got '{items[0]}'; calibrate that by itself, into the"
+            " same library"
         )
-    _refuse_options(ctx, OPTIONS_WITH_FROM, "{option} is about measuring: leave --from out")
+    _refuse_options(ctx, OPTIONS_WITH_FROM, "{option} is for measurements; leave --from out")
 
 
 def _refuse_options(ctx: click.Context, allowed: Collection[str], message: str) -> None:
@@ -343,7 +347,7 @@ def _calibrate_from(
 
 
 def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationReport]:
-    """Return what measures: on all cores at once, or on one, and how several slow each other."""
+    """Return the calibration: on all cores at once, or on one with the slowdown on several."""
     if contention:
         from tasksim.calibration.contention import calibrate_contended
 
@@ -354,7 +358,7 @@ def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationR
 
 
 def _makespan(until: str | None) -> float | None:
-    """Return how well to know the makespan, of ``makespan:2%``."""
+    """Return the share in ``makespan:2%``."""
     if until is None:
         return None
     what, _, share = until.partition(":")
@@ -391,7 +395,7 @@ def _grouped(tokens: Sequence[str]) -> list[tuple[str, list[str]]]:
         elif groups:
             groups[-1][1].append(token)
         else:
-            raise InputError(f"got '{token}'; legal: first a graph or a kernel, then its KEY=VALUE")
+            raise InputError(f"got '{token}'; legal: a graph or a kernel first, then its KEY=VALUE")
     return groups
 
 
@@ -436,7 +440,7 @@ def _kernel(name: str, settings: list[str]) -> KernelCall:
 
 
 def _search(texts: Sequence[str]) -> Search:
-    """Return for which kernels without terms these are searched for."""
+    """Return the kernels without terms whose terms are searched for."""
     if AUTO in texts and HISTORY in texts:
         raise InputError(f"--terms: got both '{AUTO}' and '{HISTORY}'; legal: one of them")
     if AUTO in texts:

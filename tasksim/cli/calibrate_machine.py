@@ -114,7 +114,7 @@ QUICK_S = 4.0
 def calibrate_network(
     library: Path, name: str | None, *, max_time: float, quick: bool, as_json: bool
 ) -> None:
-    """Measure the network between all ranks, and write it to *library*; rank 0 says what it is."""
+    """Measure the network between all ranks, and write it to *library*; rank 0 prints it."""
     from tasksim.calibration.network import calibrate_network as measure
     from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
@@ -150,7 +150,7 @@ def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
     fixed_s, per_byte_s = found.receiving()
     median, worst = found.errors()
     click.echo(f"fit            median error {median:.1%}, worst {worst:.1%}")
-    click.echo(f"posting        {1e6 * found.posting_s():.1f} us per message of the runtime")
+    click.echo(f"posting        {1e6 * found.posting_s():.1f} us of the runtime per message")
     click.echo(f"receiving      {1e6 * fixed_s:.1f} us, and {1e9 * per_byte_s:.3g} s per GB")
     click.echo(f"both ways      {found.duplex_ratio():.2f} times as long as one")
     if found.fan_in is not None:
@@ -173,7 +173,7 @@ def calibrate_power(
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Measure what kernels draw, and write it to the machine's platform file in *library*."""
+    """Measure the power of kernels, and write it to the machine's platform file in *library*."""
     from tasksim.calibration.power import measure_power, write_power
     from tasksim.native.cores import usable_cores
     from tasksim.native.this_machine import named_machine
@@ -201,12 +201,14 @@ def _kernels(items: Sequence[TaskGraph | KernelCall]) -> list[KernelCall]:
         item for item in items or [KernelCall("gemm", SIZES)] if isinstance(item, KernelCall)
     ]
     if len(kernels) < len(items):
-        raise InputError("power is measured of kernels, as gemm m=256 n=256 k=256, not of graphs")
+        raise InputError(
+            "power is measured for kernels, such as gemm m=256 n=256 k=256, not for graphs"
+        )
     return kernels
 
 
 def _meter() -> EnergyMeter:
-    """Return what counts energy; what keeps it from doing so is not the fault of what was asked."""
+    """Return the energy meter; a machine without one is a failure, not bad input."""
     from tasksim.native.energymeter import EnergyMeter
 
     try:

@@ -46,7 +46,7 @@ class Command(click.Command):
             return super().main(*args, **kwargs)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then what the command does."""
+        """Write the examples, then the description."""
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{' ' * formatter.current_indent}{example}\n")
@@ -54,7 +54,7 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """A group whose error for an unknown command says *what* its commands are, such as formats."""
+    """A group whose error for an unknown command names its commands by *what*, such as formats."""
 
     def __init__(self, *args: Any, what: str = "command", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,7 +63,7 @@ class Group(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* name; for an unknown one, say the nearest."""
+        """Return the command that *args* name; refuse an unknown one with the nearest match."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
             near = nearest(name, known)

@@ -38,12 +38,14 @@ MOST_COMPARED: Final = 4  # as many as a page shows
     "--max-error",
     type=SHARE,
     metavar="SHARE",
-    help="Exit with 3 if the makespans differ by more: '5%'.",
+    help="Largest relative difference of the makespans, such as '5%'; beyond it, exit with 3.",
 )
 @click.option(
-    "--figure", type=RUN, help="Draw A above B and the times of the kernels: .png, .pdf or .svg."
+    "--figure",
+    type=RUN,
+    help="Figure of A above B and the times of their kernels: a .png, .pdf or .svg file.",
 )
-@click.option("--any-graph", is_flag=True, help="Compare runs of different graphs too.")
+@click.option("--any-graph", is_flag=True, help="Compare even runs of different graphs.")
 @html_option
 @trust_option
 @force_option
@@ -62,7 +64,7 @@ def compare(
 ) -> None:
     """Compare run B with the reference run A: makespan, workers, kernels, ends of tasks.
 
-    A and B are folders that simulate or run wrote. C and D are compared with A too.
+    A and B are folders of runs. Up to two more, C and D, are compared with A, too.
     """
     paths = [a, b, *others]
     _refuse(paths, figure, html, force=force)
@@ -93,7 +95,7 @@ def compare(
 
 
 def _refuse(paths: Sequence[Path], figure: Path | None, html: Path | None, *, force: bool) -> None:
-    """Raise, before the work is done, for what cannot be."""
+    """Refuse illegal options before any work is done."""
     if len(paths) > MOST_COMPARED:
         raise InputError(f"got {len(paths)} runs; legal: 2 to {MOST_COMPARED}")
     if figure is not None:
@@ -103,7 +105,7 @@ def _refuse(paths: Sequence[Path], figure: Path | None, html: Path | None, *, fo
 
 
 def _described(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return the comparison as JSON; of several a list."""
+    """Return one comparison as JSON, or several as a list."""
     if len(comparisons) == 1:
         return comparisons[0].to_json()
     return {"comparisons": [comparison.to_json() for comparison in comparisons]}

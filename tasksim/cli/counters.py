@@ -44,8 +44,8 @@ __all__ = ["counters"]
     "--source",
     default="valgrind",
     metavar="valgrind|perf|file:PATH",
-    help="Source of the counts: a simulated processor (valgrind), this one (perf), or"
-    " what perf, LIKWID or PAPI have written; '{n}' in PATH is the parameter n.",
+    help="Source of the counts: a simulated processor (valgrind), this processor (perf), or a file"
+    " that perf, LIKWID or PAPI wrote; '{n}' in PATH is the parameter n.",
 )
 @samples_output_option
 @click.option(
@@ -58,22 +58,22 @@ __all__ = ["counters"]
     "--runs",
     type=WholeNumber(min=1),
     default=3,
-    help="Timings of each configuration, at different times; models need three.",
+    help="Number of timings of each configuration, at different times; models need three.",
 )
 @design_option
 @click.option(
     "--executions",
     type=WholeNumber(min=1),
     default=1,
-    help="Executions of the kernel that the counts of a file cover.",
+    help="Number of executions of the kernel that the counts of a file cover.",
 )
 @click.option(
     "--load",
     type=WholeNumber(min=0),
     default=0,
     metavar="K",
-    help="Time each configuration once more, beside K processes that stream through"
-    " memory, each on a core of its own.",
+    help="Number of processes, each on a core of its own, that stream through memory during a"
+    " further timing of each configuration.",
 )
 @click.option(
     "--seed",
@@ -99,13 +99,13 @@ def counters(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Count a kernel by itself: instructions, and accesses that each level of memory answers.
+    """Count the instructions of a kernel, and the accesses that each level of memory answers.
 
-    SIZES are as of 'tasksim measure'; parameters that are left out have those of the first one.
-    KERNEL may also be an application, all of whose tasks are counted. Each sample is an
-    execution: parameters, counters, duration. Models are fitted to them by 'tasksim fit
-    --kind counters'. Counts of Valgrind are the same in each run; those of caches do not know
-    what the processor fetches ahead.
+    SIZES are as for 'tasksim measure'; a parameter that is left out has the sizes of the first one.
+    KERNEL may also be an application, all of whose tasks are counted. Each sample is an execution,
+    with parameters, counters and duration; 'tasksim fit --kind counters' fits models to them.
+    Valgrind's counts are the same in each run; those of its caches leave out the processor's
+    prefetching.
     """
     refuse_unwritable(output)
     from tasksim.calibration.counters.campaign import CounterOptions
@@ -128,7 +128,7 @@ def _measured(
     with showing("counting") as progress:
         if is_own(kernel) or kernel in GENERATORS:
             if options.load:
-                raise InputError("--load is for kernels by themselves, not for applications")
+                raise InputError("--load is for single kernels, not for applications")
             from tasksim.calibration.application_campaign import parse_settings_domain
             from tasksim.calibration.counters.campaign import measure_application_counters
 

@@ -19,7 +19,7 @@ __all__ = ["demo"]
     "--output",
     type=click.Path(path_type=Path),
     default=Path("demo-output"),
-    help="Where everything is written: a new folder.",
+    help="New folder for all results.",
 )
 @click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @force_option
@@ -27,10 +27,10 @@ __all__ = ["demo"]
 def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
     """Calibrate this machine, predict runs, really run them, compare and draw.
 
-    The models come from runs of a small Cholesky factorisation; what is predicted has other
-    sizes. runs.html shows two runs in a browser, and live.html asks what a prediction would be.
-    It takes half a minute. On a machine that others use too, a prediction is compared with what
-    the runs would have taken alone.
+    The models come from runs of a small Cholesky factorisation; the predicted runs have other
+    sizes. runs.html shows two runs in a browser; live.html predicts runs with other settings. The
+    demo takes half a minute. On a shared machine, predictions are compared with the durations that
+    the runs would have had alone.
     """
     from tasksim.base.files import refuse_folder
 

@@ -42,13 +42,13 @@ REQUIRED_PACKAGES = (
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_json: bool) -> None:
-    """Say what is installed, what this machine can, and where files are searched.
+    """Report what is installed, what this machine can do, and where files are searched.
 
-    Measures for a second whether threads really run in parallel. Exits with 1 if something
-    that tasksim needs is missing.
+    Measures for a second whether threads really run in parallel. Exits with 1 if a package that
+    tasksim needs is missing.
 
-    With a GRAPH whose kernels execute, says which of them hold Python's lock: these cannot work
-    beside each other. Of functions of Python that is measured, with a part of the tasks.
+    With a GRAPH whose kernels execute, names the kernels that hold Python's lock and so cannot run
+    in parallel. For Python functions this is measured, on some of the tasks.
     """
     if graph is not None:
         _say_locks(graph, settings, as_json)
@@ -75,7 +75,7 @@ def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_
 
 
 def _say_locks(graph: str, settings: tuple[str, ...], as_json: bool) -> None:
-    """Say of each kernel of a graph whether it holds Python's lock."""
+    """Print whether each kernel of a graph holds Python's lock."""
     from tasksim.formats.graphs import load_graph
     from tasksim.kernels.program import bind
     from tasksim.native.lock_share import locks
@@ -119,7 +119,7 @@ def _wasm() -> dict[str, Any]:
 
 
 def _openmp() -> dict[str, Any]:
-    """Return what OpenMP programs are recorded with, or why they cannot be."""
+    """Return the recorder and the runtime for OpenMP programs, or why there are none."""
     from tasksim.recording.openmp.runtime import find_recorder, find_runtime
 
     try:
@@ -166,7 +166,7 @@ def _can_pin(core: int) -> bool:
 
 
 def _accounts() -> dict[str, bool]:
-    """Return which accounts of processor time the system gives, by what they tell."""
+    """Return which accounts of processor time the system keeps."""
     from tasksim.base.threadclock import has_thread_clock
     from tasksim.native.machine_account import MachineAccount
     from tasksim.native.processor_time import ThreadAccount
@@ -189,7 +189,7 @@ def _blas() -> list[dict[str, Any]]:
 
 
 def _hwloc() -> dict[str, Any]:
-    """Return this machine as hwloc sees it, or why that is not known."""
+    """Return this machine as hwloc describes it, or why hwloc cannot."""
     from tasksim.formats.hwloc.here import topology_here
     from tasksim.formats.hwloc.machine_fields import machine_fields
 
@@ -226,7 +226,7 @@ def _hwloc_text(found: dict[str, Any]) -> str:
 
 
 def _parallelism(workers: int) -> dict[str, Any] | None:
-    """Return how fast a kernel is alone and on all workers at once; None if it cannot run."""
+    """Return the speed of a kernel alone and on all workers at once; None if it cannot run."""
     from tasksim.calibration.parallelism import measure_parallelism
 
     try:
@@ -269,7 +269,7 @@ def _text(found: dict[str, Any]) -> str:
 def _core_text(core: dict[str, Any]) -> str:
     if not core["available"]:
         where = "" if core["path"] is None else f" ({core['path']})"
-        return f"not there, simulations are slower: {core['why']}{where}"
+        return f"missing, simulations are slower: {core['why']}{where}"
     return f"version {core['version']}, by {core['compiler']}: {core['path']}"
 
 
@@ -299,9 +299,9 @@ def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _accounts_text(accounts: dict[str, bool]) -> str:
-    """Return what the system tells of others on the machine, and what it does not."""
+    """Return which accounts of other programs the system keeps, and which it does not."""
     if not accounts["threads"]:
-        return "no processor time of threads: others on the machine spoil what is measured here"
+        return "no processor time of threads: other programs on this machine falsify measurements"
     words = {
         "waiting": "waiting for a core",
         "host": "what the host took",
@@ -310,7 +310,7 @@ def _accounts_text(accounts: dict[str, bool]) -> str:
     }
     told = ["processor time of threads", *(text for name, text in words.items() if accounts[name])]
     untold = [text for name, text in words.items() if not accounts[name]]
-    return ", ".join(told) + (f"; not told: {', '.join(untold)}" if untold else "")
+    return ", ".join(told) + (f"; missing: {', '.join(untold)}" if untold else "")
 
 
 def _blas_text(library: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ __all__ = ["explore_command"]
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="The page: one .html file.",
+    help="The page to write, a single .html file.",
 )
 @click.option("--open", "in_browser", is_flag=True, help="Show the page in a browser.")
 @force_option
@@ -62,15 +62,15 @@ def explore_command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a page on which sliders ask what a run would be.
+    """Write a page with sliders that predicts the run with other settings.
 
-    The page holds the scenario and the compiled core: more workers, a faster link, another
-    scheduler; each change is replayed in the browser, offline, and drawn above the run as it is.
-    It offers the 'tasksim simulate' line that says the same.
+    Sliders change, for example, the number of workers, the bandwidth of a link or the scheduler.
+    After each change, the browser simulates the run again, offline, and draws it above the original
+    run. The page shows the 'tasksim simulate' command line for the same settings.
 
-    GRAPH and the options are those of 'tasksim simulate'. GRAPH may be a recorded run, a folder:
-    of a simulated one the scenario is explored, and the options may not be given; a native one is
-    replayed, where it ran unless --platform or --workers says otherwise.
+    GRAPH and the options are those of 'tasksim simulate'. GRAPH may also be the folder of a
+    recorded run. A simulated run is explored with its own scenario, which no option can change. A
+    native run is replayed on the platform where it ran, unless --platform or --workers is given.
     """
     from tasksim.view.live.page import explore, refuse_live_page, scenario_of_run
 
@@ -90,7 +90,7 @@ def explore_command(
             chosen = scheduler if asked_for else of_run.scheduler
             scenario = scenario.vary(scheduler=chosen, seed=seed)
     elif trust:
-        raise click.UsageError("--trust is about a recorded run: give its folder as GRAPH")
+        raise click.UsageError("--trust is for recorded runs: give the folder of a run as GRAPH")
     else:
         scenario = scenario.vary(scheduler=scheduler, seed=seed)
     from tasksim.run.metrics import summary
@@ -112,11 +112,13 @@ def explore_command(
 
 
 def _refuse_others(ctx: click.Context) -> None:
-    """Raise for options that a simulated run settles."""
+    """Raise if an option is given that a simulated run already determines."""
     settled = {"platform", "workers", "models", "durations", "model_names", "library", "changes"}
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name in {*settled, "settings", "scheduler", "seed"} and ctx.params.get(name):
             text = parameter.opts[-1] if parameter.param_type_name == "option" else "KEY=VALUE"
-            raise click.UsageError(f"a simulated run is explored as it was; {text} cannot be given")
+            raise click.UsageError(
+                f"a simulated run is explored with its own settings; {text} cannot be given"
+            )

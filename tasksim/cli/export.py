@@ -39,7 +39,7 @@ def exporting() -> None:
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="A model file, .json; or a file of another format that writes models.",
+    help="Model file to write, .json, or one of another format of models.",
 )
 @library_option
 @force_option
@@ -47,7 +47,7 @@ def exporting() -> None:
 def several(models: str, output: Path, library: Path | None, force: bool, as_json: bool) -> None:
     """Write the models of a folder of coefficient files to one file.
 
-    'tasksim simulate --models FILE' and all others that take models read it.
+    'tasksim simulate --models FILE' reads it, as does every other command that takes models.
     """
     refuse_existing(output, force=force)
     refuse_unwritable(output)
@@ -59,7 +59,7 @@ def several(models: str, output: Path, library: Path | None, force: bool, as_jso
     files = _files(known)
     machine, _ = common_machine(files)
     writer = (format_of(output, "writes_models") or FORMATS.find("models")).writes_models
-    assert writer is not None  # that is what it was chosen by
+    assert writer is not None  # chosen for this ability
     notes = writer(known, output, force)
     if as_json:
         kernels = {file.kernel: sorted(file.architectures) for file in files}
@@ -74,10 +74,10 @@ def several(models: str, output: Path, library: Path | None, force: bool, as_jso
 
 
 def _files(models: ModelLibrary) -> list[CoefficientFile]:
-    """Return what is known of all kernels; :exc:`InputError` if there are none."""
+    """Return the coefficient files of a folder; raise :exc:`InputError` if there are none."""
     kernels = models.kernels()
     if not kernels:
-        raise InputError(f"{models.path}: no coefficient files in it, nothing to export")
+        raise InputError(f"{models.path}: no coefficient files in this folder, nothing to export")
     return [models.file(kernel) for kernel in kernels]
 
 
@@ -94,7 +94,7 @@ def _files(models: ModelLibrary) -> list[CoefficientFile]:
     "sampling",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="StarPU's sampling directory: codelets/45/KERNEL.HOST are written there.",
+    help="StarPU's sampling directory, which gets files codelets/45/KERNEL.HOST.",
 )
 @click.option(
     "--model-names",
@@ -117,7 +117,8 @@ def starpu(
 ) -> None:
     """Write kernel models as performance models of StarPU.
 
-    Durations become the history of StarPU's codelets, of regressions their coefficients.
+    Measured durations become histories of StarPU's codelets, and the coefficients of regressions
+    stay.
     """
     refuse_unwritable(sampling / "codelets" / "x")
     from tasksim.base.library import find
@@ -170,13 +171,13 @@ _output = click.option(
     "--arrows",
     type=click.Choice(["none", "critical", "all"]),
     default="none",
-    help="Arrows along the practical critical path, or for all dependencies.",
+    help="Dependencies to draw as arrows: those of the practical critical path, or all.",
 )
 @force_option
 def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) -> None:
     """Write runs to one file that ui.perfetto.dev and chrome://tracing open, each run a process.
 
-    With --arrows all the file has the whole graph, and is read back with it.
+    With --arrows all, the file holds the whole graph, which tasksim reads back.
     """
     from tasksim.formats.traces.chrome import write_chrome
 

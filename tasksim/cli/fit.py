@@ -35,7 +35,7 @@ CHOSEN_BY = ("cv", "r2")
 COSTS = ("cv", "two")
 TENSOR_OPTIONS = ("rank", "cells", "spacing", "mode", "regularization")
 MODES = {"interpolation": "interpolation", "extrapolation": "positive"}
-"""Names of the two models of the paper -> those of :class:`~tasksim.TensorModel`."""
+"""Modes by the paper's names -> methods of :class:`~tasksim.TensorModel`."""
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
 
@@ -54,14 +54,18 @@ LANGUAGES = {".c": "c", ".py": "python"}
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
-@click.option("--duration", metavar="COLUMN", help="Column of durations. [default: by its name]")
 @click.option(
-    "--parameters", metavar="COLUMN,...", help="Columns of parameters. [default: all that may be]"
+    "--duration", metavar="COLUMN", help="Column with the durations. [default: found by its name]"
+)
+@click.option(
+    "--parameters",
+    metavar="COLUMN,...",
+    help="Columns with the parameters. [default: every column that can be one]",
 )
 @click.option(
     "--categorical",
     metavar="COLUMN,...",
-    help="Columns of numbers that are names of categories, as columns of text are anyway.",
+    help="Numeric columns whose values are names of categories; columns of text always are.",
 )
 @click.option("--part", metavar="NAME", help="Samples to use, if the file holds several sets.")
 @click.option(
@@ -107,8 +111,8 @@ LANGUAGES = {".c": "c", ".py": "python"}
     "--over",
     multiple=True,
     metavar="OPTION=VALUES",
-    help="Values of rank, cells or regularization to compare: rank=1,2,4; all combinations, if it "
-    "is given again. The one with the smallest error on what was left out is taken.",
+    help="Values of rank, cells or regularization to compare: rank=1,2,4. If repeated, all"
+    " combinations are compared. The smallest cross-validated error wins.",
 )
 @click.option(
     "--memory",
@@ -123,14 +127,17 @@ LANGUAGES = {".c": "c", ".py": "python"}
 @click.option(
     "--costs",
     type=click.Choice(COSTS),
-    help="Costs in a model of counters: those that lower the cross-validated error, or two, of "
-    "instructions and of memory. [default: cv]",
+    help="Costs in a model of counters: those that lower the cross-validated error (cv), or those"
+    " of instructions and of memory (two). [default: cv]",
 )
 @click.option(
     "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A coefficient file, KERNEL.json."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Coefficient file to write, KERNEL.json.",
 )
 @click.option(
     "--report", type=click.Path(path_type=Path), help="Report with figures: .html or .md."
@@ -138,13 +145,13 @@ LANGUAGES = {".c": "c", ".py": "python"}
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
-    help="The model as a function: .c (kinds mlr, learned) or .py (mlr).",
+    help="Source file with the model as a function: .c (kinds mlr, learned) or .py (mlr).",
 )
 @click.option(
     "--domain",
     metavar="NAME=LOW..HIGH,...",
-    help="Ranges that predictions will be asked for: beyond the samples, kinds are judged by their "
-    "extrapolation, too.",
+    help="Ranges of parameters to predict for; where they exceed the samples, extrapolation also"
+    " counts in the choice of the kind.",
 )
 @for_option
 @click.option("--architecture", default="cpu", help="Architecture of the samples.")
@@ -153,7 +160,8 @@ LANGUAGES = {".c": "c", ".py": "python"}
     type=TIME,
     default=30.0,
     show_default="30s",
-    help="Processor time: a larger one tries more, and compares kinds on more samples.",
+    help="Processor time for the fit: a larger budget tries more, and compares kinds on more"
+    " samples.",
 )
 @seed_option
 @force_option
@@ -178,16 +186,16 @@ def fit(
     over: tuple[str, ...],
     **wanted: Any,
 ) -> None:
-    """Make a kernel model of measured durations, and say how good it is.
+    """Fit a kernel model to measured durations, and report its errors.
 
-    SAMPLES has a row per execution: its parameters and its duration. Kinds of models are
-    compared on sizes that were left out of their fits. The file written is one that 'tasksim
-    predict' reads; in a folder of models, 'tasksim simulate --models FOLDER' does too.
+    SAMPLES has a row per execution, with its parameters and its duration. Kinds of models are
+    compared on configurations that were left out of their fits. 'tasksim predict' reads the file
+    that is written, as does 'tasksim simulate --models FOLDER' for a folder of such files.
     """
     kinds, options = _wanted(**wanted)
     tried, trials = _tried(over, **wanted), []
     if domain is not None and predicted:
-        raise InputError("--for says the sizes of a graph's tasks: leave --domain out")
+        raise InputError("--for gives the sizes of a graph's tasks; leave --domain out")
     asked = None if domain is None else _ranges(domain)
     if source is not None:
         kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
@@ -262,11 +270,11 @@ def _listed(names: str | None) -> list[str] | None:
 def _wanted(
     kind: str, terms: str | None, weights: str | None, **others: Any
 ) -> tuple[tuple[str, ...] | None, dict[str, dict[str, Any]]]:
-    """Return the kinds to try, None for all that suit, and their options."""
+    """Return the kinds to try, or None for every suitable kind, and their options."""
     from tasksim.models.registry import model_class
 
     if kind != "auto" and not model_class(kind).needs_fit:
-        raise InputError(f"--kind {kind}: such models are not fitted to samples")
+        raise InputError(f"--kind {kind}: models of this kind are not fitted to samples")
     given = {"terms": terms, "weights": weights}
     linear = {name: value for name, value in given.items() if value is not None}
     taken = linear if kind == "auto" else model_class(kind).option_names()
@@ -287,7 +295,7 @@ def _wanted(
 def _tried(
     over: tuple[str, ...], kind: str, **given: Any
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the values that --over asks for, with the options of the model; none without it."""
+    """Return the combinations of --over, with the other options of the model; none without it."""
     if not over:
         return []
     from tasksim.cli.fit_over import combinations
@@ -301,7 +309,7 @@ def _tried(
 
 
 def _of_tensors(kind: str, **options: Any) -> dict[str, Any]:
-    """Return the options of a tensor that were given; raise if models of *kind* have not these."""
+    """Return the given options of tensors; raise if models of *kind* do not have them."""
     from tasksim.models.registry import kinds, model_class
 
     given = {name: value for name, value in options.items() if value is not None}
@@ -373,7 +381,7 @@ def _sizes_in(
 
 
 def _of_counters(kind: str, memory: str | None, **options: str | None) -> dict[str, Any]:
-    """Return the options of a model of counters that were given; raise for another *kind*."""
+    """Return the given options of models of counters; raise for another *kind*."""
     from tasksim.models.registry import model_class
 
     given = {name: value for name, value in options.items() if value is not None}
@@ -405,7 +413,7 @@ def latencies_of(name: str) -> dict[str, float]:
 def _with_source(kinds: tuple[str, ...] | None, language: str | None) -> tuple[str, ...] | None:
     """Return the *kinds* to try that can be written as source code in *language*.
 
-    Of given kinds, all must be able to. An unknown language is refused later.
+    Kinds that the user named must all support it. An unknown language is refused later.
     """
     from tasksim.models.registry import model_class
     from tasksim.models.selection import automatic_kinds
@@ -430,7 +438,7 @@ def _with_source(kinds: tuple[str, ...] | None, language: str | None) -> tuple[s
 def _refuse_files(
     output: Path | None, report: Path | None, source: Path | None, *, force: bool
 ) -> None:
-    """Raise for what could not be written in the end."""
+    """Refuse outputs that could not be written in the end."""
     if output is not None:
         _refuse_output(output, force=force)
     if report is not None:
@@ -461,7 +469,7 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
 
 
 def _kernel(output: Path | None, part: str | None, file: Path) -> str:
-    """Return the name of the kernel: of the file it is written to, else of what was read."""
+    """Return the kernel's name: that of the output file, else that of the samples."""
     return part or (output or file).name.split(".")[0]
 
 
@@ -477,6 +485,6 @@ def _entry(found: Selection, file: Path) -> Entry:
 
     from tasksim.models.files.coefficients import Entry, Measured
 
-    # When they were measured nobody says; not later than the file was written.
+    # Nobody says when they were measured, but not later than the file was written.
     when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
     return Entry(found.model, Measured(when, f"samples of {file.name}"))

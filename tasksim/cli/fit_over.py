@@ -23,9 +23,9 @@ MAX_TRIALS: Final = 400
 
 
 def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the combinations that ``rank=1,2,4`` and others ask for.
+    """Return all combinations of the values in texts such as ``rank=1,2,4``.
 
-    *given* are the options that have a value already.
+    *given* are the options that already have a value.
 
     Raises
     ------

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["fit_result", "fit_text", "unused_lines"]
 
 MOST_LISTED = 6
-"""Maximum number of parameters or terms in a line of text: more would not fit a terminal; JSON has
-all."""
+"""Maximum number of parameters or terms in a line of text: more do not fit a terminal."""
 
 
 def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, Any]:
-    """Return what to print of a fit to the samples in *file*."""
+    """Return the result of a fit to the samples in *file*, as ``--json`` prints it."""
     chosen, model, samples = found.chosen, found.model, found.samples
     linear = model.linear()
     warnings = list(found.warnings)
@@ -69,7 +68,7 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
 
 
 def _outside(found: Selection) -> dict[str, Any] | None:
-    """Return what of the domain asked for is outside the samples; None if nothing is."""
+    """Return the part of the given domain outside the samples; None if there is none."""
     if found.outside is None:
         return None
     return {
@@ -80,7 +79,7 @@ def _outside(found: Selection) -> dict[str, Any] | None:
 
 
 def _left_out(found: Selection) -> dict[str, Any]:
-    """Return where the model errs most, by configurations left out."""
+    """Return where the model errs most, judged by configurations left out."""
     if found.out is None:
         return {"worst": [], "worst_region": None}
     region = worst_region(found.out, found.samples)
@@ -95,14 +94,14 @@ def _notes(model: KernelModel) -> list[str]:
 
 
 def _categories(samples: Samples) -> Iterator[str]:
-    """Yield which parameters have categories."""
+    """Yield a note for each parameter with categories."""
     for name in samples.names:
         if name in samples.categories:
             yield f"{name} has categories: {listed(samples.categories[name])}"
 
 
 def _tensor(model: KernelModel) -> dict[str, Any] | None:
-    """Return the grid and the rank of a tensor, and how it was completed; None for others."""
+    """Return grid, rank and method of a tensor; None for other models."""
     report = model.report()
     keys = ("rank", "cells", "density", "method", "ridge", "law")
     if not {"rank", "cells", "density"} <= report.keys():
@@ -112,7 +111,7 @@ def _tensor(model: KernelModel) -> dict[str, Any] | None:
 
 
 def _learned(model: KernelModel) -> dict[str, Any] | None:
-    """Return what a learned model consists of; None for others."""
+    """Return the parts of a learned model; None for other models."""
     report, keys = model.report(), ("law", "centres", "trees", "weights")
     return {key: report[key] for key in keys} if set(keys) <= report.keys() else None
 
@@ -154,7 +153,7 @@ def _finite(value: float) -> float | None:
 
 
 def unused_lines(result: dict[str, Any]) -> list[str]:
-    """Return a line with what the user left out, and what the model does not take."""
+    """Return a line on the columns that the user left out or the model does not use."""
     left_out = [Unused(one["name"], one["why"]) for one in result["unused"] if one["chosen"]]
     return [f"not used: {unused_text(left_out)}"] if left_out else []
 
@@ -172,13 +171,13 @@ def _unused(samples: Samples, model: KernelModel) -> list[dict[str, Any]]:
 
 
 def _counters(model: KernelModel) -> dict[str, str]:
-    """Return of which family the counters of a model are; none of models without."""
+    """Return counter -> the family of its model; empty for other models."""
     families: dict[str, str] = model.report().get("families", {}) if model.needs_counters else {}
     return families
 
 
 def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
-    """Return how good the model is on *test*; each configuration counts once."""
+    """Return the errors of the model on *test*; each configuration counts once."""
     model = found.model
     if CLOCK in model.names_:
         test = with_clock(test, always=True)
@@ -186,12 +185,12 @@ def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, A
     table = columns(model, test.names, rows, categories=test.categories, keep_unseen=True)
     predicted = predicted_where_possible(model, table)
     for name in unlike_fixed(model, test.names, rows, test.categories):
-        warnings.append(f"the test has other values of {name} than the samples have")
+        warnings.append(f"the test has values of {name} that the samples do not have")
     known = np.isfinite(predicted)
     if not known.all():
         warnings.append(
-            f"{int((~known).sum())} of {len(rows)} configurations of the test cannot be predicted "
-            f"by {model.kind}: they do not count"
+            f"{model.kind} cannot predict {int((~known).sum())} of {len(rows)} configurations of"
+            " the test, which do not count"
         )
     if not known.any():
         nothing = dict.fromkeys(METRICS)
@@ -216,7 +215,7 @@ def _coverage(found: Selection, test: Samples) -> float | None:
 
 
 def fit_text(result: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a result for people, but for its warnings."""
+    """Yield the lines of a result as text, without its warnings."""
     yield f"chosen    {result['why']}"
     if result["formula"]:
         yield f"formula   {result['formula']}"
@@ -254,13 +253,13 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
 
 
 def _alternative_text(alternative: dict[str, Any]) -> str:
-    """Return which terms the samples cannot tell from one of the model."""
+    """Return the terms that the samples cannot tell from one of the model's, in words."""
     found = [entry["term"] for entry in alternative["instead"]]
     listed = ", ".join(found[:MOST_LISTED])
     if len(found) > MOST_LISTED:
         listed += f" and {len(found) - MOST_LISTED} more"
     if alternative["term"] is None:
-        return f"with one more term, the samples do not tell which: {listed}"
+        return f"with one more term, though the samples do not tell which: {listed}"
     others = [listed] if listed else []
     if alternative["without"] is not None:
         others.append("none")

@@ -31,7 +31,7 @@ WIDTH = 96
 
 @click.group("import", cls=Group, what="format", examples=EXAMPLES)
 def importing() -> None:
-    """Make runs, graphs, platforms and kernel models of other tools' files."""
+    """Import runs, graphs, platforms and kernel models from files of other tools."""
 
 
 @importing.command(
@@ -49,9 +49,9 @@ def importing() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
     show_default="the current folder",
-    help="The library where platforms/HOST.yaml and models/HOST/ are written.",
+    help="Library that gets platforms/HOST.yaml and models/HOST/.",
 )
-@click.option("--skip-bad", is_flag=True, help="Pass over malformed files instead of refusing.")
+@click.option("--skip-bad", is_flag=True, help="Skip malformed files instead of refusing them.")
 @force_option
 @json_option
 def starpu(
@@ -59,15 +59,15 @@ def starpu(
 ) -> None:
     """Import a machine that StarPU calibrated: its platform, and its performance models.
 
-    SAMPLING_DIR is StarPU's sampling directory, with bus/ and codelets/ in it, or a folder
-    around it. Malformed files are told all at once, and nothing is written then.
+    SAMPLING_DIR is StarPU's sampling directory, which contains bus/ and codelets/, or a folder
+    around it. If files are malformed, all of them are reported, and nothing is written.
     """
     refuse_unwritable(library / "models" / "x")
     from tasksim.formats.starpu.machine_import import import_machine
 
     found = import_machine(sampling, host, library, skip_bad=skip_bad, force=force)
     for problem in found.skipped:
-        warn(f"passed over: {problem}")
+        warn(f"skipped: {problem}")
     following = _next_command(found, library)
     if as_json:
         print_json({**found.to_json(), "next": following})
@@ -121,7 +121,7 @@ def _wrapped(names: Sequence[str]) -> Iterator[str]:
 
 
 def _next_command(found: Imported, library: Path) -> str:
-    """Return a command that simulates with what was imported, if its kernels are known ones."""
+    """Return a command that simulates the imported machine, if its kernels are known."""
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.modelnames import text_of
     from tasksim.scenario.starpu_example import suggested
@@ -139,8 +139,7 @@ TRACE_EXAMPLES = (
     "tasksim import trace tasks.rec -o recorded --models",
 )
 SHOWN = 10
-"""Maximum number of skipped records that are listed: more do not fit on a screen; their number is
-stated."""
+"""Maximum number of skipped records that are listed: more do not fit on a screen."""
 
 
 @importing.command(
@@ -155,21 +154,21 @@ stated."""
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="A new run folder: the run, its graph, its platform.",
+    help="New folder for the run, its graph and its platform.",
 )
-@click.option("--models", is_flag=True, help="Write kernel models of its own durations as well.")
-@click.option("--skip-bad", is_flag=True, help="Pass over records that are wrong, and count them.")
+@click.option("--models", is_flag=True, help="Write kernel models of the run's own durations, too.")
+@click.option("--skip-bad", is_flag=True, help="Skip malformed records, and count them.")
 @force_option
 @json_option
 def trace(
     path: Path, output: Path, models: bool, skip_bad: bool, force: bool, as_json: bool
 ) -> None:
-    """Import a run that another tool recorded: with its graph, and where it ran.
+    """Import a run that another tool recorded, with its graph and its platform.
 
     PATH is a folder of StarVZ, a tasks.rec of StarPU, CSV of pj_dump, a .prv of Paraver, a
     traces.otf2 of Score-P, Chrome's JSON, or a table (.csv) with columns task, kernel, worker,
-    start, end and any others: 'tasksim list formats'. What is wrong is told with its line, and
-    nothing is written then.
+    start, end and any others: 'tasksim list formats'. If records are malformed, they are reported
+    with their lines, and nothing is written.
     """
     refuse_unwritable(output)
     from tasksim.formats.runs import read_trace
@@ -200,9 +199,9 @@ def trace(
 
 def _tell_skipped(found: RecordedTrace) -> None:
     for text in found.skipped[:SHOWN]:
-        warn(f"passed over: {text}")
+        warn(f"skipped: {text}")
     if len(found.skipped) > SHOWN:
-        warn(f"passed over: {len(found.skipped) - SHOWN} more")
+        warn(f"skipped: {len(found.skipped) - SHOWN} more")
 
 
 def _print_trace(found: RecordedTrace, notes: Iterable[str]) -> None:
@@ -242,9 +241,9 @@ OPENMP_EXAMPLES = ("tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/om
 def openmp(folder: Path, kernels: Path | None, data: Path | None, **where: Any) -> None:
     """Import the raw trace of a recording of an OpenMP program that was cut short.
 
-    FOLDER is what 'tasksim record' writes to while a program runs; it says where that is. It is
-    left there if tasksim itself is killed; the program goes on then, and so does its recording. The
-    folder stays as it is.
+    FOLDER is where 'tasksim record' writes while a program runs, and it prints that path. The
+    folder remains if tasksim itself is killed; the program then goes on, and so does its recording.
+    The import does not change the folder.
     """
     from tasksim.cli.record import keep
     from tasksim.recording.openmp.recovery import recover_openmp
@@ -272,13 +271,13 @@ WORKFLOW_EXAMPLES = (
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="A new task graph file, .npz.",
+    help="New file for the task graph, .npz.",
 )
 @click.option(
     "--flop-rate",
     type=click.FloatRange(min=0, min_open=True),
     metavar="FLOP/S",
-    help="Speed of a worker, for files that give flop in place of seconds.",
+    help="Speed of a worker in flop per second, for files that give flop instead of seconds.",
 )
 @force_option
 @json_option
@@ -287,7 +286,7 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
 
     FILE is a workflow in WfFormat (WfCommons, .json) or DAX (Pegasus, .dax), DOT as SimGrid and
     daggen have it (.dot), a graph of the Standard Task Graph set (.stg), one of Davidovic's (.td),
-    or one of Estee's (.json). 'tasksim simulate' reads all of these directly, too.
+    or one of Estee's (.json). 'tasksim simulate' also reads all of these directly.
     """
     refuse_unwritable(output)
     from tasksim.formats.graphs import graph_in
@@ -326,7 +325,7 @@ NETWORK_EXAMPLES = ("tasksim import network simgrid-platform.xml -o lib",)
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
     show_default="the current folder",
-    help="The library where networks/NAME.yaml is written.",
+    help="Library that gets networks/NAME.yaml.",
 )
 @click.option("--name", help="Name of the network. [default: the name of the file]")
 @force_option
@@ -334,8 +333,8 @@ NETWORK_EXAMPLES = ("tasksim import network simgrid-platform.xml -o lib",)
 def network(path: Path, library: Path, name: str | None, force: bool, as_json: bool) -> None:
     """Import a network of SimGrid's.
 
-    FILE is a platform file of SimGrid, .xml: a cluster, flat, with a backbone, a fat tree, a torus
-    or a dragonfly; or hosts, links and routes.
+    FILE is a platform file of SimGrid, .xml: a cluster (flat, with a backbone, a fat tree, a torus
+    or a dragonfly), or hosts, links and routes.
     """
     refuse_unwritable(library / "networks" / "x")
     from tasksim.formats.simgrid import import_network
@@ -373,11 +372,11 @@ HWLOC_EXAMPLES = (
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
     show_default="the current folder",
-    help="The library where platforms/NAME.yaml is written.",
+    help="Library that gets platforms/NAME.yaml.",
 )
 @click.option("--name", help="Name of the machine. [default: the name of the file]")
 @click.option(
-    "--hyper-threads", is_flag=True, help="A worker per hyper-thread instead of one per core."
+    "--hyper-threads", is_flag=True, help="Make a worker per hyper-thread instead of one per core."
 )
 @force_option
 @json_option
@@ -386,9 +385,9 @@ def hwloc(
 ) -> None:
     """Import a machine that hwloc describes: cores, NUMA nodes, caches, GPUs.
 
-    FILE is what 'lstopo --of xml' writes on the machine, of hwloc 1, 2 or 3. The platform has a
+    FILE is the output of 'lstopo --of xml' on the machine, of hwloc 1, 2 or 3. The platform has a
     worker per core, memory domains, the caches, and co-processors with their memories and links.
-    The notes say what it has no place for.
+    Notes name everything that a platform has no place for.
     """
     refuse_unwritable(library / "platforms" / "x")
     from tasksim.formats.hwloc.machine_import import import_hwloc

@@ -43,7 +43,7 @@ KINDS = (
 @library_option
 @json_option
 def listing(kind: str | None, library: Path | None, as_json: bool) -> None:
-    """List what there is, with a line of description each."""
+    """List generators, schedulers, platforms and so on, with a description of each."""
     if kind is not None and kind not in KINDS:
         raise unknown("kind of thing", kind, KINDS)
     found = {name: _LISTERS[name](library) for name in ([kind] if kind else KINDS)}
@@ -70,7 +70,7 @@ def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
 
 
 def _described(generator: Generator) -> str:
-    """Return a line about it, one with its settings, and one if its graphs run for real."""
+    """Return a description, the settings, and whether the graphs run for real, a line each."""
     from tasksim.kernels.program import EXECUTORS
 
     settings = _settings([(p.name, p.required, p.default) for p in generator.parameters])
@@ -129,7 +129,7 @@ def _topologies(library: Path | None) -> dict[str, str]:  # noqa: ARG001
 
     def text(section: type[Section]) -> str:
         summary = (sys.modules[section.__module__].__doc__ or "").partition("\n")[0]
-        # What it is comes after its name, as each of these modules begins.
+        # Docstrings of these modules begin with the name; the description follows it.
         what = summary.partition(": ")[2]
         return f"{what[:1].upper()}{what[1:]}\n{', '.join(fields_of(section))}"
 

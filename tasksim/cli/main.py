@@ -1,6 +1,6 @@
 """The entry point of the command line, its commands and its handling of errors.
 
-A command is imported when it is called, so that ``tasksim --help`` takes no longer than Python
+Commands are imported when they are called, so ``tasksim --help`` takes no longer than Python
 itself.
 """
 
@@ -27,18 +27,21 @@ __all__ = ["COMMANDS", "cli", "exit_after", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "simulate": ("tasksim.cli.simulate:simulate_command", "Predict a run: replay a task graph."),
     "run": ("tasksim.cli.run:run", "Run a task graph for real, here."),
-    "record": ("tasksim.cli.record:record", "Run a Python program, and record its tasks."),
-    "calibrate": ("tasksim.cli.calibrate:calibrate", "Measure kernels here and fit models."),
+    "record": ("tasksim.cli.record:record", "Run a program, and record its tasks."),
+    "calibrate": (
+        "tasksim.cli.calibrate:calibrate",
+        "Measure kernels on this machine, and fit models.",
+    ),
     "measure": ("tasksim.cli.measure:measure", "Measure a kernel over a domain of sizes."),
     "counters": ("tasksim.cli.counters:counters", "Count instructions and accesses of a kernel."),
-    "profile": ("tasksim.cli.profile:profile", "Name the functions that a program spends time in."),
-    "fit": ("tasksim.cli.fit:fit", "Make a kernel model of measured durations."),
-    "predict": ("tasksim.cli.predict:predict", "Ask a kernel model how long a kernel takes."),
+    "profile": ("tasksim.cli.profile:profile", "Find the functions that a program spends time in."),
+    "fit": ("tasksim.cli.fit:fit", "Fit a kernel model to measured durations."),
+    "predict": ("tasksim.cli.predict:predict", "Predict the duration of a kernel."),
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts, other panels; machines."),
     "explore": ("tasksim.cli.explore:explore_command", "Write a page to ask what a run would be."),
     "optimize": ("tasksim.cli.optimize:optimizing", "Search for the best schedule of a graph."),
-    "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
+    "bounds": ("tasksim.cli.bounds:bounds", "Print lower bounds on the makespan."),
     "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
     "report": (
         "tasksim.cli.report:reporting",
@@ -48,13 +51,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": (
         "tasksim.cli.importing:importing",
-        "Take over other tools' runs, graphs, machines.",
+        "Import runs, graphs and machines of other tools.",
     ),
     "export": ("tasksim.cli.export:exporting", "Write runs and kernel models for other tools."),
-    "tune": ("tasksim.cli.tune:tuning", "Find the best choice, and what a wrong one costs."),
-    "autotune": ("tasksim.cli.autotune:autotuning", "Tune by runs that skip what is known."),
+    "tune": ("tasksim.cli.tune:tuning", "Find the best choice, and the cost of others."),
+    "autotune": ("tasksim.cli.autotune:autotuning", "Tune by real runs that skip known kernels."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
-    "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
+    "doctor": ("tasksim.cli.doctor:doctor", "Check the installation and this machine."),
 }
 """Name -> the location of the command, and its summary."""
 
@@ -70,7 +73,7 @@ class Tasksim(LazyGroup):
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Any = None, prog_name: Any = None, **extra: Any
     ) -> Any:
-        """Run a command and exit with its code; without standalone mode errors are raised."""
+        """Run a command and exit with its code; outside standalone mode, raise its errors."""
         with on_command_line():
             return self._main(args, prog_name, **extra)
 
@@ -104,7 +107,7 @@ def cli(ctx: click.Context) -> None:
 
 
 def main() -> None:
-    """Run the command line; exits."""
+    """Run the command line, and exit with its code."""
     cli.main(prog_name="tasksim")
 
 
@@ -119,8 +122,8 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
         except (Exception, KeyboardInterrupt) as error:
             interrupts.hold()
             if interrupts.raised and not isinstance(error, TasksimError | click.ClickException):
-                error = KeyboardInterrupt()  # what an import that was interrupted makes of it
-            from tasksim.cli.over_ranks import agreed  # which only errors need
+                error = KeyboardInterrupt()  # what an interrupted import raises
+            from tasksim.cli.over_ranks import agreed  # only errors need it
 
             code = _report(agreed(error, arguments), debug="--debug" in arguments)
             _let_go_of_output()
@@ -128,7 +131,7 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
 
 
 def _let_go_of_output() -> None:
-    """Drop what a full disk did not take: Python would try again at its end, and exit with 120."""
+    """Drop output that a full disk refused: Python would retry at its end, and exit with 120."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -143,7 +146,7 @@ def _print_version(ctx: click.Context) -> None:
 
 
 def _report(error: BaseException, *, debug: bool) -> int:
-    """Print what went wrong on stderr; return the exit code."""
+    """Print an error on stderr; return the exit code."""
     if isinstance(error, click.Abort | KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED_EXIT_CODE
@@ -176,8 +179,8 @@ def _explained(error: BaseException) -> tuple[int, str]:
 def _plain_warnings() -> Iterator[None]:
     """Show Python's warnings as one line on stderr.
 
-    A warning to the user is part of what a command prints: filters neither silence it nor make
-    it an error.
+    A warning to the user belongs to the output of a command: filters neither silence it nor make it
+    an error.
     """
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

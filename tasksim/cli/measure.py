@@ -57,26 +57,26 @@ __all__ = ["measure"]
     help="Number of configurations to draw; fewer if the domain has no more.",
 )
 @click.option(
-    "--budget", type=TIME, help="Longest time to measure: '10min'. [default: until all is measured]"
+    "--budget", type=TIME, help="Time limit of the measurements, such as '10min'. [default: none]"
 )
 @click.option(
     "--tolerance",
     type=SHARE,
     default=0.05,
     show_default="5%",
-    help="Half width of the 95 % interval at which a mean is known well enough.",
+    help="Half width of the 95 % confidence interval at which a mean is known well enough.",
 )
 @click.option(
     "--repetitions",
     type=WholeNumber(min=1),
     default=20,
-    help="Most repetitions at one visit of a configuration.",
+    help="Largest number of repetitions at one visit of a configuration.",
 )
 @click.option(
     "--rounds",
     type=WholeNumber(min=1),
     default=1,
-    help="Visits of each configuration, in another order each time: on a shared machine"
+    help="Number of visits of each configuration, each time in another order: on a shared machine"
     " several short visits say more than a long one.",
 )
 @design_option
@@ -84,19 +84,19 @@ __all__ = ["measure"]
     "--where",
     metavar="CONDITION",
     multiple=True,
-    help="Condition that configurations fulfil: '64 <= m*n <= 128'; may be given again.",
+    help="Condition on configurations, such as '64 <= m*n <= 128'; may be repeated.",
 )
 @click.option(
     "--until",
     metavar="error:SHARE",
-    help="Fit a model meanwhile, measure where it gains most, and stop when its error"
-    " over the domain is no larger: 'error:5%'.",
+    help="Fit a model during the measurements, measure where it gains most, and stop when its"
+    " error over the domain is at most this: 'error:5%'.",
 )
 @click.option(
     "--kind",
     default="auto",
-    help="Kind of the model of --until: power, mlr, cp, hybrid, learned; auto takes the best of"
-    " power, mlr, hybrid, learned.",
+    help="Kind of the model of --until: power, mlr, cp, hybrid, learned, or auto, the best of all"
+    " these but cp.",
 )
 @click.option(
     "--seed",
@@ -105,7 +105,7 @@ __all__ = ["measure"]
     help="Seed of the design; the same seed gives the same configurations in the same order.",
 )
 @dtype_option
-@click.option("--resume", is_flag=True, help="Continue with the samples that are in the output.")
+@click.option("--resume", is_flag=True, help="Continue with the samples in the output.")
 @force_option
 @json_option
 @click.pass_context
@@ -132,17 +132,17 @@ def measure(
     """Measure a kernel by itself at configurations drawn from a domain of its parameters.
 
     KERNEL may also be an application (FILE.py, MODULE:NAME or a generator that executes) with its
-    settings: it is run on one core with settings that are drawn, and each task is a sample of
-    its kernel.
+    settings: it runs on one core with drawn settings, and each task is a sample of its kernel.
 
-    SIZES is a size, a list 64,128,256, a range 32..2048, 32..2048:log where the logarithm is
-    uniform, or another parameter: n=m; of an application's texts a list: layout=row,col. The result
-    is what models are fitted to. On Ctrl-C, what was measured so far is kept; --resume goes on.
+    SIZES is a size; a list, 64,128,256; a range, 32..2048, or 32..2048:log with a uniform
+    logarithm; or another parameter, n=m. For a text setting of an application it is a list,
+    layout=row,col. 'tasksim fit' fits models to the samples. Ctrl-C keeps the samples so far, and
+    --resume goes on.
 
     Under mpiexec, KERNEL may be 'collective': operations of the MPI library between ranks.
 
-    With --until, a model is fitted again and again, and each time what is measured next is what it
-    needs most, for the time that it takes; --samples is then how many there are to choose from.
+    With --until, a model is fitted repeatedly, and the next configuration is the one that improves
+    it most per second; --samples is then the number of configurations to choose from.
     """
     from tasksim.calibration.domain_campaign import MeasureOptions
     from tasksim.graph.apps.registry import GENERATORS
@@ -190,12 +190,12 @@ def measure(
         click.echo(str(summary))
     note(f"Wrote {output}")
     if summary.interrupted:
-        note(f"Interrupted: what was measured so far is kept{'' if own else '; --resume goes on'}.")
+        note(f"Interrupted: the samples so far are kept{'' if own else '; --resume goes on'}.")
         ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
 def _refuse_of_kernels(resume: bool, dtype: str | None, until: str | None) -> None:
-    """Refuse options of kernels that come with tasksim."""
+    """Refuse options that only kernels of tasksim have."""
     if resume or dtype is not None or until is not None:
         raise click.UsageError(
             "--resume, --dtype and --until are for kernels that come with tasksim"
@@ -213,7 +213,7 @@ def _measured(
 
 
 def _error(until: str | None) -> float | None:
-    """Return how far the model may err, of ``error:5%``."""
+    """Return the share in ``error:5%``."""
     if until is None:
         return None
     what, _, share = until.partition(":")

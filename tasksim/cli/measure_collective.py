@@ -35,7 +35,7 @@ def measure_collective(
     from tasksim.native.cluster.ranks import world
 
     ranks = world("measure collective")
-    # One rank alone is refused for that, and not for what it would need others for.
+    # A single rank is refused first, so that the error names the cause.
     wanted = ranks.together(lambda: configurations(settings, where, max(ranks.size, 2), options))
     ranks.together(lambda: None if ranks.rank else refuse_unwritable(output))
     try:

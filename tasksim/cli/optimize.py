@@ -47,24 +47,26 @@ __all__ = ["optimizing"]
     "--time",
     "time_s",
     type=TIME,
-    help="Duration of the search, such as 30s or 5min.  [default: 60s, unless --steps is given]",
+    help="Time limit of the search, such as 30s or 5min.  [default: 60s, unless --steps is given]",
 )
 @click.option(
     "--steps",
     type=WholeNumber(min=1),
-    help="Number of candidates, each of them replayed; the same number and seed give the same"
-    " schedule.",
+    help="Number of candidates to replay; the same number and seed give the same schedule.",
 )
 @seed_option
 @click.option(
     "--method",
     type=click.Choice(["auto", "annealing", "solver"]),
     default="auto",
-    help="Search: annealing changes workers and places of tasks at random; solver is CP-SAT of"
-    " OR-Tools (extra 'optimize'); auto uses the solver, if it is there, then annealing.",
+    help="Method of the search: annealing changes workers and places of tasks at random; solver is"
+    " CP-SAT of OR-Tools (extra 'optimize'); auto uses the solver, if it is installed, then"
+    " annealing.",
 )
 @click.option(
-    "--resume", is_flag=True, help="Go on from the result in the folder --output, and replace it."
+    "--resume",
+    is_flag=True,
+    help="Continue from the result in the folder of --output, and replace it.",
 )
 @click.option(
     "-o",
@@ -87,16 +89,16 @@ def optimizing(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Search for the schedule with the shortest makespan, and say how far it is from the best.
+    """Search for the schedule with the shortest makespan, and report its gap to a lower bound.
 
     GRAPH is a graph as for 'tasksim simulate', with the same options. Each candidate is replayed
     with copies, limited memories, costs of the runtime and contention. The search begins with the
-    schedules of the heuristics, so its result is never worse than theirs. On Ctrl-C the best so
-    far is kept.
+    schedules of the heuristics, so its result is never worse than theirs. Ctrl-C keeps the best so
+    far.
 
-    The folder of --output holds plan.csv, for --scheduler static:file=plan.csv of 'tasksim
-    simulate' and 'tasksim run'; graph.npz, the graph with the plan's order as priorities, for
-    dynamic schedulers; sched.rec, the same for StarPU's starpu_replay; and optimum.json.
+    The folder of --output gets plan.csv, for --scheduler static:file=plan.csv of 'tasksim simulate'
+    and 'tasksim run'; graph.npz, the graph with the plan's order as priorities, for dynamic
+    schedulers; sched.rec, the same for StarPU's starpu_replay; and optimum.json.
     """
     from tasksim.cli.progress import showing
     from tasksim.optimization.optimum import refuse_optimum

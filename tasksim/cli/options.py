@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     FloatType = click.ParamType[float]
 else:
-    FloatType = click.ParamType  # which click 8.2 has not as a generic class
+    FloatType = click.ParamType  # not a generic class in click 8.2
 
 
 class Share(FloatType):
@@ -65,7 +65,7 @@ class Share(FloatType):
         number, percent, rest = str(value).strip().partition("%")
         plain = numerals.decimal_number(number.strip())
         share = -1.0 if plain is None else plain / (100.0 if percent else 1.0)
-        # Without the sign only what cannot be meant as a percentage.
+        # Without the sign, values above 1 might be percentages.
         if rest or not 0 <= share < (float("inf") if percent else 1):
             self.fail(f"{value!r} is not a share: write e.g. '5%' or '0.05'", param, ctx)
         return share
@@ -120,36 +120,37 @@ force_option = click.option("--force", is_flag=True, help="Replace what exists."
 html_option = click.option(
     "--html",
     type=click.Path(path_type=Path),
-    help="A page to explore the runs in a browser, offline: one .html file.",
+    help="Page to explore the runs in a browser, offline: one .html file.",
 )
 library_option = click.option(
     "--library",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder with platforms/ and models/, searched before the others.",
+    help="Library to search before the others: a folder with platforms/ and models/.",
 )
 samples_output_option = click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="The samples: a CSV file; of an application a folder of them, one per kernel.",
+    help="CSV file for the samples; for an application, a folder of such files, one per kernel.",
 )
 design_option = click.option(
     "--design",
     type=click.Choice(["lhs", "random", "grid"]),
     default="lhs",
-    help="How configurations are drawn: from a Latin hypercube, independently, or evenly"
-    " spaced, with both ends.",
+    help="Design of the configurations: a Latin hypercube (lhs), independent draws (random), or"
+    " even spacing with both ends (grid).",
 )
 dtype_option = click.option(
     "--dtype",
     type=click.Choice(["float64", "float32"]),
-    help="Type of the kernel's numbers. [default: what KERNEL says]",
+    help="Type of the kernel's numbers. [default: that of KERNEL]",
 )
 trust_option = click.option(
     "--trust",
     is_flag=True,
-    help="Import what a recorded run names as MODULE:NAME; else only registered names count.",
+    help="Import modules that a recorded run names as MODULE:NAME; otherwise only registered names"
+    " are legal.",
 )
 seed_option = click.option(
     "--seed",
@@ -163,8 +164,8 @@ auto_option = click.option(
     "--auto",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What settings KEY=auto, and --scheduler auto, become: a tree that 'tasksim study tree'"
-    " wrote, or a result of 'tasksim tune' or 'tasksim autotune'; all .json.",
+    help="Source of the values of KEY=auto and --scheduler auto: a tree of 'tasksim study tree',"
+    " or a result of 'tasksim tune' or 'tasksim autotune'; all .json.",
 )
 
 
@@ -173,8 +174,8 @@ for_option = click.option(
     "predicted",
     multiple=True,
     metavar="'GRAPH KEY=VALUE...'",
-    help="Task graph that will be predicted: where its tasks have other sizes than are measured, "
-    "models are judged by extrapolation, too. May be repeated.",
+    help="Task graph to predict: where the sizes of its tasks were not measured, models are judged"
+    " by their extrapolation, too. May be repeated.",
 )
 
 
@@ -183,12 +184,13 @@ def scheduler_option(default: str) -> Decorator:
     return click.option(
         "--scheduler",
         default=default,
-        help="A name (see 'tasksim list schedulers'), NAME:OPTION=VALUE, or MODULE:CLASS.",
+        help="Scheduler: a name (see 'tasksim list schedulers'), NAME:OPTION=VALUE, or"
+        " MODULE:CLASS.",
     )
 
 
 def automatic(scenario: Scenario, file: Path | None) -> Scenario:
-    """Return the scenario with what is ``auto`` chosen by *file*, if one is given; say what."""
+    """Return the scenario with every ``auto`` replaced by the choice of *file*, and print it."""
     if file is None:
         return scenario
     from tasksim.cli.output import note
@@ -218,10 +220,10 @@ def result_options(function: F) -> F:
         click.option(
             "--gantt",
             type=click.Path(path_type=Path),
-            help="Draw a Gantt chart: a .png, .pdf or .svg file.",
+            help="Gantt chart to draw: a .png, .pdf or .svg file.",
         ),
         click.option(
-            "-o", "--output", type=click.Path(path_type=Path), help="Keep the run: a new folder."
+            "-o", "--output", type=click.Path(path_type=Path), help="New folder for the run."
         ),
     ):
         function = option(function)
@@ -252,19 +254,19 @@ _NODES = (
 )
 
 _WHERE = (
-    click.option("--platform", help="A platform's name (see 'tasksim list platforms'), or a file."),
+    click.option("--platform", help="Platform: a name (see 'tasksim list platforms'), or a file."),
     click.option(
         "--workers",
         type=WORKERS,
-        help="Instead of a platform: this many identical workers, without overheads.",
+        help="Number of identical workers without overheads, instead of a platform.",
     ),
     click.option("--models", help="Kernel models: a folder, by name or path, or a file."),
     click.option(
         "--durations",
         metavar="KERNEL=TIME,...",
-        help="Duration per kernel, in seconds or with a unit, used instead of its model; "
-        "cuda:gemm=3ms on one architecture. Of a recorded run: 'measured', 'means', or 'alone', "
-        "which is measured less what others took.",
+        help="Duration per kernel, in seconds or with a unit, used instead of its model;"
+        " cuda:gemm=3ms on one architecture. For a recorded run: 'measured', 'means', or 'alone',"
+        " the measured durations without the time that other programs took.",
     ),
     click.option(
         "--model-names",
@@ -278,14 +280,14 @@ _WHERE = (
         "changes",
         multiple=True,
         metavar="PATH=VALUE",
-        help="Change the platform, platform.workers.cpu.count=24, or the simulation,"
+        help="Change of the platform, platform.workers.cpu.count=24, or of the simulation,"
         " engine.submission=recorded; may be repeated.",
     ),
 )
 
 
 def scenario_options(function: F) -> F:
-    """Add the options that say what is to be run and where, gathered in one *scenario*."""
+    """Add the options for the platform and the durations, gathered in one *scenario*."""
     names = ("platform", "workers", "models", "durations", "model_names", "library", "changes")
 
     def gathered(*args: Any, graph: str | None, settings: tuple[str, ...], **given: Any) -> Any:

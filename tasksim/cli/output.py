@@ -108,7 +108,7 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
 
 
 def _disturbance_of(run: Run) -> dict[str, Any]:
-    """Return what others took from a native run; nothing of others."""
+    """Return the time that other programs took from a native run; empty for simulated runs."""
     if run.kind != "native":
         return {}
     from tasksim.run.disturbance import disturbance_account
@@ -117,7 +117,7 @@ def _disturbance_of(run: Run) -> dict[str, Any]:
 
 
 def _energy_of(run: Run) -> dict[str, Any]:
-    """Return what a run has used, where it is known what its machine draws."""
+    """Return the energy of a run, if the power of its machine is known."""
     if run.power is None:
         return {}
     from tasksim.run.energy import energy
@@ -126,7 +126,7 @@ def _energy_of(run: Run) -> dict[str, Any]:
 
 
 def nodes_of(run: Run) -> dict[str, Any]:
-    """Return what is printed of a simulation that was asked for on nodes: nothing of others."""
+    """Return the output about nodes of a simulation over nodes; empty for others."""
     asked = run.config.get("cluster")
     if run.kind != "simulated" or asked is None:
         return {}
@@ -153,7 +153,7 @@ class Results:
     as_json: bool
 
     def refuse_early(self) -> None:
-        """Raise, before any work is done, for what could not be written after it."""
+        """Refuse, before any work is done, outputs that could not be written after it."""
         if self.output is not None:
             from tasksim.formats.runs import refuse_run
 
@@ -165,7 +165,7 @@ class Results:
             raise InputError(f"--output and --gantt are both {self.output}; give two names")
 
     def keep(self, run: Run) -> None:
-        """Write the run and its Gantt chart, as far as they are asked for."""
+        """Write the run and its Gantt chart, if the options ask for them."""
         if self.output is not None:
             from tasksim.formats.runs import save_run
 
@@ -174,7 +174,7 @@ class Results:
         self.draw(run)
 
     def draw(self, run: Run) -> None:
-        """Write the Gantt chart of a run if it is asked for."""
+        """Write the Gantt chart of a run if the options ask for it."""
         if self.gantt is not None:
             from tasksim.view.figure import figure, save_figure
 
@@ -208,7 +208,7 @@ def refuse_file(path: Path, what: str, legal: Sequence[str], *, force: bool) -> 
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raise :exc:`InputError` if nothing can be made at *path*, as far as one can tell before."""
+    """Raise :exc:`InputError` if *path* can already be seen to be unwritable."""
     from tasksim.base.folders import why_unwritable
 
     reason = why_unwritable(path)
@@ -217,7 +217,7 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return *value* as JSON can have it: NumPy's numbers plain, those that are not finite null."""
+    """Return *value* as plain JSON; numbers that are not finite are null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -234,7 +234,7 @@ _LARGE_BYTES: Final = 20_000_000
 
 
 def refuse_html(path: Path, runs: int, *, force: bool) -> None:
-    """Raise, before the work is done, for a page that could not be written."""
+    """Refuse, before any work is done, a page that could not be written."""
     from tasksim.view.page.document import refuse_page
 
     refuse_page(path, runs, force=force)
@@ -252,11 +252,11 @@ def write_page(
         _say_without_graph(run, path, trust=trust)
     size = target.stat().st_size
     if size > _LARGE_BYTES:
-        warn(f"{target} has {format_size(size)}: a browser takes long to open it (all is in it)")
+        warn(f"{target} has {format_size(size)}, which a browser takes long to open")
 
 
 def _say_without_graph(run: Run, path: Path, *, trust: bool) -> None:
-    """Say why dependencies of a run are not known, if they are not."""
+    """Print why the dependencies of a run are unknown, if they are."""
     from tasksim.formats.recorded import graph_of
     from tasksim.view.rungraph import graph_of_run
 
@@ -265,7 +265,7 @@ def _say_without_graph(run: Run, path: Path, *, trust: bool) -> None:
     try:
         graph_of(run, path, trust=trust)
     except TasksimError as error:
-        note(f"note: the page has only what released each task: {error}")
+        note(f"note: the page shows only the dependency that released each task: {error}")
 
 
 def open_page(path: Path) -> None:
@@ -273,7 +273,7 @@ def open_page(path: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(path.resolve().as_uri()):
-        note(f"no browser was found here: open {path} in one")
+        note(f"no browser was found on this machine; open {path} in one")
 
 
 def _page_names(paths: Sequence[Path]) -> list[str]:

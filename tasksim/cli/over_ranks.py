@@ -27,11 +27,11 @@ __all__ = ["agreed", "end_together", "grid_of"]
 TOGETHER = ("run", "autotune")
 """Commands that meet the other ranks whenever there are any."""
 PAIRS = (("calibrate", "network"), ("measure", "collective"))
-"""The only measurements that do; the others measure on each rank by itself."""
+"""Pairs of words of measurements over ranks; other measurements run on each rank by itself."""
 
 
 def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
-    """Return what rank 0 says of an *error*; other ranks exit with its code.
+    """Return rank 0's error for an *error* of this rank; other ranks exit with its code.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
     Returns
     -------
     BaseException
-        *error*, where there are no ranks that this one has yet to meet.
+        *error* itself, unless this rank has yet to meet others.
     """
     if not isinstance(error, click.UsageError | InputError) or not _to_be_met(arguments):
         return error
@@ -53,7 +53,7 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
     try:
         ranks = world("a command over ranks")
     except InputError:
-        return error  # this rank cannot meet the others, nor can they: each says what it knows
+        return error  # no rank can meet the others: each reports its own error
     try:
         ranks.together(lambda: _fail(text))
     except InputError as told:
@@ -62,7 +62,7 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
 
 
 def _to_be_met(arguments: Sequence[str]) -> bool:
-    """Return whether there are other ranks, and they will be met, which has not happened yet."""
+    """Return whether this rank will meet others, and has not done so yet."""
     words = [word for word in arguments if not word.startswith("-")]
     if words[:1] not in ([name] for name in TOGETHER) and tuple(words[:2]) not in PAIRS:
         return False
@@ -76,7 +76,7 @@ def _fail(text: str) -> None:
 
 
 def grid_of(text: str | None, ranks: int) -> Grid:
-    """Return the grid that *text* is, ``2x3``; by default a nearly square one.
+    """Return the grid in *text*, ``2x3``; by default a nearly square one.
 
     >>> grid_of("2x3", 6)
     Grid(rows=2, columns=3)
@@ -92,7 +92,7 @@ def grid_of(text: str | None, ranks: int) -> Grid:
 
 
 def end_together(ranks: Ranks, problem: TasksimError | None) -> None:
-    """Raise the *problem* that rank 0 may have; the others end with its exit code."""
+    """Raise the *problem* of rank 0, if any; the other ranks end with its exit code."""
     code = ranks.comm.bcast(0 if problem is None else problem.exit_code)
     if problem is not None:
         raise problem

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 CLOCK = "frequency_hz"
-"""Parameter that is the clock, as :data:`tasksim.models.rows.CLOCK`, which takes long to import."""
+"""Name of the clock's parameter, as in :data:`tasksim.models.rows.CLOCK`, whose import is slow."""
 UNSEEN_CHOICES = ("refuse", "pooled")
 
 
@@ -44,42 +44,42 @@ UNSEEN_CHOICES = ("refuse", "pooled")
     type=SHARE,
     default=0.9,
     show_default="90%",
-    help="Share of measurements inside the interval.",
+    help="Share of measurements inside the prediction interval.",
 )
-@click.option(
-    "--kernel", metavar="NAME", help="Kernel of a model file. [default: the only one there]"
-)
+@click.option("--kernel", metavar="NAME", help="Kernel in a model file. [default: the only one]")
 @click.option(
     "--architecture",
     metavar="NAME",
-    help="Architecture of the model. [default: the only one there]",
+    help="Architecture of the model. [default: the only one]",
 )
 @click.option(
     "--file",
     "table",
     type=click.Path(path_type=Path),
     metavar="CSV",
-    help="Configurations, one per line; PARAMETER=VALUE sets a parameter of all.",
+    help="CSV file of configurations to predict, one per line; PARAMETER=VALUE sets a parameter of"
+    " all.",
 )
 @click.option(
     "--unseen",
     type=click.Choice(UNSEEN_CHOICES),
     default="refuse",
     show_default=True,
-    help="Prediction for a category that was not measured: an error, or that over all others.",
+    help="Treatment of a category that was not measured: an error (refuse), or a prediction from"
+    " all others (pooled).",
 )
 @click.option(
     "--frequency",
     type=FREQUENCY,
     metavar="HZ",
-    help="Clock of the core, for models of counters, which know what it changes: computing and"
-    " not memory. [default: the highest that was measured]",
+    help="Clock of the core, for models of counters: it changes computing, but not memory."
+    " [default: the highest clock measured]",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A .csv file for the predictions of --file. [default: printed]",
+    help="File for the predictions of --file, .csv. [default: printed]",
 )
 @force_option
 @json_option
@@ -96,10 +96,10 @@ def predict(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Say how long a kernel takes with some parameters, after a coefficient or model file.
+    """Predict the duration of a kernel from a coefficient file or a model file.
 
-    With the interval in which a measurement is, and how far outside what was measured the
-    parameters are. Models of counters also say which part is computing, and which is memory.
+    The output has a prediction interval, and how far the parameters are outside the measured
+    domain. Models of counters also split the duration into computing and memory.
     """
     if not 0 < level < 1:
         raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
@@ -143,15 +143,15 @@ _CLOCK_COLUMN = f"a column {CLOCK}, if the model was measured at several clocks"
 
 
 def _clock(model: KernelModel, frequency: float | None, settings: Sequence[str]) -> float | None:
-    """Return the clock that is asked for; raise :exc:`InputError` if it changes nothing known."""
+    """Return the clock to predict at; raise :exc:`InputError` if the model knows no clocks."""
     from tasksim.models.kinds.counted import CounterModel
 
     if frequency is None:
         return None
     if not isinstance(model, CounterModel):
         raise InputError(
-            f"--frequency: {model.label} is a model of kind {model.kind}; legal: models of "
-            "counters ('tasksim fit --kind counters'), which know what the clock changes"
+            f"--frequency: {model.label} is a model of kind {model.kind}; legal: models of"
+            " counters ('tasksim fit --kind counters'), which know the effect of the clock"
         )
     if any(text.partition("=")[0].strip() == CLOCK for text in settings):
         raise InputError(f"--frequency and {CLOCK}: give only one")
@@ -184,14 +184,14 @@ def _parts(
 
 
 def _of_kernel(path: Path, kernel: str | None) -> CoefficientFile:
-    """Return what the file at *path* says of *kernel*, or of the only one there."""
+    """Return the models of *kernel* in the file at *path*, or of the only kernel there."""
     from tasksim.models.files.store import ModelFile, load_file, load_kernel
 
     found = load_file(path)
     files = found.kernels if isinstance(found, ModelFile) else {found.kernel: load_kernel(path)}
     if kernel is None and len(files) != 1:
         known = ", ".join(files) or "no kernel"
-        raise InputError(f"{path} has models of {known}; say which: --kernel NAME")
+        raise InputError(f"{path} has models of {known}; choose one with --kernel NAME")
     name = next(iter(files)) if kernel is None else kernel
     if name not in files:
         raise unknown("kernel", name, files, str(path))
@@ -199,11 +199,12 @@ def _of_kernel(path: Path, kernel: str | None) -> CoefficientFile:
 
 
 def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple[str, KernelModel]:
-    """Return the architecture that is meant, and its model."""
+    """Return the chosen architecture, and its model."""
     known = list(file.architectures)
     if architecture is None and len(known) != 1:
         raise InputError(
-            f"{path} has models for {', '.join(known) or 'nothing'}; say which: --architecture NAME"
+            f"{path} has models for {', '.join(known) or 'nothing'}; choose one with"
+            " --architecture NAME"
         )
     name = known[0] if architecture is None else architecture
     if name not in file.architectures:
@@ -275,7 +276,7 @@ def _given(model: KernelModel, settings: Sequence[str]) -> dict[str, float | str
 
 
 def _refuse_unseen(model: KernelModel, values: dict[str, float | str]) -> None:
-    """Raise for a category that was not measured, with the nearest one."""
+    """Refuse a category that was not measured, with the nearest match."""
     from tasksim.models.categories import unseen_message
 
     for name, found in _outside(model, values):
@@ -318,7 +319,7 @@ def _predicted(
 def _outside(
     model: KernelModel, values: dict[str, float | str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parameters outside what was measured, and by which factor."""
+    """Yield the parameters outside the measured domain, and by which factor."""
     from tasksim.models.categories import UNSEEN, code_of
     from tasksim.models.fitted import bounding_parameters
 
@@ -362,7 +363,7 @@ def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
 
 def _domain(result: dict[str, Any], model: KernelModel) -> str:
     if result["inside"]:
-        return f"inside: measured was {model.measured()}"
+        return f"inside the measured domain: {model.measured()}"
     far = [_far(name, **found) for name, found in result["outside"].items()]
     return f"outside: {'; '.join(far) or f'nothing was measured there, but {model.measured()}'}"
 

@@ -40,7 +40,7 @@ def predicted_rows(
     Parameters
     ----------
     given
-        Parameters that all rows have in common, which the file need not have.
+        Parameters of all rows, which the file need not have.
     level
         The share of measurements in an interval.
     unseen
@@ -70,7 +70,7 @@ def predicted_rows(
 
 
 def csv_text(rows: list[dict[str, Any]]) -> str:
-    """Return *rows* as the text of a CSV file; intervals that are not known are empty."""
+    """Return *rows* as the text of a CSV file; unknown intervals are empty."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows[0])
@@ -82,7 +82,7 @@ def csv_text(rows: list[dict[str, Any]]) -> str:
 
 
 def _rows(cells: Cells, given: Mapping[str, float | str]) -> list[dict[str, Any]]:
-    """Return the cells of each row, with the parameters that are *given* for all."""
+    """Return the cells of each row, with the *given* parameters of all rows."""
     columns: dict[str, list[Any]] = {}
     for name, column in cells.columns.items():
         if name not in PREDICTED and name not in given:
@@ -142,7 +142,7 @@ def _column(
 
 
 def _predicted(model: KernelModel, cells: Cells, table: Floats, unseen: str) -> Floats:
-    """Return the predictions; an error names the line of the first row that has none."""
+    """Return the predictions; an error names the line of the first row without one."""
     try:
         return model.predict(table, unseen=unseen)
     except OutOfDomainError:
@@ -156,7 +156,7 @@ def _predicted(model: KernelModel, cells: Cells, table: Floats, unseen: str) -> 
 
 
 def _as_fixed(model: KernelModel, cells: Cells, given: Mapping[str, float | str]) -> Bools:
-    """Return which rows have the single value that was measured of each fixed parameter."""
+    """Return which rows have the only measured value of each fixed parameter."""
     same = np.ones(len(cells), dtype=bool)
     for name, value in model.fixed_.items():
         categories = model.categories_.get(name)

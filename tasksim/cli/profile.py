@@ -34,22 +34,22 @@ __all__ = ["critical_text", "print_critical", "profile", "read_profiles"]
     type=click.Choice(["auto", "callgrind", "perf"]),
     default="auto",
     show_default=True,
-    help="Profiler: perf samples with little overhead, callgrind counts instructions exactly in"
-    " Valgrind's processor; auto is perf where it may sample.",
+    help="Profiler: perf samples with little overhead, callgrind counts instructions exactly on"
+    " Valgrind's processor, auto is perf where the system permits it.",
 )
 @click.option(
     "--threshold", type=SHARE, default=0.05, show_default="5%",
-    help="Share of the cost from which a function is listed by itself.",
+    help="Smallest share of the cost at which a function has a line of its own.",
 )  # fmt: skip
 @click.option(
-    "--overhead", is_flag=True, help="Run the program by itself, too: processor time with and"
-    " without the profiler."
+    "--overhead", is_flag=True, help="Run the program without the profiler, too, and print the"
+    " profiler's overhead."
 )  # fmt: skip
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A .csv file for the costs of all functions: 'tasksim report functions' reads it.",
+    help="File for the costs of all functions, .csv, which 'tasksim report functions' reads.",
 )
 @force_option
 @json_option
@@ -65,10 +65,10 @@ def profile(
     as_json: bool,
     program: tuple[str, ...],
 ) -> None:
-    """Run any program, and say which of its functions take the time.
+    """Run any program, and find the functions that take its time.
 
-    The functions of all its processes count, also of those that mpiexec starts. What the program
-    prints goes to the standard error. Options stand before the program.
+    The functions of all its processes count, including those that mpiexec starts. The program's
+    output goes to the standard error. Options stand before the program.
     """
     from tasksim.calibration.profiling.profilers import profile_program
 
@@ -89,7 +89,7 @@ def profile(
         note(f"Wrote {output}")
 
 
-# Options after the program are the program's.
+# Options after the program belong to the program.
 profile.allow_interspersed_args = False
 
 
@@ -142,7 +142,7 @@ def read_profiles(texts: Sequence[str]) -> dict[int, FunctionProfile]:
 def print_critical(
     profiles: Sequence[str], threshold: float, against: Path | None, *, of_one: bool, as_json: bool
 ) -> None:
-    """Print which functions are critical, and how far the first profile is from another."""
+    """Print the critical functions, and the distance of the first profile from another."""
     from tasksim.calibration.profiling.functions import (
         critical_functions,
         read_profile,
@@ -184,6 +184,7 @@ def critical_text(found: CriticalFunctions) -> Iterator[str]:
     cells.append((f"{len(rest)} others", "", *left, "", "no: one kernel"))
     yield table(header, cells, left=2)
     yield (
-        f"\n{len(found.critical)} of {len(found.functions)} functions are critical, "
-        f"{len(found.not_scaling)} of them as they do not scale; they take {found.covered:.1%}"
+        f"\n{len(found.critical)} of {len(found.functions)} functions are critical,"
+        f" {len(found.not_scaling)} of them because they do not scale; they take"
+        f" {found.covered:.1%}"
     )

@@ -18,12 +18,12 @@ __all__ = ["counting", "showing"]
 QUIET_S = 1.0
 """Duration in seconds below which no progress is shown."""
 REDRAW_S = 0.5
-"""Interval between two redraws in seconds: it looks alive, and costs nothing beside the work."""
+"""Interval between two redraws in seconds: the bar looks alive, at no noticeable cost."""
 
 
 @contextmanager
 def showing(what: str) -> Iterator[Callable[[str, float], None]]:
-    """Yield a function that shows a message and the share of the whole that is done."""
+    """Yield a function that shows a message and the completed share of the work."""
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         with _bar(what) as show:
             yield show
@@ -33,7 +33,7 @@ def showing(what: str) -> Iterator[Callable[[str, float], None]]:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows how many things are done of how many."""
+    """Yield a function that shows how many items of how many are done."""
     with showing(what) as show:
         yield lambda done, total: show(f"{done}/{total}", done / total if total else 1.0)
 
@@ -65,8 +65,7 @@ def _bar(what: str) -> Iterator[Callable[[str, float], None]]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[message]}"),
     )
-    # Drawn between two looks at the clock only, not by a thread: what is measured meanwhile would
-    # share Python's lock with it.
+    # No thread draws the bar: it would share Python's lock with the measurements.
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task = progress.add_task(what, total=1.0, message="")

@@ -37,7 +37,7 @@ STANDARD_ERROR: Final = 2
 @click.option(
     "--asyncio",
     is_flag=True,
-    help="Record the tasks of asyncio's task groups, too: a worker is a place for one of them.",
+    help="Record the tasks of asyncio's task groups, too; a worker is then a slot for one task.",
 )
 @result_options
 @click.option(
@@ -71,12 +71,12 @@ def record(
 ) -> None:
     """Run a program, and record its tasks.
 
-    PROGRAM is a Python script, which is run as 'python PROGRAM ARGUMENT...' would run it, or a
-    compiled program that uses OpenMP, which is run as it is. Tasks are what the script submits to
-    executors of concurrent.futures and pools of multiprocessing, its calls of joblib.Parallel and
-    of Parsl's apps, the processes that it starts, and what it computes with Dask's threads; or the
-    tasks of OpenMP. The run that is kept has its task graph and its platform beside it, with what
-    the program's runtime cost between tasks. What comes after PROGRAM is the program's.
+    PROGRAM is a Python script, run as 'python PROGRAM ARGUMENT...', or a compiled program that uses
+    OpenMP, run as it is. Tasks of a script are its submissions to executors of concurrent.futures
+    and pools of multiprocessing, its calls of joblib.Parallel and of Parsl's apps, the processes
+    that it starts, and its computations on Dask's threads. The folder of --output gets the run with
+    its task graph and its platform, which has the runtime's overheads between tasks. Arguments
+    after PROGRAM belong to the program.
     """
     from tasksim.recording.openmp.elf import is_elf
 
@@ -84,7 +84,9 @@ def record(
     results.refuse_early()
     if is_elf(script):
         if asyncio:
-            raise click.UsageError(f"--asyncio is for Python programs; {script} is a compiled one")
+            raise click.UsageError(
+                f"--asyncio is for Python programs; {script} is a compiled program"
+            )
         from tasksim.recording.openmp.openmp_recording import PreparedProgram
 
         prepared = PreparedProgram(script, arguments, kernels=kernels, data=data, libomp=libomp)
@@ -92,25 +94,27 @@ def record(
         return
     for name, value in (("kernels", kernels), ("data", data), ("libomp", libomp)):
         if value is not None:
-            raise click.UsageError(f"--{name} is for OpenMP programs; {script} is no compiled one")
+            raise click.UsageError(
+                f"--{name} is for OpenMP programs; {script} is not a compiled program"
+            )
     from tasksim.recording.script import record_script
 
-    # What the program prints does not get into the JSON.
+    # The program's own output stays out of the JSON.
     with redirect_stdout(sys.stderr) if results.as_json else nullcontext():
         recording = record_script(script, arguments, asyncio=asyncio)
     keep(recording, results)
 
 
-# Options after PROGRAM are the program's.
+# Options after PROGRAM belong to the program.
 record.allow_interspersed_args = False
 
 
 def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
-    """Record an OpenMP program, and exit as it did."""
+    """Record an OpenMP program, and exit with its code."""
     from tasksim.base.errors import TasksimError
 
     note(prepared.said())
-    # What the program prints does not get into the JSON.
+    # The program's own output stays out of the JSON.
     output = STANDARD_ERROR if results.as_json else None
     recording = prepared.record(results.output, output, say=note)
     code = 0 if recording.ended is None else recording.ended.exit_code
@@ -120,12 +124,12 @@ def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
         if not code:
             raise
         warn(str(error))
-    if code:  # the program's own, whatever became of the recording
+    if code:  # the program's own code, even if the recording failed
         click.get_current_context().exit(code)
 
 
 def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
-    """Write, draw and print what was recorded, as far as each was asked for."""
+    """Write, draw and print the recorded run, as the options ask."""
     run, again = recording.run, recording.simulate()
     for line in recording.notes:
         warn(line)

@@ -52,22 +52,22 @@ WEIGHTS = ("relative", "none", "huber")
 
 @click.group("report", cls=Group, what="subject", examples=EXAMPLES)
 def reporting() -> None:
-    """Say what recorded runs tell: how their makespan comes about, how good models are."""
+    """Report on recorded runs: their makespan, their kernels, the errors of models."""
 
 
 @reporting.command("kernels", cls=Command, examples=EXAMPLES)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option(
-    "--kernel", "only", multiple=True, help="Report on this kernel only; may be repeated."
+    "--kernel", "only", multiple=True, help="Kernel to report on, instead of all; may be repeated."
 )
-@click.option("--models", help="The models to judge: a folder, by name or path, or a file.")
+@click.option("--models", help="Models to judge: a folder, by name or path, or a file.")
 @library_option
 @click.option(
     "--terms",
     multiple=True,
     metavar="KERNEL=TERMS",
-    help="Fit the model of a kernel with these terms instead of searching for some: "
-    "'M2L_in=Level + NbCells'; may be repeated.",
+    help="Terms of the model of a kernel, instead of a search for them: 'M2L_in=Level + NbCells';"
+    " may be repeated.",
 )
 @click.option(
     "--weights",
@@ -86,22 +86,22 @@ def reporting() -> None:
 @click.option(
     "--critical",
     is_flag=True,
-    help="Say which kernels matter: of three runs at least, on different numbers of workers, those "
-    "with a large share of the time, or whose time does not fall.",
+    help="Find the critical kernels of at least three runs on different numbers of workers: those"
+    " with a large share of the time, or whose time does not fall.",
 )
 @click.option(
     "--threshold",
     type=SHARE,
     default=0.05,
     show_default="5%",
-    help="Share of the time that makes a kernel critical.",
+    help="Share of the time at which a kernel is critical.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A new folder for the pages; of --critical, for a graph with the rest as one kernel, and "
-    "models. [default: no pages, only what is printed]",
+    help="New folder for the pages; with --critical, for models and a graph whose other kernels"
+    " are one. [default: no pages]",
 )
 @click.option(
     "--format",
@@ -130,11 +130,11 @@ def kernels(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Report on the kernels of recorded runs, and on how good models of them are.
+    """Report on the kernels of recorded runs, and on the errors of their models.
 
-    RUN is a folder that 'tasksim run -o' or 'tasksim simulate -o' wrote. Each kernel gets a page:
-    of the model that --models has, else of a linear model with terms searched for, fitted to
-    the run's own tasks. The index leads to the pages.
+    RUN is a folder that 'tasksim run -o' or 'tasksim simulate -o' wrote. Each kernel gets a page on
+    its model in --models, or else on a linear model with searched terms, fitted to the run's own
+    tasks. The index links the pages.
     """
     if critical:
         _report_critical(_recorded(runs, trust), threshold, output, force=force, as_json=as_json)
@@ -180,7 +180,7 @@ def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
 
 
 def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
-    """Return the models, by name or path; None if none are named."""
+    """Return the models, by name or path; None without a name."""
     if name is None:
         return None
     from tasksim.base import library as libraries
@@ -225,7 +225,7 @@ def _report_critical(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Print which kernels of *runs* are critical; write a graph and models to *output*."""
+    """Print the critical kernels of *runs*; write a graph and models to *output*."""
     from tasksim.run.criticalkernels import critical_kernels
 
     found = critical_kernels(runs, threshold)
@@ -281,15 +281,16 @@ WAITED = {
 
 @reporting.command(
     "account", cls=Command, examples=["tasksim report account tf16"],
-    short_help="Say how a recorded makespan comes about.",
+    short_help="Split a recorded makespan into parts that add up.",
 )  # fmt: skip
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @json_option
 def account(run: Path, as_json: bool) -> None:
-    """Say how the makespan of a recorded run comes about; the parts add up to it.
+    """Split the makespan of a recorded run into parts that add up to it.
 
-    First as if each task had started, on its worker and in its order, as soon as what it depends
-    on had ended; then what submission adds, and what passes between tasks.
+    The first part is a replay in which each task starts, on its worker and in its order, as soon as
+    its dependencies have ended. The next parts are what submission adds, and the time between
+    tasks.
     """
     from tasksim.formats.recorded import graph_of
     from tasksim.formats.runs import load_run
@@ -309,10 +310,10 @@ def account(run: Path, as_json: bool) -> None:
 
 
 def _state_lines(states: Mapping[str, float], total_s: float, workers: int) -> list[str]:
-    """Return what the recorded program itself says of its workers."""
+    """Return lines on the workers' states, as the recorded program traced them."""
     from tasksim.base.units import format_time
 
-    head = ["", f"by the trace, of {workers} workers in the mean:"]
+    head = ["", f"by the trace, mean of {workers} workers:"]
     return head + [
         f"  {state:<56}{format_time(s / workers):>10}{100 * s / workers / (total_s or 1.0):9.2f} %"
         for state, s in sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -331,16 +332,20 @@ def _account_lines(found: Account, workers: int) -> list[str]:
         return line(text, value, "-" if value < 0 else "+")
 
     lines = [
-        line("its tasks, as they were assigned and ordered", found.replayed_s),
-        *([] if found.others_s is None else [line("  of that, others took", found.others_s)]),
-        more("tasks were submitted later than that", found.submission_s),
-        more("between tasks of workers that had one to run", found.busy_s),
-        more("workers that waited and could have started earlier", found.idle_s),
+        line("tasks, as they were assigned and ordered", found.replayed_s),
+        *(
+            []
+            if found.others_s is None
+            else [line("  of that, other programs took", found.others_s)]
+        ),
+        more("late submission of tasks", found.submission_s),
+        more("between tasks, of workers with a ready task", found.busy_s),
+        more("idle workers that could have started earlier", found.idle_s),
         line("recorded makespan", found.recorded_s),
         "",
         line("critical path", found.critical_path_s),
         "",
-        f"idle, of {workers} workers in the mean:",
+        f"idle time, mean of {workers} workers:",
     ]
     lines += [line(f"  {WAITED[name]}", s / workers) for name, s in found.waiting_s.items()]
     if found.numa is None:
@@ -348,8 +353,8 @@ def _account_lines(found: Account, workers: int) -> list[str]:
     return [
         *lines,
         "",
-        f"accesses to other memory domains, of {workers} workers in the mean:",
-        more("  tasks took longer, as their data were far", found.numa.total_extra_s / workers),
+        f"accesses to other memory domains, mean of {workers} workers:",
+        more("  longer tasks, as their data were far", found.numa.total_extra_s / workers),
         _remote_line(found.numa),
     ]
 
@@ -365,21 +370,21 @@ def _remote_line(use: NumaUse) -> str:
 @reporting.command(
     "parameters", cls=Command,
     examples=["tasksim report parameters runs/fmm", "tasksim report parameters runs/fmm --json"],
-    short_help="Say what it costs to count indirect parameters of tasks.",
+    short_help="Time the counting of indirect parameters.",
 )  # fmt: skip
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(
     "--repetitions", type=WholeNumber(min=1), default=5, show_default=True,
-    help="Times that the graph is made; medians are printed.",
+    help="Number of times that the graph is made; medians are printed.",
 )  # fmt: skip
 @trust_option
 @json_option
 def parameters(run: Path, repetitions: int, trust: bool, as_json: bool) -> None:
-    """Say what it costs to count the indirect parameters of a run's tasks.
+    """Time the counting of the indirect parameters of a run's tasks.
 
-    Some parameters are known when a task is submitted; others, such as the interactions between
-    the cells of a group, have to be counted before. The graph of the run is made again and
-    counting is timed, where the application marks it with tasksim.counting; fmm does.
+    Some parameters are known when a task is submitted; indirect ones, such as the interactions
+    between the cells of a group, have to be counted first. The command makes the graph of the run
+    again, and times the counting where the application marks it with tasksim.counting, as fmm does.
     """
     from tasksim.reports.parametercosts import parameter_costs, text_of
 
@@ -393,30 +398,30 @@ def parameters(run: Path, repetitions: int, trust: bool, as_json: bool) -> None:
 @reporting.command(
     "functions", cls=Command,
     examples=["tasksim report functions 4=four.csv 9=nine.csv 16=sixteen.csv"],
-    short_help="Say which functions of a program are critical, by its profiles.",
+    short_help="Find the critical functions of a program by its profiles.",
 )  # fmt: skip
 @click.argument("profiles", nargs=-1, required=True, metavar="PROCESSES=FILE...")
 @click.option(
     "--threshold", type=SHARE, default=0.05, show_default="5%",
-    help="Share of the cost, in any run, from which a function is critical.",
+    help="Share of the cost in any run at which a function is critical.",
 )  # fmt: skip
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Profile of the run on fewest processes by another profiler: how far the shares of"
-    " functions differ.",
+    help="Profile of the run on the fewest processes by another profiler, to compare the shares of"
+    " functions with.",
 )
-@click.option("--of-one", is_flag=True, help="Each FILE is of one of the processes, not of all.")
+@click.option("--of-one", is_flag=True, help="Each FILE covers one process, not all of them.")
 @json_option
 def functions(
     profiles: tuple[str, ...], threshold: float, against: Path | None, of_one: bool, as_json: bool
 ) -> None:
-    """Say which functions of a program are critical, by its profiles.
+    """Find the critical functions of a program by its profiles.
 
-    FILE is what 'tasksim profile -o' wrote of a run on so many processes; three runs or more.
-    Critical are those with more than a share of the cost in one run, and those whose cost per
-    process does not fall with the processes. All others count as one.
+    FILE is a profile that 'tasksim profile -o' wrote of a run on that number of PROCESSES; three
+    runs are needed. A function is critical if its share of the cost is large in one run, or if its
+    cost per process does not fall with the number of processes. All others count as one.
     """
     from tasksim.cli.profile import print_critical
 
@@ -428,7 +433,7 @@ def functions(
     examples=[
         "tasksim report refinement gemm-two-loads.csv --memory mine -o refined",
     ],
-    short_help="Tell computing from memory, by two clocks or loads of the memory.",
+    short_help="Separate computing from memory, by two clocks or loads of the memory.",
 )  # fmt: skip
 @click.argument("samples", type=click.Path(path_type=Path), metavar="SAMPLES")
 @click.option(
@@ -440,18 +445,18 @@ def functions(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A new folder: points.csv, lines.csv, refinement.png.",
+    help="New folder for points.csv, lines.csv and refinement.png.",
 )
 @force_option
 @json_option
 def refinement(
     samples: Path, memory: str | None, output: Path | None, force: bool, as_json: bool
 ) -> None:
-    """Tell computing from memory, by two clocks or loads of the memory.
+    """Separate computing from memory, by two clocks or loads of the memory.
 
-    SAMPLES are what 'tasksim counters' wrote with --load, or what was counted at two clocks. Cycles
-    per instruction lie on a line over those of memory: it begins at the cycles without waiting, and
-    its slope is the part of memory's time that computing does not hide.
+    SAMPLES are counts that 'tasksim counters --load' wrote, or counts at two clocks. Cycles per
+    instruction, drawn over those of memory, lie on a line. It starts at the cycles without waiting,
+    and its slope is the part of memory's time that computing does not hide.
     """
     from tasksim.cli.fit import latencies_of
     from tasksim.formats.samples import read_samples
@@ -502,33 +507,33 @@ SCALING_EXAMPLES = (
 
 @reporting.command(
     "scaling", cls=Command, examples=SCALING_EXAMPLES,
-    short_help="Predict a program on more ranks, from counters on few.",
+    short_help="Predict a program on more ranks, from counters on few ranks.",
 )  # fmt: skip
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option(
     "--counters",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     required=True,
-    help="The folder that 'tasksim counters APPLICATION' wrote.",
+    help="Folder that 'tasksim counters APPLICATION' wrote.",
 )
 @click.option(
     "--to",
     "asked",
     multiple=True,
     metavar="RANKS[:SETTING=VALUE,...]",
-    help="Predict so many ranks, of the program of the last run or with other settings of it; may "
-    "be repeated.",
+    help="Number of ranks to predict, for the program of the last run, perhaps with other"
+    " settings; may be repeated.",
 )
 @click.option(
     "--fitted",
     type=WholeNumber(min=1),
-    help="Most ranks of a run to learn from; runs on more only judge. [default: all are"
-    " learned from]",
+    help="Largest number of ranks to fit to; runs on more ranks only judge the model. [default:"
+    " fitted to all runs]",
 )
 @click.option(
     "--network",
-    help="Network of the messages, on which the runs are also simulated; without it, a"
-    " line through the messages of the runs.",
+    help="Network of the messages, on which the runs are also simulated; without it, messages are"
+    " modelled by a line through those of the runs.",
 )
 @click.option(
     "--memory",
@@ -540,16 +545,18 @@ SCALING_EXAMPLES = (
     "collectives",
     multiple=True,
     metavar="DATA=OPERATION:ALGORITHM[+...]",
-    help="Collective operation that sends the data of this name; all other data go from"
-    " point to point; may be repeated.",
+    help="Collective operation that sends the data of this name; other data go from point to"
+    " point; may be repeated.",
 )
 @click.option(
-    "--bf-comm", type=float, help="Share of the messages' time that shows. [default: fitted]"
+    "--bf-comm",
+    type=float,
+    help="Share of the messages' time that computing does not hide. [default: fitted]",
 )
 @click.option(
     "--cores",
     type=WholeNumber(min=1),
-    help="Number of cores that all ranks share; more ranks take turns.",
+    help="Number of cores for all ranks; more ranks than cores take turns.",
 )
 @click.option(
     "--by",
@@ -559,27 +566,27 @@ SCALING_EXAMPLES = (
 )
 @click.option(
     "--threshold", type=SHARE, default=0.05, show_default="5%",
-    help="Share of the time below which kernels are taken together; needs runs on three"
-" numbers of ranks.",
+    help="Share of the time below which kernels are merged into one; needs runs on three numbers"
+" of ranks.",
 )  # fmt: skip
 @click.option(
     "--size",
     metavar="TERMS",
-    help="Size of the problem, after which work per rank and the laws go: products of"
-    " powers of the program's settings. [default: instructions]",
+    help="Size of the problem, on which work per rank and the laws depend: products of powers of"
+    " the program's settings. [default: instructions]",
 )
 @click.option(
     "--accuracy",
     type=SHARE,
-    help="Wanted error: runs on more and more ranks judge the model, and are learned from"
-    " until it is reached. They are those beyond --fitted, then those of --more.",
+    help="Error to reach: runs on more and more ranks judge the model, and then join its fit,"
+    " until the error is at most this. The runs are those beyond --fitted, then those of --more.",
 )
 @click.option(
     "--more",
     type=WholeNumber(min=2),
     multiple=True,
     metavar="RANKS",
-    help="Ranks to run on if --accuracy is not reached; may be repeated.",
+    help="Number of ranks to run on if --accuracy is not reached; may be repeated.",
 )
 @click.option(
     "--measure",
@@ -591,7 +598,7 @@ SCALING_EXAMPLES = (
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A new folder: scaling.csv, kernels.csv, counters.csv, messages.csv, and figures.",
+    help="New folder for scaling.csv, kernels.csv, counters.csv, messages.csv and figures.",
 )
 @trust_option
 @force_option
@@ -617,12 +624,12 @@ def scaling(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Predict how long a bulk-synchronous program takes on more ranks.
+    """Predict the duration of a bulk-synchronous program on more ranks.
 
     RUN is a recorded run on some ranks or nodes. Each kernel's counters, of the rank with most, are
-    functions of the work per rank, or of the ranks; messages are those of its data. Beside it the
-    same with what the program does on so many ranks counted in it, tasksim's simulation where
-    --network is given, and the laws a/P + b P^c + d and a size/P + b.
+    fitted as functions of the work per rank, or of the ranks; messages are those of its data. The
+    prediction stands beside one by counts of the program on that number of ranks, by tasksim's
+    simulation if --network is given, and by the laws a/P + b P^c + d and a size/P + b.
     """
     from tasksim.cli.fit import latencies_of
     from tasksim.formats.platforms import load_network
@@ -630,7 +637,7 @@ def scaling(
     from tasksim.reports.bulk.report import report_scaling
 
     if not asked and fitted is None and accuracy is None:
-        raise InputError("nothing is asked: give --to RANKS, or --fitted to judge the other runs")
+        raise InputError("nothing to predict; give --to RANKS, or --fitted to judge the other runs")
     _check_loop(asked, fitted, accuracy, more, measure, output)
     given = partial(
         report_scaling,
@@ -681,7 +688,7 @@ def scaling(
         click.echo(str(found))
     if rounds:
         if not rounds[-1].within:
-            click.echo(f"an error of {accuracy:.3g} is not reached: more runs are needed")
+            click.echo(f"the error is still above {accuracy:.3g}: more runs are needed")
         click.echo()
     click.echo("\n".join(_scaling_text(report)))
     if output is not None:
@@ -700,13 +707,15 @@ def _check_loop(
     if accuracy is None and (more or measure):
         raise InputError("--more and --measure are for --accuracy")
     if bool(more) != bool(measure):
-        raise InputError("--more and --measure: give both, on which ranks to run, and how")
+        raise InputError("give both --more, the ranks to run on, and --measure, the command")
     if more and output is None:
-        raise InputError("--measure: give --output, where its runs are kept")
+        raise InputError("--measure: give --output, the folder of its runs")
     if accuracy is not None and not asked:
-        raise InputError("--accuracy: give --to RANKS, which are to be predicted so accurately")
+        raise InputError("--accuracy: give --to RANKS, the ranks to predict")
     if accuracy is not None and fitted is None and not more:
-        raise InputError("--accuracy: no run judges; give --fitted, or --more and --measure")
+        raise InputError(
+            "--accuracy: no run is left to judge the model; give --fitted, or --more and --measure"
+        )
 
 
 def _ranks(run: RecordedRun) -> int:
@@ -716,7 +725,7 @@ def _ranks(run: RecordedRun) -> int:
 def _measured(
     command: str | None, more: Sequence[int], output: Path | None, trust: bool, *, force: bool
 ) -> Iterator[RecordedRun]:
-    """Yield runs on more and more ranks, each made when it is asked for."""
+    """Yield runs on more and more ranks, each made when it is needed."""
     from tasksim.reports.bulk.closed_loop import measured_run
 
     if command is None or output is None:
@@ -757,8 +766,8 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
         yield f"{costs['kernel']:10} {told} of memory's time; functions of {costs['abscissa']}"
     if report.rest:
         yield f"{'other':10} {', '.join(report.rest)}"
-    yield f"{'messages':10} {report.model.bf_comm:.3g} of their time shows\n"
-    differ = bool(report.table["settings"].any())  # a column of nothing is no help
+    yield f"{'messages':10} {report.model.bf_comm:.3g} of their time is not hidden\n"
+    differ = bool(report.table["settings"].any())  # leave out empty columns
     header = ("ranks", *["settings"] * differ, "measured", *SCALING_METHODS, "counters: 95 %")
     cells = []
     for row in report.table.to_dict("records"):
@@ -783,7 +792,7 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
 
 
 def _parts_text(report: ScalingReport) -> Iterator[str]:
-    """Yield the table of what the predictions by counters consist of."""
+    """Yield the table of the parts of the predictions by counters."""
     from tasksim.base.units import duration_text
     from tasksim.reports.bulk.prediction import PARTS
     from tasksim.view.texttables import table

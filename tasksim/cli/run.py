@@ -60,43 +60,44 @@ __all__ = ["run"]
     "--runtime",
     type=click.Choice(["auto", "python", "compiled"]),
     default="auto",
-    help="What runs between two tasks: the compiled core, about a microsecond, or"
-    " Python, its reference, ten or more; auto takes the core if it is there.",
+    help="Runtime between tasks: the compiled core, with about a microsecond per task, or Python,"
+    " its reference, with ten or more; auto takes the core if it is available.",
 )
 @click.option(
     "--calm",
     is_flag=True,
-    help="Repeat the run, for a minute at most, until other programs took at most 2 % of"
-    " its workers' time.",
+    help="Repeat the run, for at most a minute, until other programs take at most 2 % of its"
+    " workers' time.",
 )
 @click.option(
     "--grid",
     metavar="PxQ",
-    help="Under mpiexec: rows and columns of ranks, over which the data are spread block-"
-    "cyclically. [default: nearly square]",
+    help="Under mpiexec: rows and columns of the grid of ranks, for a block-cyclic distribution."
+    " [default: nearly square]",
 )
 @click.option(
     "--owner",
     default="row",
     show_default="row",
     metavar="NAME",
-    help="Under mpiexec: which rank owns what: row, column (major), diamond, round-robin, morton, "
-    "partitioned, metis, parameter.",
+    help="Under mpiexec: distribution of the data over ranks: row, column (major), diamond,"
+    " round-robin, morton, partitioned, metis, parameter.",
 )
 @auto_option
 @seed_option
 @click.option(
-    "--check/--no-check", default=True, help="Verify the result of the computation, and the run."
+    "--check/--no-check", default=True, help="Verify the computation and the records of the run."
 )
 @click.option(
     "--check-accesses",
     is_flag=True,
-    help="Run tasks one at a time, and name those that write what they do not declare to write.",
+    help="Run tasks one at a time, and report those that write data without declaring it.",
 )
 @click.option(
     "--isolate",
     is_flag=True,
-    help="Run in a child process, so that a kernel that crashes is named and does not end tasksim.",
+    help="Run in a child process, so that a kernel that crashes is reported and does not end"
+    " tasksim.",
 )
 @result_options
 def run(
@@ -118,14 +119,14 @@ def run(
     owner: str,
     **where: Any,
 ) -> None:
-    """Run a task graph for real, on this machine's cores.
+    """Execute a task graph for real, on this machine's cores.
 
-    GRAPH is the name of a generator whose kernels execute (cholesky, lu, qr, fmm, and those
-    whose tasks only wait), or an application of one's own (MODULE:NAME or FILE.py), with its
-    KEY=VALUE settings, or a file of such a graph.
+    GRAPH is a generator whose kernels execute (cholesky, lu, qr, fmm, and those whose tasks only
+    wait) or an application of your own (MODULE:NAME or FILE.py), with KEY=VALUE settings; or a file
+    of such a graph.
 
-    Under mpiexec all ranks run it together: each executes the tasks that write the data it owns,
-    and sends what others read. One run is recorded, by rank 0.
+    Under mpiexec all ranks execute it together: each executes the tasks that write its own data,
+    and sends the data that others read. Rank 0 records the one run.
     """
     from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
 
@@ -137,7 +138,9 @@ def run(
     from tasksim.scenario.solving import execute_isolated
 
     if calm and (isolate or check_accesses):
-        raise click.UsageError("--calm is for measuring: not with --isolate or --check-accesses")
+        raise click.UsageError(
+            "--calm is for measurements; leave --isolate and --check-accesses out"
+        )
     results = Results(**where)
     if not over_ranks:
         results.refuse_early()
@@ -156,8 +159,8 @@ def run(
     if over_ranks:
         if isolate:
             raise click.UsageError(
-                "--isolate is for runs without mpiexec: each rank is a process of its own, and one "
-                "that dies ends all of them, and is named"
+                "--isolate is for runs without mpiexec: each rank is already a process of its own,"
+                " and one that dies is reported and ends the others"
             )
 
         _run_over_ranks(
@@ -184,7 +187,7 @@ def run(
 def _execute(
     resolved: Resolved, check: bool, calm: bool, check_accesses: bool
 ) -> tuple[Checked, Calmness | None]:
-    """Return the run, what checking it and what was computed told, and how calm the machine was."""
+    """Return the run, the findings of its checks, the residual, and how calm the machine was."""
     from tasksim.scenario.solving import Checked, bound, execute, execute_calmly, execute_checked
 
     with counting("running") as progress:
@@ -208,7 +211,7 @@ def _run_over_ranks(
 ) -> None:
     """Run a native *scenario* on all ranks; rank 0 keeps and prints the run.
 
-    Whatever goes wrong on one rank while others wait for it ends all of them.
+    An error on one rank while others wait for it ends all ranks.
     """
     from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
@@ -266,7 +269,7 @@ def _print_checked(
     results: Results,
     more: dict[str, Any] | None = None,
 ) -> None:
-    """Print a run and what checking it told; *more* are JSON's other keys."""
+    """Print a run and the findings of its checks; *more* are further keys of the JSON."""
     from tasksim.scenario.repetitions import calm_warning
 
     run, residual = checked.run, checked.residual
@@ -294,5 +297,5 @@ def _print_checked(
     if residual is not None:
         click.echo(f"\n{residual.what}: {residual.value:.3g} (tolerance {residual.tolerance:.3g})")
         for name, value in checked.errors.items():
-            if value != residual.value:  # the one that decides has been said
+            if value != residual.value:  # the deciding one is printed already
                 click.echo(f"{name.replace('_', ' ')}, likewise: {value:.3g}")

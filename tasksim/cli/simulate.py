@@ -47,48 +47,49 @@ def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--uncertainty",
                 type=click.Choice(["none", "models", "runs", "tasks", "both", "all"]),
                 default="none",
-                help="Simulate many times and give intervals. Each replication draws models as"
-                " other samples would have given them, how slow a run is, by itself and for what"
-                " others take of the cores (runs), or the noise of tasks; both and all draw"
-                " whatever is known of the three.",
+                help="Simulate many replications, and print intervals. Each replication draws"
+                " models as other samples would have given them (models), the slowness of a run,"
+                " its own and by other programs (runs), or the noise of tasks (tasks); both and"
+                " all draw whatever is known of the three.",
             ),
             click.option(
                 "--replications",
                 type=int,
-                help="Number of replications, with --until the most. [default: 400; with --until"
-                " 20000]",
+                help="Number of replications; with --until, the largest one. [default: 400; with"
+                " --until 20000]",
             ),
             click.option(
                 "--until",
                 type=SHARE,
                 metavar="SHARE",
-                help="Replicate until every number is known this well: '1%'.",
+                help="Relative half width to reach for every printed number, by more replications:"
+                " '1%'.",
             ),
             click.option(
                 "--level",
                 type=SHARE,
                 metavar="SHARE",
-                help="Confidence level of intervals. [default: 95%]",
+                help="Confidence level of the intervals. [default: 95%]",
             ),
             click.option(
                 "--now/--no-now",
                 default=None,
-                help="Predict a run that starts now, while others use this machine as they do, "
-                "which takes a second to measure; or in no moment in particular. [default: now, if "
-                "the models are of this machine]",
+                help="Predict a run that starts now, beside the other programs on this machine,"
+                " whose load is measured for a second; or a run at any moment. [default: now, if"
+                " the models are of this machine]",
             ),
             click.option(
                 "--against",
                 multiple=True,
                 metavar="SCHEDULER",
-                help="Another scheduler, given the same draws: how often --scheduler is faster, and"
-                " by how much; may be repeated.",
+                help="Scheduler to compare with on the same draws: how often --scheduler is"
+                " faster, and by how much; may be repeated.",
             ),
             click.option(
                 "--plot",
                 type=click.Path(path_type=Path),
-                help="Draw the replications, and the kernels that their spread comes from: a .png,"
-                " .pdf or .svg file.",
+                help="Figure of the replications, and of the kernels that cause their spread: a"
+                " .png, .pdf or .svg file.",
             ),
         )
     ):
@@ -110,12 +111,12 @@ class _Asked:
     _probes: list[float] = field(default_factory=list)
 
     def refuse_early(self, noise: str, results: Results) -> None:
-        """Raise for what does not go together, or could not be written after the work."""
+        """Refuse options that exclude each other, and outputs that could not be written later."""
         alone = [
             name for name in UNCERTAINTY_OPTIONS[1:] if getattr(self, name) not in (None, (), False)
         ]
         if self.uncertainty == "none" and alone:
-            raise click.UsageError(f"--{alone[0]} is about --uncertainty: give that, too")
+            raise click.UsageError(f"--{alone[0]} is for --uncertainty: give that, too")
         if self.uncertainty != "none" and noise != "none":
             raise click.UsageError("--uncertainty draws the noise of tasks, too: leave --noise out")
         if self.plot is None:
@@ -125,7 +126,7 @@ class _Asked:
             raise click.UsageError(f"two results are both {self.plot}; give two names")
 
     def answer(self, resolved: Resolved, engine: Engine) -> Prediction | None:
-        """Return how sure the makespan is; None if nobody asked."""
+        """Return the prediction with intervals; None without ``--uncertainty``."""
         if self.uncertainty == "none":
             return None
         from tasksim.scenario.sureness import how_sure_of
@@ -141,7 +142,7 @@ class _Asked:
         )
 
     def _recent(self, resolved: Resolved) -> list[float] | None:
-        """Return how others slow this machine, if that matters: of all answers the same."""
+        """Return how other programs slow this machine now, once for all answers; None elsewhere."""
         if self.now and not _is_of_this_machine(resolved):
             raise click.UsageError(
                 "--now is for models of this machine, which these are not: calibrate it, or leave "
@@ -157,7 +158,7 @@ class _Asked:
     def rivals(
         self, resolver: Resolver, resolved: Resolved, sure: Prediction, engine: Engine
     ) -> list[_Rival]:
-        """Return how much longer it takes under the other schedulers, met by the same luck."""
+        """Return the differences to the other schedulers, on the same draws."""
         from tasksim.scenario.prediction import difference
 
         found = []
@@ -169,7 +170,7 @@ class _Asked:
         return found
 
     def draw(self, own: str, sure: Prediction, rivals: list[_Rival], *, force: bool) -> None:
-        """Draw the answer, beside those of the other schedulers, if that was asked for."""
+        """Draw the answer beside those of the other schedulers, if ``--plot`` asks for it."""
         if self.plot is None:
             return
         from tasksim.view.figure import save_figure
@@ -190,7 +191,7 @@ def _is_of_this_machine(resolved: Resolved) -> bool:
 
 
 def _knows_others(resolved: Resolved) -> bool:
-    """Return whether models know how others slow runs on this machine."""
+    """Return whether the models know how other programs slow runs on this machine."""
     library = resolved.library
     if resolved.cluster is not None or library is None or library.slowdown_law() is None:
         return False
@@ -198,14 +199,14 @@ def _knows_others(resolved: Resolved) -> bool:
 
 
 class _Rival(NamedTuple):
-    """Another scheduler, and how much longer its run takes."""
+    """A scheduler of ``--against``, and the difference of its run."""
 
     scheduler: str
     difference: Difference
     prediction: Prediction
 
     def text(self, own: str) -> str:
-        """Return it for people: beside *own*, the scheduler that was asked for."""
+        """Return the comparison with *own*, the scheduler of the command, in words."""
         apart = self.difference
         return (
             f"{own} is faster than {self.scheduler} in {100 * apart.first_wins:.0f} % of runs with "
@@ -215,7 +216,7 @@ class _Rival(NamedTuple):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the comparison as plain data."""
         return {"scheduler": self.scheduler, **self.difference.to_json()}
 
 
@@ -248,7 +249,8 @@ WITH_FROM = {
     "--noise",
     type=click.Choice(["none", "model"]),
     default="none",
-    help="Cost of a task: its model's mean (none), or a draw from its model's distribution.",
+    help="Duration of a task: its model's mean (none), or a draw from its model's distribution"
+    " (model).",
 )
 @_uncertainty_options
 @click.option("--check", is_flag=True, help="Verify every invariant of the result.")
@@ -256,14 +258,14 @@ WITH_FROM = {
     "--engine",
     type=click.Choice(["auto", "simpy", "compiled"]),
     default="auto",
-    help="Engine of the replay; results are the same: the compiled core, or SimPy's, its"
-    " reference; auto takes the core where it can.",
+    help="Engine of the replay, with the same results: the compiled core, or its reference in"
+    " SimPy; auto takes the core where possible.",
 )
 @click.option(
     "--from",
     "from_run",
     type=click.Path(path_type=Path),
-    help="Repeat a recorded run (a folder, or its run.json); with --set, with changes.",
+    help="Recorded run to repeat, a folder or its run.json; --set changes it.",
 )
 @trust_option
 @result_options
@@ -284,16 +286,16 @@ def simulate_command(
 ) -> None:
     """Predict a run: replay a task graph on a platform.
 
-    GRAPH is the name of a generator (see 'tasksim list generators'), with its KEY=VALUE
-    settings, or a graph file, or a file of costs per processor (.csv), which brings its own
-    platform. What a task takes comes from --durations; else from kernel models, those of the
-    platform or of --models; else, if it has a parameter duration_s (all tasks of chain, fork-join
-    and random-layered, and barriers, which have 0), it takes just as long.
+    GRAPH is a generator (see 'tasksim list generators') with its KEY=VALUE settings, a graph file,
+    or a file of costs per processor (.csv), which brings its own platform. The duration of a task
+    comes from --durations; or else from kernel models, those of --models or of the platform; or
+    else from its parameter duration_s, which all tasks of chain, fork-join and random-layered have,
+    and barriers, with 0.
 
-    GRAPH may be a recorded run, a folder: its graph is run again, where it ran unless --platform
-    or --workers says otherwise, under its scheduler unless --scheduler does; with --durations
-    measured each task takes what it took there, with --durations means what its configuration
-    did in the mean.
+    GRAPH may also be the folder of a recorded run. Its graph is then simulated on its platform,
+    unless --platform or --workers is given, under its scheduler, unless --scheduler is given. With
+    --durations measured each task takes its recorded duration, with --durations means the mean of
+    its configuration.
     """
     doubts = _Asked(**{name: where.pop(name) for name in UNCERTAINTY_OPTIONS})
     results = Results(**where)
@@ -315,7 +317,7 @@ def simulate_command(
         repeated = scenario_of(recorded, from_run, trust=trust)
         scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
     elif trust:
-        raise click.UsageError("--trust is about a recorded run: give --from RUN")
+        raise click.UsageError("--trust is for recorded runs: give --from RUN")
     elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
@@ -343,7 +345,7 @@ def simulate_command(
         results.keep(run)
         if sure is not None:
             doubts.draw(run.scheduler, sure, rivals, force=results.force)
-    finally:  # a full disk does not take the answer away
+    finally:  # print the answer even if the disk is full
         _print(run, resolved, results, sure)
         if rivals and not results.as_json:
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
@@ -352,7 +354,7 @@ def simulate_command(
 
 
 def _refuse_others() -> None:
-    """Raise for options that a recorded run settles."""
+    """Refuse options that a recorded run settles."""
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         name = parameter.name or ""
@@ -376,7 +378,7 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
 
 
 def _said_by(sources: dict[str, str]) -> str:
-    """Return which kernels' durations come from where, in words.
+    """Return the sources of the kernels' durations, in words.
 
     >>> _said_by({"potrf": "models", "barrier": "tasks", "gemm": "models"})
     'models: potrf, gemm; tasks: barrier'

@@ -13,15 +13,18 @@ __all__ = ["COMMANDS", "study"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "new": ("tasksim.cli.study_run:new", "Write a commented study file to begin with."),
-    "run": ("tasksim.cli.study_run:run", "Compute the cells of a study; resumes."),
+    "run": ("tasksim.cli.study_run:run", "Compute the cells of a study, or resume it."),
     "table": ("tasksim.cli.study_run:table", "Print the table of a study."),
-    "show": ("tasksim.cli.study_run:show", "Simulate a cell again, and look at it."),
-    "report": ("tasksim.cli.study_report:report", "Who wins and how surely, curves, figures."),
+    "show": ("tasksim.cli.study_run:show", "Simulate one cell again, and show it."),
+    "report": (
+        "tasksim.cli.study_report:report",
+        "Report the winner, its certainty, curves, figures.",
+    ),
     "adversary": (
         "tasksim.cli.study_adversary:adversary",
         "Search for instances on which a scheduler is much worse than another.",
     ),
-    "tree": ("tasksim.cli.study_tree:tree", "Make a decision tree: C, Python, text, picture."),
+    "tree": ("tasksim.cli.study_tree:tree", "Fit a decision tree: C, Python, text, picture."),
 }
 """Name -> the location of the command, and its summary."""
 
@@ -35,8 +38,8 @@ EXAMPLES = (
 
 @click.group("study", cls=LazyGroup, parts=COMMANDS, examples=EXAMPLES)
 def study() -> None:
-    """Ask many questions at once: a grid of graphs, platforms, schedulers, settings, seeds.
+    """Simulate a grid of graphs, platforms, schedulers, settings and seeds.
 
-    A study is a file that says which; its answers are kept in a folder, cell by cell, so that it
-    can be stopped at any time, and goes on where it was.
+    A study file describes the grid. The answers go to a folder, cell by cell, so that a study can
+    be stopped at any time, and resumes where it was.
     """

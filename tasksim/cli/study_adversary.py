@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["adversary"]
 
 MAX_ROWS = 10
-"""Largest number of runs in the text output; the page has all."""
+"""Largest number of runs in the text output: it fits a screen, and the page has all."""
 
 
 @command(
@@ -35,12 +35,12 @@ MAX_ROWS = 10
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder of the search: a new one, or that of this search, to which runs are added; "
+    help="Folder of the search: a new one, or the one of this search, which gets further runs; "
     "several processes may share it.",
 )
 @click.option("--tasks", type=int, help="Number of tasks. Default: 10.")
 @click.option("--workers", type=int, help="Number of processors, each with a speed. Default: 4.")
-@click.option("--platform", help="A platform by name or path, which stays as it is.")
+@click.option("--platform", help="Platform by name or path, which does not change.")
 @click.option(
     "--steps",
     type=int,
@@ -49,19 +49,19 @@ MAX_ROWS = 10
 @click.option("--runs", type=int, default=10, show_default=True, help="Number of independent runs.")
 @click.option("--seed", type=int, help="Seed of the random choices. Default: 0.")
 @click.option(
-    "--slowest", type=float, help="Least speed and bandwidth, the largest being 1. Default: 0.1."
+    "--slowest", type=float, help="Smallest speed and bandwidth; the largest is 1. Default: 0.1."
 )
 @click.option(
     "--vary",
     metavar="NAME,...",
-    help="Changes that are made: weights, volumes, edges, speeds, bandwidths. Default: all.",
+    help="Kinds of changes: weights, volumes, edges, speeds, bandwidths. Default: all.",
 )
 @click.option(
     "--keep",
     type=int,
     default=3,
     show_default=True,
-    help="Number of instances that are written, drawn and explained.",
+    help="Number of instances to write, draw and explain.",
 )
 @force_option
 @json_option

@@ -33,26 +33,27 @@ __all__ = ["report"]
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="New folder for index.html, report.md, figures, data (CSV) and report.json."
-    " [default: only what is printed]",
+    help="New folder for index.html, report.md, figures, data (CSV) and report.json. [default: no"
+    " files]",
 )
 @click.option(
     "--choose",
     multiple=True,
     metavar="AXIS",
-    help="Axis to choose best settings from, beside the scheduler; may be repeated.",
+    help="Axis, beside the scheduler, whose best values are chosen; may be repeated.",
 )
 @click.option(
     "--sobol",
     is_flag=True,
-    help="Sobol' indices of ln(makespan), exact for the grid of the study, which has to be full.",
+    help="Compute Sobol' indices of ln(makespan), exact for the grid of the study, which has to be"
+    " full.",
 )
 @click.option(
     "--sobol-draws",
     type=WholeNumber(2),
     metavar="N",
-    help="Sobol' indices of N draws (a power of two) between the study's values,"
-    " simulated anew, with 95 % intervals.",
+    help="Number of draws (a power of two) between the study's values, simulated anew, for Sobol'"
+    " indices with 95 % intervals.",
 )
 @click.option(
     "--tight",
@@ -81,7 +82,7 @@ def report(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Report on a study: who wins and how surely, curves, what moves the makespan.
+    """Report on a study: the winner and its certainty, curves, the effects on the makespan.
 
     STUDY is the folder of a study, finished or not, or a CSV file with the columns of its table.
     """
@@ -113,7 +114,7 @@ def report(
 
 
 def _print(findings: Findings) -> None:
-    """Print the tournament, its verdict and what moves the makespan; warn of what lacks."""
+    """Print the tournament, its verdict and the effects on the makespan; warn of gaps."""
     from tasksim.study.report.blocks import (
         CHANCES_HEADER,
         DRAWN_HEADER,

@@ -25,9 +25,9 @@ __all__ = ["new", "run", "show", "table"]
 )
 @force_option
 def new(file: Path, force: bool) -> None:
-    """Write a study file that works, with comments on all that one can say.
+    """Write a study file that runs as it is, with comments on every field.
 
-    FILE is study.yaml where none is given.
+    FILE is study.yaml by default.
     """
     from tasksim.base.files import refuse_existing, write_text
     from tasksim.study.sweep.example import EXAMPLE
@@ -50,29 +50,32 @@ def new(file: Path, force: bool) -> None:
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Where the answers are kept: a new folder, or that of this study.",
+    help="Folder of the answers: a new one, or the one of this study.",
 )
-@click.option("--jobs", type=WORKERS, help="Cells at a time. [default: one per usable core]")
+@click.option(
+    "--jobs", type=WORKERS, help="Number of cells at a time. [default: one per usable core]"
+)
 @click.option(
     "--executor",
     default="auto",
     show_default=True,
-    help="What computes: auto, serial, processes, threads, dask[:ADDRESS], mpi, slurm[:OPTIONS].",
+    help="Executor of the cells: auto, serial, processes, threads, dask[:ADDRESS], mpi,"
+    " slurm[:OPTIONS].",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Say how many cells, how long and how much memory; compute nothing.",
+    help="Print the number of cells, the time and the memory, without computing them.",
 )
-@click.option("--extend", is_flag=True, help="Add to a study whose file has changed.")
-@click.option("--retry", is_flag=True, help="Compute cells again that have failed.")
+@click.option("--extend", is_flag=True, help="Add cells to a study whose file has changed.")
+@click.option("--retry", is_flag=True, help="Compute failed cells again.")
 @trust_option
 @json_option
 def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: Any) -> int:
-    """Compute the cells of a study that its folder has not yet.
+    """Compute the cells of a study that its folder does not have yet.
 
-    It can be stopped at any time, with Ctrl-C or by pulling the plug; the same command goes on.
-    Cells that fail are kept with what went wrong, and the exit code is 1.
+    It can be stopped at any time, with Ctrl-C or by pulling the plug; the same command resumes it.
+    Failed cells are kept with their errors, and the exit code is 1.
     """
     if dry_run:
         _dry_run(file, output, as_json, how)
@@ -97,7 +100,7 @@ def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: An
 
 
 def _dry_run(file: Path, output: Path | None, as_json: bool, how: dict[str, Any]) -> None:
-    """Print what a study will take."""
+    """Print the expected time and memory of a study."""
     from tasksim.base.units import format_size, format_time
     from tasksim.study.sweep.estimate import estimate, known_cells
     from tasksim.study.sweep.plan import plan
@@ -147,9 +150,9 @@ TABLE_COLUMNS = ("makespan_s", "lower_bound_s", "busy_share", "status")
 @click.option("--csv", "as_csv", is_flag=True, help="Print all columns as CSV.")
 @json_option
 def table(folder: Path, as_csv: bool, as_json: bool) -> None:
-    """Print the table of a study, as far as it is done: a row per cell.
+    """Print the table of a study, a row per finished cell.
 
-    As text, the axes and what matters most; as CSV or JSON, all columns.
+    The text has the axes and the most important columns; CSV and JSON have all columns.
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
@@ -169,7 +172,7 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
 
 
 def _table_records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as plain data; what is missing is null."""
+    """Return the rows as plain data; missing values are null."""
     plain = rows.astype(object).where(rows.notna(), None)
     return plain.to_dict(orient="records")  # type: ignore[return-value]
 
@@ -196,9 +199,9 @@ def _table_text(rows: pd.DataFrame) -> str:
 @trust_option
 @result_options
 def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
-    """Simulate a cell again, and print its run, keep it, draw it.
+    """Simulate a cell again, and print, keep or draw its run.
 
-    CELL is what the table has in that column, or as much of its beginning as tells it from others.
+    CELL is an entry of the table's column cell, or the beginning of one, if it is unique.
     """
     results = Results(**where)
     from tasksim.scenario.resolved import resolve

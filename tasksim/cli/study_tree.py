@@ -35,8 +35,8 @@ __all__ = ["tree"]
     "--choose",
     required=True,
     metavar="AXIS",
-    help="Axis that the tree chooses along: a column of the study's table, or the last"
-    " part of its name.",
+    help="Axis whose value the tree chooses: a column of the study's table, or the last part of"
+    " its name.",
 )
 @growth_options
 @click.option(
@@ -58,16 +58,16 @@ def tree(
     as_json: bool,
     **growth: Any,
 ) -> None:
-    """Make a decision tree of a study: which choice along an axis, given everything else.
+    """Fit a decision tree to a study: the best choice along one axis, given the others.
 
-    STUDY is a folder that 'tasksim study run' has filled. The tree is the one whose choices lose
-    least; it goes into a program as a C header or a Python function.
+    STUDY is a folder of 'tasksim study run'. The tree is the one whose choices lose least; as a C
+    header or a Python function it goes into a program.
     """
     for output in outputs:
         refuse_tree_file(output, force=force)
     found, table, left_out = _grown(folder, choose, growth)
     if left_out:
-        warn(f"{left_out} examples have not all choices of {found.choose}: they teach nothing")
+        warn(f"{left_out} examples do not have all choices of {found.choose}, and are left out")
     if as_json:
         sizes = {"nodes": len(found.tree), "depth": found.tree.depth, "left_out": left_out}
         print_json({**found.to_json(), **sizes, "constant": _constant(table), "output": outputs})
@@ -98,7 +98,7 @@ def _grown(
 
 
 def _constant(table: PerformanceTable) -> dict[str, Any]:
-    """Return the choice that is best if it is always the same, for comparison."""
+    """Return the best constant choice, for comparison."""
     from tasksim.tuning.methods import best_constant
 
     found = best_constant(table)

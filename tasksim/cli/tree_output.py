@@ -33,7 +33,7 @@ def refuse_tree_file(path: Path, *, force: bool) -> None:
 
 
 def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
-    """Write a tree as what the suffix of *path* says."""
+    """Write a tree in the format of the suffix of *path*."""
     from tasksim.tuning.tree_code import c_header, python_function, readable_text
 
     suffix = path.suffix.lower()

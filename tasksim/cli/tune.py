@@ -12,7 +12,7 @@ GRAPH = "GRAPH"
 """Placeholder for a graph in the place of a subcommand."""
 PARTS = {
     GRAPH: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
-    "report": ("tasksim.cli.tune_report:reporting", "Judge choices by real runs, here."),
+    "report": ("tasksim.cli.tune_report:reporting", "Judge choices by real runs on this machine."),
     "table": ("tasksim.cli.tune_table:table", "Judge methods on measurements made elsewhere."),
 }
 """Subcommand -> its location, and its summary."""
@@ -30,7 +30,7 @@ class Tuning(LazyGroup):
     """The subcommands of :data:`PARTS`; any other first argument is a graph."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse *args*; what begins with no subcommand is about a graph."""
+        """Parse *args*; a first word that is no subcommand is a graph."""
         if args and args[0] not in (*PARTS, *ctx.help_option_names, "--debug"):
             args = [GRAPH, *args]
         return super().parse_args(ctx, args)
@@ -38,4 +38,4 @@ class Tuning(LazyGroup):
 
 @click.group("tune", cls=Tuning, parts=PARTS, examples=EXAMPLES)
 def tuning() -> None:
-    """Say which choice is best, and what a wrong one costs."""
+    """Find the best choice, and the cost of others."""

@@ -71,32 +71,32 @@ class OverCommand(Command):
     multiple=True,
     required=True,
     metavar="NAME=VALUES...",
-    help="Values to choose from, of settings of the graph, scheduler, models, nodes, grid, owner or"
-    " platform.PATH: with commas between them, or a range: 8..20, 8..20:4, 128..1024:log.",
+    help="Values to compare, of a setting of the graph, scheduler, models, nodes, grid, owner or"
+    " platform.PATH: a list with commas, or a range (8..20, 8..20:4, 128..1024:log).",
 )
 @scheduler_option("lws")
 @click.option(
     "--seeds",
     type=WholeNumber(1),
     default=1,
-    help="Number of runs of each choice; all choices get the same seeds.",
+    help="Number of seeds, and so of runs of each choice; all choices get the same seeds.",
 )
 @click.option(
     "--noise",
     type=click.Choice(["none", "model"]),
-    help="Cost of a task: its model's mean (none), or a draw from its model's"
-    " distribution. [default: none; model with --seeds]",
+    help="Duration of a task: its model's mean (none), or a draw from its model's distribution"
+    " (model). [default: none; model with --seeds]",
 )
 @click.option(
     "--search",
     "how",
     type=click.Choice(["exhaustive", "halving"]),
     default="exhaustive",
-    help="Search for the best choice: all get all seeds, or the better third of each"
-    " round goes on with three times as many.",
+    help="Search for the best choice: exhaustive gives all of them all seeds, halving lets the"
+    " better third of each round go on with three times as many.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Result, a .json file for --auto."
+    "-o", "--output", type=click.Path(path_type=Path), help="File of the result, .json, for --auto."
 )
 @force_option
 @json_option
@@ -111,11 +111,11 @@ def graph(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Say which choice is best for a graph, and what a wrong one costs.
+    """Find the best choice for a graph, and the cost of the others.
 
-    GRAPH is one of 'tasksim simulate', with its KEY=VALUE settings. Every combination of the
-    values of --over is simulated. Of a factorisation n, the rows of the matrix, may stand in the
-    place of the tiles: tile sizes that do not divide it are left out.
+    GRAPH is a graph as for 'tasksim simulate', with its KEY=VALUE settings. Every combination of
+    the values of --over is simulated. For a factorisation n, the rows of the matrix, may replace
+    the number of tiles: tile sizes that do not divide it are left out.
     """
     from tasksim.tuning.over import axes_of, candidates
     from tasksim.tuning.search import search
@@ -189,7 +189,7 @@ def _text(result: dict[str, Any], found: Tuned, paths: Sequence[str]) -> Iterato
     yield f"platform  {result['platform']}"
     yield f"choices   {len(found.tried)}, {result['search']}{seeds}, {found.simulations} simulated"
     yield f"best      {best}, {format_time(found.best.mean_s)}"
-    yield f"loss      {100 * found.expected_loss:.1f} % of the performance, if chosen at random"
+    yield f"loss      {100 * found.expected_loss:.1f} % of the performance for a random choice"
     for path in paths:
         worst = max(result["axes"][path], key=lambda entry: float(entry["loss"]))
         if len(result["axes"][path]) > 1:

@@ -39,43 +39,45 @@ PARTS = ("all", "graphs", "loops")
     ],
 )
 @click.option(
-    "--native", is_flag=True, required=True, help="Really run every choice, on this machine."
+    "--native", is_flag=True, required=True, help="Run every choice for real, on this machine."
 )
 @click.option(
     "--part",
     type=click.Choice(PARTS),
     default="all",
-    help="Choices to judge: those of graphs (tile sizes, schedulers, group sizes), chunk"
-    " sizes of loops, or all.",
+    help="Choices to judge: those for graphs (tile sizes, schedulers, group sizes), chunk sizes of"
+    " loops, or all.",
 )
-@click.option("--quick", is_flag=True, help="Few and small questions: a minute, not ten.")
+@click.option(
+    "--quick", is_flag=True, help="Ask fewer and smaller questions, for a minute instead of ten."
+)
 @click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @click.option(
     "--repetitions",
     type=WholeNumber(1),
     default=5,
-    help="Number of runs of each choice, interleaved with those of the others; medians count.",
+    help="Number of runs of each choice, interleaved with those of others; medians count.",
 )
 @click.option(
     "--patience",
     type=TIME,
     default=5.0,
     show_default="5s",
-    help="Longest time that each question waits for calm moments.",
+    help="Longest time that a question waits for calm moments.",
 )
 @click.option(
     "--examples",
     type=WholeNumber(0),
-    help="Further loops to learn from, per operation and number of threads. "
-    f"[default: {EXAMPLES}; quick: {FEW_EXAMPLES}]",
+    help="Number of further loops to learn from, per operation and number of threads. [default:"
+    f" {EXAMPLES}; quick: {FEW_EXAMPLES}]",
 )
 @click.option(
     "--seed", type=WholeNumber(0), help="Seed of the sizes of loops. [default: the usual sizes]"
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="All that was measured: a .json file."
+    "-o", "--output", type=click.Path(path_type=Path), help="File for all measurements, .json."
 )
-@click.option("--resume", is_flag=True, help="Continue with the answers that are in the output.")
+@click.option("--resume", is_flag=True, help="Continue with the answers in the output.")
 @force_option
 @json_option
 @click.pass_context
@@ -96,13 +98,13 @@ def reporting(
 ) -> None:
     """Judge the simulator's choices, and those of learners, by real runs on this machine.
 
-    For each question kernels are calibrated on other graphs, all choices are simulated, and all
-    of them are really run, interleaved, in calm moments as far as there are some. MSOP is the mean
-    performance of what was chosen, as a share of the best as measured. Learners are taught by
-    further loops, which are only run.
+    For each question, kernels are calibrated on other graphs, and all choices are simulated and
+    then run for real, interleaved and in calm moments, if there are any. MSOP, the mean share of
+    the optimal performance, is the performance of the chosen values as a share of the best one
+    measured. Learners are trained on further loops, which are only run.
 
-    It takes some ten minutes. With -o, each answer is kept as soon as it is there: after Ctrl-C,
-    or worse, --resume goes on.
+    It takes some ten minutes. With -o, each answer is kept at once: after Ctrl-C, or a crash,
+    --resume goes on.
     """
     from tasksim.native.calm_moments import run_gate
     from tasksim.native.cores import usable_cores
@@ -144,7 +146,7 @@ def reporting(
 
 
 def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:
-    """Print the report, as far as questions are answered, and where it is kept."""
+    """Print the report on the questions answered so far, and the file that keeps it."""
     found, output = campaign.report(), campaign.path
     if as_json:
         told = {"workers": workers, "output": output, "complete": campaign.complete}
@@ -157,10 +159,8 @@ def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:
     if not campaign.complete:
         done = f"{len(campaign.answers)} of {len(campaign.questions)} questions are answered"
         if campaign.teaching:
-            done += (
-                f", {len(campaign.examples)} of {len(campaign.teaching)} loops that teach are run"
-            )
-        kept = "nothing is kept without -o" if output is None else "--resume goes on"
+            done += f", {len(campaign.examples)} of {len(campaign.teaching)} training loops are run"
+        kept = "without -o nothing is kept" if output is None else "--resume goes on"
         note(f"Interrupted: {done}; {kept}.")
 
 
@@ -169,8 +169,9 @@ def _warn(answers: list[Answered], repetitions: int) -> None:
     if disturbed:
         runs = sum(len(answered.measured_s) for answered in answers) * repetitions
         warn(
-            f"the machine was not calm: from {disturbed} of {runs} runs others took more than 2 %"
-            " of the workers' time; what they lose is then the machine's as much as the choices'"
+            f"the machine was not calm: in {disturbed} of {runs} runs other programs took more"
+            " than 2 % of the workers' time, so that losses are the machine's as much as the"
+            " choices'"
         )
 
 

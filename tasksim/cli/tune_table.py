@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["growth_options", "table"]
 
 PRETO, POSTO = ("tree", "logistic", "neural"), ("tree", "linear", "neural")
-"""Names from :mod:`tasksim.tuning.learners`, repeated here so that help needs no import of it."""
+"""Names from :mod:`tasksim.tuning.learners`, repeated here so that help does not import it."""
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no generic one
@@ -56,19 +56,19 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no gener
 
 
 def growth_options(function: Any) -> Any:
-    """Add the options that say when a tree stops to grow."""
+    """Add the options that stop the growth of a tree."""
     for option in (
         click.option(
             "--min-samples",
             type=WholeNumber(1),
             default=1,
-            help="Number of examples at which a node of the tree is a leaf.",
+            help="Number of examples up to which a node of the tree is a leaf.",
         ),
         click.option(
             "--depth",
             type=WholeNumber(0),
             default=10,
-            help="Depth of the tree: most questions on a path.",
+            help="Largest depth of the tree, in questions on a path.",
         ),
         click.option(
             "--threshold",
@@ -98,25 +98,25 @@ def growth_options(function: Any) -> Any:
     "--features",
     required=True,
     metavar="COLUMN,...",
-    help="Columns with what is known before the choice: numbers, or texts.",
+    help="Columns with the features of an example, known before the choice: numbers or texts.",
 )
 @click.option(
     "--choices",
     required=True,
     metavar="COLUMN,...",
-    help="One column per choice: the performance that it gave, or the time that it took.",
+    help="Columns of the choices, each with the performance or the time of that choice.",
 )
 @click.option(
     "--limit",
     metavar="COLUMN",
-    help="Column with the largest choice that an example allows: larger ones may be"
-    " empty; where a method says one, the largest allowed one is made.",
+    help="Column with the largest choice that an example allows: cells of larger ones may be"
+    " empty, and a method that chooses one gets the largest allowed.",
 )
 @click.option(
     "--better",
     type=click.Choice(["higher", "lower"]),
     default="higher",
-    help="Whether higher (performance) or lower (time) is better.",
+    help="Direction of the values: higher (performance) or lower (time) is better.",
 )
 @click.option("--splits", type=WholeNumber(1), default=100, help="Number of shuffled splits.")
 @click.option(
@@ -125,7 +125,7 @@ def growth_options(function: Any) -> Any:
 @click.option(
     "--leave-one-out",
     metavar="COLUMN",
-    help="Column of applications, each judged by what the others taught, instead of"
+    help="Column of applications: each is judged by methods trained on the others, instead of"
     " shuffled splits.",
 )
 @growth_options
@@ -143,13 +143,13 @@ def growth_options(function: Any) -> Any:
     "--threads",
     default="Nthr",
     metavar="COLUMN",
-    help="Column with the number of threads, for the equal share.",
+    help="Column with the number of threads, for the method equal-share.",
 )
 @click.option(
     "--iterations",
     default="Nite",
     metavar="COLUMN",
-    help="Column with the iterations of the loop, for the equal share.",
+    help="Column with the iterations of the loop, for the method equal-share.",
 )
 @click.option(
     "--timed", is_flag=True, help="Measure how long each method takes to choose for one example."
@@ -160,20 +160,20 @@ def growth_options(function: Any) -> Any:
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A tree taught by all rows: .h (a C header), .py (a function), .txt, .json (for"
+    help="File for a tree trained on all rows: .h (a C header), .py (a function), .txt, .json (for"
     " --auto), or a picture, .png, .pdf or .svg; may be repeated.",
 )
 @click.option(
     "--tree-of",
     type=click.Choice(["tree", "preto", "posto"]),
     default="tree",
-    help="Method whose tree is written; posto: the best choice by its regression tree.",
+    help="Method whose tree is written; posto writes the best choices by its regression tree.",
 )
 @click.option(
     "--choose",
     default="choice",
     metavar="NAME",
-    help="Name of what the written tree chooses, such as chunk_size.",
+    help="Name of the choice in the written tree, such as chunk_size.",
 )
 @force_option
 @seed_option
@@ -196,11 +196,11 @@ def table(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Judge methods of choosing by what they lose, on measurements made elsewhere.
+    """Judge selection methods by their losses, on measurements made elsewhere.
 
-    TABLE has a row per example: its features, and what every choice gave. Each method learns from
-    some rows and chooses for the others. MSOP is the mean of the performance that was chosen, as
-    a share of the best there was.
+    TABLE has a row per example, with its features and the result of every choice. Each method
+    learns from some rows and chooses for the others. MSOP, the mean share of the optimal
+    performance, is the performance of the chosen values as a share of the best in the row.
     """
     from tasksim.tuning.judging import judge, prediction_times_s
     from tasksim.tuning.table_file import read_performance
@@ -245,7 +245,7 @@ def table(
 def _tree(
     found: PerformanceTable, tree_of: str, choose: str, seed: int, options: dict[str, Any]
 ) -> ChoosingTree:
-    """Return the tree of a method, taught by all rows."""
+    """Return the tree of a method, trained on all rows."""
     from tasksim.tuning import learners
     from tasksim.tuning.methods import TreeChoice
     from tasksim.tuning.tree import Growth, grow
@@ -289,7 +289,7 @@ def _methods(
     threads: str,
     iterations: str,
 ) -> tuple[dict[str, Method], dict[str, str]]:
-    """Return the methods by name, and why others are left out."""
+    """Return the methods by name, and the reason why others are left out."""
     from tasksim.tuning import learners
     from tasksim.tuning.methods import EqualShare, Random, best_constant, tree_method
     from tasksim.tuning.tree import Growth

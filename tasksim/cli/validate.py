@@ -47,8 +47,8 @@ def validate(
 ) -> None:
     """Check files: platforms, networks, studies (.yaml), models (.json), graphs (.npz), runs.
 
-    Of a folder that is no run, all that it holds of these is checked, and the samples beside
-    kernel models. Every file is checked, whatever is wrong with those before.
+    In a folder that is no run, all such files are checked, and the samples beside kernel models. An
+    error in one file does not keep others from being checked.
     """
     results = [_check(path, library) for file in files for path in _expanded(file)]
     if as_json:
@@ -57,7 +57,7 @@ def validate(
         for result in results:
             _print(result)
     codes = {result["exit_code"] for result in results}
-    # An invalid file weighs more than a broken invariant: the run says nothing then.
+    # An invalid file weighs more than a broken invariant: its run says nothing.
     ctx.exit(next((code for code in (1, 2, 3) if code in codes), 0))
 
 
@@ -85,7 +85,7 @@ def _hidden(path: Path, below: Path) -> bool:
 
 
 def _check(path: Path, library: Path | None) -> dict[str, Any]:
-    """Return what *path* is, and what is wrong with it."""
+    """Return the kind of file at *path*, and its errors."""
     result: dict[str, Any] = {"path": path, "what": None, "errors": [], "exit_code": 0}
     try:
         result["what"] = _checker(path)(path, library)
@@ -133,7 +133,7 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
 
 
 def _yaml(path: Path, library: Path | None) -> str:
-    """Check a platform, a network, a cluster or a study: its sections say what it is."""
+    """Check a platform, a network, a cluster or a study, which its sections identify."""
     from tasksim.base.documents.yaml_document import YamlDocument
 
     sections = YamlDocument.read(path).data
@@ -175,7 +175,7 @@ def _kinds(file: CoefficientFile) -> str:
 
 
 def _table(path: Path, library: Path | None) -> str:
-    """Check samples, costs or a schedule: the first columns say what it is."""
+    """Check samples, costs or a schedule, which the first columns identify."""
     from tasksim.base.files import read_text
 
     first, second = (*read_text(path).partition("\n")[0].split(","), "", "")[:2]
@@ -214,7 +214,7 @@ def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 
 def _recognised(found: Format, path: Path) -> bool:
-    """Return whether a format knows a file by what is in it, or the file can be of no other."""
+    """Return whether a format recognises the content of a file, or is the only candidate."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     return found.recognises(path, head) or path.suffix in (".stg", ".td")

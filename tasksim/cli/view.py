@@ -59,28 +59,27 @@ __all__ = ["view"]
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The figure: .png, .pdf or .svg; of a machine also .html. [default: beside the first run, "
-    "RUN.png; in the current folder, PLATFORM.png or octree.png]",
+    help="File for the figure: .png, .pdf or .svg; of a machine also .html. [default: beside the"
+    " first run, RUN.png; in the current folder, PLATFORM.png or octree.png]",
 )
 @click.option(
     "--panels",
     metavar="NAME,...",
-    help=f"What to draw: {', '.join(PANELS)}. "
-    "[default: gantt, ready; memory and bandwidth of runs with several memories, network and"
-    " messages of runs on several nodes] Of an octree: tree, groups, passes. [default: tree,"
-    " groups]",
+    help=f"Panels to draw: {', '.join(PANELS)}; of an octree: tree, groups, passes. [default:"
+    " gantt, ready; memory and bandwidth for several memories, network and messages for several"
+    " nodes; tree, groups for an octree]",
 )
 @click.option(
     "--arrows",
     is_flag=True,
-    help="Draw an arrow per copy between memories in the Gantt charts; of more than 80"
-    " copies the longest of each 1/80 of the time.",
+    help="Draw an arrow per copy between memories in the Gantt charts; of more than 80 copies, the"
+    " longest in each 1/80 of the time.",
 )
 @click.option(
     "--critical-path",
     is_flag=True,
-    help="Say what the practical critical path is made of: kernels, copies, waits, and its costs "
-    "(synchronisations, words, flop) beside the workers'; draw it too.",
+    help="Print and draw the practical critical path: its kernels, copies and waits, and its costs"
+    " (synchronisations, words, flop) beside the workers'.",
 )
 @html_option
 @click.option("--open", "in_browser", is_flag=True, help="Show the page of --html in a browser.")
@@ -103,8 +102,8 @@ def view(
 ) -> None:
     """Draw runs one above another on one time axis, and print their metrics.
 
-    A RUN is a folder that simulate or run wrote. With --html, they are written to a page to
-    explore in a browser instead, up to four of them, and drawn only where -o says so.
+    A RUN is a folder that simulate or run wrote. --html writes up to four runs to a page to explore
+    in a browser instead; they are then drawn only with -o.
 
     'machine PLATFORM' draws a machine as boxes in boxes: memories, caches, cores, GPUs. PLATFORM
     is a platform's name or file, or a file of hwloc's: lstopo --of xml.
@@ -169,7 +168,7 @@ def view(
 
 
 def _refuse(figure: Path | None, page: Path | None, runs: int, *, force: bool) -> None:
-    """Raise, before the work is done, for what could not be written after it."""
+    """Refuse, before any work is done, outputs that could not be written after it."""
     if figure is not None:
         refuse_figure(figure, force=force)
     if page is not None:
@@ -187,7 +186,7 @@ def _panels(text: str) -> list[str]:
 
 
 def _warn_of_impossible(run: Run, path: Path) -> None:
-    """Say of records that no run has that what is drawn and printed of them means little."""
+    """Warn of impossible records, whose figures and tables mean little."""
     from tasksim.run.runchecks import check_records
 
     try:
@@ -217,7 +216,7 @@ def _text(path: Path, run: Run) -> str:
 
 
 def _with_path(runs: list[Run], chosen: list[str] | None) -> list[str]:
-    """Return the panels that are drawn without a word, or those *chosen*, and the path's."""
+    """Return the default panels, or those *chosen*, and the path's."""
     if chosen is None:
         known = PANELS.items().items()
         chosen = [name for name, p in known if p.by_default and any(map(p.shows, runs))]

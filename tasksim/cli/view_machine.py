@@ -42,7 +42,7 @@ def view_machine(
 ) -> None:
     """Draw the machine that *words* name after the word ``machine``.
 
-    *given* are the options that are for runs, which a machine refuses.
+    *given* are options for runs, which are refused here.
     """
     if len(words) != 2:
         got = f"got {len(words) - 1} machines"
@@ -94,7 +94,7 @@ def _targets(
 
 
 def _refuse_page(page: Path, *, force: bool) -> None:
-    """Raise, before the work is done, for a page that could not be written."""
+    """Refuse, before any work is done, a page that could not be written."""
     from tasksim.base.files import refuse_existing
 
     if page.suffix.lower() not in (".html", ".htm"):

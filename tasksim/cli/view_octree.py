@@ -37,7 +37,7 @@ def view_octree(
 ) -> None:
     """Draw the octree of the settings in *words*, and print its numbers.
 
-    *given* are the options that are for runs or machines, which an octree refuses.
+    *given* are options for runs or machines, which are refused here.
     """
     for option, value in given.items():
         if value:

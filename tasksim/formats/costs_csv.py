@@ -7,11 +7,12 @@
     T1,14,16,9              T1,T2,18                P0,P1,2,0.5
     T2,13,19,18             ...                     ...
 
-A cost is the duration of a task on a processor; with an empty field, it cannot run there. To send a
-volume from one processor to another takes ``latency + volume / bandwidth``; without a file of
-links, every bandwidth is 1 and every latency 0. Edges and links may be square matrices as well,
-names in the first line and the first column (then 0 or nothing: no edge). Copies do not slow each
-other down, and processors compute meanwhile: the model of most papers on static scheduling.
+A cost is the duration of a task on a processor; an empty field means that it cannot run there.
+Sending a volume from one processor to another takes ``latency + volume / bandwidth``; without a
+file of links, every bandwidth is 1 and every latency 0. Edges and links may also be square
+matrices, with names in the first line and the first column (0 or nothing is then no edge). Copies
+do not slow each other down, and processors compute meanwhile: the model of most papers on static
+scheduling.
 
 Inside, a cost of 1 is a second, a volume of 1 a byte, a bandwidth of 1 a byte per second.
 """
@@ -45,8 +46,8 @@ bits."""
 UNLIMITED: Final = 2**31 - 1
 """Number of concurrent copies: papers on static scheduling have no limit."""
 MAX_DECIMALS: Final = 9
-"""Maximum number of decimals of a volume. Volumes become whole numbers of bytes; with more
-decimals, large ones would not fit into 64 bits."""
+"""Maximum number of decimals of a volume: volumes become whole numbers of bytes, which with more
+decimals would not fit into 64 bits."""
 
 
 class CostFiles(NamedTuple):
@@ -101,7 +102,7 @@ def read_costs(
 
 
 def _title(path: Path) -> str:
-    """Return what the file is about: ``paper`` for paper.costs.csv and for paper/costs.csv."""
+    """Return the title of a file: ``paper`` for paper.costs.csv and for paper/costs.csv."""
     return path.stem.replace("costs", "").strip(" .-_") or path.resolve().parent.name or "costs"
 
 
@@ -113,8 +114,8 @@ def beside(path: Path, what: str) -> Path:
     before, found, after = path.name.rpartition("costs")
     if not found:
         raise InputError(
-            f"{path}: the name of a file of costs has 'costs' in it, so that the file of {what} "
-            f"is found beside it: legal: costs.csv with {what}.csv"
+            f"{path}: the name has no 'costs' in it, so that the file of {what} beside it cannot"
+            f" be found; legal: costs.csv with {what}.csv"
         )
     return path.with_name(f"{before}{what}{after}")
 
@@ -130,18 +131,18 @@ def _processors(costs: CsvTable) -> dict[str, int]:
     found: dict[str, int] = {}
     for name in names:
         if not name or name in found:
-            raise costs.header.error(f"processor '{name}': legal: a name that no other has")
+            raise costs.header.error(f"processor '{name}': legal: a name of its own")
         found[name] = len(found)
     return found
 
 
 def _names(costs: CsvTable, what: str) -> dict[str, int]:
-    """Return what the first column names, numbered."""
+    """Return the names in the first column, numbered."""
     found: dict[str, int] = {}
     for row in costs.body:
         name = row.fields[0]
         if not name or name in found:
-            raise row.error(f"{what}: got '{name}'; legal: a name that no other {what} has")
+            raise row.error(f"{what}: got '{name}'; legal: a name of its own for each {what}")
         found[name] = len(found)
     if len(found) > MAX_TASKS:
         raise costs.header.error(f"{len(found)} tasks; legal: at most {MAX_TASKS}")
@@ -151,7 +152,7 @@ def _names(costs: CsvTable, what: str) -> dict[str, int]:
 def _pairs(
     rows: CsvTable, known: Mapping[str, int], what: str
 ) -> dict[tuple[int, int], tuple[CsvRow, str]]:
-    """Return (from, to) -> the row that says it, and the text, of a list or of a matrix."""
+    """Return (from, to) -> its row and its text, from a list or a matrix."""
     kind = "task" if what == "volume" else "processor"
     head = rows.header.fields
     found: dict[tuple[int, int], tuple[CsvRow, str]] = {}
@@ -159,7 +160,7 @@ def _pairs(
     for row, source, target, text in entries:
         pair = (_known(row, source, known, kind), _known(row, target, known, kind))
         if pair in found:
-            raise row.error(f"{source} to {target} is in line {found[pair][0].line} already")
+            raise row.error(f"{source} to {target} is already in line {found[pair][0].line}")
         if source == target:
             raise row.error(f"{kind} '{source}' to itself; legal: two different ones")
         row.number(text, what)
@@ -204,7 +205,7 @@ def _known(row: CsvRow, name: str, known: Mapping[str, int], kind: str) -> int:
 
 
 def _scale(texts: Iterable[str]) -> int:
-    """Return the power of ten that makes whole numbers of the volumes: bytes are whole."""
+    """Return the power of ten that turns the volumes into whole numbers of bytes."""
     decimals = 0
     for text in texts:
         exponent = Decimal(text).normalize().as_tuple().exponent
@@ -226,7 +227,7 @@ def _graph(
     accesses: list[list[int]] = [[] for _ in names]
     waits: list[list[int]] = [[] for _ in names]
     for (source, target), (row, text) in volumes.items():
-        scaled = float(text) * scale  # may be infinite, which is no whole number
+        scaled = float(text) * scale  # infinity is no whole number
         if not scaled < 2**63:
             raise row.error(f"volume: got '{text}'; legal: less than {2**63 // scale}")
         size = round(scaled)
@@ -247,12 +248,14 @@ def _durations(row: CsvRow, processors: Mapping[str, int]) -> dict[str, float]:
     texts = zip(processors, row.fields[1:], strict=True)
     found = {parameter(name): row.number(text, f"cost on {name}") for name, text in texts if text}
     if not found:
-        raise row.error(f"task '{row.fields[0]}' has no cost; legal: one on some processor")
+        raise row.error(
+            f"task '{row.fields[0]}' has no cost; legal: a cost on at least one processor"
+        )
     return found
 
 
 def _topological(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the tasks so that each comes after those it depends on, else as in the file."""
+    """Return the tasks in topological order, and otherwise in the order of the file."""
     edges = list(pairs)
     order, _ = topological_order(len(names), edges)
     if len(order) < len(names):
@@ -270,7 +273,7 @@ def _circle(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> str:
 def _speeds(
     rows: CsvTable, processors: Mapping[str, int]
 ) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return (from, to) -> bandwidth and latency; a way that is not given is as the way back."""
+    """Return (from, to) -> bandwidth and latency; a missing direction equals the opposite one."""
     found = {}
     for pair, (row, text) in _pairs(rows, processors, "bandwidth").items():
         latency = row.number(row.fields[3], "latency") if _has_latency(rows) else 0.0
@@ -282,8 +285,8 @@ def _speeds(
         for target in range(source):
             if (source, target) not in found:
                 raise rows.header.error(
-                    f"no link between {names[target]} and {names[source]}; legal: one for every "
-                    "two processors"
+                    f"no link between {names[target]} and {names[source]}; legal: a link between"
+                    " every two processors"
                 )
     return found
 
@@ -298,7 +301,7 @@ def processors(
     speeds: Mapping[tuple[int, int], tuple[float, float]] | None,
     scale: int,
 ) -> Platform:
-    """Return the platform of unrelated processors, each with its memory, and ways between them.
+    """Return the platform of unrelated processors, each with its memory, and their links.
 
     Parameters
     ----------

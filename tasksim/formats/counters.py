@@ -29,8 +29,7 @@ class Counted:
     duration_s
         How long the program took; None if the tool does not say.
     notes
-        What to know of the numbers: events that were counted for a part of the time, or are not
-        used.
+        Caveats: events that were counted for a part of the time, or are not used.
     """
 
     events: dict[str, float]
@@ -39,9 +38,9 @@ class Counted:
 
 
 def _counted_number(text: str, what: str, where: str) -> float:
-    """Return the number that *text*, a count or a time of a tool, is.
+    """Return the number in *text*, a count or a time of a tool.
 
-    Raises :exc:`InputError`, which says *where* it stands, unless it is finite and not negative.
+    Raises :exc:`InputError` with *where* it is, unless it is finite and not negative.
     """
     try:
         value = float(text)
@@ -97,7 +96,7 @@ def meaning(event: str) -> str | None:
 
 
 def unused_events(events: Iterable[str]) -> list[str]:
-    """Return those of *events* that make no counter: they are unknown, or another is better.
+    """Return those of *events* that make no counter: unknown ones, and second choices.
 
     >>> unused_events(["instructions:u", "branch-misses", "LLC-load-misses", "cache-misses"])
     ['branch-misses', 'cache-misses']
@@ -108,14 +107,14 @@ def unused_events(events: Iterable[str]) -> list[str]:
 
 
 def counters_of(counted: Counted, where: str, executions: float = 1.0) -> dict[str, float]:
-    """Return the counters of one execution that the events of *executions* make.
+    """Return the counters of one execution, from the events of several *executions*.
 
-    Hits of a level are its own events, or the accesses that reached it less those that missed.
+    Hits of a level are its own events, or the accesses that reached it minus its misses.
 
     Raises
     ------
     InputError
-        If there are no instructions, a number is negative, or more missed than came.
+        If there are no instructions, a number is negative, or there are more misses than accesses.
     """
     known = _meant(counted.events)
     for meant, value in known.items():
@@ -131,9 +130,9 @@ def counters_of(counted: Counted, where: str, executions: float = 1.0) -> dict[s
     found: dict[str, float] = {name: known[name] / executions for name in KEPT if name in known}
     if "memory_accesses" not in found:
         raise InputError(
-            f"{where}: no events tell which accesses reach memory (events: "
-            f"{', '.join(counted.events)}); count L1-dcache-loads, L1-dcache-load-misses and "
-            "LLC-load-misses, or hits of each level"
+            f"{where}: no events count the accesses that reach memory (events:"
+            f" {', '.join(counted.events)}); count L1-dcache-loads, L1-dcache-load-misses and"
+            " LLC-load-misses, or hits of each level"
         )
     return found
 
@@ -145,7 +144,7 @@ def _plain(event: str) -> str:
 
 
 def _meant(events: Mapping[str, float]) -> dict[str, float]:
-    """Return the events by what they mean, of several that mean the same the best."""
+    """Return the events by meaning, the best one of each."""
     return {meant: events[event] for meant, event in _best(events).items()}
 
 
@@ -160,7 +159,7 @@ def _best(events: Iterable[str]) -> dict[str, str]:
 
 
 def _hits(known: Mapping[str, float], where: str) -> dict[str, float]:
-    """Return the hits of each level, of what reached it and what it missed."""
+    """Return the hits of each level, from the accesses that reached it and its misses."""
     accesses = known.get("accesses", known.get("loads", 0.0) + known.get("stores", 0.0))
     chain = [("accesses", accesses)]
     chain += [(n, known[n]) for n in ("l1_misses", "l2_misses", "l3_misses") if n in known]
@@ -176,7 +175,7 @@ def _of_chain(chain: Sequence[tuple[str, float]]) -> dict[str, float]:
     found = {}
     for (_, more), (missed, less) in pairwise(chain):
         found[f"{missed.split('_')[0]}_hits"] = more - less
-    # The last level that is counted is the last one there is: what it misses comes from memory.
+    # The last level that is counted is the last one of the machine: its misses go to memory.
     return {**found, "memory_accesses": chain[-1][1]}
 
 
@@ -184,7 +183,7 @@ PERF_SEPARATORS: Final = ",;\t"
 PERF_EVENT: Final = 2
 """Index of the field with the event, after the count and its unit."""
 PERF_SHARE: Final = 4
-"""Index of the field with the percentage of time in which it was counted, after nanoseconds."""
+"""Index of the field with the percentage of time in which the event was counted."""
 PERF_TIMES: Final = {
     "duration_time": {"ns": 1e-9, "": 1e-9},
     "task-clock": {"msec": 1e-3, "": 1e-3},
@@ -193,7 +192,7 @@ PERF_TIMES: Final = {
 
 
 def _is_perf_stat(text: str) -> bool:
-    """Return whether *text* is what ``perf stat -x,`` writes."""
+    """Return whether *text* is output of ``perf stat -x,``."""
     for line in _perf_lines(text):
         fields = _perf_fields(line[1])
         return len(fields) > PERF_SHARE and (_is_number(fields[0]) or fields[0].startswith("<not"))
@@ -201,10 +200,10 @@ def _is_perf_stat(text: str) -> bool:
 
 
 def _read_perf_stat(text: str, path: Path) -> Counted:
-    """Return what ``perf stat -x,`` has counted.
+    """Return the counts in the output of ``perf stat -x,``.
 
-    Where there are more events than registers, perf counts each for a part of the time and writes
-    what the whole time would have had; that is said in ``notes``.
+    If there are more events than registers, perf counts each for a part of the time and
+    extrapolates to the whole; ``notes`` say so.
 
     Raises
     ------
@@ -229,7 +228,7 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
         share = float(fields[PERF_SHARE]) if _is_number(fields[PERF_SHARE]) else 100.0
         if share < 100.0:
             notes.append(
-                f"{event} was counted for {share:g} % of the time; perf has scaled it to all of it"
+                f"{event} was counted for {share:g} % of the time, and perf scaled it to all of it"
             )
     duration_s = next((times[name] for name in PERF_TIMES if name in times), None)
     return Counted(events, duration_s, tuple(notes))
@@ -238,8 +237,8 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
 def _perf_count(text: str, event: str, where: str) -> float:
     if text.startswith("<not"):
         why = {
-            "<not supported>": "this machine does not count it (many virtual machines do not)",
-            "<not counted>": "perf had no time to count it: ask for fewer events at once",
+            "<not supported>": "this machine cannot count it (many virtual machines cannot)",
+            "<not counted>": "perf had no time to count it; count fewer events at once",
         }.get(text, "it was not counted")
         raise InputError(f"{where}: {event}: got {text}: {why}")
     return _counted_number(text, event, where)
@@ -309,12 +308,12 @@ LIKWID_COUNTER: Final = re.compile(r"^(?:FIXC|PMC|CBOX|MBOX|UPMC|CPMC|PWR)\d*\w*
 
 
 def _is_likwid(text: str) -> bool:
-    """Return whether *text* is what likwid-perfctr writes."""
+    """Return whether *text* is output of likwid-perfctr."""
     return any(LIKWID_COUNTER.match(cells[1]) for _, cells in _likwid_rows(text))
 
 
 def _read_likwid(text: str, path: Path) -> Counted:
-    """Return what likwid-perfctr has counted, the sum over the cores it has measured.
+    """Return the counts in the output of likwid-perfctr, summed over the measured cores.
 
     Raises
     ------
@@ -350,14 +349,14 @@ READERS = ((_is_papi, _read_papi), (_is_likwid, _read_likwid), (_is_perf_stat, _
 
 
 def read_counts(path: Path) -> Counted:
-    r"""Return what ``perf stat -x,``, likwid-perfctr or PAPI has counted, from the file at *path*.
+    r"""Return the counts of ``perf stat -x,``, likwid-perfctr or PAPI in the file at *path*.
 
     A note names the events that make no counter.
 
     Raises
     ------
     InputError
-        If it is of none of them, or ``file:line`` of what is wrong in it.
+        If it is output of none of them, or malformed, with ``file:line``.
 
     Examples
     --------
@@ -378,6 +377,6 @@ def read_counts(path: Path) -> Counted:
             told = (f"not used: {', '.join(unused)}",) if unused else ()
             return replace(counted, notes=(*counted.notes, *told))
     raise InputError(
-        f"{path}: no counters were found; legal: the output of 'perf stat -x,' or likwid-perfctr, "
-        "or lines 'PAPI_TOT_INS: 8250000'"
+        f"{path}: found no counters; legal: the output of 'perf stat -x,' or likwid-perfctr, or"
+        " lines 'PAPI_TOT_INS: 8250000'"
     )

@@ -37,12 +37,12 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     Raises
     ------
     InputError
-        If there is no such generator (with the nearest name) or file, a setting is wrong, the
-        file is not a task graph, or brings a platform along.
+        If there is no such generator (with the nearest name) or file, a setting is wrong, the file
+        is not a task graph, or brings its own platform.
 
     See Also
     --------
-    read_graph : also what a file brings along.
+    read_graph : also the platform and models of a file.
     tasksim.graph.graph_file.save : writes a graph to a file.
 
     Examples
@@ -53,12 +53,15 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     if registry.names_generator(text):
         return registry.parse(text, settings)
     if graph_format(text).brings_platform:
-        raise InputError(f"{text}: a file of costs per processor; legal here: a graph by itself")
+        raise InputError(
+            f"{text}: a file of costs per processor brings its own platform; legal"
+            " here: a graph alone"
+        )
     return read_graph(text, settings).graph
 
 
 def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
-    """Return the task graph that *text* names, with what its file brings along.
+    """Return the task graph that *text* names, with the platform and models of its file.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
     Returns
     -------
     GraphInput
-        Of a file of costs per processor, the platform and the models too.
+        With the platform and the models of a file of costs per processor.
 
     Raises
     ------
@@ -94,17 +97,17 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
         refuse_missing(text)
         raise unknown("task graph", text, registry.names())
     if given := list(settings):
-        raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")
+        raise InputError(f"{text}: a file takes no settings, got {', '.join(given)}")
     return graph_in(path)
 
 
 def graph_in(path: Path) -> GraphInput:
-    """Return the task graph in the file at *path*, with what the file brings along.
+    """Return the task graph in the file at *path*, with its platform and models.
 
     Raises
     ------
     InputError
-        If it is of no format of graphs, or something in it is wrong.
+        If it is of no format of graphs, or malformed.
     """
     from tasksim.base.files import is_file
     from tasksim.formats.registry import format_of, formats_that
@@ -114,14 +117,14 @@ def graph_in(path: Path) -> GraphInput:
         legal = [
             f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known
         ]
-        raise InputError(f"{path}: of no format of task graphs; legal: {', '.join(legal)}")
+        raise InputError(f"{path}: not a format of task graphs; legal: {', '.join(legal)}")
     reader = graph_format(str(path)).reads_graph
-    assert reader is not None  # that is what it was chosen by
+    assert reader is not None  # chosen for this ability
     return reader(path)
 
 
 def refuse_unknown(text: str) -> None:
-    """Raise :exc:`InputError` if *text* names neither a generator nor a file that is there."""
+    """Raise :exc:`InputError` if *text* names neither a generator nor an existing file."""
     from tasksim.base.files import exists
     from tasksim.formats.registry import refuse_missing
 
@@ -131,7 +134,7 @@ def refuse_unknown(text: str) -> None:
 
 
 def graph_format(text: str) -> Format:
-    """Return the format of a file of a graph; tasksim's own where nothing says another."""
+    """Return the format of a file of a graph; by default tasksim's own."""
     from tasksim.formats.registry import FORMATS, format_of
 
     return format_of(Path(text), "reads_graph") or FORMATS.find("graph")

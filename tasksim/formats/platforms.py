@@ -29,24 +29,24 @@ def load_platform(
     ----------
     name_or_path : str or Path
         The name of a platform in one of the libraries, the path of a file, or that of a recorded
-        run: where it ran.
+        run, whose platform counts.
     library : str or Path, optional
         A folder whose ``platforms/`` is searched first.
     settings : sequence of str, default ()
         Changes to a file of tasksim's own: ``"platform.workers.cpu.count=24"``;
-        ``"platform.arch.cpu.speed=x1.5"`` multiplies what is there;
-        ``"platform.links.*.bandwidth=x2"`` changes several.
+        ``"platform.arch.cpu.speed=x1.5"`` multiplies the value; ``"platform.links.*.bandwidth=x2"``
+        changes several.
 
     Raises
     ------
     InputError
-        No such platform, or anything wrong with the file or the settings: all of it at once, one
+        If there is no such platform, or the file or the settings are wrong: all problems at once, a
         line each.
 
     See Also
     --------
-    Platform.identical : workers alike, without a file.
-    import_machine : a platform of what StarPU measured.
+    Platform.identical : identical workers, without a file.
+    import_machine : a platform from measurements of StarPU.
 
     Examples
     --------
@@ -72,30 +72,30 @@ def load_platform(
     if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
         return load(name_or_path, folder, settings)
     if settings:
-        raise InputError(f"{path}: settings change platform files (.yaml), not this one")
+        raise InputError(f"{path}: settings change only platform files (.yaml)")
     return found.reads_platform(path)
 
 
 def load_network(text: str | Path, library: str | Path | None = None) -> Network:
-    """Return the network of a text, a name or a file.
+    """Return the network that a text, a name or a file describes.
 
     Parameters
     ----------
     text : str or Path
         ``"switch:bandwidth=4GB/s,latency=1us"``, a topology and its fields; a YAML file with a
         section ``network:``; a platform file of SimGrid (``.xml``); the name of a network in a
-        library. After the name of a file, fields that are changed: ``"net.xml:model=lv08"``.
+        library. Fields after the name of a file change it: ``"net.xml:model=lv08"``.
     library : str or Path, optional
         A folder whose ``networks/`` is searched first.
 
     Raises
     ------
     InputError
-        No such network, or anything wrong with the file: all of it at once, one line each.
+        If there is no such network, or the file is wrong: all problems at once, a line each.
 
     See Also
     --------
-    load_platform : what a node is.
+    load_platform : the platform of a node.
 
     Examples
     --------

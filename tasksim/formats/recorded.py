@@ -1,4 +1,4 @@
-"""Graph and platform of a recorded run, kept with it or made again from its record."""
+"""Graph and platform of a recorded run, stored with it or made again from its record."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def graph_of(
 ) -> TaskGraph:
     """Return the graph of a *run* that was read from *where*.
 
-    The one that is kept with it; or it is made again by its generator with its arguments, or read
-    from the file that the run names; or it is *made* already. A generator ``MODULE:FUNCTION`` is
-    imported if *trust* is given.
+    The graph is stored with the run, or made again by its generator with its arguments, or read
+    from the file that the run names, or *made* already. A generator ``MODULE:FUNCTION`` is imported
+    only with *trust*.
 
     Raises
     ------
     InputError
-        If there is none of these any more, or what is there is not the graph of these tasks.
+        If none of these is left, or it is not the graph of these tasks.
     """
     made = run.graph if made is None else made
     try:
@@ -58,13 +58,13 @@ def graph_of(
     difference = _difference(run, graph)
     if difference:
         raise InputError(
-            f"{where}: {run.graph_label} is not the graph that was run any more: {difference}"
+            f"{where}: {run.graph_label} is no longer the graph of this run: {difference}"
         )
     return graph
 
 
 def graph_if_any(run: Run, where: Path | None = None) -> TaskGraph | None:
-    """Return what :func:`graph_of` does; None if there is no graph any more."""
+    """Return the result of :func:`graph_of`, or None if the graph is gone."""
     try:
         return graph_of(run, where or Path(run.graph_name))
     except InputError:
@@ -79,7 +79,7 @@ def platform_of(
     *,
     alone: bool = False,
 ) -> Platform:
-    """Return where a *run* that was read from *where* ran, its own changes and *settings* made.
+    """Return the platform of a *run* read from *where*, with its own changes and *settings*.
 
     Parameters
     ----------
@@ -87,24 +87,24 @@ def platform_of(
     where : Path
         A folder with a platform file in it, or any other place, for messages.
     library : Path, optional
-        A folder whose ``platforms/`` is searched first for what the run names.
+        A folder whose ``platforms/`` is searched first for the name of the platform.
     settings : sequence of str, default ()
-        Changes as ``--set`` has them; to a platform that is a file.
+        Changes as for ``--set``; only platform files can be changed.
     alone : bool, default False
-        Whether overheads leave out times in which others had the cores.
+        Whether overheads leave out times in which other programs had the cores.
 
     Returns
     -------
     Platform
-        That of the file beside the run, or that which the run names; else workers as the run has
-        them, and overheads as its times show them (:mod:`tasksim.run.account`).
+        The platform in the file beside the run, or the one that the run names; else its workers,
+        with overheads derived from its times (:mod:`tasksim.run.account`).
 
     Raises
     ------
     InputError
         If the platform was made in Python, or had several memories and is no file.
     """
-    from tasksim.platform.load import load  # readers of YAML, which writers of traces do not need
+    from tasksim.platform.load import load  # writers of traces do not need readers of YAML
 
     beside = (where.parent if where.name == RUN_JSON else where) / PLATFORM
     if is_file(beside):
@@ -117,20 +117,21 @@ def platform_of(
         own = [text for text in changes if not text.startswith("engine.")]
         return load(name, library, [*own, *settings])
     if "object" in said or len(run.memories) > 1:
-        what = "was made in Python" if "object" in said else "has several memories, and is no file"
+        what = "was made in Python" if "object" in said else "has several memories, and no file"
         raise InputError(
             f"{where}: the platform of this run, {run.platform}, {what}; "
             f"give {option('platform', 'NAME')}"
         )
     if settings:
         raise InputError(
-            f"{option('set')} changes a platform file; {where} ran on {run.platform}, which is none"
+            f"{option('set')} changes a platform file; {where} ran on {run.platform}, which has"
+            " none"
         )
     return platform_of_workers(run, graph_if_any(run, where), alone=alone)
 
 
 def _named(said: dict[str, Any]) -> str | None:
-    """Return the path of the platform that a run names if it is still there, else its name."""
+    """Return the path of the platform that a run names, if it still exists, else its name."""
     path, name = said.get("path"), said.get("name")
     if isinstance(path, str) and (exists(Path(path)) or not isinstance(name, str)):
         return path
@@ -140,8 +141,8 @@ def _named(said: dict[str, Any]) -> str | None:
 def platform_of_workers(run: Run, graph: TaskGraph | None, *, alone: bool = False) -> Platform:
     """Return a platform of the workers of *run*, all on one memory.
 
-    Its runtime takes what that of a native run took, as far as the *graph* is still there; with
-    *alone*, less what others took.
+    Its overheads are those of the native run, if the *graph* still exists; with *alone*, without
+    the time that other programs took.
     """
     workers = tuple(
         Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
@@ -166,7 +167,7 @@ def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
         if is_own(run.graph_name):
             registry.refuse_foreign(run.graph_name, where)
         known = ", ".join(registry.names())
-        raise InputError(f"no generator is called '{run.graph_name}' here (known: {known})")
+        raise InputError(f"there is no generator '{run.graph_name}' (known: {known})")
     return registry.generate(run.graph_name, **run.graph_arguments)
 
 
@@ -188,7 +189,7 @@ def _file_of(run: Run) -> Path | None:
 
 
 def _difference(run: Run, graph: TaskGraph) -> str:
-    """Return how the tasks of *run* are not those of *graph*; nothing if they are."""
+    """Return how the tasks of *run* differ from those of *graph*; empty if they do not."""
     if len(run) != len(graph):
         return f"{len(graph)} tasks, the run has {len(run)}"
     ran = np.array(run.kernel_names, dtype=object)[run.tasks.kernel]
@@ -197,11 +198,11 @@ def _difference(run: Run, graph: TaskGraph) -> str:
     if not len(other):
         return ""
     first = int(other[0])
-    return f"task {run.tasks.task[first]} is {made[first]}, in the run it is {ran[first]}"
+    return f"task {run.tasks.task[first]} is {made[first]}, but in the run it is {ran[first]}"
 
 
 def predecessors(run: Run) -> Callable[[int], list[int]] | None:
-    """Return what gives the predecessors of a task; None if the graph is not there any more."""
+    """Return a function that gives the predecessors of a task; None if the graph is gone."""
     graph = graph_if_any(run)
     if graph is None:
         return None

@@ -34,8 +34,8 @@ Verb: TypeAlias = Literal[
 ]  # fmt: skip
 """Abilities of a format; fields of :class:`Format` have these names."""
 
-# Enough to tell any format here: Parquet by 4 bytes, Extra-P and StarPU by their first line that
-# is no comment; and still one read of a block of a disk.
+# Enough to recognise any format here: Parquet by 4 bytes, Extra-P and StarPU by their first line
+# that is no comment; and still a single block of a disk.
 HEAD_BYTES = 4096
 
 
@@ -47,7 +47,7 @@ class GraphInput(NamedTuple):
     models: Any = None
     """Models of durations: an object with ``model(kernel, architecture)``; None: unknown."""
     notes: tuple[str, ...] = ()
-    """Remarks on missing or duplicate statements of the file."""
+    """Notes on missing or duplicate statements of the file."""
 
 
 def _never(path: Path, head: bytes) -> bool:  # noqa: ARG001
@@ -67,23 +67,23 @@ class Format:
     summary : str
         What it is, in one line; ``tasksim list formats`` prints it.
     suffixes : tuple of str, default ()
-        By which a file is taken for one where no format recognises its content: ``(".csv",)``.
+        Suffixes that decide if no format recognises the content: ``(".csv",)``.
     recognises : callable, optional
         ``recognises(path, head)``: whether a file is one, by its first 4096 bytes; for folders
         *head* is empty. Default: never.
     reads_graph : callable, optional
         ``reads_graph(path)`` returns a :class:`GraphInput`.
     brings_platform : bool, default False
-        Whether that has a platform and models of its own.
+        Whether the graph comes with a platform and models.
     files_of : callable, optional
-        ``files_of(path)``: all files that what is read depends on; default: the path itself.
+        ``files_of(path)``: all files that are read; default: the path itself.
     reads_run : callable, optional
         ``reads_run(path)`` returns a :class:`~tasksim.run.record.Run`; default: the run of
-        *reads_trace*, if that is there.
+        *reads_trace*, if given.
     reads_trace : callable, optional
         ``reads_trace(path, skip_bad)`` returns a
-        :class:`~tasksim.formats.traces.recorded_trace.RecordedTrace`: a run, and what is to be said
-        of what was read; what is wrong is passed over and counted where *skip_bad* says so.
+        :class:`~tasksim.formats.traces.recorded_trace.RecordedTrace`: a run, with notes; *skip_bad*
+        skips and counts malformed records.
     reads_platform : callable, optional
         ``reads_platform(path)`` returns a :class:`~tasksim.platform.description.Platform`.
     reads_samples : callable, optional
@@ -91,14 +91,14 @@ class Format:
         :class:`~tasksim.models.samples.Samples`; the arguments are those of
         :func:`tasksim.formats.samples.read.read_samples`.
     takes_categorical : bool, default=False
-        Whether *reads_samples* takes a fifth argument, the columns of numbers that are names of
-        categories; if not, categories are made of the numbers that it returns.
+        Whether *reads_samples* takes a fifth argument, the numeric columns whose values are names
+        of categories; if not, categories are made of the numbers that it returns.
     writes_run : callable, optional
         ``writes_run(run, path, force)`` writes a run, all or nothing.
     writes_models : callable, optional
         ``writes_models(models, path, force)`` writes the models of a
-        :class:`~tasksim.models.files.store.ModelLibrary`, all or nothing, and returns notes on
-        what the format cannot say.
+        :class:`~tasksim.models.files.store.ModelLibrary`, all or nothing, and returns notes on what
+        is lost.
 
     See Also
     --------
@@ -126,15 +126,15 @@ class Format:
 
     def __post_init__(self) -> None:
         if self.reads_run is None and (reads_trace := self.reads_trace) is not None:
-            # The dataclass is frozen, and this is still its construction.
+            # The dataclass is frozen, but this is part of its construction.
             object.__setattr__(self, "reads_run", lambda path: reads_trace(path, False).run)
 
     def verbs(self) -> tuple[Verb, ...]:
-        """Return what the format does."""
+        """Return the abilities of the format."""
         return tuple(verb for verb in _WORDS if getattr(self, verb) is not None)
 
     def describe(self) -> str:
-        """Return the summary, the suffixes and what the format does, in words."""
+        """Return the summary, the suffixes and the abilities, in words."""
         suffixes = f" ({', '.join(self.suffixes)})" if self.suffixes else ""
         words = [_WORDS[verb] for verb in self.verbs()]
         return f"{self.summary}{suffixes}\n{', '.join(words)}"
@@ -190,12 +190,11 @@ FORMATS: Registry[Format] = Registry(
     },
     _adopt,
 )
-"""All formats, in the order in which they are tried on a file; a new one is a file, and a line here
-or an entry point of its package."""
+"""All formats, in the order in which they are tried on a file."""
 
 
 def formats_that(verb: Verb) -> dict[str, Format]:
-    """Return the formats that do something, by name.
+    """Return the formats with an ability, by name.
 
     >>> list(formats_that("reads_graph"))
     ['graph', 'run', 'wfformat', 'dax', 'dot', 'stg', 'ogra', 'estee', 'costs']
@@ -204,20 +203,19 @@ def formats_that(verb: Verb) -> dict[str, Format]:
 
 
 def format_of(path: Path, verb: Verb) -> Format | None:
-    """Return the format of the file or folder at *path* among those that do something.
+    """Return the format of the file or folder at *path*, among those with an ability.
 
     Parameters
     ----------
     path : Path
-        The content says what a file is, or else its suffix; only the suffix, where there is
-        nothing yet.
+        The content of a file decides, or else its suffix; for a path without a file, the suffix.
     verb : str
-        What is to be done with it: ``"reads_graph"``.
+        The ability: ``"reads_graph"``.
 
     Returns
     -------
     Format or None
-        None where neither content nor suffix says anything.
+        None if neither content nor suffix decides.
 
     Raises
     ------
@@ -226,7 +224,7 @@ def format_of(path: Path, verb: Verb) -> Format | None:
 
     See Also
     --------
-    formats_that : all formats that do something.
+    formats_that : all formats with an ability.
 
     Examples
     --------
@@ -256,7 +254,7 @@ def looks_like_file(text: str) -> bool:
 
 
 def refuse_missing(text: str) -> None:
-    """Raise :exc:`InputError` if *text* names a file, and there is none."""
+    """Raise :exc:`InputError` if *text* names a file that does not exist."""
     if looks_like_file(text) and not exists(Path(text)):
         raise InputError(f"{text}: no such file")
 

@@ -45,7 +45,7 @@ def load_run(path: str | Path) -> Run:
     Raises
     ------
     InputError
-        If there is no run, or not all of one.
+        If there is no run, or an incomplete one.
 
     See Also
     --------
@@ -63,33 +63,34 @@ def load_run(path: str | Path) -> Run:
     """
     where = path_of(path, "run")
     found = format_of(where, "reads_run") or FORMATS.find("run")
-    assert found.reads_run is not None  # that is what it was chosen by
+    assert found.reads_run is not None  # chosen for this ability
     return found.reads_run(where)
 
 
 def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     """Write *run* to *folder*, all or nothing.
 
-    ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
-    summary of the metrics; ``tasks.parquet`` the task records, and where there are several
-    memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
-    same bytes for the same records; ``graph.npz`` the graph, if the run has one. What else lies in
-    a run folder that is replaced, such as a figure, stays there.
+    ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a summary of
+    the metrics; ``tasks.parquet`` the task records, and where there are several memories
+    ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the same bytes
+    for the same records; ``graph.npz`` the graph, if the run has one. Other files in a replaced run
+    folder, such as figures, stay there.
 
     Parameters
     ----------
     run : Run
-        What to write.
+        Run to write.
     folder : str or Path
-        Where; a suffix that another format writes (``tasksim list formats``) chooses that.
+        Folder to write; the suffix of another format that writes runs (``tasksim list formats``)
+        selects that format.
     force : bool, default False
-        Whether to replace a run that is there.
+        Whether to replace an existing run.
 
     Raises
     ------
     InputError
-        If *folder* exists and *force* is not given, or is not a run folder; if the
-        configuration is not plain JSON data.
+        If *folder* exists without *force*, or is not a run folder; if the configuration is not
+        plain JSON data.
     OutputError
         If the operating system refuses: no permission, no space.
 
@@ -109,29 +110,29 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     where = path_of(folder, "folder")
     flag(force, "force")
     found = format_of(where, "writes_run") or FORMATS.find("run")
-    assert found.writes_run is not None  # that is what it was chosen by
+    assert found.writes_run is not None  # chosen for this ability
     found.writes_run(run, where, force)
 
 
 def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
-    """Read a run that another tool recorded, with what is to be said of its trace.
+    """Read a run that another tool recorded, with notes on its trace.
 
     Parameters
     ----------
     path : str or Path
         A file or folder of a format that imports runs (``tasksim list formats``).
     skip_bad : bool, default False
-        Whether records that are wrong are passed over, and counted, instead of refused.
+        Whether malformed records are skipped and counted instead of refused.
 
     Returns
     -------
     RecordedTrace
-        The run, which has its graph; notes; what was passed over.
+        The run, with its graph; notes; skipped records.
 
     Raises
     ------
     InputError
-        If no format recognises it, or something in it is wrong; with the file and the line.
+        If no format recognises it, or it is malformed; with the file and the line.
 
     See Also
     --------
@@ -143,12 +144,12 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
     found = format_of(where, "reads_trace")
     if found is None or found.reads_trace is None:
         known = ", ".join(formats_that("reads_trace"))
-        raise InputError(f"{where}: of no format that imports runs (known: {known})")
+        raise InputError(f"{where}: not a format that imports runs (known: {known})")
     return found.reads_trace(where, flag(skip_bad, "skip_bad"))
 
 
 def as_run(run: Run | str | Path, what: str = "run") -> Run:
-    """Return *run*, read from its folder or file if it is a path; messages call it *what*."""
+    """Return *run*, read from its folder or file if it is a path; *what* labels it in messages."""
     if isinstance(run, str | Path):
         return load_run(run)
     expect(run, Run, what)
@@ -156,7 +157,7 @@ def as_run(run: Run | str | Path, what: str = "run") -> Run:
 
 
 def refuse_run(path: Path, *, force: bool) -> None:
-    """Raise, before the work is done, what :func:`save_run` would raise of an existing *path*."""
+    """Refuse an existing *path* before any work is done, as :func:`save_run` would after it."""
     if format_of(path, "writes_run") in (None, FORMATS.find("run")):
         refuse_run_folder(path, force=force)
     else:
@@ -169,11 +170,11 @@ def compare(a: Run | str | Path, b: Run | str | Path, *, any_graph: bool = False
     Parameters
     ----------
     a : Run, str or Path
-        The reference: a run, or the folder that it is kept in.
+        The reference: a run, or its folder.
     b : Run, str or Path
-        What is compared with it.
+        The run to compare with it.
     any_graph : bool, default False
-        Whether runs of different graphs are compared too.
+        Whether to compare even runs of different graphs.
 
     Returns
     -------
@@ -185,11 +186,11 @@ def compare(a: Run | str | Path, b: Run | str | Path, *, any_graph: bool = False
         If the runs are of different graphs and *any_graph* is not given: unequal generators or
         arguments (other than ``priorities``), or tasks of other kernels.
     CheckFailed
-        If the records of one of them are not possible.
+        If the records of one of them are impossible.
 
     See Also
     --------
-    practical_critical_path : why one of them took as long as it did.
+    practical_critical_path : why a run took its time.
 
     Examples
     --------
@@ -221,16 +222,16 @@ def check_run(
     Parameters
     ----------
     run : Run, str or Path
-        A run, or the folder that it is kept in.
+        A run, or its folder.
     graph : TaskGraph, optional
-        Then also: its tasks and kernels, every task after its predecessors, commutative accesses
-        to one handle one at a time, ``released_by`` a task whose end made this one ready; that
-        whatever a task reads is valid in its worker's memory, and what is copied in the memory it
-        comes from.
+        Adds checks of its tasks and kernels: every task after its predecessors, commutative
+        accesses to one handle one at a time, ``released_by`` a task whose end made this one ready,
+        and data valid in the memory of the worker that reads them, or in the source of a copy.
     platform : Platform, optional
-        Then also: its workers and memories.
+        Adds checks of its workers and memories.
     durations_s : array_like, shape (classes, tasks), optional
-        With *platform*, infinite where a class cannot run a task; then also: every worker able.
+        With *platform*, infinite if a class cannot run a task; adds the check that every worker can
+        run its tasks.
 
     Raises
     ------
@@ -241,7 +242,7 @@ def check_run(
 
     See Also
     --------
-    simulate : its *check* does this at once.
+    simulate : its *check* includes this check.
 
     Examples
     --------
@@ -261,14 +262,14 @@ def check_run(
 def practical_critical_path(run: Run | str | Path) -> PracticalPath:
     """Return what each task waited for, from the task that ended last back to the start.
 
-    A task that became ready before its worker was free waited for the worker; another for the
-    task that released it, or for its submission. Of several tasks that end last, the first in
-    order of submission is taken.
+    A task that became ready before its worker was free waited for the worker; another for the task
+    that released it, or for its submission. Of several tasks that end last, the first submitted one
+    counts.
 
     Parameters
     ----------
     run : Run, str or Path
-        A run, or the folder that it is kept in.
+        A run, or its folder.
 
     Returns
     -------
@@ -277,13 +278,13 @@ def practical_critical_path(run: Run | str | Path) -> PracticalPath:
     Raises
     ------
     InputError
-        If the records go round in a circle, which no real run does.
+        If the records contain a cycle, which no real run has.
     CheckFailed
-        If they are not possible at all.
+        If the records are impossible.
 
     See Also
     --------
-    bounds : what no run can beat.
+    bounds : lower bounds on the makespan.
 
     Examples
     --------

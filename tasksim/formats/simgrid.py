@@ -1,8 +1,8 @@
 """Networks in platform files of SimGrid, as a cluster or as hosts, links and routes.
 
-The reader supports the networks of SimGrid's versions 4 and 4.1, also in the files that StarPU
-writes for its runs over MPI, which have the insides of its nodes beside the cluster. The contents
-become the fields of a section ``network:``, so that they can be written as one.
+The reader supports the networks of SimGrid's versions 4 and 4.1, including the files that StarPU
+writes for its runs over MPI, which describe the nodes beside the cluster. The contents become the
+fields of a section ``network:``.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 __all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
 
 MODEL: Final = "smpi"
-"""Model for files of SimGrid, which name none: the default of ``smpirun``."""
+"""Model of messages for files of SimGrid, which name none: the default of ``smpirun``."""
 
 POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
 BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
-"""Routings that find ways over several routes."""
+"""Routings that combine several routes."""
 MOST_HOSTS: Final = 1000
 """Largest number of hosts of an explicit network, whose routes are listed: a million routes take
 300 MB."""
 
 
 def read_network_xml(path: Path, changes: Mapping[str, Any] | None = None) -> Network:
-    """Return the network in the XML file at *path*, with other fields where there are *changes*.
+    """Return the network in the XML file at *path*, with *changes* of its fields.
 
     Raises
     ------
     InputError
-        All that is wrong: ``file:line:column: expected ..., found ...``.
+        With all problems: ``file:line:column: expected ..., found ...``.
     """
     fields = {**network_fields(path), **(changes or {})}
     return network_of_fields(fields, path.stem, str(path), model=MODEL)
 
 
 def network_fields(path: Path) -> dict[str, Any]:
-    """Return what the XML file at *path* says, as the fields of a section ``network:``.
+    """Return the fields of a section ``network:`` for the XML file at *path*.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def _link(element: Element, found: _Found, problems: XmlProblems) -> None:
 
 
 def _plain(name: str, way: str) -> str:
-    """Return *name* as a file of tasksim may have it: other characters by their numbers."""
+    """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
     plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
     return f"link-{plain}-{way}" if way else f"link-{plain}-0"
 
@@ -198,7 +198,7 @@ def _between_hosts(found: _Found) -> dict[tuple[str, str], list[str]]:
 
 
 def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
-    """Return the ways with the fewest links between all hosts, over hosts and routers."""
+    """Return the paths with the fewest links between all hosts, over hosts and routers."""
     onward: dict[str, list[tuple[str, list[str]]]] = {}
     for (source, target), links in found.routes.items():
         onward.setdefault(source, []).append((target, links))
@@ -211,7 +211,7 @@ def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
 
 
 def _ways_from(source: str, onward: dict[str, list[tuple[str, list[str]]]]) -> dict[str, list[str]]:
-    """Return the way with the fewest links from *source* to each end (Dijkstra)."""
+    """Return the path with the fewest links from *source* to each end (Dijkstra)."""
     ways: dict[str, list[str]] = {}
     heap: list[tuple[int, int, str, list[str]]] = [(0, 0, source, [])]
     count = 0
@@ -232,7 +232,7 @@ _RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
-    """Return the fields of a section ``network:`` that say what a *cluster* is."""
+    """Return the fields of a section ``network:`` for a *cluster*."""
     topology = cluster.attributes.get("topology", "FLAT")
     if topology not in _TOPOLOGIES:
         legal = ", ".join(_TOPOLOGIES)
@@ -256,7 +256,7 @@ def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
 
 
 def _hosts(cluster: Element, problems: XmlProblems) -> int:
-    """Return how many hosts the ``radical`` of a *cluster* names: ``0-3,7``."""
+    """Return the number of hosts in the ``radical`` of a *cluster*: ``0-3,7``."""
     text = problems.attribute(cluster, "radical")
     count = 0
     for part in text.split(",") if text else ():
@@ -385,19 +385,19 @@ def import_network(
     library : Path
         A folder.
     name : str, optional
-        Default: that of the file.
+        Default: the name of the file.
     force : bool, default False
         Whether a network of that name is replaced.
 
     Returns
     -------
     Path, Network
-        The file written, and what it describes.
+        The file written, and its network.
 
     Raises
     ------
     InputError
-        All that is wrong with the file, by line and column; nothing is written.
+        With all problems of the file, by line and column; nothing is written then.
     """
     fields = {"name": name or path.stem, **network_fields(path), "model": MODEL}
     head = f"# Imported by tasksim from {path.name}.\n"

@@ -30,8 +30,8 @@ BANDWIDTHS: Final = {"": "B/s"} | {
 }
 TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 DEEPEST: Final = 100
-"""Largest nesting of elements: StarPU's files have four levels, those of hwloc some fifteen, and
-functions that walk them are recursive."""
+"""Maximum nesting of elements, as functions that walk them are recursive: StarPU's files have four
+levels, those of hwloc some fifteen."""
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
 
@@ -46,10 +46,10 @@ class Element:
     column: int
     children: list[Element] = field(default_factory=list)
     text: str = ""
-    """Characters directly inside, those around its children together."""
+    """Characters directly inside, joined across its children."""
 
     def below(self) -> Iterator[Element]:
-        """Yield what is inside, zones in zones too, in the order of the file."""
+        """Yield the descendants in the order of the file."""
         for child in self.children:
             yield child
             yield from child.below()
@@ -59,11 +59,11 @@ class XmlProblems(Problems):
     """Problems of an XML file, with readers of elements and attributes."""
 
     def at(self, element: Element, expected: str, found: str) -> None:
-        """Note that something else was *expected* at an *element* than what was *found*."""
+        """Note what was *expected* and *found* at an *element*."""
         self.add(element.line, element.column, expected, found)
 
     def attribute(self, element: Element, name: str) -> str:
-        """Return an attribute, which must be there."""
+        """Return a required attribute."""
         if not element.attributes.get(name):
             got = ", ".join(element.attributes) or "none"
             self.at(element, f"<{element.name} {name}='...'>", f"the attributes {got}")
@@ -72,11 +72,11 @@ class XmlProblems(Problems):
     def quantity(
         self, element: Element, name: str, dimension: Dimension, units: Mapping[str, str]
     ) -> float:
-        """Return an attribute that is a number and one of the *units*, given as tasksim's."""
+        """Return an attribute that is a number with one of the *units*, in tasksim's notation."""
         text = self.attribute(element, name)
         match = _QUANTITY.fullmatch(text.strip())
         if match is not None and match[2] in units:
-            with suppress(InputError):  # a number that no float can hold
+            with suppress(InputError):  # beyond the range of floats
                 return parse_quantity(f"{match[1]} {units[match[2]]}", dimension)
         if text:
             legal = ", ".join(unit for unit in units if unit)
@@ -85,7 +85,7 @@ class XmlProblems(Problems):
 
 
 def parse_xml(path: Path, text: str | None = None) -> Element:
-    """Return the root of the XML in the file at *path*, or of a *text* that messages call so."""
+    """Return the root of the XML in the file at *path*, or in a *text* labelled *path*."""
     parser = expat.ParserCreate("utf-8")
     open_elements = [Element("", {}, 1, 1)]
 

@@ -34,7 +34,7 @@ def R(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
+        A handle of :meth:`GraphBuilder.handle`, or an element of a matrix or vector.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def R(handle: int) -> int:  # noqa: N802
     Raises
     ------
     GraphError
-        If *handle* is not a whole number: a matrix, say, and not one of its handles.
+        If *handle* is not a whole number, such as a matrix instead of one of its handles.
 
     See Also
     --------
@@ -66,7 +66,7 @@ def R(handle: int) -> int:  # noqa: N802
 
 
 def W(handle: int) -> int:  # noqa: N802
-    """Return the access that writes *handle* and does not care what was there.
+    """Return the access that writes *handle* and ignores its old value.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def W(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    RW : cares what was there.
+    RW : reads the old value, too.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def Reduce(handle: int) -> int:  # noqa: N802
 
 
 def Scratch(handle: int) -> int:  # noqa: N802
-    """Return the access that uses *handle* as memory of its own while the task runs.
+    """Return the access that uses *handle* as private memory during the task.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def access(handle: int, mode: AccessMode) -> int:
 def decode(codes: array[int], ends: array[int]) -> Accesses:
     """Return the accesses of all tasks in columns; those of task *i* end at ``ends[i + 1]``.
 
-    Raises :exc:`GraphError` where a task names a handle without a mode, or one beyond numbering.
+    Raises :exc:`GraphError` for a handle without a mode, or with an impossible number.
     """
     coded, limits = np.array(codes, dtype=np.int64), np.array(ends, dtype=np.int64)
     if len(coded) and coded.max() >= 0:

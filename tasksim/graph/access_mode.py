@@ -11,8 +11,8 @@ class AccessMode(IntEnum):
     """Mode of access of a task to a data handle.
 
     The first three combine by their bits: a task that reads and writes has mode ``R | W``.
-    Commutative accesses may run in any order but not together; reductions may run together;
-    scratch memory is private to the task and orders nothing.
+    Commutative accesses run in any order, one at a time; reductions may run together; scratch
+    memory is private to the task and implies no dependencies.
 
     See Also
     --------

@@ -1,9 +1,9 @@
 """Levels, critical path and width of task graphs.
 
-There is one duration per task, in seconds (or any other unit: results are in the same). If the
-number differs, or a duration is negative or NaN, :exc:`InputError` is raised. Tasks are numbered
-topologically, so one pass finds every longest path in time linear in tasks and dependencies:
-over blocks of tasks that do not depend on each other where these are long, else over plain lists.
+There is one duration per task, in seconds (or any other unit, which results share). A wrong number
+of durations, and a negative or NaN one, raises :exc:`InputError`. Tasks are numbered topologically,
+so one pass finds every longest path in time linear in tasks and dependencies: over blocks of
+independent tasks if these are long, or else over plain lists.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 FEWEST: Final = 12
-"""Mean number of tasks per block from which on whole blocks are faster than single tasks: NumPy's
-calls for a block take as long as that many tasks of three successors in Python (measured)."""
+"""Mean number of tasks per block from which whole blocks are faster than single tasks: NumPy's
+calls for a block take as long as this many tasks of three successors in Python (measured)."""
 
 
 def bottom_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
@@ -76,7 +76,9 @@ def bottom_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float6
     if len(graph) < FEWEST * (len(limits) - 1):
         return _levels_task_by_task(graph, durations)
     level = durations.copy()
-    before = np.flatnonzero(np.diff(graph.successor_ptr))  # the others' levels are their durations
+    before = np.flatnonzero(
+        np.diff(graph.successor_ptr)
+    )  # the levels of all others are their durations
     begins = graph.successor_ptr[before]
     places = np.searchsorted(before, limits).tolist()
     ends = np.append(begins, graph.edges)[places].tolist()
@@ -90,14 +92,14 @@ def bottom_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float6
 
 
 def _independent_blocks(graph: TaskGraph) -> list[int]:
-    """Return where blocks of consecutive tasks begin and end that do not depend on each other.
+    """Return the bounds of blocks of consecutive, independent tasks.
 
-    They are as long as can be, from the last task on.
+    They are as long as possible, from the last task on.
     """
     tasks = len(graph)
     before = np.flatnonzero(np.diff(graph.successor_ptr))
-    # Per task the last one that has it as its first successor; then the last one that has it or
-    # an earlier one: a block that ends with this task begins after that.
+    # Per task the last one whose first successor it is; then the last one whose first successor is
+    # it or an earlier one: a block that ends with this task begins after that.
     last = np.full(tasks + 1, -1, dtype=np.int64)
     last[graph.successors[graph.successor_ptr[before]]] = before
     begins: list[int] = (np.maximum.accumulate(last) + 1).tolist()
@@ -124,8 +126,8 @@ def _levels_task_by_task(graph: TaskGraph, durations: NDArray[np.float64]) -> ND
 def top_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
     """Return the top level of every task: the longest path from the beginning to its start.
 
-    The duration of the task itself does not count: it is when the task starts at the earliest.
-    In other respects as :func:`bottom_levels`.
+    The duration of the task itself does not count, so this is its earliest start. In other respects
+    as :func:`bottom_levels`.
     """
     durations: list[float] = _checked(graph, durations_s).tolist()
     level = [0.0] * len(durations)
@@ -142,8 +144,8 @@ def top_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
 def critical_path(graph: TaskGraph, durations_s: ArrayLike) -> tuple[float, list[int]]:
     """Return the length of a longest path, and its tasks from first to last.
 
-    No schedule on any number of workers is shorter. Among paths of equal length, the one whose
-    task numbers are the smallest, compared from the first on.
+    No schedule on any number of workers is shorter. Among paths of equal length, the one with the
+    smallest task numbers is returned, compared from the first on.
 
     Returns
     -------
@@ -170,7 +172,7 @@ def work(graph: TaskGraph, durations_s: ArrayLike) -> float:
 
 
 def average_parallelism(graph: TaskGraph, durations_s: ArrayLike) -> float:
-    """Return work divided by the length of the critical path; 0 where nothing takes time.
+    """Return work divided by the length of the critical path; 0 if nothing takes time.
 
     More workers than this cannot all be busy all the time.
     """
@@ -192,7 +194,7 @@ def levels(graph: TaskGraph) -> Int64:
 def level_structure(graph: TaskGraph) -> list[Int64]:
     """Return the tasks of every level, ascending; level 0 first.
 
-    Tasks of one level do not depend on each other, each depends on one of the level before.
+    Tasks of one level are independent, and each depends on a task of the level before.
     """
     depth = levels(graph)
     order = np.argsort(depth, kind="stable")
@@ -203,8 +205,8 @@ def level_structure(graph: TaskGraph) -> list[Int64]:
 def width(graph: TaskGraph) -> int:
     """Return the number of tasks of the largest level.
 
-    That many tasks can run at once. There may be more: the largest set of tasks independent
-    of each other need not be a level.
+    This many tasks can run at once. The largest set of independent tasks may be larger, as it need
+    not be a level.
     """
     return int(np.bincount(levels(graph)).max()) if len(graph) else 0
 

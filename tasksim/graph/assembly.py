@@ -34,7 +34,7 @@ class ConfigurationRegister:
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[object, ...], int] = {}
-        """Configurations as they were given -> their numbers: what is looked up for every task."""
+        """Configurations as given -> their numbers, for the look-up of every task."""
         self.parameter_names: dict[str, tuple[str, ...]] = {}
         """Kernel -> the names of its parameters."""
         self._rows: dict[str, dict[tuple[float, ...], int]] = {}  # values -> number
@@ -49,19 +49,19 @@ class ConfigurationRegister:
         parameters: Mapping[str, float | str],
         where: str,
     ) -> int:
-        """Return the number of a configuration, which *key* stands for from now on.
+        """Return the number of a configuration, and register it under *key*.
 
-        Raises :exc:`GraphError`, and registers nothing, where a name or a value is not legal.
+        Raises :exc:`GraphError`, and registers nothing, for an illegal name or value.
         """
         names = self.parameter_names.get(kernel)
-        # Graphs may have as many configurations as tasks: what is plainly right is not checked.
+        # Graphs may have as many configurations as tasks, so plainly legal ones skip the check.
         if names != tuple(parameters) or not _are_amounts(parameters.values()):
             self.check(kernel, parameters, where)
             names = names or tuple(parameters)
             parameters = {name: parameters[name] for name in names}
             parameters = self._coded(kernel, parameters)
         elif kernel in self._codes:
-            self.check(kernel, parameters, where)  # numbers where earlier tasks have names
+            self.check(kernel, parameters, where)  # numbers although earlier tasks have names
         values = tuple(map(float, parameters.values()))
         rows = self._rows.setdefault(kernel, {})
         number = rows.get(values)
@@ -73,7 +73,7 @@ class ConfigurationRegister:
         return number
 
     def check(self, kernel: object, parameters: Mapping[str, object], where: str) -> None:
-        """Raise :exc:`GraphError` unless a task may be of this *kernel*, with these values."""
+        """Raise :exc:`GraphError` unless a task may have this *kernel* and these values."""
         if not (isinstance(kernel, str) and kernel):
             raise GraphError(f"task {where}: kernel {kernel!r:.60}; legal: a name")
         names = self.parameter_names.get(kernel, tuple(parameters))
@@ -105,7 +105,7 @@ class ConfigurationRegister:
         }
 
     def _coded(self, kernel: str, parameters: Mapping[str, float | str]) -> dict[str, float]:
-        """Return *parameters* with the numbers of categories, which new names get."""
+        """Return *parameters* with categories as numbers; new names get new numbers."""
         found: dict[str, float] = {}
         for name, value in parameters.items():
             if isinstance(value, str):
@@ -116,7 +116,7 @@ class ConfigurationRegister:
         return found
 
     def _in_order(self, kernel: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the *table* of a kernel with the numbers of categories in order."""
+        """Return the *table* of a kernel with its categories renumbered in order."""
         for name, codes in self._codes.get(kernel, {}).items():
             column = self.parameter_names[kernel].index(name)
             order = sorted_names(codes)
@@ -128,7 +128,7 @@ class ConfigurationRegister:
     def tables(
         self, configuration: array[int] | Int64
     ) -> tuple[Int32, Int32, tuple[NDArray[np.float64], ...]]:
-        """Return kernel and row per task, of *configuration* per task; and all kernels' tables."""
+        """Return the kernel and row of each task, and the tables of all kernels."""
         kernel_of = np.zeros(sum(map(len, self._rows.values())), dtype=np.int32)
         row_of = np.zeros_like(kernel_of)
         tables = []
@@ -155,7 +155,7 @@ def assembled(
     successors: tuple[Int64, Int32],
     hints: tuple[Int32, Int32],
 ) -> TaskGraph:
-    """Return the graph, checked.
+    """Return the graph after checks.
 
     *configuration* and *priority* are per task; *successors* are pointers and tasks, as in a
     sparse matrix; *hints* are handles, and the tasks after which they are no longer used.
@@ -190,7 +190,7 @@ def assembled(
 
 
 def _are_amounts(values: Iterable[object]) -> bool:
-    """Return whether all *values* are plain numbers that are legal; others may be, too."""
+    """Return whether all *values* are plain legal numbers; other types may be legal, too."""
     return all(
         (value.__class__ is int or value.__class__ is float) and 0 <= value <= LARGEST
         for value in values

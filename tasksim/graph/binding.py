@@ -1,4 +1,4 @@
-"""How a task, or what continues one, is bound to the thread that runs it."""
+"""Binding of tasks, and of their continuations, to threads."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ THREAD_START: Final = "thread start"
 
 
 class Binding(IntEnum):
-    """Binding of a task to a thread, as OpenMP has it.
+    """Binding of a task to a thread, as in OpenMP.
 
-    Of a task that continues another one, it says what the thread may run until then.
+    For a task that continues another, it restricts the tasks that the thread may run before.
     """
 
     TIED = 0
-    """Any thread may begin it, but one that waits within a task only if it descends from that. Of
-    what continues: it follows a creation or a wait for children."""
+    """Any thread may begin it, but a thread that waits within a task only if it is a descendant.
+    For a continuation: it follows a creation or a wait for children."""
     FREE = 1
-    """Any thread may begin it at any time (an untied task). Of what continues: it follows a
-    barrier, in which the thread runs whatever there is."""
+    """Any thread may begin it at any time (an untied task). For a continuation: it follows a
+    barrier, in which the thread runs any task."""
     HELD = 2
-    """It is of the thread that created it, which begins it at once (an undeferred task); without a
-    creator, of one thread each of those that are released together (an implicit task)."""
+    """The thread that created it begins it at once (an undeferred task); without a creator, tasks
+    released together have one thread each (implicit tasks)."""
     GROUP = 3
-    """Only of what continues: it follows a wait for all descendants of a group."""
+    """For a continuation only: it follows a wait for all descendants of a group."""

@@ -59,7 +59,7 @@ class ExplicitDependencies:
         self._after.extend([task] * len(before))
 
     def cut(self, task: int) -> None:
-        """Forget what *task* depends on, and the tasks after it."""
+        """Remove the dependencies of *task* and of later tasks."""
         kept = bisect_left(self._after, task)
         del self._before[kept:], self._after[kept:]
 
@@ -70,7 +70,7 @@ class ExplicitDependencies:
 
 
 def earlier_tasks(given: Iterable[int], task: int) -> list[int]:
-    """Return the *given* numbers of tasks, of which *task* is to be the successor.
+    """Return the *given* numbers of tasks, which *task* will depend on.
 
     Raises :exc:`GraphError` unless they are earlier ones.
     """
@@ -89,27 +89,26 @@ def earlier_tasks(given: Iterable[int], task: int) -> list[int]:
 class GraphBuilder:
     """Collector of tasks in submission order, which infers their dependencies.
 
-    A call that fails changes nothing: its arguments are refused, and the next call continues
-    as if the failed one had never been made.
+    A failed call changes nothing; the next call continues as if it had not been made.
 
     Parameters
     ----------
     name : str
         The name of the graph.
     arguments : mapping of str to str, int or float, default {}
-        What a generator was called with, kept in the graph.
+        The arguments of the generator, kept in the graph.
     model_names : mapping of str to str, default {}
-        Kernel name -> name of its kernel model, where that is not the kernel's name.
+        Kernel name -> name of its kernel model, if that differs.
 
     Raises
     ------
     InputError
-        If the name is no text, or a value in a mapping is of another type.
+        If the name is not a text, or a value in a mapping has another type.
 
     See Also
     --------
-    generator : makes a builder's function known by name.
-    TaskGraph : what is built.
+    generator : registers a function by name.
+    TaskGraph : the graph that it builds.
 
     Examples
     --------
@@ -154,13 +153,13 @@ class GraphBuilder:
         Parameters
         ----------
         name : str
-            What messages call them: ``A[2, 1]``.
+            Name for messages: ``A[2, 1]``.
         rows, columns : int
-            How many, 1 or more.
+            Number of rows and columns, 1 or more.
         size_bytes : int
-            The size of each.
+            Size of each datum.
         home : int, default 0
-            The number of the memory where they are at first.
+            The number of their initial memory.
 
         Returns
         -------
@@ -170,7 +169,7 @@ class GraphBuilder:
         Raises
         ------
         GraphError
-            If a value is not legal, or there are 2**31 handles or more.
+            If a value is illegal, or there are 2**31 handles or more.
 
         See Also
         --------
@@ -194,13 +193,13 @@ class GraphBuilder:
         Parameters
         ----------
         name : str
-            What messages call them: ``x[2]``.
+            Name for messages: ``x[2]``.
         length : int
-            How many, 1 or more.
+            Number of handles, 1 or more.
         size_bytes : int or sequence of int
-            The size of each, or one for each.
+            Size of all data, or of each.
         home : int, default 0
-            The number of the memory where they are at first.
+            The number of their initial memory.
 
         Returns
         -------
@@ -221,11 +220,11 @@ class GraphBuilder:
         Parameters
         ----------
         name : str
-            What messages call it.
+            Name for messages.
         size_bytes : int
             Its size.
         home : int, default 0
-            The number of the memory where it is at first.
+            The number of its initial memory.
 
         Returns
         -------
@@ -253,34 +252,34 @@ class GraphBuilder:
         Parameters
         ----------
         kernel : str
-            What it runs. All tasks of one kernel have the same parameter names.
+            Name of its kernel, whose tasks all have the same parameter names.
         *accesses : int
-            Its data, as ``R(handle)``, ``W(handle)``, ``RW(handle)``, ``Commute(handle)``,
-            ``Reduce(handle)`` or ``Scratch(handle)``.
+            Its accesses to data, as ``R(handle)``, ``W(handle)``, ``RW(handle)``,
+            ``Commute(handle)``, ``Reduce(handle)`` or ``Scratch(handle)``.
         priority : int, default 0
             Larger is more urgent.
         after : iterable of int, default ()
-            Numbers of earlier tasks that it depends on besides what its data imply.
+            Numbers of further earlier tasks that it depends on, beside those implied by its data.
         **parameters : float or str
-            Numbers that say how much there is to do, and names that say how, such as
-            ``layout="row"``, where the kernel's model has categories.
+            Numbers such as sizes, and names of categories, such as ``layout="row"``, for the
+            kernel's model.
 
         Returns
         -------
         int
-            Its number: tasks are numbered as they are inserted, from 0.
+            Its number; tasks are numbered from 0 in the order of insertion.
 
         Raises
         ------
         GraphError
-            If a parameter is negative, or a name where earlier tasks have numbers, the names of
-            parameters differ from those of the kernel's earlier tasks, or *after* is not an
-            earlier task. No task is appended.
+            If a parameter is negative, or a name although earlier tasks have numbers, the names of
+            parameters differ from those of the kernel's earlier tasks, or *after* is not an earlier
+            task. No task is appended then.
 
         See Also
         --------
-        wont_use : says that a datum is not needed any more.
-        build : checks the accesses, too.
+        wont_use : hints that a datum is not needed any more.
+        build : also checks the accesses.
 
         Examples
         --------
@@ -290,9 +289,10 @@ class GraphBuilder:
         (0, 1)
         """
         task = len(self._ends) - 1
-        # As many names as values: keys of one length have their values at the same places.
+        # The numbers of names and values are equal, so keys of one length have values at the same
+        # places.
         key = (kernel, *parameters, *parameters.values())
-        # after=0 is a mistake, not an empty list
+        # after=0 is an error, not an empty list
         before = () if after.__class__ is tuple and not after else earlier_tasks(after, task)
         try:
             self._accesses.extend(accesses)
@@ -312,11 +312,11 @@ class GraphBuilder:
         return task
 
     def wont_use(self, handle: int) -> None:
-        """Say that no task from here on uses *handle*, or none soon.
+        """Hint that no further task uses *handle*, at least not soon.
 
-        A hint, not an access: it makes no dependency and changes no result. Where there are
-        several memories, the datum is written back to its home as soon as the tasks inserted
-        so far have written it, and is among the first to be evicted.
+        A hint is not an access: it makes no dependency and changes no result. With several
+        memories, the datum is written back to its home as soon as the tasks inserted so far have
+        written it, and is among the first to be evicted.
 
         Parameters
         ----------
@@ -351,18 +351,18 @@ class GraphBuilder:
         Parameters
         ----------
         infer : bool, default True
-            Whether the accesses imply dependencies. Without, only *after* does.
+            Whether accesses imply dependencies, beside *after*.
 
         Returns
         -------
         TaskGraph
-            The tasks so far; the builder can go on and build again.
+            The graph of the tasks so far; the builder can continue and build again.
 
         Raises
         ------
         GraphError
-            If an access lacks its mode, names a handle that does not exist, or one task
-            accesses one handle in modes that cannot be combined.
+            If an access has no mode or an unknown handle, or a task accesses a handle in modes that
+            cannot be combined.
 
         Examples
         --------
@@ -390,7 +390,7 @@ class GraphBuilder:
         )
 
     def _cut(self, tasks: int) -> None:
-        """Forget what an insertion that failed has appended for the task after *tasks* others."""
+        """Remove the columns of a failed insertion after *tasks* tasks."""
         del self._ends[tasks + 1 :]
         del self._accesses[self._ends[-1] :]
         self._explicit.cut(tasks)
@@ -404,7 +404,7 @@ class GraphBuilder:
         priority: object,
         parameters: Mapping[str, object],
     ) -> None:
-        """Raise the error for what the columns cannot hold."""
+        """Raise the error for values that the columns cannot hold."""
         self._configurations.check(kernel, parameters, f"#{len(self)}")
         for item in accesses:
             if (code := whole(item)) is None or not -(2**63) <= code < 2**63:

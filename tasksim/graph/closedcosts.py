@@ -1,7 +1,7 @@
-"""Closed costs of graphs in the bulk-synchronous model: what formulas say of any number of ranks.
+"""Closed costs of graphs in the bulk-synchronous model, by formulas for any number of ranks.
 
-They are the counterparts of the costs along paths that :mod:`tasksim.run.taskcosts` adds up task by
-task: synchronisations, words and flop. A graph has them if its generator is known here.
+They correspond to the costs along paths that :mod:`tasksim.run.taskcosts` adds up task by task:
+synchronisations, words and flop. A graph has them if its generator has a formula here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def closed_costs(graph: TaskGraph) -> dict[str, float] | None:
 
     See Also
     --------
-    longest_path : The path of a run that costs most, of any graph.
+    longest_path : the path of a run with the largest cost, for any graph.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def closed_costs(graph: TaskGraph) -> dict[str, float] | None:
 def _recursive_cholesky(arguments: Mapping[str, str | int | float]) -> tuple[float, ...]:
     """Return the costs of the recursive Cholesky factorisation on a cube of ranks.
 
-    Those of n rows are twice those of n/2, and of the products: 3 supersteps each, three blocks
-    that are moved, and the operations of one rank. They are solved from the base case up.
+    Those of n rows are twice those of n/2, plus those of the products: 3 supersteps each, three
+    moved blocks, and the operations of one rank. They are solved from the base case up.
     """
     n, block, side = (int(arguments[name]) for name in ("n", "block", "side"))
 
@@ -78,7 +78,7 @@ def _recursive_cholesky(arguments: Mapping[str, str | int | float]) -> tuple[flo
         without = [a + b + 2 * c for a, b, c in zip(with_inverse, without, product, strict=True)]
         with_inverse = [2 * a + 4 * c for a, c in zip(with_inverse, product, strict=True)]
         rows *= 2
-    if side == 1:  # one rank has nobody to wait for or to send to
+    if side == 1:  # a single rank neither waits nor sends
         return 0.0, 0.0, without[2]
     return tuple(without)
 

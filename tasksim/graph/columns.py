@@ -1,7 +1,7 @@
-"""Builder of task graphs from arrays, for graphs whose tasks follow from arithmetic.
+"""Builder of task graphs from arrays, for graphs whose tasks follow formulas.
 
-It builds the same graph as a loop over :class:`~tasksim.graph.builder.GraphBuilder`, but a
-million tasks in less than a second.
+It builds the same graph as a loop over :class:`~tasksim.graph.builder.GraphBuilder`, but takes less
+than a second for a million tasks.
 
 >>> g = ColumnBuilder("axpy twice", tasks=2)
 >>> x, y = g.vector("x", 2, size_bytes=800), g.handle("y", size_bytes=800)
@@ -42,8 +42,8 @@ Commute = AccessMode.COMMUTATIVE
 MOST_TASKS: Final = 2**31
 """Upper bound (exclusive) of the number of tasks: the columns of a graph are int32."""
 BYTES_PER_TASK: Final = 300
-"""Memory per task with three accesses while its graph is built, in bytes (measured). It serves to
-refuse a graph that does not fit before the memory is exhausted."""
+"""Memory per task with three accesses during construction, in bytes (measured): a graph that does
+not fit is refused before it exhausts the memory."""
 
 
 class _Part(NamedTuple):
@@ -62,27 +62,27 @@ class _Part(NamedTuple):
 
 
 class ColumnBuilder:
-    """Collector of tasks whose numbers are known, which infers their dependencies.
+    """Collector of tasks with known numbers, which infers their dependencies.
 
     Parameters
     ----------
     name : str
         The name of the graph.
     tasks : int
-        How many there will be.
+        Number of all tasks.
     model_names : mapping of str to str, default {}
-        Kernel name -> name of its kernel model, where that is not the kernel's name.
+        Kernel name -> name of its kernel model, if that differs.
 
     Raises
     ------
     GraphError
-        If there are too many tasks to number.
+        If there are too many tasks.
     InputError
-        If they have no room in memory.
+        If they do not fit into memory.
 
     See Also
     --------
-    tasksim.graph.builder.GraphBuilder : takes task by task, and reads like the algorithm.
+    tasksim.graph.builder.GraphBuilder : takes single tasks, and reads like the algorithm.
     """
 
     def __init__(self, name: str, tasks: int, model_names: Mapping[str, str] | None = None) -> None:
@@ -123,23 +123,23 @@ class ColumnBuilder:
         Parameters
         ----------
         kernel : str
-            What they run.
+            Name of their kernel.
         places : ndarray of int
-            Their numbers, ascending; those of all insertions together are all numbers from 0.
+            Their numbers, ascending; all insertions together must have all numbers from 0.
         *accesses : (AccessMode, array of int)
             A column of handles each, or one handle for all of them.
         priority : array of int, default 0
             Larger is more urgent.
         **parameters : float
-            Numbers that say how much there is to do: the same for all of them.
+            Parameters of the kernel, the same for all of them.
         """
         if len(places):
             self._parts.append(_Part(places, accesses, priority, kernel, parameters))
 
     def wont_use(self, handles: Integers, after: Integers) -> None:
-        """Say of each of *handles* that it is not used any more *after* so many tasks.
+        """Hint that each of *handles* is not used *after* a number of tasks.
 
-        Hints after equally many tasks stay in the order in which they were given.
+        Hints after the same number of tasks keep their order.
         """
         self._hint_handle.append(handles)
         self._hint_after.append(after)
@@ -156,7 +156,7 @@ class ColumnBuilder:
         parts, tasks = sorted(self._parts, key=lambda part: part.first), self.tasks
         part_of, priority = np.full(tasks, -1, np.int32), np.empty(tasks, np.int32)
         counts = np.zeros(tasks, np.int64)
-        # Configurations are numbered as they come first.
+        # Configurations are numbered in the order of their first tasks.
         register, numbers = ConfigurationRegister(), []
         for index, part in enumerate(parts):
             part_of[part.places], priority[part.places] = index, part.priority

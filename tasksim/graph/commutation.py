@@ -1,4 +1,4 @@
-"""Mutual exclusion of tasks by commutative accesses, without an order between them."""
+"""Mutual exclusion of tasks by commutative accesses, without an order."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 PYTHON_LOCK: Final = "Python's lock"
-"""Name of the datum without bytes that serialises the tasks that hold the lock."""
+"""Name of the datum without bytes that serialises tasks that hold Python's lock."""
 
 
 def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:
-    """Return the handles that each task accesses commutatively; tasks without any are left out."""
+    """Return task -> its commutatively accessed handles, if it has any."""
     positions = np.flatnonzero(graph.access_mode == AccessMode.COMMUTATIVE)
     tasks = np.searchsorted(graph.access_ptr, positions, side="right") - 1
     handles: dict[int, list[int]] = {}
@@ -39,8 +39,8 @@ def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:
 def taking_turns(graph: TaskGraph, kernels: Collection[str]) -> TaskGraph:
     """Return *graph* with the tasks of *kernels* one at a time, in any order.
 
-    Each accesses a datum without bytes, :data:`PYTHON_LOCK`, commutatively: the one that the graph
-    has, or a new one.
+    Each accesses a datum without bytes, :data:`PYTHON_LOCK`, commutatively; a graph without it gets
+    one.
     """
     numbers = [number for number, name in enumerate(graph.kernels) if name in kernels]
     tasks = np.isin(graph.kernel, numbers)
@@ -49,7 +49,7 @@ def taking_turns(graph: TaskGraph, kernels: Collection[str]) -> TaskGraph:
         holders = np.searchsorted(
             graph.access_ptr, np.flatnonzero(graph.access_handle == lock), side="right"
         )
-        tasks[holders - 1] = False  # they do already
+        tasks[holders - 1] = False  # they already do
     if not tasks.any():
         return graph
     ends = graph.access_ptr[1:][tasks]
@@ -71,7 +71,7 @@ def taking_turns(graph: TaskGraph, kernels: Collection[str]) -> TaskGraph:
 def ready_at_first(graph: TaskGraph) -> list[int]:
     """Return the tasks that can be ready together before any has run, in order of submission.
 
-    Those without predecessors, but of two that exclude each other only the first.
+    They have no predecessors, and are the first of those that exclude each other.
     """
     exclusive = commutative_handles(graph)
     held: set[int] = set()

@@ -1,13 +1,13 @@
-"""Time that the indirect parameters of tasks cost: those that are counted before submission.
+"""Time to count the indirect parameters of tasks, before their submission.
 
 A parameter such as the number of interactions of a group of cells explains a duration, but has to
-be counted first. A generator or an application marks the code that counts::
+be counted first. A generator or an application marks the counting code::
 
     with counting("neighbours", kernels=("assemble",)):
         neighbours = sum(len(cell.faces) for cell in piece)
     flow.insert("assemble", ..., cells=len(piece), neighbours=neighbours)
 
-Nothing is measured, and nothing slows down, unless somebody observes with :func:`counted_times`.
+Nothing is measured, at no cost, unless :func:`counted_times` observes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "CountedTimes", "counted_times", "counting"]
 
 Counted: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-"""Kernels, and the parameters that are counted for their tasks."""
+"""Kernels, and the counted parameters of their tasks."""
 CountedTimes: TypeAlias = dict[Counted, float]
 
 _OBSERVED: ContextVar[CountedTimes | None] = ContextVar("counted times", default=None)
@@ -38,7 +38,7 @@ def counting(*parameters: str, kernels: Sequence[str]) -> Iterator[None]:
     Parameters
     ----------
     *parameters : str
-        Names, as the tasks have them.
+        Names of the parameters.
     kernels : sequence of str
         Kernels of these tasks.
 
@@ -49,7 +49,7 @@ def counting(*parameters: str, kernels: Sequence[str]) -> Iterator[None]:
 
     See Also
     --------
-    parameter_costs : how long it takes, beside the run.
+    parameter_costs : the time of counting, beside the run.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def counting(*parameters: str, kernels: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def counted_times() -> Iterator[CountedTimes]:
-    """Observe what is counted within; yield the times in seconds, which grow."""
+    """Observe counting within the block; yield the growing lists of times in seconds."""
     times: CountedTimes = {}
     token = _OBSERVED.set(times)
     try:

@@ -32,22 +32,22 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 
 
 def from_edges(edges: Int64, nodes: int) -> tuple[Int64, Int32]:
-    """Return pointers and indices of *edges*, ``source << 32 | target`` each, which are sorted.
+    """Return pointers and indices of sorted *edges*, each ``source << 32 | target``.
 
     Neighbours are ascending and without duplicates.
     """
-    # One 64-bit key per edge: NumPy sorts those several times faster than pairs.
+    # One 64-bit key per edge, which NumPy sorts several times faster than pairs.
     edges.sort()
     first = np.ones(len(edges), dtype=bool)
     np.not_equal(edges[1:], edges[:-1], out=first[1:])
     if not first.all():
         edges = edges[first]
     counts = np.bincount(edges >> 32, minlength=nodes)
-    return pointers_of_counts(counts), edges.astype(np.int32)  # which keeps the lower half
+    return pointers_of_counts(counts), edges.astype(np.int32)  # this keeps the lower half
 
 
 def from_pairs(sources: Int64, targets: Int64, nodes: int) -> tuple[Int64, Int32]:
-    """Return pointers and indices of the edges *sources[i]* -> *targets[i]*, see `from_edges`."""
+    """Return pointers and indices of the edges *sources[i]* -> *targets[i]*, as `from_edges`."""
     return from_edges((sources << 32) | targets, nodes)
 
 
@@ -63,7 +63,7 @@ def owner(pointers: Int64, position: int) -> int:
 
 
 def pointers_of_counts(counts: Integers) -> Int64:
-    """Return where the lists of so many indices each begin, and where the last one ends.
+    """Return the beginnings of lists of these lengths, and the end of the last one.
 
     >>> pointers_of_counts(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -74,7 +74,7 @@ def pointers_of_counts(counts: Integers) -> Int64:
 
 
 def spans(begins: Int64, counts: Int64) -> Int64:
-    """Return the positions of lists that begin at *begins*, one list after the other.
+    """Return the positions in lists that begin at *begins*, one list after the other.
 
     >>> spans(np.array([7, 0, 4]), np.array([2, 0, 3])).tolist()
     [7, 8, 4, 5, 6]
@@ -87,15 +87,15 @@ def spans(begins: Int64, counts: Int64) -> Int64:
 def topological_order(
     count: int, edges: Iterable[tuple[int, int]], place: Sequence[int] | None = None
 ) -> tuple[list[int], list[int]]:
-    """Return a topological order of tasks, and how many others each still waits for.
+    """Return a topological order of tasks, and the number of others that each still waits for.
 
-    Of all tasks that can be next, the one with the least *place* is; default: the least number.
-    Tasks that wait for each other in a circle, or for such a circle, are not in the order.
+    Among possible tasks, the one with the smallest *place* comes next; by default the smallest
+    number. Tasks in a cycle, or after one, are not in the order.
 
     >>> topological_order(3, [(2, 0)])
     ([1, 2, 0], [0, 0, 0])
     """
-    import heapq  # which a plain simulation does not need
+    import heapq  # not needed by a plain simulation
 
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["Accesses", "first_repeated", "infer_dependencies", "merge_repeated"]
 
 BATCH: Final = 2**15
-"""Number of accesses per batch: its arrays stay in a core's cache, and temporary ones hardly add to
-the memory of a graph of millions of tasks."""
+"""Number of accesses per batch: its arrays stay in a core's cache, and hardly add to the memory of
+a graph of millions of tasks."""
 
 
 MAX_COMPARED_ACCESSES: Final = 8
-"""Number of accesses of a task up to which all pairs are compared. Up to 20, this is faster
-than sorting them; tasks of most graphs have three or four."""
+"""Number of accesses of a task up to which all pairs are compared: up to 20 this is faster than
+sorting, and tasks of most graphs have three or four."""
 
 _WRITE = 1
-# Per access mode what it is to other tasks, in two bits. W and RW are the same.
+# Kind of each access mode for the order of tasks, in two bits; W and RW are the same.
 _KIND = np.zeros(8, dtype=np.uint64)
 _KIND[[AccessMode.W, AccessMode.RW]] = _WRITE
 _KIND[AccessMode.COMMUTATIVE] = 2
@@ -51,20 +51,20 @@ class Accesses(NamedTuple):
         return Accesses(self.task[places], self.handle[places], self.mode[places])
 
     def pointers(self, tasks: int) -> Int64:
-        """Return where the accesses of each of so many *tasks* begin."""
+        """Return the beginnings of the accesses of each of *tasks* tasks."""
         return pointers_of_counts(np.bincount(self.task, minlength=tasks))
 
     def order_by_handle(self) -> Int64:
         """Return the positions sorted by handle, in submission order for each."""
-        # The position rides in the low bits: NumPy sorts plain integers much faster
-        # than it does a stable argsort.
+        # The position is in the low bits: NumPy sorts plain integers much faster than a stable
+        # argsort.
         handle = self.handle.astype(np.int64)
         keys = np.sort((handle << 32) | np.arange(len(handle), dtype=np.int64))
         return keys & 0xFFFFFFFF
 
 
 def first_repeated(access_ptr: Int64, handle: Int32) -> tuple[int, int] | None:
-    """Return the first task that accesses a handle twice, and that handle; None if none does.
+    """Return the first task with two accesses to a handle, and the handle; None without one.
 
     The accesses of task *i*, to *handle*, are at ``access_ptr[i]`` to ``access_ptr[i + 1]``.
     """
@@ -82,7 +82,7 @@ def first_repeated(access_ptr: Int64, handle: Int32) -> tuple[int, int] | None:
 
 
 def _first_repeated_of_few(access_ptr: Int64, handle: Int32) -> tuple[int, int] | None:
-    """Return the same where tasks have few accesses: each is compared with those after it."""
+    """Return the same for tasks with few accesses, by comparing all pairs."""
     counts = np.diff(access_ptr)
     task = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     found: list[tuple[int, int]] = []
@@ -96,10 +96,10 @@ def _first_repeated_of_few(access_ptr: Int64, handle: Int32) -> tuple[int, int] 
 
 
 def merge_repeated(accesses: Accesses, tasks: int) -> Accesses:
-    """Return *accesses* with those of one task to one handle made one: R and W make RW.
+    """Return *accesses* with one per task and handle: R and W make RW.
 
-    It takes the place of the first. What cannot be combined (R and COMMUTATIVE) is left as
-    it is, for :meth:`TaskGraph.validate` to refuse.
+    It takes the place of the first. Modes that cannot be combined (R and COMMUTATIVE) stay, for
+    :meth:`TaskGraph.validate` to refuse.
     """
     if first_repeated(accesses.pointers(tasks), accesses.handle) is None:
         return accesses
@@ -120,9 +120,9 @@ def merge_repeated(accesses: Accesses, tasks: int) -> Accesses:
 def infer_dependencies(accesses: Accesses) -> Int64:
     """Return the dependencies that *accesses* in submission order imply.
 
-    As edges of :mod:`tasksim.graph.csr`: ``predecessor << 32 | successor`` each. An edge appears
-    once per handle that implies it. Redundant edges, those that follow from others, appear only
-    where two neighbouring epochs of some handle imply them.
+    They are edges of :mod:`tasksim.graph.csr`, ``predecessor << 32 | successor`` each. An edge
+    appears once per handle that implies it. Redundant edges appear only if two neighbouring epochs
+    of a handle imply them.
     """
     keys = _by_handle(accesses)
     handle = (keys >> 33).astype(np.int32)
@@ -135,7 +135,7 @@ def infer_dependencies(accesses: Accesses) -> Int64:
 
 
 def _batches(pointers: Int64) -> Iterator[tuple[int, int]]:
-    """Yield spans of lists that together hold some :data:`BATCH` indices."""
+    """Yield spans of lists with about :data:`BATCH` indices together."""
     begin, lists = 0, len(pointers) - 1
     while begin < lists:
         end = int(np.searchsorted(pointers, pointers[begin] + BATCH, side="right")) - 1
@@ -145,10 +145,10 @@ def _batches(pointers: Int64) -> Iterator[tuple[int, int]]:
 
 
 def _by_handle(accesses: Accesses) -> NDArray[np.uint64]:
-    """Return handle, task and kind of all accesses but scratch in an integer each, sorted.
+    """Return handle, task and kind of all accesses except scratch, as sorted integers.
 
-    That is sorted in a tenth of the time of indices, and needs nothing to be looked up afterwards:
-    31 bits, 31 bits and two.
+    They have 31, 31 and two bits, take a tenth of the time to sort of indices, and need no look-ups
+    afterwards.
     """
     kept = accesses.mode != AccessMode.SCRATCH
     task, handle, mode = accesses if kept.all() else accesses.take(kept)
@@ -162,23 +162,23 @@ def _by_handle(accesses: Accesses) -> NDArray[np.uint64]:
 
 
 def _edges(keys: NDArray[np.uint64]) -> Int64:
-    """Return the dependencies that the accesses to some handles imply, see :func:`_by_handle`."""
+    """Return the dependencies implied by the accesses to some handles, as of :func:`_by_handle`."""
     task = (keys >> 2 & 0x7FFFFFFF).astype(np.int64)
     new = _begins_epoch(keys)
     starts = np.flatnonzero(new)
-    # The epochs that follow another one of the same handle.
+    # Epochs after another one of the same handle.
     follows = np.zeros(len(starts), dtype=bool)
     follows[1:] = keys[starts[1:]] >> 33 == keys[starts[:-1]] >> 33
     before = np.roll(starts, 1)
     counts = np.where(follows, starts - before, 0)
-    # Each access of such an epoch has the whole epoch before it as predecessors.
+    # All accesses of the epoch before are predecessors of each access of such an epoch.
     epoch = np.cumsum(new) - 1
     counts = counts[epoch]
     return task[spans(before[epoch], counts)] << 32 | np.repeat(task, counts)
 
 
 def _begins_epoch(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return where epochs begin among the accesses that *keys* are."""
+    """Return the beginnings of epochs among the accesses *keys*."""
     new = np.ones(len(keys), dtype=bool)
     changes = keys[1:] ^ keys[:-1]
     new[1:] = (changes >> 33 != 0) | (changes & 3 != 0) | (keys[1:] & 3 == _WRITE)

@@ -26,9 +26,9 @@ __all__ = ["COLLECTIVES", "flop", "flop_kernels", "task_flop"]
 COLLECTIVES: Final = (
     "bcast", "reduce", "allreduce", "allgather", "gather", "scatter", "sendrecv",
 )  # fmt: skip
-"""Kernels of communication among ranks; they have no operations."""
+"""Names of the kernels of communication among ranks, without operations."""
 
-# Kernel -> the parameters that count, and the number of operations as a function of them.
+# Kernel -> its relevant parameters, and the function from them to the operations.
 _FORMULAS: Mapping[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "potrf": (("n",), lambda n: n**3 / 3),
     "trsm": (("m", "n"), lambda m, n: m * n**2),
@@ -50,7 +50,7 @@ _FORMULAS: Mapping[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
 
 
 def flop_kernels() -> tuple[str, ...]:
-    """Return the names of the kernels whose operations can be counted."""
+    """Return the names of the kernels with known operations."""
     return tuple(_FORMULAS)
 
 
@@ -62,7 +62,7 @@ def flop(kernel: str, **parameters: Any) -> Any:
     kernel
         One of :func:`flop_kernels`.
     **parameters
-        Its sizes: numbers, or arrays of one shape. Those that do not count are ignored.
+        Its sizes: numbers, or arrays of one shape. Others are ignored.
 
     Returns
     -------
@@ -115,13 +115,13 @@ def flop(kernel: str, **parameters: Any) -> Any:
 
 
 def task_flop(graph: TaskGraph) -> NDArray[np.float64]:
-    """Return the floating-point operations of every task; NaN where they are not known.
+    """Return the floating-point operations of every task; NaN if unknown.
 
     Parameters
     ----------
     graph
-        The task graph; kernels are known by their name and the names of their parameters, or say
-        it themselves by a parameter ``flop``.
+        The task graph; kernels are known by their names and those of their parameters, or have a
+        parameter ``flop``.
 
     Returns
     -------

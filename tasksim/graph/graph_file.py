@@ -20,11 +20,11 @@ __all__ = ["SUFFIX", "load", "save"]
 SUFFIX = ".npz"
 _FORMAT, _VERSION = "tasksim task graph", 2
 _WITHOUT_CATEGORIES = 1
-"""The version of graphs whose parameters are all numbers, which older programs can read."""
+"""Version of files without categories, which older programs can read."""
 _ADDED = ("hint_handle", "hint_after", "continues", "creator", "binding")
-"""Columns that files lack if they were written before there were such."""
+"""Columns that older files lack."""
 _RARE = ("continues", "creator", "binding")
-"""Columns that files also lack if they are empty."""
+"""Columns that files lack if they are empty."""
 
 
 def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
@@ -35,20 +35,20 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     graph : TaskGraph
         The task graph.
     path : str or Path
-        Where to; the name ends in ``.npz``.
+        The file, whose name ends in ``.npz``.
     force : bool, default False
         Whether to replace an existing file.
 
     Raises
     ------
     InputError
-        If the name has another ending, or the file exists and *force* is not given.
+        If the name has another ending, or the file exists without *force*.
     OutputError
         If the operating system refuses.
 
     See Also
     --------
-    load : reads it back, as :func:`tasksim.load_graph` does.
+    load : reads the file, as does :func:`tasksim.load_graph`.
 
     Examples
     --------
@@ -82,18 +82,18 @@ def load(path: str | Path) -> TaskGraph:
     Parameters
     ----------
     path : str or Path
-        As :func:`save` wrote it, now or with an earlier version.
+        A file of :func:`save`, perhaps of an earlier version.
 
     Raises
     ------
     InputError
-        If there is no such file, it is not a task graph, damaged, or of a newer version.
+        If the file is missing, damaged, not a task graph, or of a newer version.
     GraphError
         If the graph in it is malformed.
 
     See Also
     --------
-    save : writes it.
+    save : writes the file.
     """
     path = Path(path)
     if is_folder(path):
@@ -155,9 +155,9 @@ def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
 
 
 def _checked_header(header: Any, path: Path) -> dict[str, Any]:
-    """Return the header, if it is one that :func:`save` can have written.
+    """Return the header after a check.
 
-    Raises :exc:`ValueError` else, and :exc:`InputError` for a newer version.
+    Raises :exc:`ValueError` for a malformed one, and :exc:`InputError` for a newer version.
     """
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError("its header does not say that it is one")

@@ -1,4 +1,4 @@
-"""Data handles, alone, in rows and in grids, and their register."""
+"""Data handles: single ones, vectors and matrices, and their register."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Matrix:
 
     See Also
     --------
-    GraphBuilder.matrix : makes one.
+    GraphBuilder.matrix : makes a matrix.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Matrix:
         )
 
     def at(self, rows: Integers, columns: Integers) -> Integers:
-        """Return the handles in *rows* and *columns*, all at once and unchecked."""
+        """Return the handles in *rows* and *columns*, vectorised and unchecked."""
         return self.first + rows * self.columns + columns
 
 
@@ -70,7 +70,7 @@ class Vector:
 
     See Also
     --------
-    GraphBuilder.vector : makes one.
+    GraphBuilder.vector : makes a vector.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Vector:
         raise GraphError(f"{self.name}[{place}]: outside of its {self.length} handles")
 
     def at(self, places: Integers) -> Integers:
-        """Return the handles at *places*, all at once and unchecked."""
+        """Return the handles at *places*, vectorised and unchecked."""
         return self.first + places
 
 
@@ -123,8 +123,8 @@ class HandleRegister:
     ) -> int:
         """Register the handles of one block and return the first of them.
 
-        *size_bytes* is that of each, or one for each. Raises :exc:`GraphError`, and registers
-        nothing, where a value is not legal.
+        *size_bytes* is the size of all, or of each. Raises :exc:`GraphError`, and registers
+        nothing, for an illegal value.
         """
         expect(name, str, "name of the data")
         rows, columns = (*_shape(name, shape), 0, 0)[:2]
@@ -139,7 +139,7 @@ class HandleRegister:
         return block.first
 
     def columns(self) -> tuple[Int64, Int32]:
-        """Return per handle its size in bytes and its home."""
+        """Return the sizes in bytes and the homes of all handles."""
         extents = [block.end - block.first for block in self.blocks]
         sizes = [
             np.broadcast_to(np.array(size, np.int64), extent)

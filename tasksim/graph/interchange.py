@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["from_networkx", "task_order", "to_networkx"]
 
 _LIVES = {"continues": -1, "creator": -1, "binding": Binding.TIED}
-"""Attributes of nodes of which some go on from others, with their defaults."""
+"""Attributes of nodes that continue others, with their defaults."""
 
 
 def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.DiGraph:
@@ -33,7 +33,7 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
     graph : TaskGraph
         The task graph.
     durations_s : array_like, optional
-        Duration of every task in seconds, to be kept in the nodes.
+        Duration of every task in seconds, to store in the nodes.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
 
     See Also
     --------
-    from_networkx : the way back.
-    save_graph : keeps a graph in a file.
+    from_networkx : the inverse.
+    save_graph : writes a graph to a file.
 
     Examples
     --------

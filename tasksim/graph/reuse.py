@@ -28,14 +28,14 @@ __all__ = [
 class ReuseTracker:
     """Tracker of reuse distances over the tasks of a run, in the order of their starts.
 
-    The *reuse distance* of an access is the number of bytes that all tasks have accessed since
-    the last access to the same handle; infinite for the first. A cache of some size that all
-    workers share still holds the handle if the distance is smaller (Mattson et al., IBM
-    Systems Journal 9(2), 1970, for distinct bytes; here each access counts). Scratch memory is
-    the task's own: accesses to it have no bytes, and are no use of the handle.
+    The *reuse distance* of an access is the number of bytes that all tasks have accessed since the
+    last access to the same handle; infinite for the first. A cache that all workers share still
+    holds the handle if the distance is smaller than its size (Mattson et al., IBM Systems Journal
+    9(2), 1970, for distinct bytes; here each access counts). Scratch memory is private: accesses to
+    it have no bytes, and do not use the handle.
 
-    Of several caches, each serves some workers and counts what their tasks access. What a task
-    writes leaves all other caches.
+    With several caches, each serves some workers and counts the accesses of their tasks. Data that
+    a task writes leave all other caches.
     """
 
     def __init__(self, graph: TaskGraph, caches: int = 1) -> None:
@@ -62,10 +62,10 @@ class ReuseTracker:
     def far_bytes(
         self, task: int, near_bytes: float, reach_bytes: float, cache: int = 0
     ) -> tuple[float, float]:
-        """Start *task* on a worker of *cache*; return how many of its bytes are far.
+        """Start *task* on a worker of *cache*; return its far bytes.
 
-        They are those of data that it only reads, and those of data that it writes. A datum is near
-        up to a distance of *near_bytes*, far from *reach_bytes* on, and partly far in between.
+        The result has the bytes of data that it only reads, and of data that it writes. A datum is
+        near up to a distance of *near_bytes*, far from *reach_bytes* on, and partly far in between.
         """
         last, accessed = self._last[cache], self._accessed[cache]
         read = written = 0.0
@@ -112,7 +112,7 @@ def reuse_distances(graph: TaskGraph, order: Iterable[int]) -> NDArray[np.float6
 
 
 def accessed_bytes(graph: TaskGraph) -> NDArray[np.float64]:
-    """Return per access the bytes that count: the handle's size, 0 for scratch."""
+    """Return the bytes of each access: the handle's size, or 0 for scratch."""
     sizes = graph.handle_size.astype(np.float64)[graph.access_handle]
     sizes[graph.access_mode == AccessMode.SCRATCH] = 0.0
     return sizes
@@ -121,7 +121,7 @@ def accessed_bytes(graph: TaskGraph) -> NDArray[np.float64]:
 def task_bytes(
     graph: TaskGraph, bytes_of_access: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the bytes that each task accesses, scratch left out, or the sums of those given."""
+    """Return the bytes that each task accesses without scratch, or the sums of given ones."""
     if bytes_of_access is None:
         bytes_of_access = accessed_bytes(graph)
     owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
@@ -131,9 +131,9 @@ def task_bytes(
 def read_and_written_bytes(
     graph: TaskGraph, bytes_of_access: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return per task the bytes of the data that it only reads, and of those that it writes.
+    """Return the bytes of data that each task only reads, and of data that it writes.
 
-    Instead of the sizes of the data, *bytes_of_access* may count.
+    *bytes_of_access* may replace the sizes of the data.
     """
     if bytes_of_access is None:
         bytes_of_access = accessed_bytes(graph)

@@ -28,7 +28,7 @@ __all__ = ["COLUMNS", "HandleBlock", "TaskGraph"]
 class HandleBlock(NamedTuple):
     """Handles registered together, numbered row by row from ``first``.
 
-    A vector has no ``columns`` (0), a single handle no ``rows`` either.
+    A vector has ``columns`` 0, a single handle also ``rows`` 0.
     """
 
     name: str
@@ -38,7 +38,7 @@ class HandleBlock(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number after that of the last handle."""
+        """The number after the last handle."""
         return self.first + max(self.rows, 1) * max(self.columns, 1)
 
     def handle_name(self, handle: int) -> str:
@@ -85,7 +85,7 @@ class TaskGraph:
     name : str
         The generator.
     arguments : dict
-        What it was called with.
+        The arguments of the generator.
     kernels : tuple of str
         The names of the kernels.
     parameter_names : tuple of tuple of str
@@ -101,45 +101,45 @@ class TaskGraph:
     priority : ndarray, int32 [tasks]
         Larger is more urgent.
     access_ptr : ndarray, int64 [tasks + 1]
-        Where the accesses of each task begin; at most one per task and handle, as given.
+        The beginnings of the tasks' accesses; at most one per task and handle, in the given order.
     access_handle : ndarray, int32 [accesses]
         The handle of each access.
     access_mode : ndarray, int8 [accesses]
         Its mode: an :class:`AccessMode`.
     successor_ptr : ndarray, int64 [tasks + 1]
-        Where the successors of each task begin.
+        The beginnings of the tasks' successors.
     successors : ndarray, int32 [edges]
         The successors, ascending, no duplicates.
     handle_size : ndarray, int64 [handles]
         In bytes.
     handle_home : ndarray, int32 [handles]
-        The memory where the data are at first.
+        The initial memory of each datum.
     handle_blocks : tuple of HandleBlock, default ()
         The names of the handles, per block; see :meth:`handle_name`.
     hint_handle : ndarray, int32 [hints], default none
-        The handles of which was said that they will not be used any more.
+        The handles of hints that data will not be used any more.
     hint_after : ndarray, int32 [hints], default none
-        When: how many tasks had been submitted by then, ascending.
+        Number of tasks submitted before each hint, ascending.
     categories : mapping, default {}
-        Kernel -> parameter -> the names of its categories, whose numbers the table holds, from 0.
+        Kernel -> parameter -> the names of its categories, which the table numbers from 0.
     continues : ndarray, int32 [tasks or 0], default none
-        The task that each goes on from on the same worker, as pieces of one task of OpenMP do; -1
-        for one that begins. Empty, as the next two: no task goes on from another.
+        The task that each one continues on the same worker, as pieces of one OpenMP task do; -1 for
+        a first piece. Empty, like the next two, if no task continues another.
     creator : ndarray, int32 [tasks or 0], default none
-        The task at whose end each that begins was created by the program; -1: by none.
+        The task at whose end the program created each first piece; -1 for none.
     binding : ndarray, int8 [tasks or 0], default none
-        Which workers may begin it: a :class:`Binding`.
+        The workers that may begin it: a :class:`Binding`.
     by_rank : bool, default False
-        Whether nodes are ranks of MPI and no runtime's: a task's messages are asked for only when
-        the data are ready that it reads and writes, and go by MPI's own protocol.
+        Whether nodes are ranks of MPI without a runtime: receives of a task are posted only when
+        its data are ready, and messages follow MPI's own protocol.
     apart : bool
-        Whether the data are each by themselves, as on a node of a cluster, and not parts of
-        matrices: then a task takes them by number, and not first those that it writes.
+        Whether the data are separate, as on a node of a cluster, and not parts of matrices: a task
+        then takes them by number, instead of written ones first.
 
     See Also
     --------
-    GraphBuilder : builds one.
-    save_graph, load_graph : to and from a file.
+    GraphBuilder : builds a graph.
+    save_graph, load_graph : write and read a file.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class TaskGraph:
         return f"<TaskGraph {self.name}: {len(self)} tasks, {self.edges} edges>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: how much there is, and of which kernels."""
+        """Return the table for a notebook: sizes, and tasks by kernel."""
         from tasksim.base.notebook import html_summary
 
         counts = np.bincount(self.kernel, minlength=len(self.kernels)).tolist()
@@ -210,7 +210,7 @@ class TaskGraph:
         return html_summary(f"Task graph {self.name}", facts, header=header, rows=rows)
 
     def __reduce__(self) -> tuple[type[TaskGraph], tuple[Any, ...]]:
-        # Through the constructor, so that the arrays of a copy are read-only as well.
+        # Copies go through the constructor, so that their arrays are read-only, too.
         return TaskGraph, tuple(getattr(self, column.name) for column in fields(self))
 
     @property
@@ -230,13 +230,13 @@ class TaskGraph:
 
     @cached_property
     def predecessor_count(self) -> Int32:
-        """Per task, how many tasks it depends on."""
+        """Number of predecessors of each task."""
         counts = np.bincount(self.successors, minlength=len(self))
         return _frozen(counts, np.int32, "predecessors")
 
     @cached_property
     def goes_on_at_once(self) -> NDArray[np.bool_]:
-        """Per task, whether its worker goes on to it without a wait; empty: none does."""
+        """Whether the worker of each task continues with it without a wait; empty if none does."""
         if not len(self.continues):
             return _frozen([], np.bool_, "goes_on_at_once")
         return _frozen(
@@ -264,7 +264,7 @@ class TaskGraph:
         return found
 
     def accesses_of(self, task: int) -> list[tuple[int, AccessMode]]:
-        """Return the (handle, mode) pairs of *task*, in the order given."""
+        """Return the (handle, mode) pairs of *task*, in the given order."""
         part = slice(self.access_ptr[task], self.access_ptr[task + 1])
         modes = map(AccessMode, self.access_mode[part].tolist())
         return list(zip(self.access_handle[part].tolist(), modes, strict=True))
@@ -276,7 +276,7 @@ class TaskGraph:
         return tasks
 
     def label(self, task: int) -> str:
-        """Return *task* as messages show it: ``gemm #17 (m=256, n=256, k=256)``."""
+        """Return the name of *task* for messages: ``gemm #17 (m=256, n=256, k=256)``."""
         pairs = ", ".join(
             f"{name}={value}" if isinstance(value, str) else f"{name}={value:.15g}"
             for name, value in self.parameters_of(task).items()
@@ -293,7 +293,7 @@ class TaskGraph:
     def configurations(self) -> Iterator[tuple[str, NDArray[np.float64], Int64]]:
         """Yield (kernel name, parameter row, its tasks ascending) per configuration in use.
 
-        Kernels come in the order of :attr:`kernels`, configurations in that of their table.
+        The order is that of :attr:`kernels` and of their tables.
         """
         order = np.lexsort((self.row, self.kernel))
         kernel, row = self.kernel[order], self.row[order]
@@ -305,7 +305,7 @@ class TaskGraph:
     def validate(self) -> None:
         """Raise :exc:`GraphError` naming the offending task if the graph is malformed.
 
-        :exc:`CycleError` if tasks depend on each other in a circle.
+        :exc:`CycleError` if the dependencies contain a cycle.
         """
         _check_columns(self)
         _check_categories(self)
@@ -355,11 +355,11 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-# What makes a graph well formed, with messages that name the task that is malformed
+# Checks of a graph, whose messages name the malformed task
 
 
 def _check_columns(graph: TaskGraph) -> None:
-    """Raise :exc:`GraphError` unless columns fit each other, and tasks their kernels."""
+    """Raise :exc:`GraphError` unless columns fit each other, and tasks fit their kernels."""
     tasks, kernels = len(graph), len(graph.kernels)
     lengths = {
         "row": tasks,
@@ -415,7 +415,7 @@ def _check_columns(graph: TaskGraph) -> None:
 
 
 def _check_categories(graph: TaskGraph) -> None:
-    """Raise :exc:`GraphError` unless columns of categories hold numbers of theirs."""
+    """Raise :exc:`GraphError` unless columns of categories hold their numbers."""
     for kernel, categories in graph.categories.items():
         if kernel not in graph.kernels:
             raise GraphError(f"categories of {kernel}: there is no such kernel")
@@ -433,7 +433,7 @@ def _check_categories(graph: TaskGraph) -> None:
 
 
 def _check_data(graph: TaskGraph) -> None:
-    """Raise :exc:`GraphError` for handles, accesses or hints that none can be."""
+    """Raise :exc:`GraphError` for impossible handles, accesses or hints."""
     from tasksim.graph.csr import owner
     from tasksim.graph.dependencies import first_repeated
 
@@ -479,10 +479,12 @@ def _check_order(graph: TaskGraph) -> None:
     after, tasks = graph.successors, len(graph)
     if (place := _first((after < 0) | (after >= tasks))) is not None:
         task = graph.label(owner(graph.successor_ptr, place))
-        raise GraphError(f"{task}: no task #{after[place]} to follow it (there are {tasks})")
+        raise GraphError(
+            f"{task}: its successor #{after[place]} does not exist (there are {tasks} tasks)"
+        )
     unordered = np.diff(after) <= 0
     inner = graph.successor_ptr[1:-1]
-    # Between the lists of two tasks the order is free.
+    # The order between the lists of two tasks is free.
     unordered[inner[(inner > 0) & (inner < len(after))] - 1] = False
     if (place := _first(unordered)) is not None:
         task = graph.label(owner(graph.successor_ptr, place))
@@ -504,7 +506,7 @@ def _check_order(graph: TaskGraph) -> None:
 
 
 def _check_continuations(graph: TaskGraph) -> None:
-    """Raise :exc:`GraphError` unless tasks continue, and are created by, earlier ones."""
+    """Raise :exc:`GraphError` unless tasks continue, and are created by, earlier tasks."""
     if not len(graph.continues):
         return
     number = np.arange(len(graph))
@@ -520,7 +522,7 @@ def _check_continuations(graph: TaskGraph) -> None:
     if len(first) < len(again):
         task = int(np.delete(again, first)[0])
         raise GraphError(
-            f"{graph.label(task)}: continues task #{graph.continues[task]}, as another one does"
+            f"{graph.label(task)}: continues task #{graph.continues[task]}, as does another task"
         )
     binding = graph.binding
     if (task := _first((binding < 0) | (binding > max(Binding)))) is not None:
@@ -529,7 +531,7 @@ def _check_continuations(graph: TaskGraph) -> None:
 
 
 def _find_cycle(graph: TaskGraph) -> list[int]:
-    """Return the tasks of a cycle in the order of their edges; none: an empty list."""
+    """Return the tasks of a cycle in the order of their edges, or an empty list."""
     waiting = graph.predecessor_count.tolist()
     ready = [task for task, count in enumerate(waiting) if not count]
     while ready:
@@ -542,7 +544,7 @@ def _find_cycle(graph: TaskGraph) -> list[int]:
 
 
 def _walk_back(graph: TaskGraph, task: int, waiting: list[int]) -> list[int]:
-    """Return the cycle met by going from *task* to predecessors that still wait."""
+    """Return the cycle found by walking from *task* to waiting predecessors."""
     from tasksim.graph.csr import transpose
 
     pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
@@ -558,6 +560,6 @@ def _walk_back(graph: TaskGraph, task: int, waiting: list[int]) -> list[int]:
 
 
 def _first(bad: NDArray[np.bool_]) -> int | None:
-    """Return the first position where *bad* holds, or None."""
+    """Return the first position at which *bad* holds, or None."""
     position = int(bad.argmax()) if len(bad) else 0
     return position if len(bad) and bad[position] else None

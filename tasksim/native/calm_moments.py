@@ -127,7 +127,7 @@ class MeasuredGate(Generic[T]):
 
     def text(self, disturbance: float) -> str:
         """Return a sentence with the largest share that others took."""
-        return f"others had the cores for up to {_percent(disturbance)} of the time"
+        return f"other programs had the cores for up to {_percent(disturbance)} of the time"
 
 
 class ProbedGate(Generic[T]):

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_NODES", "Cluster"]
 
 MOST_NODES: Final = 65_536
-"""Largest number of nodes, more than any machine has: larger numbers are refused before memory is
-used."""
+"""Largest number of nodes, beyond any machine: a larger number would only fill the memory."""
 MOST_CORES: Final = 1 << 20
 """Largest number of cores, more than any machine has."""
 
@@ -28,23 +27,23 @@ class Cluster:
     Parameters
     ----------
     name : str
-        For people.
+        Name for messages.
     nodes : tuple of Platform
-        The nodes; alike ones may be one object.
+        The nodes; identical nodes may share one object.
     network : Network
-        Whose first hosts they are.
+        The network; the nodes are its first hosts.
     cores : int, optional
-        The nodes are ranks of one machine that has so many cores, on which the tasks of all of them
-        run, at the same rate where there are more tasks. By default each worker has its own core.
+        Number of cores of one machine whose ranks the nodes are: tasks of all nodes share them, at
+        equal rates if there are more tasks than cores. By default each worker has its own core.
 
     Raises
     ------
     InputError
-        If there are too many nodes, or more than the network has hosts; if there are no cores.
+        If there are too many nodes, more nodes than hosts of the network, or no cores.
 
     See Also
     --------
-    tasksim.engine.simulation.Simulation : replays a graph on one.
+    tasksim.engine.simulation.Simulation : replays a graph on a cluster.
 
     Examples
     --------
@@ -70,13 +69,13 @@ class Cluster:
     def alike(
         cls, platform: Platform, nodes: int, network: Network, cores: int | None = None
     ) -> Cluster:
-        """Return *nodes* nodes that are *platform* each; they may share *cores*."""
+        """Return a cluster of *nodes* identical nodes, which may share *cores*."""
         _refuse_many(nodes)
         return cls(f"{nodes} x {platform.name}", (platform,) * nodes, network, cores)
 
     @property
     def shared_cores(self) -> int | None:
-        """The cores that tasks have to share; None: there is one for each worker."""
+        """The number of cores that tasks share; None if each worker has one."""
         if self.cores is None or self.cores >= sum(len(node.workers) for node in self.nodes):
             return None
         return self.cores

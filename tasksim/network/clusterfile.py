@@ -6,8 +6,8 @@
     network: {topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}
 
 ``like`` is the name of a platform, or a file beside this one. With ``cores: 2`` beside it, all
-nodes are ranks of one machine and share its cores. In the file of a platform, ``nodes`` is a
-number of nodes with memories of their own, under one scheduler.
+nodes are ranks of one machine and share its cores. In a platform file, ``nodes`` is a number of
+nodes with memories of their own, under one scheduler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NODES = ("count", "like", "cores")
 class ClusterFile:
     """Contents of a cluster file; *like* is a name, or the path of a file.
 
-    *cores* is the number of cores that all nodes share; None: each has its own.
+    *cores* is the number of cores that all nodes share; None if each has its own.
     """
 
     count: int
@@ -46,12 +46,12 @@ class ClusterFile:
 
 
 def read_cluster_file(path: Path) -> ClusterFile | None:
-    """Return the cluster of a file; None if *path* is no file of one.
+    """Return the cluster in a file; None if *path* is not a cluster file.
 
     Raises
     ------
     InputError
-        With file, line and column, for what is missing or wrong.
+        With file, line and column of a missing or wrong field.
     """
     if not is_file(path):
         return None

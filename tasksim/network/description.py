@@ -37,7 +37,7 @@ class Links:
     bandwidth_bytes_per_s: np.ndarray
     latency_s: np.ndarray
     shared: np.ndarray
-    """Whether the messages on a link share its bandwidth; otherwise each has all of it."""
+    """Whether the messages on a link share its bandwidth, or each has all of it."""
 
     @classmethod
     def of(cls, links: Iterable[tuple[float, float, bool]]) -> Self:
@@ -54,7 +54,7 @@ class Links:
         return cls(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
     def repeated(self, times: int) -> Links:
-        """Return these links so many *times*."""
+        """Return these links repeated *times* times."""
         return Links(
             np.tile(self.bandwidth_bytes_per_s, times),
             np.tile(self.latency_s, times),
@@ -70,7 +70,7 @@ class Topology(Protocol):
 
     @property
     def nodes(self) -> int | None:
-        """Number of hosts; None: as many as requested."""
+        """Number of hosts; None for any number."""
 
     @property
     def link_count(self) -> int:
@@ -78,16 +78,16 @@ class Topology(Protocol):
 
     @property
     def links(self) -> Links:
-        """The links, by number, of a topology whose hosts are counted."""
+        """The links by number, of a topology with a fixed number of hosts."""
 
     def sized(self, nodes: int) -> Topology:
-        """Return the topology with *nodes* hosts, if it has as many as are asked for."""
+        """Return the topology with *nodes* hosts, if its number is not fixed."""
 
     def route(self, source: int, target: int) -> tuple[int, ...]:
         """Return the numbers of the links from host *source* to *target*, in order."""
 
     def link_name(self, link: int) -> str:
-        """Return what people call the link of that number."""
+        """Return the name of the link of that number."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class Network:
     Parameters
     ----------
     name : str
-        For people.
+        Name for messages.
     topology : Topology
-        Which links lead from host to host.
+        The links between hosts, and the routes over them.
     model : Model
-        What a message costs.
+        The costs of messages.
     description : str, default ""
-        One line for people.
+        Description in one line.
 
     See Also
     --------
@@ -124,7 +124,7 @@ class Network:
 
     @property
     def nodes(self) -> int | None:
-        """Number of hosts; None: as many as requested."""
+        """Number of hosts; None for any number."""
         return self.topology.nodes
 
     def sized(self, nodes: int) -> Network:
@@ -136,10 +136,7 @@ class Network:
             If it has fewer hosts.
         """
         if nodes > MOST_HOSTS:
-            raise InputError(
-                f"network {self.name}: {nodes} nodes are more than tasksim simulates"
-                f" (legal: at most {MOST_HOSTS})"
-            )
+            raise InputError(f"network {self.name}: got {nodes} nodes; legal: at most {MOST_HOSTS}")
         if self.nodes is None:
             return replace(self, topology=self.topology.sized(nodes))
         if self.nodes < nodes:
@@ -157,13 +154,13 @@ class Network:
         return float(links.bandwidth_bytes_per_s[list(self.topology.route(source, target))].min())
 
     def alone_s(self, source: int, target: int, size_bytes: float) -> float:
-        """Return how long a message takes that no other slows down."""
+        """Return the duration of a message without other traffic."""
         latency = self.latency_s(source, target)
         rate = min(self.bandwidth_bytes_per_s(source, target), self.model.window_rate(latency))
         return self.model.duration_s(size_bytes, latency, rate)
 
     def summary(self) -> str:
-        """Return one line for people."""
+        """Return a summary in one line."""
         hosts = "any number of" if self.nodes is None else self.nodes
         return f"{self.name}: {self.topology}, {hosts} hosts, model {self.model.name}"
 
@@ -171,10 +168,11 @@ class Network:
 def routes(
     topology: Topology, source: NDArray[np.int64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the routes from each *source* to its *target*, which is another host.
+    """Return the routes from each *source* to its *target*, another host.
 
-    That is where the links of each begin, and the links. A topology whose routes are arithmetic may
-    have a method ``routes`` that returns them as rows of one length; others are asked for each.
+    The result is the first index of each route, and the links of all. A topology whose routes
+    follow a formula may have a method ``routes`` that returns them as rows of one length; other
+    routes are computed one by one.
     """
     together = getattr(topology, "routes", None)
     if together is not None:

@@ -55,15 +55,15 @@ _TIME: Final = Amount("time", least=0)
 class PieceSection(Section):
     """Factors of messages above a size."""
 
-    above: float = given(_SIZE, description="messages of more than so many bytes")
-    latency: float = given(_FACTOR, 1.0, "the latency of the route is multiplied by this")
-    bandwidth: float = given(_FACTOR, 1.0, "the share of the links is multiplied by this")
+    above: float = given(_SIZE, description="size in bytes above which it holds")
+    latency: float = given(_FACTOR, 1.0, "factor of the latency of the route")
+    bandwidth: float = given(_FACTOR, 1.0, "factor of the bandwidth of the route")
 
 
 class CostSection(Section):
     """Cost for a host of a message above a size."""
 
-    above: float = given(_SIZE, 0, "messages of more than so many bytes")
+    above: float = given(_SIZE, 0, "size in bytes above which it holds")
     fixed: float = given(_TIME, 0, "per message")
     per_kilobyte: float = given(_TIME, 0, "per 1000 bytes")
 
@@ -78,14 +78,14 @@ class ModelSection(Section):
     pieces: list[Any] | None = given(
         Maybe(ListOf(SectionOf(PieceSection))), None, "factors by size, ascending"
     )
-    envelope: float | None = given(Maybe(_SIZE), None, "bytes sent beside those of a message")
+    envelope: float | None = given(Maybe(_SIZE), None, "bytes sent in addition to a message")
     shared: bool | None = given(Maybe(FLAG), None, "whether messages share links")
     by_latency: bool | None = given(Maybe(FLAG), None, "whether shares depend on latencies")
     weight: float | None = given(Maybe(_SIZE), None, "SimGrid's weight-S")
     window: float | None = given(Maybe(_SIZE), None, "TCP's window; 0: none")
     cross_traffic: float | None = given(Maybe(Amount("factor", least=0)), None, "way back")
-    eager: float | None = given(Maybe(_SIZE), None, "smaller messages start when sent")
-    detached: float | None = given(Maybe(_SIZE), None, "senders of smaller messages go on at once")
+    eager: float | None = given(Maybe(_SIZE), None, "size below which messages start when sent")
+    detached: float | None = given(Maybe(_SIZE), None, "size below which senders do not wait")
     send: list[Any] | None = given(_COSTS, None, "cost of a blocking send")
     isend: list[Any] | None = given(_COSTS, None, "cost of a send that does not block")
     receive: list[Any] | None = given(_COSTS, None, "cost of a receive")
@@ -108,20 +108,20 @@ _ATTRIBUTES: Final = {
 def read_section(
     data: Any, location: Location, found: Found, name: str, model: str = DEFAULT_MODEL
 ) -> Network | None:
-    """Return the network that *data* are; what is not legal is added to *found*.
+    """Return the network in *data*; add problems to *found*.
 
     Parameters
     ----------
     data
         A mapping of ``topology``, ``model``, and the fields of both.
     location : Location
-        Where it stands in its file.
+        Its place in the file.
     found : list of FileProblem
         The problems so far.
     name : str
-        What the network is called that says no ``name``.
+        Name of a network without ``name``.
     model : str
-        The model of one that says none.
+        Model of a network without ``model``.
     """
     if not isinstance(data, dict):
         refused(found, location, "must be a mapping", data)
@@ -151,7 +151,7 @@ _ELSEWHERE: Final = frozenset({"topology", "model", "name", "description", *MODE
 
 
 def _known(name: Any, location: Location, found: Found, registry: Any) -> Any:
-    """Return what *registry* has under a *name*, or None."""
+    """Return the object of *registry* under a *name*, or None."""
     if not isinstance(name, str):
         refused(found, location, "must be text", name)
         return None
@@ -164,7 +164,7 @@ def _known(name: Any, location: Location, found: Found, registry: Any) -> Any:
 
 
 def _read_model(data: dict[str, Any], default: str, location: Location, found: Found) -> Any:
-    """Return the model that the section *data* names, changed as it says."""
+    """Return the model that the section *data* names, with its changes."""
     value = data.get("model", default)
     beside = {word: data[word] for word in MODEL_WORDS if word in data}
     if isinstance(value, dict):
@@ -180,7 +180,7 @@ def _read_model(data: dict[str, Any], default: str, location: Location, found: F
 
 
 def _changed(base: Model, section: ModelSection, location: Location, found: Found) -> Any:
-    """Return the model *base* with what the *section* changes."""
+    """Return the model *base* with the changes in the *section*."""
     values: dict[str, Any] = {
         attribute: getattr(section, word)
         for word, attribute in _ATTRIBUTES.items()
@@ -208,16 +208,16 @@ def read_network(text: str | Path, library: Path | None = None) -> Network:
     Parameters
     ----------
     text : str or Path
-        ``"switch:bandwidth=4GB/s,latency=1us,model=smpi"``, a topology and its fields; the path
-        of a file with a section ``network:``, or the name of one in a library; after a colon,
-        fields that are changed.
+        ``"switch:bandwidth=4GB/s,latency=1us,model=smpi"``, a topology and its fields; the path of
+        a file with a section ``network:``, or the name of one in a library; fields after a colon
+        change it.
     library : Path, optional
         A folder whose ``networks/`` is searched first.
 
     Raises
     ------
     InputError
-        No such file, or anything wrong with it: all of it at once, one line each.
+        If there is no such file, or it is wrong: all problems at once, a line each.
 
     See Also
     --------
@@ -235,7 +235,7 @@ def read_network(text: str | Path, library: Path | None = None) -> Network:
 
 
 def network_of_fields(fields: Mapping[str, Any], name: str, where: str, **options: Any) -> Network:
-    """Return the network that *fields* describe; *where* they come from, errors say.
+    """Return the network that *fields* describe; *where* is their origin, for messages.
 
     Raises :exc:`InputError` with a line per problem.
     """
@@ -267,7 +267,7 @@ def _path_of(head: str, library: Path | None) -> Path:
 
 
 def _of_yaml(path: Path, fields: Mapping[str, Any]) -> Network:
-    """Return the network that the file at *path* describes, with other *fields*."""
+    """Return the network in the file at *path*, with changes of its *fields*."""
     document = YamlDocument.read(path)
     section = document.data.get("network")
     if section is None:
@@ -283,7 +283,7 @@ def _of_yaml(path: Path, fields: Mapping[str, Any]) -> Network:
 
 
 def _problem(document: YamlDocument, problem: FileProblem, changed: Mapping[str, Any]) -> str:
-    """Return the line for a problem: of what is missing, where it would stand."""
+    """Return the line for a problem; a missing field has the place where it would stand."""
     location, field = problem.location, ".".join(map(str, problem.location))
     if location[1:2] and location[1] in changed:
         return f"{document.path}: {field} = {changed[str(location[1])]}: {problem.what}"
@@ -300,7 +300,7 @@ _COMMA: Final = re.compile(r",(?![^\[]*\])")
 
 
 def split_text(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the topology or file that *text* names, and the fields that it gives or changes.
+    """Return the topology or file that *text* names, and its fields.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def split_text(text: str) -> tuple[str, dict[str, Any]]:
     Raises
     ------
     InputError
-        If what follows the colon is no list of fields, each once.
+        If the text after the colon is not a list of fields, each once.
 
     Examples
     --------
@@ -347,4 +347,4 @@ def _value(value: str, text: str) -> Any:
         return plain_value(value)
     except (InputError, yaml.YAMLError, ValueError, RecursionError) as error:
         said = str(error).splitlines()[0]
-        raise InputError(f"network '{text}': '{value}' is no value: {said}") from None
+        raise InputError(f"network '{text}': '{value}' is not a value: {said}") from None

@@ -17,8 +17,8 @@ from tasksim.base.sums import total
 __all__ = ["SHORTEST_S", "HostCost", "Model", "Piece", "cost_s"]
 
 SHORTEST_S = 1e-9
-"""Latency, in seconds, that stands for zero in the weights of shares: a tick of the clock, so that
-such a message gets nearly all that others leave."""
+"""Latency in seconds that replaces zero in the weights of shares: a tick of the clock, so that such
+a message gets nearly all of the rest."""
 
 
 class Piece(NamedTuple):
@@ -64,9 +64,11 @@ class Model:
     cross_traffic: float = 0.0
     """Bytes of acknowledgement per byte of a message, on the links of the way back."""
     eager_bytes: float = 0.0
-    """Size from which a message starts only when it is also awaited; smaller ones start at once."""
+    """Size from which a message starts only when its receive is posted, too; smaller ones start at
+    once.
+    """
     detached_bytes: float = 0.0
-    """Size from which the sender waits for the arrival; it does not wait for smaller messages."""
+    """Size from which the sender waits for the arrival of a message."""
     send_costs: tuple[HostCost, ...] = ()
     """Cost of a blocking send for the sender, before the message starts (LogGP's o_s)."""
     isend_costs: tuple[HostCost, ...] = ()
@@ -79,12 +81,12 @@ class Model:
         object.__setattr__(self, "_bounds", tuple(piece.above_bytes for piece in self.pieces))
 
     def factors(self, sent_bytes: float) -> tuple[float, float]:
-        """Return the factors of the latency and of the bandwidth for so many bytes sent.
+        """Return the factors of the latency and of the bandwidth for a number of bytes.
 
         Parameters
         ----------
         sent_bytes : float
-            With the envelope.
+            Bytes of the message and its envelope.
         """
         place = bisect_left(self._bounds, sent_bytes) - 1
         if place < 0:
@@ -93,18 +95,18 @@ class Model:
         return latency, bandwidth
 
     def window_rate(self, latency_s: float) -> float:
-        """Return the most bytes per second that TCP's window allows over a route."""
+        """Return the largest number of bytes per second that TCP's window allows over a route."""
         return self.window_bytes / (2.0 * latency_s) if latency_s > 0 else inf
 
     def penalty(self, latency_s: float, bandwidths: list[float]) -> float:
-        """Return what shares are inversely proportional to.
+        """Return the penalty, to which shares are inversely proportional.
 
         Parameters
         ----------
         latency_s : float
-            Of the route, before factors.
+            Latency of the route, before factors.
         bandwidths : list of float
-            Of the links of the route.
+            Bandwidths of the links of the route.
         """
         if not self.by_latency:
             return 1.0
@@ -112,14 +114,14 @@ class Model:
         return max(latency_s + weights, SHORTEST_S)
 
     def duration_s(self, size_bytes: float, latency_s: float, rate: float) -> float:
-        """Return how long a message takes that gets *rate* bytes per second of the links."""
+        """Return the duration of a message that gets *rate* bytes per second of the links."""
         sent = size_bytes + self.envelope_bytes
         latency, bandwidth = self.factors(sent)
         return latency * latency_s + sent / (bandwidth * rate)
 
 
 def cost_s(costs: tuple[HostCost, ...], size_bytes: float) -> float:
-    """Return what a message of *size_bytes* costs a host.
+    """Return the cost of a message of *size_bytes* for a host, in seconds.
 
     >>> cost_s((HostCost(0, 1e-6, 0.0), HostCost(1000, 2e-6, 1e-9)), 2000)
     4e-06

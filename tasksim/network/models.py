@@ -1,7 +1,7 @@
 """Models of messages by name, from SimGrid and from the literature.
 
-SimGrid's, CM02, LV08, SMPI and raw, have its cross traffic of 5 %; the envelope is the one that its
-MPI adds.
+SimGrid's models, CM02, LV08, SMPI and raw, have its cross traffic of 5 % and the envelope of its
+MPI.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ENVELOPE_BYTES: Final = 16.0
 _WINDOW_BYTES: Final = 4194304.0
 """TCP window in bytes: SimGrid's ``network/TCP-gamma``."""
 _CROSS_TRAFFIC: Final = 0.05
-"""Bytes per byte that SimGrid's ``network/crosstraffic`` adds on the way back."""
+"""Bytes per byte that SimGrid's ``network/crosstraffic`` adds in the opposite direction."""
 _DETACHED_BYTES: Final = 65536.0
 """Threshold of detached sends in bytes: SimGrid's ``smpi/send-is-detached-thresh``."""
 

@@ -40,7 +40,7 @@ __all__ = ["build"]
 
 
 def build(file: PlatformFile, path: Path) -> Platform:
-    """Return the platform that a *file*, in which everything holds, describes."""
+    """Return the platform that a valid *file* describes."""
     machine = expanded(file)
     memories = tuple(_memories(machine))
     domains = tuple(_memory_domains(machine))
@@ -89,13 +89,13 @@ def _overheads(section: OverheadsSection) -> Overheads:
 
 
 def _devices(architectures: dict[str, ArchitectureSection]) -> dict[str, Device]:
-    """Return how the workers of each architecture are driven, those that are cores left out."""
+    """Return architecture -> the driver of its workers, without those that are cores."""
     devices = {name: Device(s.pipeline, tuple(s.synchronous)) for name, s in architectures.items()}
     return {name: device for name, device in devices.items() if device != Device()}
 
 
 def _frequencies(architectures: dict[str, ArchitectureSection]) -> dict[str, Frequency]:
-    """Return the frequencies of the architectures that have one."""
+    """Return architecture -> its frequency, if it has one."""
     return {
         name: Frequency(section.frequency, section.model_frequency or section.frequency)
         for name, section in architectures.items()
@@ -132,7 +132,7 @@ def _copying(section: CopyingSection) -> Copying:
 
 
 def _prefixes(file: PlatformFile) -> list[str]:
-    """Return what precedes the names on each node; nothing on a single one."""
+    """Return the prefix of the names on each node; empty on a single node."""
     return [""] if file.nodes == 1 else [f"node{node}/" for node in range(file.nodes)]
 
 
@@ -163,7 +163,7 @@ def _workers(file: PlatformFile) -> Iterator[Worker]:
 
 
 def _memory_domains(file: PlatformFile) -> Iterator[MemoryDomain]:
-    """Yield the domains of each node; one whose workers are split has a number in its name."""
+    """Yield the domains of each node; split ones have numbers in their names."""
     of_group, first = {}, 0
     for group, section in file.workers.items():
         of_group[group] = range(first, first := first + len(section.memory or ()))
@@ -184,7 +184,7 @@ def _memory_domains(file: PlatformFile) -> Iterator[MemoryDomain]:
 
 
 def _numa(section: NumaSection, domains: int) -> Numa:
-    """Return the costs between so many *domains*, the first of a matrix that has more."""
+    """Return the costs between *domains* domains, the first ones of a larger matrix."""
     given, limits = section.distances, section.bandwidth
     distances = given if isinstance(given, list) else _all_pairs(given, LOCAL_DISTANCE, domains)
     if limits is not None and not isinstance(limits, list):
@@ -206,7 +206,7 @@ def _all_pairs(other: float, same: float, domains: int) -> list[list[float]]:
 
 
 def _links(file: PlatformFile, number_of: dict[str, int]) -> Iterator[Link]:
-    """Yield the links: those within a node on each node, those between two nodes once."""
+    """Yield the links: those within a node for each node, those between two nodes once."""
     number = 0
     for name, section in file.links.items():
         for prefix in [""] if _between_nodes(section) else _prefixes(file):
@@ -236,7 +236,7 @@ def _link(
 
 
 def _routes(file: PlatformFile, link_number: dict[str, int]) -> Iterator[Route]:
-    """Yield the routes, which lead from a memory to another of the same node."""
+    """Yield the routes between the memories of each node."""
     index = {name: number for number, name in enumerate(file.memories)}
     for node, prefix in enumerate(_prefixes(file)):
         first = node * len(index)

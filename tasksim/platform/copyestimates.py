@@ -14,9 +14,10 @@ __all__ = ["CopyEstimates", "copy_seconds"]
 class CopyEstimates:
     """Expected times of copies between the memories of *platform*, *devices* of them in use.
 
-    StarPU's (``core/perfmodel/perfmodel_bus.c``): a copy takes the latency plus its bytes over the
-    bandwidth, as measured when nothing else moved, times a fixed factor for contention: all
-    devices at once, in both directions. On a route of a single link, a device of its own.
+    The estimates are StarPU's (``core/perfmodel/perfmodel_bus.c``): the latency plus the bytes over
+    the bandwidth, both measured without other traffic, times a fixed factor for contention: all
+    devices at once, in both directions. On a route of a single link, a device has the link to
+    itself.
     """
 
     def __init__(self, platform: Platform, devices: int) -> None:
@@ -52,7 +53,7 @@ class CopyEstimates:
         self.per_byte_s[source][target] = max(1.0, sharing) / bandwidth
 
     def _add_hops(self, count: int) -> None:
-        """Fill gaps between memories with the best way over a third one: the sum of two copies."""
+        """Fill gaps between memories by the best two copies over a third memory."""
         direct = [[f < inf for f in row] for row in self.fixed_s]
         for source in range(count):
             for target in range(count):
@@ -71,9 +72,9 @@ class CopyEstimates:
         return self.fixed_s[source][target] + size * self.per_byte_s[source][target]
 
     def nearest(self, valid: int, target: int, size: int) -> int:
-        """Return the memory, of those in the mask *valid*, from which *target* is reached soonest.
+        """Return the memory in the mask *valid* with the shortest copy to *target*.
 
-        Memories with a route of their own come first; of equals, the lowest number.
+        Memories with a route of their own come first; the lowest number wins a tie.
         """
         key = (valid, target, size)
         found = self._nearest.get(key)
@@ -98,12 +99,12 @@ class CopyEstimates:
 
 
 def copy_seconds(platform: Platform, size_bytes: float, source: int, target: int) -> float:
-    """Return how long a copy is believed to take, in seconds; infinite where no way leads.
+    """Return the expected time of a copy in seconds; infinite without a route.
 
-    ``latency + max(1, contention * devices) * size / bandwidth``, as measured from end to end where
-    that is known, else the sum of the latencies and the least bandwidth of the route.
-    Where no route leads, two copies by the first memory that is connected to both. Where there is
-    but one memory, all data are there, whatever was said to be their home.
+    It is ``latency + max(1, contention * devices) * size / bandwidth``, with values measured from
+    end to end if known, or else the sum of the latencies and the smallest bandwidth of the route.
+    Without a route, two copies over the first memory connected to both count. With a single memory
+    all data are in it, whatever their home.
     """
     if source == target or not size_bytes or len(platform.memories) == 1:
         return 0.0

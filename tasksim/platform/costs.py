@@ -1,7 +1,7 @@
 """Costs of the runtime and of devices, beside kernels.
 
-By default, all are zero or have no effect. Calibrations and imported machines fill them in; each
-can be set by name (``--set platform.overheads.push=2us``).
+By default, all are zero or have no effect. Calibrations and imports fill them in, and each can be
+set by name (``--set platform.overheads.push=2us``).
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ class Overheads:
     Parameters
     ----------
     submission_s : float, default 0.0
-        Task *i* is submitted at ``i * submission_s``.
+        Time to submit a task: task *i* is submitted at ``i * submission_s``.
     task_s : float, default 0.0
-        From a worker's pop to the start of the kernel.
+        Time from a worker's pop to the start of the kernel.
     wakeup_s : float, default 0.0
-        Added to ``task_s`` when the worker was asleep.
+        Time added to ``task_s`` if the worker was asleep.
     push_s : float, default 0.0
-        To give one released task to the scheduler, on the worker whose task released it.
+        Time to push a released task, on the worker whose task released it.
     fetch_s : float, default 0.0
-        Per datum of a task, on the worker that has popped it.
+        Time per datum of a task, on the worker that popped it.
     progress_s : float, default 0.0
-        One round of a worker's loop, per memory that it looks after, before it pops.
+        Time of one round of a worker's loop before a pop, per memory that it serves.
     kernel_s : float, default 0.0
-        To queue a kernel on a device, on the worker that drives it.
+        Time to queue a kernel on a device, on the worker that drives it.
     copy_s : float, default 0.0
-        To start a copy, on the worker that drives the device.
+        Time to start a copy, on the worker that drives the device.
     start_s : float, default 0.0
-        Until a core other than the first is there for its first task, unless that is its start, as
-        in recordings of OpenMP programs on several threads.
+        Time until a core other than the first is ready for its first task, unless that is its
+        start, as in recordings of OpenMP programs on several threads.
     creation_s : float, default 0.0
-        To create a task on a team of several threads, beyond what it takes on one: replays of
-        OpenMP programs that were recorded on one thread charge it where there are more workers.
+        Time to create a task on a team of several threads, less the time on one. Replays of OpenMP
+        programs that were recorded on one thread charge it if there are more workers.
     dependence_s : float, default 0.0
-        The same, per datum in the task's ``depend`` clauses.
+        The same time per datum in the task's ``depend`` clauses.
 
     See Also
     --------
-    Allocation, Copying : what devices and copies cost.
+    Allocation, Copying : costs of devices and copies.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Overheads:
 
     @property
     def only_basic(self) -> bool:
-        """Whether no data, devices or pushes cost anything."""
+        """Whether only submissions, tasks and their creation, wake-ups and starts have costs."""
         basic = ("submission_s", "task_s", "wakeup_s", "start_s", "creation_s", "dependence_s")
         return not any(getattr(self, f.name) for f in fields(self) if f.name not in basic)
 
@@ -77,32 +77,31 @@ class Overheads:
 class Allocation:
     """Cost and granularity of allocations on devices.
 
-    Blocks up to ``largest_bytes`` come, in whole units, out of chunks that are allocated
-    at once; larger ones are allocated each on its own. Allocations of all devices exclude each
-    other, as those of CUDA do.
+    Blocks up to ``largest_bytes`` take whole units of chunks; larger blocks have allocations of
+    their own. Allocations of all devices exclude each other, as CUDA's do.
 
     Parameters
     ----------
     allocate_s : float, default 0.0
-        One allocation by the driver.
+        Time of an allocation by the driver.
     free_s : float, default 0.0
-        One release by the driver.
+        Time of a release by the driver.
     chunk_bytes : float, default 32 MiB
-        What is allocated at once for small blocks.
+        Size of a chunk for small blocks.
     unit_bytes : float, default 16 KiB
-        Small blocks are whole multiples of this.
+        Unit of small blocks.
     largest_bytes : float, default 4 MiB
-        The largest block that is small; 0: none is.
+        Largest small block; 0 for none.
     usable : float, default 1.0
-        The part of a device's memory that the runtime uses.
+        Share of a device's memory that the runtime uses.
     pin_s : float, default 0.0
-        To pin 1 MiB of main memory, for data that nodes of a cluster receive and that their
-        devices then copy; chunks are pinned at once, and kept.
+        Time to pin 1 MiB of main memory, for data that nodes of a cluster receive for their
+        devices; chunks are pinned at once, and kept.
 
     See Also
     --------
-    Overheads : what the runtime takes.
-    Memory : how large a device's is.
+    Overheads : costs of the runtime.
+    Memory : the size of a device's memory.
 
     Examples
     --------
@@ -126,22 +125,21 @@ class Copying:
     Parameters
     ----------
     fetches : int, default 5
-        A copy that a task waits for starts while fewer than this many are under way between
-        the two memories, in its direction.
+        Largest number of concurrent copies from one memory to another that tasks wait for.
     prefetches : int, default 2
         The same for copies made ahead.
     idle : int, default 1
-        The same for copies that nobody waits for, such as writing back.
+        The same for copies that no task waits for, such as write-backs.
     serialised : bool, default False
         Whether copies exclude each other as CUDA's do: see
         :mod:`tasksim.engine.data.engines`.
     contention : float, default 0.0
-        Schedulers believe that a copy takes ``latency + max(1, contention * devices in use) *
-        bytes / bandwidth``.
+        Factor of the schedulers' estimates: ``latency + max(1, contention * devices in use) * bytes
+        / bandwidth``.
 
     See Also
     --------
-    Link : what copies take once they have begun.
+    Link : the speed of copies.
 
     Examples
     --------

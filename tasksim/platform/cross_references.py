@@ -1,4 +1,4 @@
-"""Checks of the names and of the reachable memories in a platform file.
+"""Checks of names and of connected memories in a platform file.
 
 These checks read the data as written, not the validated file, so that a wrong unit and a wrong
 reference are both reported.
@@ -22,7 +22,7 @@ __all__ = ["fill_defaults", "problems"]
 
 
 def fill_defaults(data: dict[str, Any]) -> None:
-    """Add to *data*, in place, the memory and the architectures that it leaves unsaid."""
+    """Add the default memory and architectures to *data*, in place."""
     data.setdefault("memories", {"ram": {}})
     if data["memories"] == {}:
         data["memories"] = {"ram": {}}
@@ -34,7 +34,7 @@ def fill_defaults(data: dict[str, Any]) -> None:
 
 
 def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield the references in *data*, with its defaults filled in, that do not hold."""
+    """Yield the wrong references in *data*, which has its defaults."""
     yield from _worker_problems(data)
     for name, group in entries(data, "workers"):
         location = ("workers", name)
@@ -63,7 +63,7 @@ def _worker_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
 
 
 def _count(value: object) -> int:
-    """Return *value* if it is a number of things; absurd ones, which the schema refuses, cut."""
+    """Return *value* if it is a count, without absurd ones, which the schema refuses."""
     return min(value, 10**6) if isinstance(value, int) and value > 0 else 0
 
 
@@ -95,14 +95,14 @@ def _memory_problems(
 
 
 def _each(location: Location, given: object) -> list[tuple[Location, object]]:
-    """Return the places and values of a list, or of the one value that is none."""
+    """Return the places and values of a list, or of a single value."""
     if isinstance(given, list):
         return [((*location, index), item) for index, item in enumerate(given)]
     return [(location, given)]
 
 
 def _list_problems(location: Location, group: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield what is wrong with the lists that describe devices."""
+    """Yield the problems of lists that describe devices."""
     memory, models = group.get("memory"), group.get("models")
     if not isinstance(memory, list):
         return
@@ -152,7 +152,7 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
 
 
 def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield the groups of memory domains that there are not, drive devices, or are in two."""
+    """Yield groups of memory domains that are unknown, drive devices, or are in two domains."""
     groups, owner = dict(entries(data, "workers")), dict[str, str]()
     devices = {name for name, arch in entries(data, "arch") if arch.get("pipeline")}
     for name, domain in entries(data, "memory_domains"):
@@ -169,7 +169,7 @@ def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
 
 
 def _numa_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield what does not fit the memory domains: matrices, and the placement of data."""
+    """Yield matrices and placements of data that do not fit the memory domains."""
     numa = data.get("numa")
     if not isinstance(numa, dict):
         return
@@ -178,7 +178,7 @@ def _numa_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
         what = f"too many nodes: numa is of one (got nodes: {data['nodes']}); see --nodes"
         yield FileProblem(("numa", "distances"), what)
     if not domains:
-        what = "memory_domains are missing, which say what workers are in which"
+        what = "memory_domains are missing, which have the workers of each"
         yield FileProblem(("numa", "distances"), what)
         return
     for name in ("distances", "bandwidth"):
@@ -203,7 +203,7 @@ def _domain_names(data: Mapping[str, Any]) -> list[str]:
 def _matrix_problems(
     location: Location, table: object, domains: list[str]
 ) -> Iterator[FileProblem]:
-    """Yield what is wrong with the form and the diagonal of a matrix over *domains*."""
+    """Yield the problems of the form and the diagonal of a matrix over *domains*."""
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table):
         return
     needed, rows = len(domains), len(table)
@@ -227,7 +227,7 @@ def _matrix_problems(
 
 
 def _power_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield the architectures that power is given of, and that do not exist."""
+    """Yield unknown architectures with power."""
     power, known = data.get("power"), names(data, "arch")
     for name in names(power, "arch") if isinstance(power, dict) else ():
         if name not in known:
@@ -264,7 +264,7 @@ def _pair_problems(location: Location, ends: list[str]) -> Iterator[FileProblem]
 
 
 def _route_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield what is wrong with the routes in *data*, and the memories that none leads to."""
+    """Yield the problems of the routes in *data*, and unconnected memories."""
     first: dict[tuple[str, str], int] = {}
     for index, route in _routes(data):
         location = ("routes", index)
@@ -331,9 +331,9 @@ def _between_nodes(link: Mapping[str, Any]) -> bool:
 
 
 def _unreached(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield, per memory that workers use, the first of the others to or from which no way leads.
+    """Yield, per memory of workers, the first other memory without a route to or from it.
 
-    Where the ends of a way are wrong, that is told, and nothing more.
+    Wrong ends of routes are reported instead.
     """
     used = _used(data)
     ways = [_ends(route) for _, route in _routes(data)]
@@ -353,9 +353,9 @@ def _unreached(data: Mapping[str, Any]) -> Iterator[FileProblem]:
 
 
 def _used(data: Mapping[str, Any]) -> dict[str, Location]:
-    """Return the memories that data get to, and where workers name them.
+    """Return the memories in use, and the places of workers that name them.
 
-    The first memory is where data are at first.
+    The first memory is the initial home of data.
     """
     known = names(data, "memories")
     used: dict[str, Location] = {name: ("memories", name) for name in known[:1]}

@@ -21,24 +21,24 @@ __all__ = [
 ]
 
 MEASURED: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
-"""Field of a link -> field with its measured value on a route that begins with the link."""
+"""Field of a link -> field with the value measured on a route that begins with the link."""
 
 
 class Shortage(NamedTuple):
-    """More workers of a *group* than there are cores to drive them."""
+    """A *group* with more workers than cores to drive them."""
 
     group: str
     what: str
 
 
 def counts(data: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of workers of each group that has one."""
+    """Return group -> its number of workers, if given."""
     groups = entries(data, "workers")
     return {name: group["count"] for name, group in groups if _is_count(group.get("count"))}
 
 
 def frequencies(data: Mapping[str, Any]) -> dict[str, object]:
-    """Return the frequency of each architecture as it is written, None where none is."""
+    """Return architecture -> its frequency as written, or None."""
     return {name: section.get("frequency") for name, section in entries(data, "arch")}
 
 
@@ -47,9 +47,9 @@ def _is_count(value: object) -> bool:
 
 
 def fit_cores(group: dict[str, Any]) -> None:
-    """Shorten or extend the cores of a *group* of workers whose count was changed.
+    """Fit the cores of a *group* of workers to its changed count.
 
-    Workers beyond those of the file are bound to no core.
+    Workers beyond those of the file are not bound to cores.
     """
     cores, count = group.get("cores"), group.get("count")
     if isinstance(cores, list) and isinstance(count, int) and _is_count(count):
@@ -59,7 +59,7 @@ def fit_cores(group: dict[str, Any]) -> None:
 def fit_drivers(
     data: dict[str, Any], before: Mapping[str, int], held: set[str]
 ) -> Iterator[tuple[str, str] | Shortage]:
-    """Give the cores of drivers that are no longer needed to their group, or take more of it.
+    """Return the cores of unneeded drivers to their group, or take more cores of it.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def fit_drivers(
     before
         The counts in the file, by group.
     held
-        The groups whose counts are not to be changed.
+        The groups whose counts must not change.
 
     Yields
     ------
     tuple or Shortage
-        Per group of cores that was changed, its name and that of the last group that changed it;
-        where there are too few cores, what is wrong.
+        For each changed group of cores, its name and that of the last group that changed it; or a
+        shortage of cores.
     """
     now = counts(data)
     for cores in [name for name in now if name not in held]:
@@ -96,22 +96,22 @@ def _too_few(now: Mapping[str, int], cores: str, driven: list[str], drivers: int
     needed = sum(now[name] for name in driven)
     names = " and ".join(driven)
     return (
-        f"{needed} workers of {names} need {needed} cores of {cores} for their drivers, and there "
-        f"are {now[cores] + drivers} ({now[cores]} workers of {cores}, {drivers} drivers)"
+        f"{needed} workers of {names} need {needed} cores of {cores} for their drivers, but there"
+        f" are {now[cores] + drivers} ({now[cores]} workers of {cores}, {drivers} drivers)"
     )
 
 
 def forget_measured(link: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Drop what was measured of a *link* whose numbers *changes* replace."""
+    """Drop the measured values of a *link* whose numbers *changes* replace."""
     for number, measured in MEASURED.items():
         if number in changes and measured not in changes:
             link.pop(measured, None)
 
 
 def keep_model_frequency(architecture: dict[str, Any], before: object) -> bool:
-    """Note at which frequency the models were measured, now that there is another one.
+    """Keep the old frequency as that of the models' measurements, once it changes.
 
-    *before* is the frequency that there was. Returns whether it is known.
+    *before* is the old frequency. Return whether it is known.
     """
     if architecture.get("model_frequency") is None and before is not None:
         architecture["model_frequency"] = before

@@ -1,8 +1,7 @@
 """Platforms, with workers, memories, links, and the costs of the runtime.
 
-Platforms are plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or by
-:meth:`Platform.identical`. One node is the special case of several. :func:`check_platform` finds
-all inconsistencies of a platform.
+Platforms are plain frozen objects, made from a file by :func:`tasksim.platform.load.load`, or by
+:meth:`Platform.identical`. :func:`check_platform` finds all inconsistencies of a platform.
 """
 
 from __future__ import annotations
@@ -58,16 +57,16 @@ __all__ = [
 
 
 MAX_WORKERS: Final = 1_000_000
-"""Largest number of workers of a platform. Each takes 1.5 kB and 10 us to set up: a typing error of
-some zeros ends in a message, and not in a machine without memory."""
+"""Largest number of workers of a platform. Each takes 1.5 kB and 10 us to set up, so a number with
+some zeros too many would exhaust the memory."""
 MAX_MEMORIES: Final = 32767
 """Largest number of memories of a platform: records of runs number them with 16 bits."""
 MAX_PIPELINE: Final = 16
-"""Largest number of tasks that a worker may hold. StarPU's default is 2; a task that is taken early
-is decided early, and a typing error should be reported."""
+"""Largest number of tasks that a worker may hold. StarPU's default is 2, and tasks taken early are
+decided early, so a larger number is probably an error."""
 MAX_DEVICES: Final = 256
-"""Largest number of workers per node in a group whose workers have memories of their own: there is
-a route for every two of them, 65,000 here."""
+"""Largest number of workers per node in a group whose workers have memories of their own: every two
+of them have a route, 65,000 in all."""
 
 _PARTS: Final[dict[str, type]] = {
     "workers": Worker, "memories": Memory, "links": Link, "routes": Route,
@@ -80,61 +79,61 @@ _PARTS: Final[dict[str, type]] = {
 class Platform:
     """The machine that a task graph runs on.
 
-    ``speeds`` and ``model_architecture`` are completed: every architecture that a worker has is
-    a key of both, by default with speed 1 and its own models.
+    ``speeds`` and ``model_architecture`` are completed: every architecture of a worker is a key of
+    both, by default with speed 1 and its own models.
 
     Parameters
     ----------
     name : str
-        What people call it.
+        Name for messages.
     workers : tuple[Worker, ...]
         The workers, in the order of their numbers.
     memories : tuple[Memory, ...]
-        The memories; data are in the first one at first.
+        The memories; data begin in the first one.
     overheads : Overheads, default Overheads()
-        What the runtime itself takes; nothing by default.
+        Overheads of the runtime; zero by default.
     speeds : dict[str, float], default {}
-        Per architecture: the durations of the models are divided by this.
+        Architecture -> divisor of the models' durations.
     models : str or None, default None
-        The folder of coefficient files, as the platform file names it.
+        The folder of coefficient files, as named in the platform file.
     fingerprint : dict[str, Any], default {}
-        What the calibration noted about the machine.
+        Facts that the calibration noted about the machine.
     path : Path or None, default None
-        The file it comes from.
+        The platform file.
     model_architecture : dict[str, str], default {}
-        Per architecture: the architecture whose models it uses.
+        Architecture -> the architecture whose models it uses.
     links : tuple[Link, ...], default ()
-        What data move over.
+        The links that data move over.
     description : str, default ''
-        A line for people.
+        Description in one line.
     routes : tuple[Route, ...], default ()
-        Ways of several links, or of one direction; see :meth:`route`.
+        Routes over several links, or in one direction; see :meth:`route`.
     devices : dict[str, Device], default {}
-        Per architecture how its workers are driven; those not named are cores.
+        Architecture -> the driver of its workers; other workers are cores.
     allocation : Allocation, default Allocation()
-        How memory is allocated on devices.
+        Costs of allocations on devices.
     copying : Copying, default Copying()
-        How copies between memories are started.
+        Limits and estimates of copies between memories.
     memory_domains : tuple[MemoryDomain, ...], default ()
-        Cores that slow each other down, as they share memory.
+        Cores that share memory, and so slow each other down.
     memory_hierarchy : tuple[MemoryLevel, ...], default ()
-        What accesses take, by level: what models of counters are fitted with.
+        Levels of memory with their latencies, for fits of models of counters.
     frequencies : dict[str, Frequency], default {}
-        Per architecture its frequency, where that is known.
+        Architecture -> its frequency, if known.
     power : Power or None, default None
-        What it draws; None: nobody knows.
+        Power of the machine; None if unknown.
     numa : Numa or None, default None
-        What accesses to the memory of other domains cost; None: as much as to one's own.
+        Costs of accesses to the memory of other domains; None if all accesses cost the same.
 
     Raises
     ------
     InputError
-        With all that is wrong, unless it is consistent: see :func:`check_platform`.
+        If it is inconsistent, with all problems: see :func:`check_platform`.
 
     See Also
     --------
-    load_platform : reads one from a file.
-    Platform.identical : workers that are alike, without overheads.
+    load_platform : reads a platform from a file.
+    Platform.identical : identical workers, without overheads.
 
     Examples
     --------
@@ -168,7 +167,7 @@ class Platform:
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
-    """Links from one memory to another, per pair: many devices have many pairs."""
+    """Pair of memories -> links from one to the other: many devices have many pairs."""
 
     def __post_init__(self) -> None:
         """Complete the tables of architectures, and check everything."""
@@ -179,7 +178,7 @@ class Platform:
         own = {name: name for name in self.speeds}
         object.__setattr__(self, "model_architecture", _completed(self.model_architecture, own))
         check_platform(self)
-        for link in reversed(self.links):  # of several, the first counts
+        for link in reversed(self.links):  # the first of several counts
             if link.between is not None:
                 one, other = link.between
                 self._ways[one, other] = self._ways[other, one] = (link.id,)
@@ -187,7 +186,7 @@ class Platform:
 
     @classmethod
     def identical(cls, n: int) -> Platform:
-        """Return *n* workers of architecture ``"cpu"`` on one memory, without overheads.
+        """Return a platform of *n* workers ``"cpu"`` on one memory, without overheads.
 
         >>> Platform.identical(2).summary()
         'identical-2: 2 cpu; 1 memory: ram; no overheads'
@@ -198,12 +197,12 @@ class Platform:
 
     @property
     def architectures(self) -> tuple[str, ...]:
-        """The architectures of the workers, in first-seen order."""
+        """The architectures of the workers, in the order of their first workers."""
         return tuple(dict.fromkeys(worker.architecture for worker in self.workers))
 
     @property
     def classes(self) -> tuple[WorkerClass, ...]:
-        """The workers by architecture, memory and models, in first-seen order."""
+        """The classes of workers with the same architecture, memory and models."""
         members: dict[tuple[str, int, str], list[int]] = {}
         for worker in self.workers:
             models = worker.models or self.model_architecture[worker.architecture]
@@ -214,23 +213,23 @@ class Platform:
         )
 
     def device(self, architecture: str) -> Device:
-        """Return how the workers of *architecture* are driven."""
+        """Return the driver of the workers of *architecture*."""
         return self.devices.get(architecture, Device())
 
     def route(self, source: int, target: int) -> tuple[int, ...] | None:
-        """Return the links from memory *source* to *target*; None if no way leads there.
+        """Return the links from memory *source* to *target*; None if there is no route.
 
-        A route that is given comes before a link between the two.
+        A given route takes precedence over a link between the two.
         """
         return self._ways.get((source, target))
 
     def slower(self, architecture: str) -> float:
-        """Return how much longer what only computes takes there than the models say."""
+        """Return the factor on the modelled durations of pure computation."""
         frequency = self.frequencies.get(architecture)
         return 1.0 if frequency is None else frequency.slower
 
     def compute_speed(self, architecture: str) -> float:
-        """Return how fast what only computes is there, against what the models say."""
+        """Return the speed of pure computation, relative to the models."""
         return self.speeds[architecture] / self.slower(architecture)
 
     @property
@@ -241,14 +240,14 @@ class Platform:
     def models_folder(self, library: Path | None = None) -> Path:
         """Return the folder of coefficient files that ``models`` names.
 
-        Looked for beside the platform file, then in the library that holds the platform file; a
-        name then in the libraries (:func:`tasksim.base.library.named`), *library* first. What the
-        working folder has under that name does not count, but as a library.
+        It is searched beside the platform file, then in that file's library, then, by name, in the
+        libraries (:func:`tasksim.base.library.named`), *library* first. A folder of that name in
+        the working folder does not count.
 
         Raises
         ------
         InputError
-            The platform names no models, or there is no such folder.
+            If the platform names no models, or the folder does not exist.
         """
         if self.models is None:
             raise InputError(
@@ -278,7 +277,7 @@ class Platform:
         return f"<Platform {self.name}: {self._workers_text()}, {self._memories_text()}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: workers, memories, overheads, models."""
+        """Return the table for a notebook: workers, memories, overheads, models."""
         from tasksim.base.notebook import html_summary
 
         facts = [
@@ -290,7 +289,7 @@ class Platform:
         return html_summary(f"Platform {self.name}", facts)
 
     def summary(self) -> str:
-        """Return one line for people: workers, memories, overheads, models."""
+        """Return a summary in one line: workers, memories, overheads, models."""
         parts = [f"{self.name}: {self._workers_text()}", self._memories_text()]
         parts.append(self._overheads_text())
         if self.models is not None:
@@ -305,7 +304,7 @@ class Platform:
         return text if self.nodes <= 1 else f"{self.nodes} nodes, {text}"
 
     def _manner(self, architecture: str) -> str:
-        """Return, in brackets, what is not usual about an architecture."""
+        """Return unusual properties of an architecture, in brackets."""
         speed, pipeline = self.speeds[architecture], self.device(architecture).pipeline
         texts = [f"speed {speed:g}"] * (speed != 1) + [f"pipeline {pipeline}"] * (pipeline > 0)
         if architecture in self.frequencies:
@@ -338,12 +337,12 @@ class Platform:
 
 
 def _completed(given: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *given* and what it lacks of *default*, the order of *default* first."""
+    """Return *given*, completed from *default* and in its order."""
     return {**default, **given}
 
 
 def class_of(platform: Platform) -> list[int]:
-    """Return, per worker of *platform*, the index of its class."""
+    """Return the index of the class of each worker of *platform*."""
     found = [0] * len(platform.workers)
     for number, group in enumerate(platform.classes):
         for worker in group.workers:
@@ -354,10 +353,10 @@ def class_of(platform: Platform) -> list[int]:
 def unreached(
     memories: Sequence[Any], ways: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of *memories* of which no way leads from the first to the second.
+    """Yield the pairs of *memories* without a route from the first to the second.
 
-    *ways* are pairs too, from source to target, and may lead over memories that are not among
-    the *memories*. A runtime copies data directly, or through one memory in between.
+    *ways* are pairs of source and target, perhaps with further memories. A runtime copies data
+    directly, or over one memory in between.
 
     >>> list(unreached(["ram", "gpu0", "gpu1"], [("ram", "gpu0"), ("gpu0", "ram")]))
     [('ram', 'gpu1'), ('gpu0', 'gpu1'), ('gpu1', 'ram'), ('gpu1', 'gpu0')]
@@ -376,13 +375,13 @@ def unreached(
 
 
 def check_platform(platform: Platform) -> None:
-    """Raise :exc:`InputError`, with all that is wrong, unless *platform* is consistent.
+    """Raise :exc:`InputError`, with all problems, unless *platform* is consistent.
 
-    Numbers are consecutive, names differ, each worker, memory, link and route refers to what
-    exists and lies on the right node, the classes partition the workers, speeds, costs and sizes
-    are numbers that a simulation can use. Every memory of a node that has workers, and the first
-    of the node, can be reached from every other of these, directly or through one memory; but
-    not where a platform that comes from no file has neither links nor routes.
+    Numbers must be consecutive, names distinct, and references of workers, memories, links and
+    routes valid and on the right node. The classes must partition the workers, and speeds, costs
+    and sizes be usable. The first memory of a node and those with workers must be connected to each
+    other, directly or over one memory, unless a platform made in Python has neither links nor
+    routes.
     """
     checks = (_things, _workers, _costs, _connections, _ways, _memory_domains, _numa, _power)
     found = [problem for check in checks for problem in check(platform)]
@@ -391,7 +390,7 @@ def check_platform(platform: Platform) -> None:
 
 
 def _things(platform: Platform) -> Iterator[str]:
-    """Yield what is wrong with the numbers, names and nodes of what there is."""
+    """Yield problems of the numbers, names and nodes of all parts."""
     kinds: dict[str, Sequence[Worker | Memory | Link]] = {
         "worker": platform.workers,
         "memory": platform.memories,
@@ -417,7 +416,7 @@ def _things(platform: Platform) -> Iterator[str]:
 
 
 def _workers(platform: Platform) -> Iterator[str]:
-    """Yield what is wrong with the workers, their classes, architectures and devices."""
+    """Yield problems of the workers, their classes, architectures and devices."""
     owner: dict[tuple[int, int], str] = {}
     for worker in platform.workers:
         if not _exists(worker.memory, platform.memories):
@@ -447,7 +446,7 @@ def _workers(platform: Platform) -> Iterator[str]:
 
 
 def _costs(platform: Platform) -> Iterator[str]:
-    """Yield what is wrong with the costs of the runtime, of memory and of copies."""
+    """Yield problems of the costs of the runtime, of memory and of copies."""
     costs, sizes = platform.overheads, platform.allocation
     named = {
         **{field.name.removesuffix("_s"): getattr(costs, field.name) for field in fields(costs)},
@@ -481,7 +480,7 @@ def _costs(platform: Platform) -> Iterator[str]:
 
 
 def _connections(platform: Platform) -> Iterator[str]:
-    """Yield what is wrong with links and routes."""
+    """Yield problems of links and routes."""
     for link in platform.links:
         pair = link.between
         if pair is not None and (
@@ -505,15 +504,15 @@ def _connections(platform: Platform) -> Iterator[str]:
 
 
 def _ways(platform: Platform) -> Iterator[str]:
-    """Yield which memories cannot be reached from which."""
+    """Yield pairs of memories without a route."""
     if not (platform.links or platform.routes or platform.path):
-        return  # made by hand, to run where nothing moves
+        return  # made in Python, for runs without copies
     ways = [(route.source, route.target) for route in platform.routes]
     for link in platform.links:
         if link.between is not None:
             ways += [link.between, link.between[::-1]]
 
-    # Per node its first memory, where data are at first, and those with workers.
+    # Per node its first memory, where data begin, and those with workers.
     working = {worker.memory for worker in platform.workers}
     used: dict[int, list[int]] = {}
     for number, memory in enumerate(platform.memories):
@@ -560,7 +559,7 @@ def _memory_domains(platform: Platform) -> Iterator[str]:
 
 
 def _cache_sizes(platform: Platform) -> Iterator[str]:
-    """Yield the classes of workers whose caches differ: all of a class are charged alike."""
+    """Yield classes of workers with different caches, as all of a class have the same costs."""
     if all(domain.cache_bytes is None for domain in platform.memory_domains):
         return
     size_of = {w: d.cache_bytes for d in platform.memory_domains for w in d.workers}
@@ -599,7 +598,7 @@ def _link_numbers(link: Link) -> Iterator[str]:
     for name, bandwidth in bandwidths.items():
         if bandwidth is not None and not _positive(bandwidth):
             yield f"link {link.name} has {name} {bandwidth}, must be positive"
-        elif bandwidth is not None and bandwidth < sys.float_info.min:  # shares of it are none
+        elif bandwidth is not None and bandwidth < sys.float_info.min:  # shares of it would be 0
             least = f"must be {sys.float_info.min:.2g} or more"
             yield f"link {link.name} has {name} {bandwidth}, {least}"
     for name, seconds in latencies.items():
@@ -613,7 +612,7 @@ def _from_to(platform: Platform, ends: tuple[int, int]) -> str:
 
 
 def _power(platform: Platform) -> Iterator[str]:
-    """Yield what is wrong with the frequencies and the power of *platform*."""
+    """Yield problems of the frequencies and the power of *platform*."""
     for name, frequency in platform.frequencies.items():
         if not all(math.isfinite(hz) and hz > 0 for hz in (frequency.hz, frequency.models_hz)):
             yield f"architecture {name} has frequency {frequency.hz} Hz, must be positive"

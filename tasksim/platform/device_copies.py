@@ -1,14 +1,12 @@
 """Copies of the devices in a platform file, for groups of more workers than the file describes.
 
-Unused devices are left out. A group whose ``memory`` is a list describes *devices*. A memory is a
-device's own if it stands in such lists only and is not the first of the platform, where data are
-at first. Of *n* devices
-described, worker *k* has device *k*, worker *n + k* a copy of it, and so on, turn by turn. A copy
-has a memory, links and ways of its own.
+Unused devices are left out. A group whose ``memory`` is a list describes *devices*. A memory
+belongs to a device if it stands only in such lists and is not the first of the platform, where data
+begin. With *n* devices described, worker *k* has device *k*, worker *n + k* a copy of it, and so
+on. A copy has a memory, links and ways of its own.
 
-A *way* is a route, or a link between two memories. A link is a device's own if every way over it
-begins or ends there; a link between two devices may belong to both. Links that other ways cross,
-too, are shared.
+A *way* is a route, or a link between two memories. A link belongs to a device if every way over it
+begins or ends there; a link between two devices may belong to both. All other links are shared.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.platform.schema import LinkSection, PlatformFile, WorkersSection
 
     Pair = tuple[str, str]
-    """The memories from which and to which a way leads."""
+    """The two ends of a way."""
 
 __all__ = ["Instance", "expanded"]
 
@@ -34,9 +32,9 @@ class Pattern(NamedTuple):
     """Links from a device to its copy, modelled on those to its nearest other device."""
 
     other: str
-    """Device whose place one of the two takes."""
+    """Device that one of the two replaces."""
     links: tuple[tuple[str, bool], ...]
-    """Links in order; true: on the side that takes the place of the other device."""
+    """Links in order, with whether they are on the side of the replaced device."""
 
 
 class DeviceLinks:
@@ -44,13 +42,13 @@ class DeviceLinks:
 
     def __init__(self, file: PlatformFile) -> None:
         self.first = next(iter(file.memories))
-        """The memory where data are at first."""
+        """The initial memory of data."""
         self.devices = _devices(file, self.first)
         """The memories that belong to devices, in the order of the file."""
         self.ways = dict(_ways(file))
-        """Per pair of memories, the links from one to the other."""
+        """Pair of memories -> the links from one to the other."""
         self.owners = self._owners()
-        """Per link that a way crosses, the devices at which all ways over it begin or end."""
+        """Link of a way -> the devices at which all ways over it begin or end."""
         self._patterns: dict[tuple[str, bool], Pattern | None] = {}
 
     def _owners(self) -> dict[str, frozenset[str]]:
@@ -61,12 +59,12 @@ class DeviceLinks:
         return owners
 
     def among_copies(self, device: str, *, outwards: bool) -> Pattern | None:
-        """Return the links between two copies of a *device*, or it and its copy.
+        """Return the links between two copies of a *device*, or between it and its copy.
 
-        *outwards*: from the one that is the device in the pattern to the one that takes the
-        place of its nearest other device, otherwise the way back. The links on the side of that
-        other device are replaced by those that the device itself has for the other direction.
-        None: no way leads from the device to another, and so none to a copy.
+        *outwards* is from the device of the pattern to the one that replaces its nearest other
+        device; otherwise it is the way back. The links on the side of that other device are
+        replaced by the device's own links for the other direction. The result is None if the device
+        has no way to another device, and so none to a copy.
         """
         key = device, outwards
         if key not in self._patterns:
@@ -93,9 +91,9 @@ class DeviceLinks:
         return self.owners[link] == {device}
 
     def _side(self, device: str, beside: str) -> set[str]:
-        """Return the links on the side of a *device*: its own, and what only it and others share.
+        """Return the links on the side of a *device*: its own, and shared ones.
 
-        The latter are on its way to the first memory and not on that of the one *beside*.
+        The latter are on its way to the first memory, and not on that of the device *beside*.
         """
         own = {link for link in self.owners if self._is_own(link, device)}
         return own | self._to_first(device) - self._to_first(beside)
@@ -106,13 +104,13 @@ class DeviceLinks:
         return {*self.ways.get(there, ()), *self.ways.get(back, ())}
 
     def _nearest(self, device: str) -> str | None:
-        """Return the other device with the fewest links between the two, the first of them."""
+        """Return the other device with the fewest links between; the first in a tie."""
         found = [other for other in self.devices if other != device]
         reached = [other for other in found if self._either(device, other)]
         return min(reached, key=lambda other: len(self._either(device, other)), default=None)
 
     def _either(self, source: str, target: str) -> tuple[str, ...]:
-        """Return the links from one memory to another, or else those of the way back."""
+        """Return the links from one memory to another, or those of the way back."""
         return self.ways.get((source, target)) or self.ways.get((target, source), ())
 
 
@@ -125,7 +123,7 @@ def _devices(file: PlatformFile, first: str) -> list[str]:
 
 
 def _ways(file: PlatformFile) -> Iterator[tuple[Pair, tuple[str, ...]]]:
-    """Yield the ways of a file by their ends; of two, the one that counts comes later."""
+    """Yield the ways of a file by their ends; a later one replaces an earlier one."""
     for name, link in reversed(file.links.items()):
         if link.between is not None and split_full_name(link.between[0])[0] is None:
             first, second = link.between
@@ -141,7 +139,7 @@ class Instance(NamedTuple):
     memory: str
     """Name in the file."""
     copy: int = 0
-    """Number of the copy; 0 is the memory that the file describes."""
+    """Number of the copy; 0 is the memory in the file."""
 
 
 class _Route(NamedTuple):
@@ -151,7 +149,7 @@ class _Route(NamedTuple):
 
 
 def expanded(file: PlatformFile) -> PlatformFile:
-    """Return *file* with the devices that its workers use, no fewer and no more.
+    """Return *file* with exactly the devices that its workers use.
 
     ``memory`` and ``models`` of every group become lists with an entry per worker.
     """
@@ -171,7 +169,7 @@ class _Expansion:
         self.link_copies: dict[tuple[str, tuple[Instance, ...]], str] = {}
 
     def result(self) -> PlatformFile:
-        """Return the file with everything in it that is used, and nothing else."""
+        """Return the file with its used parts."""
         routes = [*self._kept_routes(), *self._new_routes()]
         memories = {self.names[i]: self.file.memories[i.memory] for i in self.here}
         changes = {
@@ -183,7 +181,7 @@ class _Expansion:
         return self.file.changed(**changes)
 
     def _members(self, group: WorkersSection) -> list[Instance]:
-        """Return per worker of a group its memory."""
+        """Return the memory of each worker of a group."""
         given = group.memory or next(iter(self.file.memories))
         memories = given if isinstance(given, list) else [given]
         rounds = [divmod(k, len(memories)) for k in range(group.count)]
@@ -191,7 +189,7 @@ class _Expansion:
         return [Instance(memories[i], r if memories[i] in own else 0) for r, i in rounds]
 
     def _used(self) -> list[Instance]:
-        """Return the memories that there will be: those of the file, then copies by their turn."""
+        """Return the resulting memories: those of the file, then copies by their numbers."""
         used = dict.fromkeys(i for members in self.members.values() for i in members)
         unused = set(self.file_links.devices) - {i.memory for i in used if not i.copy}
         kept = [Instance(name) for name in self.file.memories if name not in unused]
@@ -206,7 +204,7 @@ class _Expansion:
         return group.changed(**changes)
 
     def _names(self) -> dict[Instance, str]:
-        """Return the names of the memories; those of copies are continued: ``gpu3``."""
+        """Return the names of the memories; copies continue the numbers: ``gpu3``."""
         names = {i: i.memory for i in self.here if not i.copy}
         taken = list(self.file.memories)
         for copy in [i for i in self.here if i.copy]:
@@ -221,7 +219,7 @@ class _Expansion:
                 yield _Route(route.source, route.target, tuple(route.links))
 
     def _new_routes(self) -> Iterator[_Route]:
-        """Yield the routes from and to copies, and make the links that they cross."""
+        """Yield the routes from and to copies, and add their links."""
         for source, target in permutations(self.here, 2):
             if (source.copy or target.copy) and (links := self._copied_way(source, target)):
                 ends = self.names[source], self.names[target]
@@ -233,7 +231,7 @@ class _Expansion:
         return between is not None and set(between) == set(ends)
 
     def _copied_way(self, source: Instance, target: Instance) -> tuple[str, ...]:
-        """Return the links from one memory to another, of which one at least is a copy."""
+        """Return the links between two memories, at least one of which is a copy."""
         if source.memory == target.memory:
             return tuple(self._among_copies(source, target))
         way = self.file_links.ways.get((source.memory, target.memory), ())
@@ -241,7 +239,7 @@ class _Expansion:
         return tuple(self._copied(link, at) for link in way)
 
     def _among_copies(self, source: Instance, target: Instance) -> Iterator[str]:
-        """Yield the links between a device and its copy, or two copies of it."""
+        """Yield the links between a device and its copy, or between two copies of it."""
         outwards = source.copy < target.copy
         near, far = (source, target) if outwards else (target, source)
         pattern = self.file_links.among_copies(source.memory, outwards=outwards)
@@ -251,7 +249,7 @@ class _Expansion:
                 yield self._copied(link, at_far if is_far else at_near)
 
     def _copied(self, link: str, at: Mapping[str, Instance]) -> str:
-        """Return the link that stands for *link* where devices are what *at* says."""
+        """Return the link that replaces *link* if devices are replaced by *at*."""
         ends = {
             memory: at[memory] for memory in sorted(self.file_links.owners[link]) if memory in at
         }
@@ -271,7 +269,7 @@ class _Expansion:
         return name
 
     def _kept_links(self, crossed: set[str]) -> dict[str, LinkSection]:
-        """Return the links that are used, and those that the file does not use either."""
+        """Return the used links, and those that even the file does not use."""
         kept = set(self.names.values())
         links = {}
         for name, section in self.links.items():

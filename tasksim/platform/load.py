@@ -48,12 +48,12 @@ def load(
         A folder whose ``platforms/`` is searched first.
     settings : sequence of str, default ()
         Changes to the file: ``"platform.workers.cpu.count=24"``; ``"platform.arch.cpu.speed=x1.5"``
-        multiplies what is there; ``"platform.links.*.bandwidth=x2"`` changes several.
+        multiplies the value; ``"platform.links.*.bandwidth=x2"`` changes several.
 
     Raises
     ------
     InputError
-        No such platform, or anything wrong with the file or the settings: all of it at once, one
+        If there is no such platform, or the file or the settings are wrong: all problems at once, a
         line each.
 
     See Also
@@ -107,11 +107,11 @@ def dump(
         (:func:`tasksim.base.units.exact_quantity` writes them so that they read back to the same
         float); ``version`` may be left out.
     path : Path
-        An existing file is replaced.
+        File to write or replace.
     comment : str, default "Written by tasksim."
-        The first line: what wrote it and when.
+        The first line: the origin and the date of the file.
     library : Path, optional
-        A folder whose ``platforms/`` is searched first for what the file extends.
+        A folder whose ``platforms/`` is searched first for the file that this one extends.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def dump(
 
     See Also
     --------
-    load : reads it back.
+    load : reads the file.
 
     Examples
     --------
@@ -138,15 +138,15 @@ def dump(
 
 
 def described(description: Mapping[str, Any], path: Path) -> Platform:
-    """Return the platform of a description like that of :func:`dump`, and write nothing.
+    """Return the platform of a description as for :func:`dump`, without a file.
 
-    *path* is the file of another format that the description comes from.
+    *path* is the origin of the description, a file of another format.
     """
     return _resolve(YamlDocument.parse(_text(description, "From"), path), None, ())
 
 
 def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[str]) -> Platform:
-    """Return the platform of a document: extended, set, checked, built."""
+    """Return the platform of a document, after extension, settings and checks."""
     report = read_layers(document, library)
     data = merged(report.documents)
     cross_references.fill_defaults(data)
@@ -162,7 +162,7 @@ def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[st
 
 
 def _change(report: ProblemReport, data: dict[str, Any], settings: Sequence[str]) -> None:
-    """Apply *settings* to *data*, and note what is wrong with them."""
+    """Apply *settings* to *data*, and note their problems."""
     from tasksim.platform.settings import Settings
 
     changes = Settings(data)
@@ -173,13 +173,13 @@ def _change(report: ProblemReport, data: dict[str, Any], settings: Sequence[str]
 
 
 def _text(description: Mapping[str, Any], comment: str) -> str:
-    """Return the YAML of a description: a line per named thing."""
+    """Return the YAML of a description, a line per named part."""
     data = _without_numpy({"version": schema.VERSION, **description})
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
     try:
         body = _yaml(data, escaped=False)
         if yaml.safe_load(body) != data:
-            # A rare line break, which PyYAML writes as it is and reads back as a space.
+            # PyYAML writes this rare line break as it is, but reads it as a space.
             body = _yaml(data, escaped=True)
     except yaml.representer.RepresenterError as error:
         value = error.args[-1]
@@ -217,9 +217,9 @@ def _looks_like_path(name: str) -> bool:
 
 
 def read_layers(document: YamlDocument, library: Path | None) -> ProblemReport:
-    """Return the report on a platform *document* and those that it extends, each the next.
+    """Return the report on a platform *document* and the chain of those that it extends.
 
-    It has the problems of each file alone.
+    It has the problems of each file by itself.
     """
     report = ProblemReport([document])
     _check(report, document)
@@ -230,7 +230,7 @@ def read_layers(document: YamlDocument, library: Path | None) -> ProblemReport:
 
 
 def merged(documents: Sequence[YamlDocument]) -> dict[str, Any]:
-    """Return the data of the first of *documents* over those of the ones that it extends.
+    """Return the data of *documents*, each over those of the next one, which it extends.
 
     Sections are merged name by name; lists and values are replaced; null removes.
     """
@@ -241,13 +241,13 @@ def merged(documents: Sequence[YamlDocument]) -> dict[str, Any]:
         clocked = frequencies(data)
         data = _over(data, changes)
         _follow(data, changes, clocked)
-    # The version was checked file by file.
+    # The version is checked per file.
     data["version"] = schema.VERSION
     return {key: value for key, value in data.items() if value is not None}
 
 
 def _check(report: ProblemReport, document: YamlDocument) -> None:
-    """Note the problems of one file alone; raise at once if its version is not known."""
+    """Note the problems of one file by itself; raise at once for an unknown version."""
     report.add(document.problems, [document])
     version = document.data.get("version")
     if version is None:
@@ -266,7 +266,7 @@ def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
     document = report.documents[-1]
     name = document.data.get("extends")
     if not isinstance(name, str):
-        # Of the first document, the schema says so, with all else that is wrong.
+        # In the first document, the schema reports this with all other problems.
         if name is not None and document is not report.documents[0]:
             report.note(_place_of_base(document), f"extends: must be text (got {name!r})")
         return None
@@ -280,12 +280,12 @@ def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
 
 
 def _place_of_base(document: YamlDocument) -> Place:
-    """Return where a file says what it extends; only of errors, as to know it takes 10 ms."""
+    """Return the place of ``extends`` in a file; only for errors, as this takes 10 ms."""
     return document.place(("extends",)) or Place(document.path, 1, 1)
 
 
 def _extended(path: Path, name: str, library: Path | None) -> Path:
-    """Return the file that *path* extends: beside it, or in the libraries."""
+    """Return the file that *path* extends, beside it or in the libraries."""
     beside = [path.parent / name, path.parent / f"{name}.yaml"]
     for candidate in beside:
         if is_file(candidate) and candidate.resolve() != path.resolve():
@@ -301,7 +301,7 @@ def _refuse_cycle(documents: Sequence[YamlDocument], path: Path) -> None:
 
 
 def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
-    """Return what a document passes on to the file *extending* it."""
+    """Return the part of a document that the file *extending* it inherits."""
     data = {key: value for key, value in document.data.items() if key not in ("version", "name")}
     models = data.get("models")
     if isinstance(models, str):
@@ -312,7 +312,7 @@ def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
 
 
 def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *base* changed by *changes*, as JSON merge patches do (RFC 7386)."""
+    """Return *base* with *changes*, as by a JSON merge patch (RFC 7386)."""
     merged = dict(base)
     for key, value in changes.items():
         if value is None and key in merged:
@@ -328,7 +328,7 @@ def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
 def _follow(
     data: dict[str, Any], changes: Mapping[str, Any], clocked: Mapping[str, object]
 ) -> None:
-    """Fit what is inherited to what *changes* say: cores to counts, measures to links, clocks."""
+    """Fit inherited values to *changes*: cores to counts, measured values to links, clocks."""
     for name, group in _sections(changes, "workers"):
         if "count" in group and "cores" not in group:
             fit_cores(data["workers"][name])

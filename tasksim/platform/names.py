@@ -38,23 +38,23 @@ def names(data: Mapping[str, Any], section: str) -> list[str]:
 
 
 def member(group: str, index: int) -> str:
-    """Return the name of one of several: ``cpu3``; ``p100-3`` where digits would run together."""
+    """Return the name of one of several: ``cpu3``, or ``p100-3`` to separate digits."""
     return f"{group}-{index}" if group[-1:].isdigit() else f"{group}{index}"
 
 
 def split_full_name(name: str) -> tuple[int | None, str]:
-    """Return node and memory of ``node1/ram``; a plain name has no node."""
+    """Return the node and the memory of ``node1/ram``; a plain name has no node."""
     match = re.fullmatch(r"node(0|[1-9][0-9]{0,8})/(.+)", name)
     return (int(match[1]), match[2]) if match else (None, name)
 
 
 def choice(got: str, known: list[str]) -> str:
-    """Return the end of a message: what was got, what is legal, and the nearest of it."""
+    """Return the end of a message: the value, the legal ones, and the nearest match."""
     return f"got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"
 
 
 def continued(name: str, taken: Iterable[str]) -> str:
-    """Return *name* with the next number that none of the names *taken* has.
+    """Return *name* with the first number after those of the names *taken*.
 
     >>> continued("gpu0", ["ram", "gpu0", "gpu1"]), continued("gpu", ["gpu"])
     ('gpu2', 'gpu1')
@@ -65,7 +65,7 @@ def continued(name: str, taken: Iterable[str]) -> str:
 
 
 def renamed(link: str, new: Mapping[str, str]) -> str:
-    """Return the name of a copy of a link: the memories in it replaced, or else appended.
+    """Return the name of a copy of a link, with its memories replaced or appended.
 
     >>> renamed("ram-gpu0", {"gpu0": "gpu3"}), renamed("slot", {"gpu0": "gpu3"})
     ('ram-gpu3', 'slot-gpu3')
@@ -77,6 +77,6 @@ def renamed(link: str, new: Mapping[str, str]) -> str:
 
 
 def unique(name: str, taken: Container[str]) -> str:
-    """Return *name*, with a number after it if it is taken."""
+    """Return *name*, followed by a number if it is taken."""
     numbered = (f"{name}-{number}" for number in count(2))
     return next(n for n in chain([name], numbered) if n not in taken)

@@ -16,9 +16,9 @@ __all__ = ["numa_problems"]
 
 
 def numa_problems(numa: Numa, domains: Sequence[str], nodes: int) -> Iterator[str]:
-    """Yield what is wrong with *numa*, of a platform with these memory *domains*."""
+    """Yield problems of *numa*, for a platform with these memory *domains*."""
     if nodes > 1:
-        yield f"numa is of one node, there are {nodes}: make a cluster of platforms of one node"
+        yield f"numa is for one node, got {nodes}: make a cluster of platforms of one node"
     if not domains:
         yield "numa needs memory domains"
     tables = {"distances": numa.distances}

@@ -26,11 +26,13 @@ __all__ = [
 ]
 
 LOCAL_DISTANCE: Final = 10.0
-"""Distance of a domain to itself where only that to others is given, as in ACPI's SLIT tables."""
+"""Default distance of a domain to itself, as in ACPI's SLIT tables."""
 FIRST_TOUCH: Final = "first_touch"
-"""Placement: the home of a datum is the domain of the first task that accesses it."""
+"""Name of the placement in which the home of a datum is the domain of the first task that accesses
+it.
+"""
 INTERLEAVED: Final = "interleaved"
-"""Placement: the pages of each datum are spread evenly over all domains."""
+"""Name of the placement that spreads the pages of each datum evenly over all domains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +46,21 @@ class Worker:
     name : str
         ``cpu3``; on a platform of several nodes ``node0/cpu3``.
     architecture : str
-        Its kind, such as ``cpu`` or ``cuda``, which says which models it uses.
+        Its kind, such as ``cpu`` or ``cuda``, which selects its models.
     memory : int
-        The number of the memory its tasks read and write.
+        The number of the memory that its tasks use.
     node : int, default 0
-        The number of the node that it is on.
+        The number of its node.
     core : int or None, default None
-        The operating system's number of the core it is bound to, or None.
+        The operating system's number of its core, or None.
     models : str or None, default None
-        The architecture whose models it uses, where devices of one architecture differ; None:
-        what :attr:`Platform.model_architecture` says.
+        The architecture whose models it uses, if devices of one architecture differ; None for that
+        in :attr:`Platform.model_architecture`.
 
     See Also
     --------
-    Platform : has them.
-    Device : how those of an architecture are driven.
+    Platform : has workers.
+    Device : the driver of an architecture's workers.
 
     Examples
     --------
@@ -86,14 +88,14 @@ class Memory:
     name : str
         ``ram``, ``gpu0``; on a platform of several nodes ``node0/ram``.
     node : int, default 0
-        The number of the node that it is on.
+        The number of its node.
     size_bytes : float or None, default None
-        How much it holds; None: without limit.
+        Its size; None for unlimited.
 
     See Also
     --------
-    Platform : has them.
-    Link : leads from one to another.
+    Platform : has memory domains.
+    Link : connects memories.
 
     Examples
     --------
@@ -111,8 +113,8 @@ class Memory:
 class Link:
     """A connection with a bandwidth that the copies on it share.
 
-    A link between two memories is also a route from each to the other. A link without memories
-    is a part of the routes that name it: a bus, a switch, one direction of a cable.
+    A link between two memories is also a route from each to the other. A link without memories is
+    part of the routes that name it: a bus, a switch, one direction of a cable.
 
     Parameters
     ----------
@@ -123,23 +125,23 @@ class Link:
     between : tuple[int, int] or None
         The numbers of its two memories, or None.
     bandwidth_bytes_per_s : float
-        What the copies on it share.
+        Bandwidth that its copies share.
     latency_s : float, default 0.0
-        What a copy that crosses it waits before its first byte.
+        Delay of a copy before its first byte.
     measured_bandwidth_bytes_per_s : float or None, default None
-        What was measured from end to end on a route whose first link this is, which
-        schedulers believe. None: the least bandwidth of the route.
+        Bandwidth measured from end to end on a route whose first link this is, for schedulers'
+        estimates; None for the smallest bandwidth of the route.
     measured_latency_s : float or None, default None
-        The same for the latency. None: the sum of the route's.
+        The same for the latency; None for the sum over the route.
     shared : bool, default True
-        Whether copies that cross it together share its bandwidth; else each has all of it, as
-        the classic model of static scheduling has it (SimGrid: a fat pipe).
+        Whether concurrent copies share its bandwidth, or each has all of it, as in the classic
+        model of static scheduling (SimGrid: a fat pipe).
     power_w : float, default 0.0
-        What it draws besides, in watts, while a copy crosses it.
+        Additional power in watts while a copy crosses it.
 
     See Also
     --------
-    Route : a way over several links.
+    Route : several links in sequence.
 
     Examples
     --------
@@ -165,15 +167,15 @@ class Route:
     Parameters
     ----------
     source : int
-        The number of the memory where it begins.
+        The number of its first memory.
     target : int
-        The number of the memory where it ends.
+        The number of its last memory.
     links : tuple[int, ...]
-        The numbers of the links it crosses. One that it crosses twice counts twice.
+        The numbers of its links; a link may occur twice.
 
     See Also
     --------
-    Link : by itself a way between two memories.
+    Link : also a route between two memories.
 
     Examples
     --------
@@ -193,14 +195,14 @@ class Device:
     Parameters
     ----------
     pipeline : int, default 0
-        How many tasks a worker may hold, the running one included; 0: the worker is a core,
-        which runs a task itself and does nothing else meanwhile.
+        Number of tasks that a worker may hold, including the running one; 0 for a core, which runs
+        tasks itself and does nothing else meanwhile.
     synchronous : tuple[str, ...], default ()
-        The kernels, by the names of their models, during which a driver does nothing else.
+        The kernels that the driver waits for, by the names of their models.
 
     See Also
     --------
-    Platform : says by architecture which ones have it.
+    Platform : has the devices by architecture.
 
     Examples
     --------
@@ -219,24 +221,24 @@ class MemoryDomain:
     Parameters
     ----------
     name : str
-        ``ram``; of several alike ``numa0``, ``numa1``.
+        ``ram``, or ``numa0``, ``numa1`` and so on.
     workers : tuple[int, ...]
         The numbers of its workers, which are cores.
     bandwidths_bytes_per_s : tuple[float, ...], default ()
-        What it gives to one core, to two together, and so on; more cores together have what the
-        last number says. None given: without limit.
+        Bandwidth of one core, of two together, and so on; the last number holds for more cores.
+        Unlimited if empty.
     known : bool, default False
-        Whether schedulers expect tasks to take as long as between busy neighbours; else as alone.
+        Whether schedulers expect durations beside busy neighbours, or alone.
     size_bytes : float or None, default None
-        How much its memory holds; None: without limit. Counts where data have a home.
+        Size of its memory, if data have homes; None for unlimited.
     cache_bytes : float or None, default None
-        Size of the last-level cache that its workers share with no others. Data that have left it
-        are far. None: all workers without such a cache share one, of the size that models know.
+        Size of the last-level cache of its workers alone. Data that have left it are far. With
+        None, all such workers share one cache of the size in the models.
 
     See Also
     --------
     Platform : has them.
-    tasksim.models.contention.Contention : what kernels ask of them.
+    tasksim.models.contention.Contention : the kernels' demand of bandwidth.
 
     Examples
     --------
@@ -261,17 +263,17 @@ class MemoryLevel:
     name : str
         ``l1``, ``l2``, ``l3`` or ``memory``.
     size_bytes : float or None
-        Of a cache; None of memory.
+        Size of a cache; None for memory.
     latency_s : float or None, default None
-        Of an access that waits for the one before it; None: not known.
+        Latency of an access that depends on the one before; None if unknown.
     bandwidths_bytes_per_s : tuple[float, ...], default ()
-        Of one core, of two together, and so on.
+        Bandwidth of one core, of two together, and so on.
     cores : int, default 1
-        How many cores share it.
+        Number of cores that share it.
 
     See Also
     --------
-    tasksim.models.kinds.counted.CounterModel : is fitted with the latencies.
+    tasksim.models.kinds.counted.CounterModel : models that use the latencies.
 
     Examples
     --------
@@ -288,18 +290,18 @@ class MemoryLevel:
 
 @dataclass(frozen=True, slots=True)
 class NumaKernel:
-    """Use of the memory by a kernel, in place of what its models know.
+    """Use of the memory by a kernel, instead of the values in its models.
 
     Parameters
     ----------
     memory_share : float
-        The share of its duration that grows when memory is farther or slower, from 0 to 1.
+        Share of its duration that depends on the memory's distance and speed, from 0 to 1.
     demand_bytes_per_s : float or None, default None
-        Traffic between memory and caches when it runs alone; None: what its models know.
+        Traffic between memory and caches of the kernel alone; None for the value in its models.
 
     See Also
     --------
-    Numa : has them by name.
+    Numa : has the kernels by name.
 
     Examples
     --------
@@ -324,18 +326,18 @@ class Numa:
     Parameters
     ----------
     distances : tuple[tuple[float, ...], ...]
-        Cost of an access from each domain (row) to the memory of each domain (column), in any
-        unit: only the ratio to the domain's own memory counts.
+        Cost of an access from each domain (row) to the memory of each domain (column), in any unit,
+        as only ratios to the domain's own memory count.
     bandwidths_bytes_per_s : tuple[tuple[float, ...], ...], default ()
-        Bandwidth from each domain to each other, which the tasks of the first share; infinite
-        without a limit, as on the diagonal. None given: no limits.
+        Bandwidth from each domain to each other, shared by the tasks of the first one; infinite
+        without a limit, as on the diagonal. Unlimited if empty.
     placement : str, default "first_touch"
-        Where data live: in the domain of the first task that accesses them, ``"interleaved"`` over
-        all domains, or in the one domain that it names.
+        Home of data: the domain of the first task that accesses them, ``"interleaved"`` over all
+        domains, or the domain of this name.
     cache_bytes : float, default 0.0
-        Size of the caches of a domain, in which data of other domains stay for a while.
+        Size of a domain's caches, which keep data of other domains for a while.
     kernels : dict[str, NumaKernel], default {}
-        Kernels whose use of memory is given here, by the names of their models.
+        Kernels with a given use of memory, by the names of their models.
 
     See Also
     --------

@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["EXPONENT", "ArchitecturePower", "Frequency", "Power"]
 
 EXPONENT: Final = 3.0
-"""Default exponent of the power of a task over the frequency, idle power aside: power grows with
+"""Default exponent of a task's power, beside idle power, over the frequency: power grows with
 frequency times voltage squared, and voltage with frequency."""
 
 
@@ -19,13 +19,13 @@ class Frequency:
     Parameters
     ----------
     hz : float
-        Its frequency.
+        The frequency.
     models_hz : float
-        That at which the models say what kernels take.
+        The frequency of the models' durations.
 
     See Also
     --------
-    Power : depends on it.
+    Power : depends on the frequency.
 
     Examples
     --------
@@ -49,17 +49,17 @@ class ArchitecturePower:
     Parameters
     ----------
     idle_w : float
-        While it runs no task.
+        Power without a task.
     busy_w : float
-        While it runs a task, idleness included.
+        Power during a task, including idle power.
     kernels : dict[str, float], default {}
-        The same while it runs tasks of these kernels.
+        Kernel -> power during its tasks, including idle power.
     exponent : float, default 3.0
-        What a task draws beside idleness goes with this power of the frequency.
+        Exponent of a task's power, beside idle power, over the frequency.
 
     See Also
     --------
-    Power : has one per architecture.
+    Power : has the architectures.
 
     Examples
     --------
@@ -74,11 +74,11 @@ class ArchitecturePower:
     exponent: float = EXPONENT
 
     def of(self, kernel: str) -> float:
-        """Return what a task of *kernel* draws, idleness included."""
+        """Return the power during a task of *kernel*, including idle power."""
         return self.kernels.get(kernel, self.busy_w)
 
     def at(self, ratio: float) -> ArchitecturePower:
-        """Return what it draws at *ratio* times the frequency."""
+        """Return the power at *ratio* times the frequency."""
         scale, idle = ratio**self.exponent, self.idle_w
         kernels = {name: idle + (watts - idle) * scale for name, watts in self.kernels.items()}
         busy = idle + (self.busy_w - idle) * scale
@@ -92,13 +92,13 @@ class Power:
     Parameters
     ----------
     static_w : float, default 0.0
-        Per node, whatever runs: memory, fans, what no worker is asked about.
+        Constant power per node: memory, fans and other parts.
     architectures : dict[str, ArchitecturePower], default {}
-        Per architecture what each of its workers draws.
+        Architecture -> power of each of its workers.
 
     See Also
     --------
-    tasksim.run.energy.energy : what a run has used.
+    tasksim.run.energy.energy : the energy of a run.
 
     Examples
     --------

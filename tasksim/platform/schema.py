@@ -65,14 +65,14 @@ _ALLOCATION: Final = Allocation()
 _COPYING: Final = Copying()
 
 VERSION: Final = 1
-"""Version of the format that is read and written."""
+"""Version of the format."""
 
 _TIME: Final = Amount("time", least=0)
 _SIZE: Final = Amount("size", above=0)
 _BANDWIDTH: Final = Amount("bandwidth", above=0)
 _FREQUENCY: Final = Amount("frequency", above=0)
 _POWER: Final = Amount("power", least=0)
-_LIMIT: Final = Whole(1, 32767)  # of copies under way: more is no limit
+_LIMIT: Final = Whole(1, 32767)  # concurrent copies: more is no limit
 
 
 def _size(size_bytes: float) -> str:
@@ -86,34 +86,32 @@ def _watts(watts: float) -> str:
 class MemorySection(Section):
     """A memory: RAM, a NUMA domain, the memory of a GPU."""
 
-    size: float | None = given(Maybe(_SIZE), None, "e.g. 128 GiB; without it, no limit")
+    size: float | None = given(Maybe(_SIZE), None, "size, e.g. 128 GiB; default: unlimited")
 
 
 class ArchitectureSection(Section):
     """A kind of processing unit."""
 
-    speed: float = given(
-        Amount("factor", above=0), 1.0, "the durations of the models are divided by this"
-    )
+    speed: float = given(Amount("factor", above=0), 1.0, "divisor of the models' durations")
     models: str | None = given(Maybe(NAME), None, "the architecture whose models it uses")
     pipeline: int = given(
         Whole(0, MAX_PIPELINE),
         0,
-        "how many tasks a worker may hold, the running one included; 0: it is a core",
+        "number of tasks that a worker may hold, including the running one; 0 for a core",
     )
     synchronous: list[str] = given(
-        ListOf(TEXT), [], "the models of kernels during which a driver does nothing else"
+        ListOf(TEXT), [], "kernels that the driver waits for, by the names of their models"
     )
-    frequency: float | None = given(Maybe(_FREQUENCY), None, "what it is clocked at")
+    frequency: float | None = given(Maybe(_FREQUENCY), None, "frequency")
     model_frequency: float | None = given(
-        Maybe(_FREQUENCY), None, "that at which its models were measured; default: frequency"
+        Maybe(_FREQUENCY), None, "frequency at which its models were measured; default: frequency"
     )
 
 
 class WorkersSection(Section):
-    """A group of workers that are alike."""
+    """A group of identical workers."""
 
-    count: int = given(Whole(0, MAX_WORKERS), description="how many, on each node")
+    count: int = given(Whole(0, MAX_WORKERS), description="number of workers on each node")
     arch: str | None = given(Maybe(NAME), None, "their architecture; default: the group's name")
     memory: str | list[str] | None = given(
         Maybe(NAMES), None, "their memory, or a list, one per worker; default: the only one"
@@ -122,89 +120,83 @@ class WorkersSection(Section):
         Maybe(NAMES), None, "the architecture whose models they use, or a list, one per worker"
     )
     drivers: str | None = given(
-        Maybe(NAME), None, "the group of which each worker takes a core to be driven"
+        Maybe(NAME), None, "the group whose cores drive the workers, one each"
     )
     cores: list[int | None] | None = given(
         Maybe(ListOf(Maybe(Whole(0)))),
         None,
-        "the cores they are bound to, as the operating system numbers them",
+        "cores that they are bound to, by the operating system's numbers",
     )
 
 
 class OverheadsSection(Section):
     """The costs of the runtime itself."""
 
-    submission: float = given(_TIME, 0.0, "the time to submit one task")
-    task: float = given(_TIME, 0.0, "from a worker's pop to the start of the kernel")
-    wakeup: float = given(_TIME, 0.0, "added to task when the worker was asleep")
-    push: float = given(_TIME, 0.0, "to give one released task to the scheduler")
-    fetch: float = given(_TIME, 0.0, "per datum of a task that was popped")
+    submission: float = given(_TIME, 0.0, "time to submit a task")
+    task: float = given(_TIME, 0.0, "time from a worker's pop to the start of the kernel")
+    wakeup: float = given(_TIME, 0.0, "time added to task if the worker was asleep")
+    push: float = given(_TIME, 0.0, "time to push a released task")
+    fetch: float = given(_TIME, 0.0, "time per datum of a popped task")
     progress: float = given(
-        _TIME, 0.0, "one round of a worker's loop, per memory that it looks after"
+        _TIME, 0.0, "time of one round of a worker's loop, per memory that it serves"
     )
-    kernel: float = given(_TIME, 0.0, "to queue a kernel on a device")
-    copy_: float = given(_TIME, 0.0, "to start a copy", alias="copy")
-    start: float = given(_TIME, 0.0, "until a core other than the first is there")
+    kernel: float = given(_TIME, 0.0, "time to queue a kernel on a device")
+    copy_: float = given(_TIME, 0.0, "time to start a copy", alias="copy")
+    start: float = given(_TIME, 0.0, "time until a core other than the first is ready")
     creation: float = given(
-        _TIME, 0.0, "to create a task of OpenMP on several threads, more than on one"
+        _TIME, 0.0, "time to create an OpenMP task on several threads, less the time on one"
     )
-    dependence: float = given(_TIME, 0.0, "the same, per datum of the task")
+    dependence: float = given(_TIME, 0.0, "the same time per datum of the task")
 
 
 class LinkSection(Section):
-    """Something that data move over; between two memories it is the way both to and fro."""
+    """A connection that data move over; one between two memories is a route in both directions."""
 
     bandwidth: float = given(_BANDWIDTH, description="e.g. 12.5 GB/s")
     latency: float = given(_TIME, 0.0, "e.g. 10 us")
     measured_bandwidth: float | None = given(
-        Maybe(_BANDWIDTH), None, "what schedulers believe of the routes that begin with this link"
+        Maybe(_BANDWIDTH), None, "bandwidth for estimates on routes that begin with this link"
     )
     measured_latency: float | None = given(
-        Maybe(_TIME), None, "what schedulers believe of the routes that begin with this link"
+        Maybe(_TIME), None, "latency for estimates on routes that begin with this link"
     )
     shared: bool = given(
-        FLAG, True, "whether copies that cross it together share its bandwidth; else each has all"
+        FLAG, True, "whether concurrent copies share its bandwidth, or each has all of it"
     )
-    power: float = given(_POWER, 0.0, "what it draws besides while a copy crosses it, e.g. 4 W")
+    power: float = given(_POWER, 0.0, "additional power while a copy crosses it, e.g. 4 W")
     between: list[str] | None = given(
         Maybe(ListOf(TEXT, least=2, most=2)),
         None,
-        "two memories of a node, or of two nodes: [node0/ram, node1/ram]; "
-        "without it, the link is a part of the routes that name it",
+        "two memories of a node, or of two nodes: [node0/ram, node1/ram]; without them, the link"
+        " is part of the routes that name it",
     )
 
 
 class RouteSection(Section):
-    """The way from one memory to another of the same node."""
+    """A route from one memory to another of the same node."""
 
     source: str = given(TEXT, alias="from")
     target: str = given(TEXT, alias="to")
-    links: list[str] = given(
-        ListOf(TEXT, least=1), description="the links it crosses; one named twice counts twice"
-    )
+    links: list[str] = given(ListOf(TEXT, least=1), description="its links; a link may occur twice")
 
 
 class AllocationSection(Section):
     """Cost and granularity of allocations on devices."""
 
-    allocate: float = given(_TIME, 0.0, "one allocation by the driver")
-    free: float = given(_TIME, 0.0, "one release by the driver")
-    pin: float = given(_TIME, 0.0, "to pin 1 MiB of main memory for data from other nodes")
-    chunk: float = given(
-        _SIZE, _size(_ALLOCATION.chunk_bytes), "what is allocated at once for small blocks"
-    )
-    unit: float = given(
-        _SIZE, _size(_ALLOCATION.unit_bytes), "small blocks are whole multiples of this"
-    )
+    allocate: float = given(_TIME, 0.0, "time of an allocation by the driver")
+    free: float = given(_TIME, 0.0, "time of a release by the driver")
+    pin: float = given(_TIME, 0.0, "time to pin 1 MiB of main memory for data from other nodes")
+    chunk: float = given(_SIZE, _size(_ALLOCATION.chunk_bytes), "size of a chunk for small blocks")
+    unit: float = given(_SIZE, _size(_ALLOCATION.unit_bytes), "unit of small blocks")
     largest: float = given(
         Amount("size", least=0),
         _size(_ALLOCATION.largest_bytes),
-        "the largest block that comes out of a chunk; 0: none",
+        "largest small block; 0 for none",
     )
     usable: float = given(
         Amount("factor", above=0, most=1),
         _ALLOCATION.usable,
-        "the part of a device's memory that is used",
+        "share of a device's memory that is used",
     )
 
     @classmethod
@@ -226,43 +218,45 @@ class CopyingSection(Section):
     fetches: int = given(
         _LIMIT,
         _COPYING.fetches,
-        "copies under way, from one memory to one other, that tasks wait for",
+        "largest number of concurrent copies from one memory to another that tasks wait for",
     )
     prefetches: int = given(_LIMIT, _COPYING.prefetches, "as fetches, for copies made ahead")
-    idle: int = given(_LIMIT, _COPYING.idle, "as fetches, for copies that nobody waits for")
+    idle: int = given(_LIMIT, _COPYING.idle, "as fetches, for copies that no task waits for")
     serialised: bool = given(
         FLAG, _COPYING.serialised, "whether copies exclude each other as CUDA's do"
     )
     contention: float = given(
         Amount("factor", least=0),
         _COPYING.contention,
-        "schedulers believe latency + max(1, contention * devices) * size / bandwidth",
+        "factor of schedulers' estimates: latency + max(1, contention * devices) * size /"
+        " bandwidth",
     )
 
 
 class MemoryDomainSection(Section):
     """Cores that share a memory, or a part of it, and slow each other down."""
 
-    workers: str | list[str] = given(NAMES, description="the groups of workers, which are cores")
+    workers: str | list[str] = given(NAMES, description="groups of workers that are cores")
     each: int | None = given(
-        Maybe(Whole(1, MAX_WORKERS)), None, "so many of them in a domain, in order; default: all"
+        Maybe(Whole(1, MAX_WORKERS)), None, "number of workers per domain, in order; default: all"
     )
     bandwidth: list[float] = given(
         ListOf(_BANDWIDTH),
         [],
-        "what it gives to 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]; more have the last",
+        "bandwidth bandwidth of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]; the last one"
+        " holds for more",
     )
-    known: bool = given(
-        FLAG, False, "whether schedulers expect tasks to take as long as between busy neighbours"
-    )
+    known: bool = given(FLAG, False, "whether schedulers expect durations beside busy neighbours")
     size: float | None = given(
-        Maybe(_SIZE), None, "of its memory, e.g. 96 GiB, where data have a home; default: no limit"
+        Maybe(_SIZE),
+        None,
+        "size of its memory, e.g. 96 GiB, if data have homes; default: unlimited",
     )
     cache: float | None = given(
         Maybe(_SIZE),
         None,
-        "of the last-level cache that its workers share with no others, e.g. 32 MiB; "
-        "default: workers without one share one, as large as the models say",
+        "size of the last-level cache of its workers alone, e.g. 32 MiB; default: such workers"
+        " share one cache of the size in the models",
     )
 
 
@@ -271,12 +265,12 @@ class NumaKernelSection(Section):
 
     memory_share: float = given(
         Amount("factor", least=0, most=1),
-        description="the share of its duration that grows when memory is farther, e.g. 0.2",
+        description="share of its duration that grows with the distance of memory, e.g. 0.2",
     )
     demand: float | None = given(
         Maybe(Amount("bandwidth", least=0)),
         None,
-        "its traffic with the memory when it runs alone; default: as its model has it",
+        "traffic with the memory of the kernel alone; default: the value in its model",
     )
 
 
@@ -285,54 +279,58 @@ class NumaSection(Section):
 
     distances: float | list[list[float]] = given(
         PairsOf(Amount("factor", above=0), Amount("factor", above=0)),
-        description="a row per domain, e.g. [[10, 21], [21, 10]]; 21: to all others, 10 to itself",
+        description="a row per domain, e.g. [[10, 21], [21, 10]]; 21 alone is the distance to all"
+        " others, with 10 to itself",
     )
     bandwidth: float | list[list[float | None]] | None = given(
         Maybe(PairsOf(_BANDWIDTH, Maybe(_BANDWIDTH))),
         None,
-        "from each domain to each other, or a row per domain, null for no limit; default: no limit",
+        "bandwidth from each domain to each other, or a row per domain, null for unlimited;"
+        " default: unlimited",
     )
     placement: str = given(
-        TEXT, FIRST_TOUCH, "the home of data: first_touch, interleaved, or the name of a domain"
+        TEXT, FIRST_TOUCH, "home of data: first_touch, interleaved, or the name of a domain"
     )
     cache: float = given(
-        Amount("size", least=0), 0.0, "of a domain, e.g. 24.75 MiB: data of others stay there"
+        Amount("size", least=0),
+        0.0,
+        "size of a domain's caches, e.g. 24.75 MiB, which keep data of other domains",
     )
     kernels: dict[str, NumaKernelSection] = given(
-        MappingOf(SectionOf(NumaKernelSection)), {}, "kernels whose use of memory is given here"
+        MappingOf(SectionOf(NumaKernelSection)), {}, "kernels with a given use of memory"
     )
 
 
 class MemoryLevelSection(Section):
-    """A cache, or what is behind all caches, as one core sees it."""
+    """A cache, or the memory behind all caches, as seen by one core."""
 
-    size: float | None = given(Maybe(_SIZE), None, "of a cache, e.g. 2 MiB; none of memory")
+    size: float | None = given(Maybe(_SIZE), None, "size of a cache, e.g. 2 MiB; none for memory")
     latency: float | None = given(
-        Maybe(_TIME), None, "of an access that waits for the one before it; default: not known"
+        Maybe(_TIME), None, "latency of an access that depends on the one before; default: unknown"
     )
     bandwidth: list[float] = given(
         ListOf(_BANDWIDTH), [], "of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]"
     )
-    cores: int = given(Whole(1, MAX_WORKERS), 1, "how many cores share it")
+    cores: int = given(Whole(1, MAX_WORKERS), 1, "number of cores that share it")
 
 
 class ArchitecturePowerSection(Section):
     """Power of a worker of an architecture."""
 
-    idle: float = given(_POWER, description="while it runs no task, e.g. 1.5 W")
-    busy: float = given(_POWER, description="while it runs a task, idleness included")
+    idle: float = given(_POWER, description="power without a task, e.g. 1.5 W")
+    busy: float = given(_POWER, description="power during a task, including idle power")
     kernels: dict[str, float] = given(MappingOf(_POWER), {}, "the same for tasks of these kernels")
     exponent: float = given(
         Amount("factor", least=0),
         EXPONENT,
-        "what a task draws beside idleness goes with this power of the frequency",
+        "exponent of a task's power, beside idle power, over the frequency",
     )
 
     @classmethod
     def check(
         cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
     ) -> Any:
-        """Refuse tasks that draw less than nothing does."""
+        """Refuse tasks with less power than an idle worker."""
         idle = before.get("idle", BAD)
         if name not in ("busy", "kernels") or idle is BAD:
             return value
@@ -349,23 +347,26 @@ class ArchitecturePowerSection(Section):
 class PowerSection(Section):
     """Power of the machine, at the frequency of its models."""
 
-    static: float = given(_POWER, 0.0, "each node, whatever runs")
+    static: float = given(_POWER, 0.0, "constant power per node")
     arch: dict[str, ArchitecturePowerSection] = given(
-        MappingOf(SectionOf(ArchitecturePowerSection)), description="each worker, by architecture"
+        MappingOf(SectionOf(ArchitecturePowerSection)),
+        description="power of each worker, by architecture",
     )
 
 
 class PlatformFile(Section):
     """A platform file of tasksim."""
 
-    version: int = given(Whole(VERSION, VERSION), description="the version of this format")
+    version: int = given(Whole(VERSION, VERSION), description="version of this format")
     name: str | None = given(Maybe(TEXT), None, "default: the name of the file")
-    description: str = given(TEXT, "", "one line for people")
-    extends: str | None = given(Maybe(TEXT), None, "a platform, by name or relative to this file")
-    models: str | None = given(Maybe(TEXT), None, "the folder of coefficient files")
-    nodes: int = given(Whole(1, MAX_MEMORIES), 1, "how many nodes, each like what follows")
+    description: str = given(TEXT, "", "description in one line")
+    extends: str | None = given(
+        Maybe(TEXT), None, "platform that this one extends, by name or relative to this file"
+    )
+    models: str | None = given(Maybe(TEXT), None, "folder of coefficient files")
+    nodes: int = given(Whole(1, MAX_MEMORIES), 1, "number of nodes, each as described below")
     memories: dict[str, MemorySection] = given(
-        MappingOf(SectionOf(MemorySection)), {}, "default: ram, without limit"
+        MappingOf(SectionOf(MemorySection)), {}, "memories by name; default: ram, unlimited"
     )
     arch: dict[str, ArchitectureSection] = given(
         MappingOf(SectionOf(ArchitectureSection)), {}, "architectures by name"
@@ -373,34 +374,38 @@ class PlatformFile(Section):
     workers: dict[str, WorkersSection] = given(
         MappingOf(SectionOf(WorkersSection)), description="groups of workers by name"
     )
-    overheads: OverheadsSection = given(SectionOf(OverheadsSection), {}, "zero by default")
+    overheads: OverheadsSection = given(
+        SectionOf(OverheadsSection), {}, "overheads of the runtime; default: zero"
+    )
     links: dict[str, LinkSection] = given(
         MappingOf(SectionOf(LinkSection)), {}, "links between memories by name"
     )
     routes: list[RouteSection] = given(
         ListOf(SectionOf(RouteSection)),
         [],
-        "ways between memories, over several links or in one direction",
+        "routes between memories, over several links or in one direction",
     )
     allocation: AllocationSection = given(
-        SectionOf(AllocationSection), {}, "free and without limits by default"
+        SectionOf(AllocationSection), {}, "allocations on devices; default: free and unlimited"
     )
-    copying: CopyingSection = given(
-        SectionOf(CopyingSection), {}, "how copies are started, what is believed of them"
-    )
+    copying: CopyingSection = given(SectionOf(CopyingSection), {}, "limits and estimates of copies")
     memory_domains: dict[str, MemoryDomainSection] = given(
         MappingOf(SectionOf(MemoryDomainSection)), {}, "cores that slow each other down, by name"
     )
     memory_hierarchy: dict[str, MemoryLevelSection] = given(
-        MappingOf(SectionOf(MemoryLevelSection)), {}, "l1, l2, l3 and memory: what accesses take"
+        MappingOf(SectionOf(MemoryLevelSection)),
+        {},
+        "l1, l2, l3 and memory, with latencies and bandwidths",
     )
     numa: NumaSection | None = given(
-        Maybe(SectionOf(NumaSection)), None, "what access to the memory of other domains costs"
+        Maybe(SectionOf(NumaSection)), None, "costs of accesses to the memory of other domains"
     )
     power: PowerSection | None = given(
-        Maybe(SectionOf(PowerSection)), None, "what the machine draws; without it, nobody knows"
+        Maybe(SectionOf(PowerSection)), None, "power of the machine; default: unknown"
     )
-    fingerprint: dict[str, Any] = given(Plain(), {}, "what the calibration noted about the machine")
+    fingerprint: dict[str, Any] = given(
+        Plain(), {}, "facts that the calibration noted about the machine"
+    )
 
 
 SECTIONS: Final[dict[str, type[Section]]] = {

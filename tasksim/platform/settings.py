@@ -1,7 +1,7 @@
 """Changes to a platform for one run, such as ``--set platform.workers.cpu.count=24``.
 
-A setting is a path and a value. Each part of the path may have the wildcards ``*`` and ``?``.
-A value ``xFACTOR`` multiplies the present value.
+A setting is a path and a value. Each part of the path may have the wildcards ``*`` and ``?``. A
+value ``xFACTOR`` multiplies the current value.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ TREE: Final[Tree] = {
 """Paths that can be set; ``*`` stands for the names of the platform."""
 
 LONGEST_PART: Final = 200
-"""Longest name or pattern in a path, in characters: the time of matching grows with their number
-times that of the stars, and names in platform files have some twenty."""
+"""Longest name or pattern in a path, in characters: names in platform files have some twenty, and
+the time of matching grows with characters times stars."""
 
 _MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
@@ -169,12 +169,12 @@ class Settings:
     data: dict[str, Any]
     """The data, changed in place."""
     sources: dict[Location, str] = field(default_factory=dict)
-    """Text of the setting, for each value that was set."""
+    """Location of each set value -> text of its setting."""
     errors: list[tuple[str, str]] = field(default_factory=list)
     """Settings that cannot be applied, with the reasons."""
 
     def apply(self, texts: Sequence[str]) -> None:
-        """Apply the settings in order; what is wrong with them goes to ``errors``."""
+        """Apply the settings in order; their problems go to ``errors``."""
         before, clocked = counts(self.data), frequencies(self.data)
         for text in texts:
             try:
@@ -185,14 +185,16 @@ class Settings:
         self._keep_model_frequencies(clocked)
 
     def _keep_model_frequencies(self, clocked: Mapping[str, object]) -> None:
-        """Note what models were measured at, where the frequency was set; it must be known."""
+        """Keep the frequency of the models' measurements, which must be known."""
         for name, section in entries(self.data, "arch"):
             text = self.sources.get(("arch", name, "frequency"))
             if text is None or not _is_frequency(section["frequency"]):
-                continue  # what is wrong with it is said where the platform is checked
+                continue  # the check of the platform reports its problems
             if not keep_model_frequency(section, clocked.get(name)):
                 what = f"set platform.arch.{name}.model_frequency, too"
-                self.errors.append((text, f"at which frequency were the models measured? {what}"))
+                self.errors.append(
+                    (text, f"the frequency of the models' measurements is unknown; {what}")
+                )
 
     def _apply(self, text: str) -> None:
         path, equals, value = text.partition("=")
@@ -216,7 +218,7 @@ class Settings:
                     self._measure_again(measured, leaf, value.strip(), text)
 
     def _multipliable(self, matches: list[tuple[Location, Leaf]]) -> list[tuple[Location, Leaf]]:
-        """Return of several *matches* those that have a value: twice no limit is no limit."""
+        """Return those of several *matches* that have a value: twice unlimited is unlimited."""
         given = [
             (location, leaf)
             for location, leaf in matches
@@ -229,7 +231,7 @@ class Settings:
         self.sources[location] = text
 
     def _measure_again(self, measured: Location, leaf: Leaf, value: str, text: str) -> None:
-        """Scale what was measured with its link; what a new value has made untrue is dropped."""
+        """Scale measured values with their link; drop those that a new value replaces."""
         if _get(self.data, measured) is None:
             return
         if _MULTIPLY.fullmatch(value):
@@ -238,7 +240,7 @@ class Settings:
             _get(self.data, measured[:-1]).pop(measured[-1])
 
     def _fit_drivers(self, before: Mapping[str, int]) -> None:
-        """Let the cores that drive devices follow the counts that were set."""
+        """Fit the cores that drive devices to the set counts."""
         held = {name for name in before if ("workers", name, "count") in self.sources}
         for change in fit_drivers(self.data, before, held):
             if isinstance(change, Shortage):
@@ -250,7 +252,7 @@ class Settings:
 
 
 def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, Leaf]]:
-    """Return the values that the *pattern* names; raise :exc:`InputError` if there are none."""
+    """Return the values that match the *pattern*; raise :exc:`InputError` if there are none."""
     frontier: list[tuple[Location, Leaf | Tree]] = [((), TREE)]
     for depth, part in enumerate(pattern):
         if len(part) > LONGEST_PART:
@@ -273,7 +275,7 @@ def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location
 def _children(
     data: Mapping[str, Any], location: Location, tree: Leaf | Tree
 ) -> list[tuple[Location, Leaf | Tree]]:
-    """Return what stands one level below *location*."""
+    """Return the entries one level below *location*."""
     if isinstance(tree, Leaf):
         return []
     entries = _get(data, location)
@@ -314,7 +316,7 @@ def _values_below(
 
 
 def _value(present: object, leaf: Leaf, text: str) -> object:
-    """Return the new value of a *leaf* that is set to *text*."""
+    """Return the new value of a *leaf* set to *text*."""
     if leaf.kind in ("text", "names") and text == "null":
         return None
     if leaf.kind == "text":
@@ -333,7 +335,7 @@ def _value(present: object, leaf: Leaf, text: str) -> object:
 
 
 def _multiplied(present: object, leaf: Leaf, factor: str) -> object:
-    """Return *present* times *factor*, written as the file would have it."""
+    """Return *present* times *factor*, in the notation of the file."""
     if present is None:
         present = leaf.default
     if present is None:

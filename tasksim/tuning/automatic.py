@@ -29,13 +29,13 @@ TUNED: Final = ("tasksim-tuned", "tasksim-autotuned")
 
 
 def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
-    """Return the scenario with what is ``auto`` chosen, and what was chosen.
+    """Return the scenario with a value for each ``auto``, and these values.
 
     Parameters
     ----------
     scenario : Scenario
-        With ``KEY=auto`` among its settings, or the scheduler ``auto``. Of a factorisation ``n``,
-        the rows of the matrix, may stand in the place of the tiles.
+        With ``KEY=auto`` among its settings, or the scheduler ``auto``. For a factorisation ``n``,
+        the rows of the matrix, may replace the number of tiles.
     path : Path
         A tree (``tasksim study tree -o FILE.json``) or a result of tuning (``tasksim tune -o``,
         ``tasksim autotune -o``).
@@ -43,8 +43,8 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
     Raises
     ------
     InputError
-        If nothing is ``auto``, the file does not choose all that is, or the tree asks for what the
-        scenario does not say.
+        If nothing is ``auto``, the file lacks a value for an ``auto``, or the tree needs a feature
+        that the scenario does not have.
     """
     given = _settings(scenario)
     wanted = [f"graph.{key}" for key, value in given.items() if value == AUTO]
@@ -59,9 +59,9 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
         chosen = _of_tree(data, path, scenario, given)
     else:
         raise InputError(
-            f"{path}: is no decision tree and no result of tuning: its format is {short(form)}; "
-            f"legal: '{FORMAT}' (tasksim study tree -o FILE.json), '{TUNED[0]}' (tasksim tune -o), "
-            f"'{TUNED[1]}' (tasksim autotune -o)"
+            f"{path}: is neither a decision tree nor a result of tuning: got the format"
+            f" {short(form)}; legal: '{FORMAT}' (tasksim study tree -o FILE.json), '{TUNED[0]}'"
+            f" (tasksim tune -o), '{TUNED[1]}' (tasksim autotune -o)"
         )
     for name in wanted:
         if name not in chosen:
@@ -77,8 +77,8 @@ def _refuse_foreign(scheduler: str | None, path: Path) -> None:
 
     if scheduler is not None and scheduler.partition(":")[0] not in SCHEDULERS:
         raise InputError(
-            f"{path}: it chooses the scheduler '{scheduler}', which is not registered: nothing is "
-            "imported because a file names it; give it with --scheduler if you trust it"
+            f"{path}: chooses the scheduler '{scheduler}', which is not registered, and nothing is"
+            " imported because a file names it; give it with --scheduler if you trust it"
         )
 
 
@@ -88,7 +88,7 @@ def _settings(scenario: Scenario) -> dict[str, str]:
 
 
 def _with(scenario: Scenario, given: Mapping[str, str], found: Mapping[str, str]) -> Scenario:
-    """Return the scenario with what was *found*."""
+    """Return the scenario with the values *found*."""
     from dataclasses import replace
 
     settings: dict[str, Any] = dict(given)
@@ -101,18 +101,18 @@ def _with(scenario: Scenario, given: Mapping[str, str], found: Mapping[str, str]
 
 
 def _of_tuning(data: Mapping[str, Any], path: Path, scenario: Scenario) -> dict[str, str]:
-    """Return what a result of tuning has found, for a graph of the same generator."""
+    """Return the values in a result of tuning, for a graph of the same generator."""
     best, graph = data.get("best"), data.get("graph")
     if not isinstance(best, dict) or not isinstance(graph, str):
-        raise InputError(f"{path}: is no result of tuning that can be read")
+        raise InputError(f"{path}: is not a readable result of tuning")
     name = str(scenario.graph)
     if graph.partition(" ")[0] != name:
-        raise InputError(f"{path}: was found for {graph}, not for {name}")
+        raise InputError(f"{path}: is a result for {graph}, not for {name}")
     return {key: str(value) for key, value in best.items()}
 
 
 def _of_tree(data: Any, path: Path, scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
-    """Return what a tree says."""
+    """Return the choice of a tree."""
     found = tree_from_json(data, path)
     known = _known(scenario, given)
     row = [_feature(name, known, path) for name in found.tree.features]
@@ -121,7 +121,7 @@ def _of_tree(data: Any, path: Path, scenario: Scenario, given: Mapping[str, str]
 
 
 def _known(scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
-    """Return what is known of the scenario, by the names that columns of studies have."""
+    """Return the features of the scenario, by the names of a study's columns."""
     platform = scenario.platform
     found = {f"graph.{key}": value for key, value in given.items() if value != AUTO}
     changes = (text.partition("=") for text in scenario.changes)
@@ -140,15 +140,15 @@ def _known(scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _feature(name: str, known: Mapping[str, str], path: Path) -> float:
-    """Return the value of a feature: a number, or whether something is this value."""
+    """Return the value of a feature: a number, or 1 if a setting has the value that it names."""
     column, equals, value = name.partition("=")
     if equals:
         return float(known.get(column, "none") == value)
-    if name == "examples":  # of a study that varies nothing else
+    if name == "examples":  # a study that varies nothing else
         return 1.0
     number = decimal_number(known[name]) if name in known else None
     if number is None:
         told = name.removeprefix("graph.")
         how = f"{told}=NUMBER" if told != name else f"--set {name}=NUMBER"
-        raise InputError(f"{path}: the tree asks for {name}; give {how}")
+        raise InputError(f"{path}: the tree needs {name}; give {how}")
     return number

@@ -1,8 +1,8 @@
 """Autotuning by native runs of configurations, complete or selective.
 
 A tuning is a search (:mod:`tasksim.tuning.search`) whose answers are native runs. The prediction of
-each configuration, its duration and the executed part are saved run by run, so that an interruption
-loses only the current run.
+each configuration, its duration and its effort are kept run by run, so that an interruption loses
+only the current run.
 """
 
 from __future__ import annotations
@@ -44,14 +44,13 @@ class Autotuned:
     places : dict
         Values of the axes -> place among the candidates.
     wall_s : float
-        How long all runs together took; full ones beside them, and what prepares the data, not
-        counted.
+        Total time of all runs, without the full runs beside them and the preparation of data.
     prepared_s : float
-        How long it took to bind graphs to data, and to warm up.
+        Time to bind graphs to data, and to warm up.
     interrupted : bool
-        Whether it was ended before it was done.
+        Whether it was interrupted.
     notes : list of str
-        What disturbed it: short tasks, other programs, selective runs that shorten nothing.
+        Disturbances: short tasks, other programs, selective runs that are no shorter.
     """
 
     tuned: Tuned
@@ -67,19 +66,19 @@ class Autotuned:
         return self.runs.get(self.places[tuple(tried.values.values())], [])
 
     def full_s(self, tried: Tried) -> float | None:
-        """Return the median makespan of the full runs of a configuration; None of none."""
+        """Return the median makespan of the full runs of a configuration; None without any."""
         full = [seconds for ran in self.of(tried) for seconds in ran.full_s]
         return median(full) if full else None
 
     def error(self, tried: Tried) -> float | None:
-        """Return how far what was predicted is from the full runs, as a share of these."""
+        """Return the error of the prediction, relative to the full runs."""
         full_s = self.full_s(tried)
         return tried.mean_s / full_s - 1 if full_s and tried.makespans_s else None
 
     def path_error(self, tried: Tried) -> float | None:
-        """Return how far the kernel time of the critical path is from that of full runs.
+        """Return the error of the critical path's kernel time, relative to full runs.
 
-        It is a share of the latter; None if one of them is unknown.
+        None if one of them is unknown.
         """
         runs = self.of(tried)
         said = [ran.path_s for ran in runs if ran.path_s is not None]
@@ -87,9 +86,9 @@ class Autotuned:
         return sum(said) / len(said) / median(full) - 1 if said and full else None
 
     def alone_error(self, tried: Tried) -> float | None:
-        """Return how far what was predicted is from the full runs without what others took.
+        """Return the error of the prediction, relative to the full runs alone on the machine.
 
-        It is a share of the latter; None if they are unknown.
+        None if these are unknown.
         """
         alone = [seconds for ran in self.of(tried) for seconds in ran.full_alone_s]
         return tried.mean_s / median(alone) - 1 if alone and tried.makespans_s else None
@@ -109,9 +108,9 @@ class Autotuned:
 
     @property
     def speedup(self) -> float | None:
-        """Time of as many full runs over the time of the tuning; None if it is unknown.
+        """Time of the same number of full runs over the time of the tuning; None if unknown.
 
-        Full runs were measured, or else predicted.
+        The full runs are measured, or else predicted.
         """
         all_runs = [ran for runs in self.runs.values() for ran in runs]
         if not all_runs or not self.wall_s:
@@ -132,41 +131,41 @@ def autotune(
     site: Site | None = None,
     watch: Watch | None = None,
 ) -> Autotuned:
-    """Try *candidates*, and return them in order, with what it took.
+    """Try *candidates*, and return them in order, with the effort.
 
     Parameters
     ----------
     candidates : sequence of Candidate
-        What there is to choose from: with the native clock, but for simulation.
+        The choices, with the native clock except for simulation.
     by : {"selective", "full", "simulation", "emulation"}
-        Native runs that skip what is known; whole ones; none; or emulated ones that skip what is
-        known, whose tasks take durations drawn from models.
+        Native runs that skip known kernels, full native runs, simulations, or emulated runs that
+        skip known kernels and draw durations from models.
     selection : Selection, optional
-        What selective execution is told.
+        Settings of selective execution.
     repetitions : int, default 1
-        How many runs the best ones get; by halving at least 2.
+        Number of runs of the best candidates; for halving at least 2.
     how : {"exhaustive", "halving"}
-        Whether all get all of them, or the better third of each round three times as many.
+        Whether all candidates get all runs, or the better third of each round three times as many.
     judge : int, default 0
-        So many full runs beside each run, to say how good it was.
+        Number of full runs beside each run, to judge it.
     progress : callable, optional
-        Called with the number of runs done, and of all.
+        Called with the numbers of finished and of all runs.
     site : Site, optional
-        Where runs are made: by default here, on one node, or emulated.
+        Site of the runs; by default this machine, one node, or an emulation.
     watch : Watch, optional
-        What says whether selective runs are of use; where they are not, all is executed.
+        Judge of selective runs; if they are of no use, everything is executed.
 
     Raises
     ------
     InputError
-        If every candidate fails; if the tolerance, policy or search is none.
+        If every candidate fails, or the tolerance, policy or search is illegal.
     KeyboardInterrupt
-        If it is interrupted before there is a single answer; else what is done is returned.
+        If it is interrupted before the first answer; later, the result so far is returned.
     """
     told = selection or Selection()
     told.statistics()
     if how == "halving" and repetitions == 1:
-        raise InputError("--search halving: there is one run to begin with; give --repetitions")
+        raise InputError("--search halving needs several runs; give --repetitions")
     watch = watch or Watch()
     if by == "emulation" and site is None:
         site = Emulated(candidates, told)
@@ -213,7 +212,7 @@ class _Runs:
     def __call__(
         self, candidates: Sequence[Candidate], tried: Sequence[Tried], count: int
     ) -> list[Tried]:
-        """Return what is known of *candidates* when each has *count* runs."""
+        """Return the results of *candidates* with *count* runs each."""
         places = {id(candidate): place for place, candidate in enumerate(self.candidates)}
         found = []
         for candidate, one in zip(candidates, tried, strict=True):
@@ -230,7 +229,7 @@ class _Runs:
     def _ran(self, place: int) -> Ran:
         self._prepare(place)
         own = self.runs.setdefault(place, [])
-        # Full runs before and after in turn, so that no minute of the machine favours one.
+        # Full runs before and after in turn, so that no phase of the machine favours one.
         first = self._full() if len(own) % 2 else []
         ran = self._answer(place)
         full = first or self._full()
@@ -247,7 +246,7 @@ class _Runs:
         return ran
 
     def _answer(self, place: int) -> Ran:
-        """Return a run of the configuration at *place*: a full one where only that is of use."""
+        """Return a run of the configuration at *place*, full if selective runs are of no use."""
         if self.by == "emulation":
             return self.site.selective()
         if self.by != "selective" or self.watch.gave_up:
@@ -260,7 +259,7 @@ class _Runs:
         return ran
 
     def _executed(self, selective: Ran) -> Ran:
-        """Return a full run in the place of a *selective* one, whose time was spent, too."""
+        """Return a full run instead of a *selective* one, whose time counts, too."""
         full = self._noted(self.site.full())
         return replace(
             full,
@@ -273,10 +272,10 @@ class _Runs:
         )
 
     def settled(self, tuned: Tuned) -> Tuned:
-        """Return *tuned* by full runs alone, if selective ones turned out to be of no use.
+        """Return *tuned* by full runs alone, if selective runs turned out to be of no use.
 
-        Predictions and full runs do not compare: the former are too short where others use the
-        cores.
+        Predictions and full runs do not compare: predictions are too short if other programs use
+        the cores.
         """
         if not self.watch.gave_up:
             return tuned
@@ -302,7 +301,7 @@ class _Runs:
         self.prepared_s += perf_counter() - begun
 
     def judge_all(self) -> None:
-        """Make the full runs of each candidate, beside nothing."""
+        """Make the full runs of each candidate, without selective runs."""
         for place, candidate in enumerate(self.candidates):
             if candidate.scenario is None:
                 continue
@@ -314,7 +313,7 @@ class _Runs:
             self.runs[place] = [Ran(0.0, 0.0, 0, full[0].tasks, makespans, walls)]
 
     def so_far(self) -> Tuned:
-        """Return what is known of the candidates that have runs."""
+        """Return the results of the candidates with runs."""
         tried = [
             Tried(self.candidates[place].values, tuple(ran.makespan_s for ran in runs))
             for place, runs in self.runs.items()

@@ -1,4 +1,4 @@
-"""Emulated runs of a tuning, on a platform that need not be here."""
+"""Emulated runs of a tuning, on a platform that need not be this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Emulated"]
 class Emulated:
     """Site of runs whose tasks take durations drawn from their models.
 
-    How long a run takes is what it would take for real.
+    The time of a run is the time that it would take for real.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Emulated:
         With the simulated clock, on one node.
     selection : Selection
     scatter : float, default 0
-        Standard deviation of durations relative to their mean, besides that of the models: they
-        are log-normal.
+        Further standard deviation of the log-normal durations, relative to their mean, beside that
+        of the models.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class Emulated:
         scenario = self._candidates[place].scenario
         assert scenario is not None
         if scenario.network is not None or scenario.nodes is not None:
-            raise InputError("--by emulation is of one node; legal: without --nodes and --network")
+            raise InputError("--by emulation is for one node; leave --nodes and --network out")
         self._resolved = resolved = self._resolver.resolve(scenario)
         self._means = durations(resolved.graph, resolved.platform, resolved.known_models())
         if self._rng is None:
             self._rng = np.random.default_rng(scenario.seed)
 
     def selective(self) -> Ran:
-        """Make a run that skips what is known."""
+        """Make a run that skips known kernels."""
         assert self._resolved is not None
         assert self._means is not None
         told, resolved = self._selection, self._resolved
@@ -91,7 +91,7 @@ class Emulated:
         )  # fmt: skip
 
     def full(self) -> Ran:
-        """Make a run that executes all."""
+        """Make a run that executes everything."""
         assert self._resolved is not None
         assert self._means is not None
         resolved = self._resolved

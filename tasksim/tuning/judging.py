@@ -44,9 +44,9 @@ class Splits:
     Attributes
     ----------
     tests : sequence of arrays
-        Of row numbers, one array per split.
+        Row numbers for evaluation, one array per split.
     groups : array
-        The group of each row. Rows of a group are alike: an interval is over groups.
+        The group of each row. Rows of a group resemble each other, so intervals are over groups.
     """
 
     tests: Sequence[NDArray[np.intp]]
@@ -54,12 +54,12 @@ class Splits:
 
 
 def shuffled(rows: int, count: int, share: float, seed: int) -> Splits:
-    """Return *count* random splits; a *share* of the rows judges in each.
+    """Return *count* random splits, each with a *share* of the rows for evaluation.
 
     Raises
     ------
     InputError
-        If no row would be left to teach, or none to judge.
+        If no row is left for training, or none for evaluation.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def shuffled(rows: int, count: int, share: float, seed: int) -> Splits:
     judging = round(rows * share)
     if not 0 < judging < rows:
         raise InputError(
-            f"--test: {share:.4g} of {rows} rows are {judging}; legal: some rows that judge and "
-            "some that teach"
+            f"--test: {share:.4g} of {rows} rows are {judging}; legal: at least one row that"
+            " judges and one that trains"
         )
     rng = np.random.default_rng(seed)
     tests = [np.sort(rng.permutation(rows)[:judging]) for _ in range(count)]
@@ -78,12 +78,12 @@ def shuffled(rows: int, count: int, share: float, seed: int) -> Splits:
 
 
 def leave_one_out(table: PerformanceTable, column: str) -> Splits:
-    """Return a split per value of a column: an application is judged by what others taught.
+    """Return a split per value of a column: methods trained on the other applications judge it.
 
     Raises
     ------
     InputError
-        If there is no such column, or it has one value only.
+        If there is no such column, or it has only one value.
     """
     if column not in table.others:
         known = list(table.others)
@@ -112,11 +112,11 @@ class Score:
     Attributes
     ----------
     msop : float
-        The mean over all examples that judged.
+        The mean over all examples for evaluation.
     low, high : float
-        Its 95 % interval, over which examples, or groups of them, one happens to have.
+        Its 95 % interval, over the choice of examples or groups.
     nodes : float or None
-        The mean number of nodes over the splits, of trees.
+        The mean number of nodes over the splits, for trees.
     """
 
     msop: float
@@ -133,20 +133,20 @@ def judge(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Score]:
-    """Return the score of each method: taught and judged in every split.
+    """Return the score of each method, trained and evaluated in every split.
 
     Parameters
     ----------
     table : PerformanceTable
         All examples.
     methods : mapping of str to Method
-        By name.
+        Methods by name.
     splits : Splits
-        Who teaches and who judges.
+        Rows for training and evaluation.
     seed : int, default 0
-        Of the bootstrap.
+        Seed of the bootstrap.
     progress : callable, optional
-        Called with the number of splits done, and of all.
+        Called with the numbers of finished and of all splits.
     """
     sums = {name: np.zeros(len(table)) for name in methods}
     counts = np.zeros(len(table))
@@ -168,10 +168,10 @@ def judge(
 def prediction_times_s(
     table: PerformanceTable, methods: Mapping[str, Method], splits: Splits
 ) -> dict[str, float]:
-    """Return how long each method takes to choose for one example, in seconds of processor time.
+    """Return the processor time of each method to choose for one example, in seconds.
 
-    Each is taught by the examples of the first split, and asked for those that judge one by one,
-    as a program asks; the median counts.
+    Each method is trained on the first split, and asked for its evaluation examples one by one, as
+    by a program; the median counts.
     """
     test = splits.tests[0]
     teaching = np.ones(len(table), bool)
@@ -182,7 +182,7 @@ def prediction_times_s(
         taught = method(table.select(teaching))
         times_s = []
         for example in asked:
-            taught.shares(example)  # what an example computes once is there then
+            taught.shares(example)  # warm up: some results are cached
             before_ns = time.thread_time_ns()
             taught.shares(example)
             times_s.append(1e-9 * (time.thread_time_ns() - before_ns))
@@ -197,7 +197,7 @@ def score(
     seed: int,
     nodes: list[int] | None = None,
 ) -> Score:
-    """Return the score of rows that judged *counts* times and got *sums* of shares."""
+    """Return the score of rows with *sums* of shares over *counts* evaluations."""
     low, high = interval(sums, counts, groups, seed)
     mean_nodes = float(np.mean(nodes)) if nodes else None
     return Score(float(sums.sum() / counts.sum()), low, high, mean_nodes)
@@ -206,9 +206,9 @@ def score(
 def interval(
     sums: NDArray[np.float64], counts: NDArray[np.float64], groups: NDArray[np.intp], seed: int
 ) -> tuple[float, float]:
-    """Return the bootstrap interval of the mean: groups are drawn anew, with replacement.
+    """Return the bootstrap interval of the mean over groups, drawn with replacement.
 
-    Not the splits: they share their examples, and so their mean seems far surer than it is.
+    Splits are not drawn: they share their examples, so that their mean seems too certain.
     """
     group_sums, group_counts = np.bincount(groups, sums), np.bincount(groups, counts)
     judged = group_counts > 0

@@ -39,11 +39,11 @@ NETWORK: Final[dict[str, Any]] = {
 }
 """Options of small neural networks: some hundred examples determine a few hundred weights."""
 FAILED: Final = -20.0
-"""Logarithm of the performance share of a failed choice: no working choice has as little."""
+"""Logarithm of the performance share of a failed choice, below that of any working choice."""
 
 
 def available() -> bool:
-    """Return whether scikit-learn is there."""
+    """Return whether scikit-learn is installed."""
     return find_spec("sklearn") is not None
 
 
@@ -60,10 +60,9 @@ def posto(kind: str, seed: int) -> Method:
 
 
 def preto_tree(table: PerformanceTable, seed: int) -> Tree:
-    """Return the tree of PreTO as one of ours, which can be kept, drawn and written as code.
+    """Return the tree of PreTO as one of ours, which can be stored, drawn and written as code.
 
-    scikit-learn compares features as 32-bit numbers, which differs for one that is nearer to a
-    threshold than these tell.
+    scikit-learn compares features as 32-bit numbers, which may differ very near a threshold.
     """
     _require()
     grown = _taught_preto(table, "tree", seed).model
@@ -86,17 +85,19 @@ def preto_tree(table: PerformanceTable, seed: int) -> Tree:
 
 
 MAX_LEAVES: Final = 50_000
-"""Most leaves of a tree made of a regression: megabytes of code, which compilers still take."""
+"""Largest number of leaves of a tree made of a regression: compilers still take the megabytes of
+its code.
+"""
 
 
 def posto_tree(table: PerformanceTable, seed: int) -> Tree:
     """Return the choices of PosTO's regression tree as one of ours.
 
     A regression tree asks for features and for the choice. For given features each choice ends in a
-    leaf of its own, and the choice with the best leaf is made. So the tree asks only what tells
-    these leaves apart; a choice is out as soon as its best leaf is worse than another's worst.
-    Where an example allows less than it says, the largest allowed choice is made. Features are
-    compared as in :func:`preto_tree`.
+    leaf of its own, and the choice with the best leaf wins. So this tree asks only the questions
+    that distinguish these leaves; a choice is dropped as soon as its best leaf is worse than
+    another's worst. If an example allows less than the tree chooses, the largest allowed choice
+    counts. Features are compared as in :func:`preto_tree`.
 
     Raises
     ------
@@ -115,7 +116,7 @@ class _BestLeaves:
         self._left, self._right = found.children_left.tolist(), found.children_right.tolist()
         self._feature, self._threshold = found.feature.tolist(), found.threshold.tolist()
         self._least = found.value[:, 0, 0].tolist()
-        """Least and most prediction in the leaves below each node."""
+        """Smallest and largest prediction in the leaves below each node."""
         self._most = list(self._least)
         for node in reversed(range(found.node_count)):  # children have larger numbers
             if self._left[node] >= 0:
@@ -142,7 +143,7 @@ class _BestLeaves:
         rows: NDArray[np.intp],
         depth: int,
     ) -> Node:
-        """Return the node for examples in a *region* of the features; *at*: choice -> node."""
+        """Return the node for examples in a *region* of the features; *at* is choice -> node."""
         at = {choice: self._followed(node, choice, region) for choice, node in at.items()}
         worst = max(self._least[node] for node in at.values())
         at = {choice: node for choice, node in at.items() if self._most[node] >= worst}
@@ -171,7 +172,7 @@ class _BestLeaves:
         return Split(feature, threshold, first, other)
 
     def _followed(self, node: int, choice: int, region: list[tuple[float, float]]) -> int:
-        """Return the first node from *node* on whose question *choice* and *region* leave open."""
+        """Return the first node whose question *choice* and *region* do not answer."""
         while self._left[node] >= 0:
             feature, threshold = self._feature[node], self._threshold[node]
             if feature >= len(region):
@@ -190,7 +191,7 @@ class _BestLeaves:
         if self._leaves > MAX_LEAVES:
             raise InputError(f"PosTO's tree has more than {MAX_LEAVES} leaves; {ADVICE}")
         shares = self._table.shares[:, choice]
-        # A region without examples has the share that the choice has in all of them.
+        # A region without examples gets the choice's share over all examples.
         return Leaf(choice, float((shares[rows] if len(rows) else shares).mean()), len(rows))
 
 
@@ -214,7 +215,7 @@ class _PreTO:
 def _taught_preto(table: PerformanceTable, kind: str, seed: int) -> _PreTO:
     best = np.where(table.allowed, table.performance, -np.inf).argmax(axis=1)
     if len(np.unique(best)) == 1:
-        kind = "tree"  # others refuse to learn what is always the same
+        kind = "tree"  # other classifiers refuse a constant choice
     model = _quietly_fitted(_classifier(kind, seed), table.values, best)
     return _PreTO(model, _nodes(model))
 
@@ -240,7 +241,7 @@ def _taught_posto(table: PerformanceTable, kind: str, seed: int) -> _PosTO:
 def _long(table: PerformanceTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a row per example and choice, and the logarithms of the performance.
 
-    A choice is its number, or a column of its own where it is a name.
+    A choice is its number, or a column of its own if it is a name.
     """
     count = len(table.choices)
     numbers = table.numbers
@@ -252,7 +253,7 @@ def _long(table: PerformanceTable) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def _quietly_fitted(model: Any, rows: NDArray[np.float64], answers: NDArray[Any]) -> Any:
-    """Return the model, fitted; that an iteration has not converged in time is no news."""
+    """Return the fitted model, without warnings about iterations that did not converge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(rows, answers)
@@ -284,13 +285,13 @@ def _regression(kind: str, seed: int) -> Any:
     if kind == "tree":
         return DecisionTreeRegressor(random_state=seed)
     if kind == "linear":
-        # Without products of feature and choice the same choice would be best everywhere.
+        # Without products of features and choice, one choice would be best everywhere.
         return _scaled(PolynomialFeatures(2), LinearRegression())
     return _scaled(MLPRegressor(random_state=seed, **NETWORK))
 
 
 def _scaled(*steps: Any) -> Any:
-    """Return the steps behind columns of similar size: sizes and counts span decades."""
+    """Return the steps after a scaling of columns, as sizes and counts span decades."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -298,5 +299,5 @@ def _scaled(*steps: Any) -> Any:
 
 
 def _log_like(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of large numbers of either sign, and small ones hardly changed."""
+    """Return the logarithms of large numbers of either sign; small numbers hardly change."""
     return np.asarray(np.arcsinh(values))

@@ -23,7 +23,7 @@ DEFAULT: Final = 256
 
 
 def takes_size(generator: str) -> bool:
-    """Return whether graphs of this *generator* have tiles whose size can be set, and no ``n``."""
+    """Return whether graphs of this *generator* have tiles of settable size, and no ``n``."""
     from tasksim.graph.apps.registry import GENERATORS, find
 
     if generator not in GENERATORS:
@@ -33,12 +33,12 @@ def takes_size(generator: str) -> bool:
 
 
 def in_tiles(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *settings* with the number of tiles in the place of ``n``, if that is among them.
+    """Return *settings* with the number of tiles instead of ``n``, if that is among them.
 
     Raises
     ------
     InputError
-        If the tiles do not make up the matrix, or their number is given, too.
+        If the tile size does not divide the matrix, or the number of tiles is given, too.
 
     Examples
     --------
@@ -50,13 +50,15 @@ def in_tiles(settings: Mapping[str, Any]) -> dict[str, Any]:
     if SIZE not in settings:
         return dict(settings)
     if TILES in settings:
-        raise InputError(f"{SIZE} and {TILES} are both given; tiles are {SIZE} / {TILE_SIZE}")
+        raise InputError(
+            f"{SIZE} and {TILES} are both given; give one, as {TILES} = {SIZE} / {TILE_SIZE}"
+        )
     size = whole_number(str(settings[SIZE]))
     tile = whole_number(str(settings.get(TILE_SIZE, DEFAULT)))
     if size is None or tile is None or tile < 1 or size < 1 or size % tile:
         raise InputError(
-            f"{SIZE}={settings[SIZE]}: no matrix of whole tiles of {TILE_SIZE}="
-            f"{settings.get(TILE_SIZE, DEFAULT)}; legal: a multiple of it"
+            f"{SIZE}={settings[SIZE]}: not a multiple of"
+            f" {TILE_SIZE}={settings.get(TILE_SIZE, DEFAULT)}; legal: whole tiles"
         )
     others = {key: value for key, value in settings.items() if key != SIZE}
     return {**others, TILES: size // tile}

@@ -1,4 +1,4 @@
-"""Methods of choosing by a tree, by equal share, by the best constant or at random.
+"""Selection methods: a tree, the equal share, the best constant, and a random choice.
 
 Each is trained on a table. For the examples of another table, it then returns the share of the best
 performance that its choices reach. Methods of scikit-learn are in :mod:`tasksim.tuning.learners`.
@@ -40,7 +40,7 @@ class Taught(Protocol):
         """Number of nodes of a tree; None for other methods."""
 
     def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
-        """Return which share of the best performance its choice gets, for each example."""
+        """Return the share of the best performance of its choice, for each example."""
 
 
 Method = Callable[["PerformanceTable"], Taught]
@@ -48,7 +48,7 @@ Method = Callable[["PerformanceTable"], Taught]
 
 
 def chosen_shares(table: PerformanceTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the shares of the best performance that the *chosen* indices get."""
+    """Return the shares of the best performance of the *chosen* indices."""
     return np.asarray(table.shares[np.arange(len(table)), chosen])
 
 
@@ -60,16 +60,16 @@ class TreeChoice:
 
     @property
     def nodes(self) -> int:
-        """The tree's nodes, leaves among them."""
+        """The number of the tree's nodes, including leaves."""
         return len(self.tree)
 
     def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
-        """Return the shares of what the tree says."""
+        """Return the shares of the tree's choices."""
         return chosen_shares(table, self.tree.choose(table.values))
 
 
 def tree_method(growth: Growth) -> Method:
-    """Return the method that grows trees so."""
+    """Return the method that grows trees with *growth*."""
     return lambda table: TreeChoice(grow(table, growth))
 
 
@@ -86,7 +86,7 @@ class Constant:
 
 
 def best_constant(table: PerformanceTable) -> Constant:
-    """Return the choice that loses least over the examples; of several the first."""
+    """Return the choice with the smallest loss over the examples; the first in a tie."""
     return Constant(int(table.shares.mean(axis=0).argmax()))
 
 
@@ -100,21 +100,21 @@ class Random:
     nodes: None = None
 
     def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
-        """Return the mean over the choices that are allowed."""
+        """Return the mean over the allowed choices."""
         sums = np.where(table.allowed, table.shares, 0.0).sum(axis=1)
         return np.asarray(sums / table.allowed.sum(axis=1))
 
 
 @dataclass(frozen=True)
 class EqualShare:
-    """As many chunks as threads.
+    """Choice of one chunk per thread.
 
-    The choice is the one nearest to the iterations divided by the threads.
+    The chosen value is the one nearest to the iterations divided by the threads.
 
     Attributes
     ----------
     threads, iterations : str
-        The columns that say how many.
+        The columns with these numbers.
     """
 
     threads: str
@@ -122,7 +122,7 @@ class EqualShare:
     nodes: None = None
 
     def left_out(self, table: PerformanceTable) -> str | None:
-        """Return why there is no equal share in this table; None if there is one."""
+        """Return why this table has no equal share; None if it has one."""
         if table.numbers is None:
             return "the choices are not numbers"
         for name in (self.threads, self.iterations):
@@ -134,7 +134,7 @@ class EqualShare:
         return None
 
     def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
-        """Return the shares of the choice nearest to that; of two as near the smaller one."""
+        """Return the shares of the nearest choice, the smaller one in a tie."""
         iterations, threads = table.column(self.iterations), table.column(self.threads)
         numbers = table.numbers
         assert iterations is not None

@@ -35,11 +35,11 @@ class Effort:
     repetitions : int
         Runs of each choice, interleaved.
     calibration_s : float
-        How long the kernels of a question are measured, at most; of loops half as long.
+        Time limit for measuring the kernels of a question; half of it for loops.
     patience_s : float
-        How long calm moments are waited for, for each question.
+        Longest wait for calm moments, per question.
     calm : bool
-        Whether they are.
+        Whether to wait for calm moments.
     """
 
     repetitions: int = 5
@@ -58,9 +58,9 @@ class Answered:
     measured_s : mapping of str to list of float
         The makespans of each choice, in the order of the rounds.
     simulated_s : mapping of str to float
-        What the simulator says.
+        The simulated makespans.
     disturbed : int
-        Runs that others disturbed, among those that count.
+        Number of disturbed runs among those that count.
     """
 
     question: Question
@@ -75,24 +75,24 @@ class Answered:
 
     @property
     def best(self) -> str:
-        """The choice that is best as measured."""
+        """The best choice by the measurements."""
         return min(self.medians_s, key=self.medians_s.__getitem__)
 
     @property
     def chosen(self) -> str:
-        """The choice that the simulator says is best."""
+        """The best choice by the simulator."""
         return min(self.simulated_s, key=self.simulated_s.__getitem__)
 
     @property
     def share(self) -> float:
-        """The share of the best performance that the simulator's choice has, as measured."""
+        """The measured share of the best performance of the simulator's choice."""
         return self.medians_s[self.best] / self.medians_s[self.chosen]
 
     @property
     def half_share(self) -> float:
-        """The share of what half of the rounds say is best, as the other half judges.
+        """The share of the best choice of half of the rounds, judged by the other half.
 
-        What it lacks is noise; nobody can choose better. With one round there are no halves: 1.
+        The difference to 1 is noise; nobody can choose better. With one round it is 1.
         """
         runs = np.array(list(self.measured_s.values()))
         if runs.shape[1] < 2:
@@ -102,14 +102,14 @@ class Answered:
         return statistics.mean(float(b.min() / b[a.argmin()]) for a, b in map(tuple, pairs))
 
     def resampled_share(self, rng: np.random.Generator) -> float:
-        """Return the share of other runs that might have been: rounds drawn with replacement."""
+        """Return the share for rounds drawn with replacement."""
         runs = np.array(list(self.measured_s.values()))
         drawn = runs[:, rng.integers(runs.shape[1], size=runs.shape[1])]
         medians = np.median(drawn, axis=1)
         return float(medians.min() / medians[list(self.measured_s).index(self.chosen)])
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the answer as plain data."""
         return {
             "what": self.question.what,
             "graph": self.question.label,
@@ -125,19 +125,19 @@ class Answered:
 
     @classmethod
     def from_json(cls, question: Question, data: Mapping[str, Any]) -> Self:
-        """Return the answer to *question* that :meth:`to_json` made *data* of.
+        """Return the answer to *question* from the *data* of :meth:`to_json`.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If the data are not that.
+            If the data are not from :meth:`to_json`.
         """
         _check_question(question, data, data["measured_s"], data["simulated_s"])
         runs = {
             choice: [float(t) for t in data["measured_s"][choice]] for choice in question.choices
         }
         if len({len(times) for times in runs.values()}) != 1 or not all(runs.values()):
-            raise ValueError("rounds that have not all choices")
+            raise ValueError("rounds without all choices")
         simulated = {choice: float(data["simulated_s"][choice]) for choice in question.choices}
         return cls(question, runs, simulated, int(data["disturbed"]))
 
@@ -149,17 +149,17 @@ def answer(
     gate: Callable[[int], Gate[Run]] | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Iterator[Answered]:
-    """Yield the answers to *questions*: calibrate, simulate, measure all choices of each.
+    """Yield the answers to *questions*: calibrate, simulate and measure all choices of each.
 
     Parameters
     ----------
     questions : sequence of Question
     effort : Effort
-        How much is measured.
+        Effort of the measurements.
     gate : callable, optional
-        Makes a gate of runs on so many workers.
+        Makes a gate for runs on a number of workers.
     progress : callable, optional
-        Called with what goes on, and the share of the questions that is done.
+        Called with the current activity and the share of answered questions.
     """
     for number, question in enumerate(questions):
         if progress is not None:
@@ -175,13 +175,13 @@ class Example:
     times_s: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the example as plain data."""
         label, workers = self.question.label, self.question.workers
         return {"graph": label, "workers": workers, "times_s": self.times_s}
 
     @classmethod
     def from_json(cls, question: Question, data: Mapping[str, Any]) -> Self:
-        """Return the example of *question* that :meth:`to_json` made *data* of; errors as there."""
+        """Return the example of *question* from the *data* of :meth:`to_json`."""
         _check_question(question, data, data["times_s"])
         return cls(
             question, {choice: float(data["times_s"][choice]) for choice in question.choices}
@@ -189,7 +189,7 @@ class Example:
 
 
 def _check_question(question: Question, data: Mapping[str, Any], *times: Mapping[str, Any]) -> None:
-    """Raise :exc:`ValueError` if *data* are of another question, or *times* of other choices."""
+    """Raise :exc:`ValueError` if *data* belong to another question, or *times* to other choices."""
     if (data["graph"], data["workers"]) != (question.label, question.workers):
         raise ValueError(f"{data['graph']} is not {question.label}")
     if any(found.keys() != question.choices.keys() for found in times):
@@ -208,14 +208,14 @@ def run_examples(
     ----------
     questions : sequence of Question
     repetitions : int
-        Runs of each choice. The fastest counts: others can only hold a run up, and nobody waits
-        here for calm moments.
+        Runs of each choice. The fastest counts: other programs only delay runs, and this does not
+        wait for calm moments.
     progress : callable, optional
-        Called with what goes on, and the share of the questions that is done.
+        Called with the current activity and the share of finished questions.
     """
     for number, question in enumerate(questions):
         if progress is not None:
-            progress(f"{question.label}, to teach", number / len(questions))
+            progress(f"{question.label}, for training", number / len(questions))
         done = measure(_native(question), repetitions, check=False)
         pairs = zip(question.choices, done.scenarios, strict=True)
         yield Example(question, {choice: min(runs.makespans_s) for choice, runs in pairs})

@@ -41,15 +41,15 @@ class NativeCampaign:
     ----------
     questions : sequence of Question
     teaching : sequence of Question
-        Loops that are only run.
+        Training loops, which are only run.
     effort : Effort
     asked : mapping
-        What tells this campaign from others; a file of another one is not taken over.
+        Identity of the campaign; the file of another one is not continued.
     path : Path, optional
     answers : list of Answered
-        Those of the first *questions*.
+        Answers to the first *questions*.
     examples : list of Example
-        Those of the first of *teaching*.
+        Results of the first of *teaching*.
     """
 
     questions: Sequence[Question]
@@ -62,26 +62,26 @@ class NativeCampaign:
 
     @property
     def complete(self) -> bool:
-        """Whether all is answered."""
+        """Whether everything is answered."""
         known = len(self.answers), len(self.examples)
         return known == (len(self.questions), len(self.teaching))
 
     def open(self, *, resume: bool = False, force: bool = False) -> None:
-        """Take over what the file has, with *resume*; else refuse one that is there.
+        """Continue the file, with *resume*, or refuse an existing one.
 
         Raises
         ------
         InputError
-            If the file is there and neither *resume* nor *force* is given, if both are, if there
-            is none to keep answers in, or if it is that of another campaign.
+            If the file exists and neither *resume* nor *force* is given, if both are, if *resume*
+            has no file, or if the file belongs to another campaign.
         """
         if resume and force:
             raise InputError(
-                f"{option('resume', 'True')} goes on with what is there, "
-                f"{option('force', 'True')} replaces it: choose one"
+                f"{option('resume', 'True')} continues the file, {option('force', 'True')}"
+                " replaces it: choose one"
             )
         if resume and self.path is None:
-            raise InputError(f"{option('resume', 'True')} needs the file to go on with: -o")
+            raise InputError(f"{option('resume', 'True')} needs a file to continue: give -o")
         if self.path is None:
             return
         if not (resume and self.path.exists()):
@@ -90,8 +90,7 @@ class NativeCampaign:
         data = read_json(self.path)
         if not (isinstance(data, dict) and isinstance(data.get("asked"), dict)):
             raise InputError(
-                f"{self.path}: no results of 'tasksim tune report' to go on with; legal: a file "
-                "that it wrote with -o"
+                f"{self.path}: not a file of 'tasksim tune report -o', so it cannot be continued"
             )
         check_same(self.path, data["asked"], self.asked)
         self._take_over(data)
@@ -101,21 +100,21 @@ class NativeCampaign:
         gate: Callable[[int], Gate[Run]] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Answer the questions that are left; see :func:`~tasksim.tuning.native_answers.answer`."""
+        """Answer the remaining questions; see :func:`~tasksim.tuning.native_answers.answer`."""
         left = self.questions[len(self.answers) :]
         for found in answer(left, self.effort, gate=gate, progress=progress):
             self.answers.append(found)
             self._keep()
 
     def teach(self, progress: Progress | None = None) -> None:
-        """Run the loops that are left."""
+        """Run the remaining training loops."""
         left = self.teaching[len(self.examples) :]
         for found in run_examples(left, self.effort.repetitions, progress=progress):
             self.examples.append(found)
             self._keep()
 
     def report(self) -> NativeReport:
-        """Return the report; while there are answers to come, without what learners lose."""
+        """Return the report; without the learners' losses as long as answers are missing."""
         found = self._report()
         if self.complete:
             self._write(found, complete=True)
@@ -128,7 +127,7 @@ class NativeCampaign:
         return NativeReport(tuple(self.answers), tunables, {}, {}, tuple(self.examples))
 
     def _keep(self) -> None:
-        # Scores take longer than many an answer: they are there when all is.
+        # Scores take longer than many an answer, so they wait until everything is answered.
         found = NativeReport(tuple(self.answers), {}, {}, {}, tuple(self.examples))
         self._write(found, complete=False)
 
@@ -149,6 +148,6 @@ class NativeCampaign:
             self.examples = [Example.from_json(question, one) for question, one in pairs]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError(
-                f"{self.path}: its answers are not those of these questions; choose another name, "
-                f"or give {option('force', 'True')} to replace it"
+                f"{self.path}: has answers to other questions; choose another name, or give"
+                f" {option('force', 'True')} to replace it"
             ) from None

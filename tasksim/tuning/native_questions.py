@@ -76,22 +76,22 @@ class Question:
     Attributes
     ----------
     what : str
-        What is chosen, in a word: ``tile size``.
+        The chosen quantity: ``tile size``.
     label : str
-        The graph without what is chosen.
+        The graph without the chosen value.
     choices : mapping of str to mapping
-        Choice -> what it changes: ``settings`` and ``scheduler`` of a scenario.
+        Choice -> its ``settings`` and ``scheduler`` of a scenario.
     graph : str
         The generator.
     workers : int
     calibrated : sequence of str
-        Graphs that kernels are measured in.
+        Graphs in which kernels are measured.
     schedulers : tuple of str
-        Under which.
+        Schedulers of these runs.
     terms : mapping
-        Of linear models, by kernel.
+        Kernel -> terms of its linear model.
     loop : LoopSize or None
-        Of a loop, its features.
+        Features of a loop.
     """
 
     what: str
@@ -118,7 +118,7 @@ def graph_questions(workers: int, *, quick: bool = False) -> list[Question]:
 
 
 def _fewer(tiles: int) -> int:
-    """Return a number of tiles to calibrate with: half as many; three at least have all kernels."""
+    """Return a smaller number of tiles for a calibration, at least three for all kernels."""
     fewer = max(3, tiles // 2)
     return fewer if fewer != tiles else tiles + 1
 
@@ -150,7 +150,7 @@ def _scheduler(name: str, n: int, workers: int) -> Question:
 
 
 def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
-    height = 4  # 512 leaves: dozens of particles in each
+    height = 4  # 512 leaves with dozens of particles each
     sizes = (8, 64, 512) if quick else (8, 16, 32, 64, 128, 256, 512)
     settings = {"particles": particles, "height": height}
     fewer = f"fmm particles={particles // 2} height={height}"
@@ -171,11 +171,11 @@ def loop_questions(workers: int, *, quick: bool = False, seed: int | None = None
     Parameters
     ----------
     workers : int
-        The most.
+        Largest number of workers.
     quick : bool, default False
         Fewer and smaller loops.
     seed : int, optional
-        Draws other sizes than the usual ones, within the same limits.
+        Seed of other sizes than the usual ones, within the same limits.
     """
     if workers < 1:
         raise InputError(f"workers: got {workers}; legal: a number from 1")
@@ -193,16 +193,16 @@ def loop_questions(workers: int, *, quick: bool = False, seed: int | None = None
 
 
 def teaching_questions(workers: int, each: int, asked: Sequence[Question]) -> list[Question]:
-    """Return loops that teach: *each* so many sizes per operation and number of workers.
+    """Return training loops, with *each* sizes per operation and number of workers.
 
     Parameters
     ----------
     workers : int
-        The most.
+        Largest number of workers.
     each : int
-        Sizes, drawn evenly over their logarithms.
+        Number of sizes, whose logarithms are drawn uniformly.
     asked : sequence of Question
-        What is asked about: loops of these sizes do not teach.
+        Questions whose sizes are left out of the training.
     """
     sizes = {(loop.operation, loop.n) for question in asked if (loop := question.loop) is not None}
     rng = np.random.default_rng(0)
@@ -218,7 +218,7 @@ def teaching_questions(workers: int, each: int, asked: Sequence[Question]) -> li
 
 
 def _drawn(operation: str, count: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return sizes, one from each of so many equal parts of the logarithms, in order."""
+    """Return sizes in ascending order, one from each of *count* equal parts of the logarithms."""
     low, high = MATRICES if operation.startswith("matrix") else VECTORS
     shares = (np.arange(count) + rng.random(count)) / count
     return tuple(round(low * math.exp(share * math.log(high / low))) for share in shares)
@@ -252,6 +252,6 @@ def _words(settings: Mapping[str, Any]) -> str:
 
 
 def _fewer_passes(passes: int) -> int:
-    """Return another number of passes to calibrate with."""
+    """Return a smaller number of passes for a calibration."""
     fewer = max(1, round(CALIBRATED_SHARE * passes))
     return fewer if fewer != passes else passes + 1

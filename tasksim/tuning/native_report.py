@@ -53,15 +53,15 @@ class NativeReport:
     Attributes
     ----------
     answers : tuple of Answered
-        Of all questions.
+        Answers to all questions.
     tunables : mapping of str to Score
-        By what is chosen: MSOP of the simulator's choices.
+        Chosen quantity -> MSOP of the simulator's choices.
     splits : mapping of str to mapping of str to Score
-        ``shuffled`` and ``operation`` (one left out) -> method -> its score on what was measured.
+        ``shuffled`` and ``operation`` (one left out) -> method -> its score on measured times.
     simulated : mapping of str to Score
-        The same methods taught and judged by simulated loops, in shuffled splits.
+        The same methods trained and judged on simulated loops, in shuffled splits.
     examples : tuple of Example
-        Further loops that taught.
+        Further training loops.
     """
 
     answers: tuple[Answered, ...]
@@ -71,7 +71,7 @@ class NativeReport:
     examples: tuple[Example, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the report as plain data."""
         return {
             "tunables": {name: asdict(found) for name, found in self.tunables.items()},
             "loops": {
@@ -87,16 +87,16 @@ class NativeReport:
 def report(
     answers: Sequence[Answered], examples: Sequence[Example] = (), seed: int = 0
 ) -> NativeReport:
-    """Return the report on *answers*; loops are there if they were asked about.
+    """Return the report on *answers*, with loops if there are questions about them.
 
     Parameters
     ----------
     answers : sequence of Answered
-        They teach and judge in turn.
+        Answers that train and judge in turn.
     examples : sequence of Example
-        Further loops that teach only.
+        Further loops for training only.
     seed : int, default 0
-        Of splits, learners and intervals.
+        Seed of splits, learners and intervals.
     """
     tunables = tunables_of(answers, seed)
     loops = [answered for answered in answers if answered.question.loop is not None]
@@ -123,7 +123,7 @@ def report(
 
 
 def tunables_of(answers: Sequence[Answered], seed: int = 0) -> dict[str, Score]:
-    """Return the MSOP of the simulator's choices, by what is chosen."""
+    """Return chosen quantity -> MSOP of the simulator's choices."""
     kinds = dict.fromkeys(answered.question.what for answered in answers)
     return {kind: _tunable([a for a in answers if a.question.what == kind], seed) for kind in kinds}
 
@@ -157,7 +157,7 @@ def _table_of_examples(examples: Sequence[Example]) -> PerformanceTable:
 
 
 def _table(rows: Sequence[LoopSize], times: Sequence[Mapping[str, float]]) -> PerformanceTable:
-    """Return the table of one over the times; what a loop is too short for is not allowed."""
+    """Return the table of inverse times; chunks that are too long for a loop are not allowed."""
     features = {
         "Nthr": [float(row.threads) for row in rows],
         "Ms": [float(row.n) for row in rows],
@@ -204,7 +204,7 @@ def _simulators(
     plan: Splits,
     seed: int,
 ) -> dict[str, Score]:
-    """Return the scores of the simulator, a tree that it taught, and half of the runs."""
+    """Return the scores of the simulator, a tree trained on it, and half of the runs."""
     counts = np.zeros(len(measured))
     own, taught = np.zeros(len(measured)), np.zeros(len(measured))
     nodes = []
@@ -225,8 +225,8 @@ def _simulators(
 
 THRESHOLDS: Final = (0.99, 0.98, 0.97, 0.95)
 LEAST_SAMPLES: Final = (1, 2, 4, 8, 16)
-"""Settings of :class:`~tasksim.tuning.tree.Growth` that are tried. Depths are not: these two end a
-tree."""
+"""Settings of :class:`~tasksim.tuning.tree.Growth` to try; depths are not needed, as these two
+limit a tree."""
 FOLDS: Final = 5
 """Number of folds: each example is evaluated once, and four fifths train nearly as well as all."""
 
@@ -246,14 +246,14 @@ def joined(first: PerformanceTable, second: PerformanceTable) -> PerformanceTabl
 
 
 def best_growth(table: PerformanceTable, seed: int = 0) -> Growth:
-    """Return the growth whose trees choose best by cross-validation; of several the first tried.
+    """Return the growth whose trees choose best by cross-validation; the first in a tie.
 
     Parameters
     ----------
     table : PerformanceTable
-        Examples that teach.
+        Training examples.
     seed : int, default 0
-        Shuffles them into folds.
+        Seed of the folds.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def best_growth(table: PerformanceTable, seed: int = 0) -> Growth:
 
 
 def _kept(table: PerformanceTable, folds: NDArray[np.int_], growth: Growth) -> float:
-    """Return the sum of what is kept in each fold by a tree that the others taught."""
+    """Return the sum of the shares in each fold by a tree trained on the others."""
     method = tree_method(growth)
     return sum(
         float(method(table.select(folds != fold)).shares(table.select(folds == fold)).sum())
@@ -286,16 +286,16 @@ def _kept(table: PerformanceTable, folds: NDArray[np.int_], growth: Growth) -> f
 def more_taught(
     methods: Mapping[str, Method], more: PerformanceTable, group: str = "operation"
 ) -> dict[str, Method]:
-    """Return the *methods*, taught by *more* examples too, of groups that they are taught by.
+    """Return the *methods*, also trained on *more* examples of their training groups.
 
-    So a method that is to be judged by a group that it does not know gets nothing of it here.
+    A method that is judged on an unknown group gets no examples of it.
 
     Parameters
     ----------
     methods : mapping of str to Method
-        The one called ``tree`` grows as is best for the examples that are added.
+        The method ``tree`` grows by the settings that are best for the added examples.
     more : PerformanceTable
-        They teach only.
+        Examples for training only.
     group : str, default "operation"
         The column of groups.
     """

@@ -38,13 +38,13 @@ class Site(Protocol):
     """Site of the native runs of a tuning."""
 
     def prepare(self, place: int) -> None:
-        """Bind the graph of a candidate, by its place, to data: the next runs are of that."""
+        """Bind the graph of the candidate at *place* to data, for the next runs."""
 
     def selective(self) -> Ran:
-        """Make a run that skips what is known."""
+        """Make a run that skips known kernels."""
 
     def full(self) -> Ran:
-        """Make a run that executes all; how long it takes includes the reset of its data."""
+        """Make a run that executes everything; its time includes the reset of its data."""
 
 
 class OneNode:
@@ -54,14 +54,14 @@ class OneNode:
     ----------
     candidates : sequence of Candidate
     selection : Selection
-        What selective execution is told.
+        Settings of selective execution.
     """
 
     def __init__(self, candidates: Sequence[Candidate], selection: Selection) -> None:
         if any(c.grid is not None or c.owner is not None for c in candidates):
             raise InputError(
-                f"{option('over')}: grid and owner of real runs are those of ranks; legal: under "
-                "mpiexec, or by simulation"
+                f"{option('over')}: grid and owner are for ranks; run it under mpiexec, or by"
+                " simulation"
             )
         self._candidates, self._selection = candidates, selection
         self._resolver = Resolver()
@@ -71,10 +71,10 @@ class OneNode:
         self._warm = False
 
     def prepare(self, place: int) -> None:
-        """Bind the graph of a candidate to data; those of the last graph are kept."""
+        """Bind the graph of a candidate to data; the data of the same graph are kept."""
         resolved = self._resolver.resolve(as_native(self._candidates[place]))
         if self._resolved is None or self._resolved.graph is not resolved.graph:
-            self._program = None  # before the next: two matrices need not fit at once
+            self._program = None  # free the old data first: two matrices need not fit at once
             self._program = bound(resolved)
         self._resolved = resolved
         if not self._warm:
@@ -82,7 +82,7 @@ class OneNode:
             self.full()
 
     def selective(self) -> Ran:
-        """Make a run that skips what is known."""
+        """Make a run that skips known kernels."""
         assert self._resolved is not None
         assert self._program is not None
         told, resolved, scenario = self._selection, self._resolved, self._resolved.scenario
@@ -110,7 +110,7 @@ class OneNode:
         )  # fmt: skip
 
     def full(self) -> Ran:
-        """Make a run that executes all."""
+        """Make a run that executes everything."""
         assert self._resolved is not None
         resolved, scenario = self._resolved, self._resolved.scenario
         estimates = estimates_of(resolved)
@@ -128,7 +128,7 @@ class OneNode:
         tasks = len(resolved.graph)
         wall_s = perf_counter() - begun
         share = others_share(run) if self._is_told else None
-        # Where others held workers up, the path went another way: that of the replay is alone.
+        # If other programs delayed workers, the path differs: the replay has the undisturbed one.
         alone = None if not share else alone_run(run, resolved.graph, scheduler_name(scenario))
         return Ran(
             run.makespan_s, wall_s, tasks, tasks, others_share=share,
@@ -138,19 +138,19 @@ class OneNode:
 
     @property
     def _is_told(self) -> bool:
-        """Whether the system tells what others take from the workers."""
+        """Return whether the system reports the time that other programs take from the workers."""
         assert self._resolved is not None
         return is_measurable(len(self._resolved.platform.workers))
 
 
 def busiest_s(run: Run) -> float:
-    """Return the longest time that one worker of *run* ran kernels, without what others took."""
+    """Return the kernel time of the busiest worker of *run*, without the time that others took."""
     totals = np.bincount(run.tasks.worker, undisturbed_s(run), minlength=len(run.workers))
     return float(totals.max(initial=0.0))
 
 
 def kernels_on_path_s(run: Run) -> float:
-    """Return the time of kernels on the practical critical path, without what others took."""
+    """Return the kernel time on the practical critical path, without the time that others took."""
     on_path = [task for task, _ in tasks_on_path(run.tasks, run.label)]
     return float(undisturbed_s(run)[on_path].sum())
 

@@ -1,4 +1,4 @@
-"""Axes of tuning, as users write them, and a question for every combination of values."""
+"""Axes of tuning, parsed from texts, and a candidate for every combination of values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "Candidate", "axes_of", "candidates"]
 
 MOST: Final = 100_000
-"""Maximum number of combinations: at a thousandth of a second each they take minutes; a study can
-be stopped and resumed."""
+"""Maximum number of combinations: at a millisecond each they take minutes, and cannot be resumed as
+a study can."""
 _ON_NODES: Final = ("grid", "owner")
-"""Axes of the distribution over nodes. Real runs have the nodes that mpiexec started."""
+"""Axes of the distribution over nodes, whose number mpiexec fixes for real runs."""
 _OWN: Final = ("scheduler", "models", "seed", "nodes", *_ON_NODES)
-"""Axes that are parameters of the scenario by themselves."""
+"""Axes that are fields of the scenario."""
 _PREFIXES: Final = ("graph.", "platform.", "engine.")
 
 
@@ -38,9 +38,9 @@ class Candidate:
     values : mapping
         Path of each axis -> value.
     scenario : Scenario or None
-        The question; None where there is none.
+        The scenario; None if it is illegal.
     error : str or None
-        Why there is none: a tile that does not divide the matrix, say.
+        Why it is illegal, such as a tile size that does not divide the matrix.
     grid : Grid or None
         Grid of the ranks of a real run, if that is an axis.
     owner : str or None
@@ -63,7 +63,7 @@ def axes_of(texts: Iterable[str]) -> dict[str, Sequence[Any]]:
     Raises
     ------
     InputError
-        If a text is none, an axis is given twice, or a value.
+        If a text is malformed, or an axis or a value is given twice.
 
     Examples
     --------
@@ -102,21 +102,21 @@ def _values(name: str, text: str) -> Sequence[Any]:
 def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candidate]:
     """Return a candidate for every combination of values, the last axis changing fastest.
 
-    Of a factorisation ``n``, the rows of the matrix, may stand in the place of the tiles.
+    For a factorisation ``n``, the rows of the matrix, may replace the number of tiles.
 
     Raises
     ------
     InputError
-        If there are too many, an axis is none of a scenario, or a scheduler has no such name or
-        option: that is no choice that fails, but a word that is wrong.
+        If there are too many, an axis is unknown, or a scheduler has no such name or option: that
+        is bad input, not a failed choice.
     """
     count = 1
     for values in axes.values():
         count *= len(values)
     if not axes or count > MOST:
         raise InputError(
-            f"{option('over')}: {count if axes else 0} combinations; legal: from 1 to {MOST}; "
-            "'tasksim study run' takes more, and can be stopped"
+            f"{option('over')}: {count if axes else 0} combinations; legal: from 1 to {MOST};"
+            " 'tasksim study run' takes more, and can be resumed"
         )
     for named in axes.get("scheduler", ()):
         if isinstance(named, str):
@@ -131,7 +131,7 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
 def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> Candidate:
     placed: dict[str, Any] = {}
     if base.clock == "native":
-        # They are checked as a simulation's.
+        # They are checked as for a simulation.
         asked = {path: values[path] for path in _ON_NODES if path in values}
         simulated = base.vary(clock="simulated", **asked)
         placed = {"owner": simulated.owner} if "owner" in asked else {}

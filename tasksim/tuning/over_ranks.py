@@ -49,9 +49,9 @@ class OverRanks:
     selection : Selection
     ranks : Ranks
     grid : Grid
-        How they are arranged, unless a candidate says.
+        Grid of the ranks, unless a candidate has one.
     owner : str
-        Which of them owns what, unless a candidate says.
+        Distribution of the data over ranks, unless a candidate has one.
     """
 
     def __init__(
@@ -83,29 +83,29 @@ class OverRanks:
         self._leading.do(2 + place)
 
     def selective(self) -> Ran:
-        """Make a run that skips what is known, of tasks and messages."""
+        """Make a run that skips known kernels and messages."""
         ran: Ran = self._leading.do(0)
         return ran
 
     def full(self) -> Ran:
-        """Make a run that executes all."""
+        """Make a run that executes everything."""
         ran: Ran = self._leading.do(1)
         return ran
 
     def end(self) -> None:
-        """Let the other ranks go on to what comes after."""
+        """Release the other ranks."""
         self._leading.end()
 
     # For the others
 
     def follow(self) -> None:
-        """Take part in what rank 0 does, until it says no more."""
+        """Follow rank 0 until it ends."""
         self._leading.follow()
 
-    # What all ranks do
+    # On all ranks
 
     def _together(self, action: Callable[[], Any]) -> Any:
-        """Do what may fail before it begins: rank 0 has the error, others wait for what is next."""
+        """Run a step that may fail early: rank 0 raises, others wait for the next step."""
         with suppress(*([SystemExit, TasksimError] if self._ranks.rank else [])):
             return action()
 
@@ -119,7 +119,9 @@ class OverRanks:
             _alike(ranked.resolved.scenario, scenario)
             and (ranked.grid, ranked.owner) == (grid, owner)
         ):
-            self._ranked = self._resolved = ranked = None  # two matrices need not fit at once
+            self._ranked = self._resolved = ranked = (
+                None  # free the old data first: two matrices need not fit at once
+            )
             self._ranked = ranked = RankedScenario(scenario, ranks, grid, owner)
         ours = replace(scenario, workers=ranked.resolved.scenario.workers)
         self._resolved = ranks.together(lambda: self._resolver.resolve(ours))
@@ -192,7 +194,7 @@ class OverRanks:
 
 
 def _alike(one: Setup, other: Setup) -> bool:
-    """Return whether two scenarios differ in nothing but the scheduler."""
+    """Return whether two scenarios differ at most in the scheduler."""
     return replace(one, scheduler="lws", workers=None) == replace(
         other, scheduler="lws", workers=None
     )

@@ -27,13 +27,13 @@ __all__ = ["SEARCHES", "Answers", "Search", "Tried", "Tuned", "ordered", "search
 if TYPE_CHECKING:
     Answers: TypeAlias = "Callable[[Sequence[Candidate], Sequence[Tried], int], list[Tried]]"
 """Function that runs choices: it takes candidates, their results so far and the number of runs that
-each should have in total, and returns their results then."""
+each should have, and returns the new results."""
 
 Search = Literal["exhaustive", "halving"]
 SEARCHES: Final = ("exhaustive", "halving")
 KEPT: Final = 3
-"""Factor by which each round divides the choices and multiplies the seeds: between 2 and 4 it makes
-little difference (Jamieson, Talwalkar, 2016)."""
+"""Factor by which each round divides the choices and multiplies the seeds; between 2 and 4 it
+hardly matters (Jamieson, Talwalkar, 2016)."""
 RESAMPLES: Final = 1000
 TOGETHER: Final = 16
 """Number of choices simulated together: shared data are prepared once, and all cores have work."""
@@ -59,7 +59,7 @@ class Tried:
 
     @property
     def mean_s(self) -> float:
-        """The mean makespan; infinite of what failed."""
+        """The mean makespan; infinite for a failed choice."""
         return sum(self.makespans_s) / len(self.makespans_s) if self.makespans_s else math.inf
 
 
@@ -70,9 +70,9 @@ class Tuned:
     Attributes
     ----------
     tried : tuple of Tried
-        All choices, the best first, those that failed last.
+        All choices, the best first, failed ones last.
     simulations : int
-        How many runs were simulated.
+        Number of simulated runs.
     """
 
     tried: tuple[Tried, ...]
@@ -84,14 +84,14 @@ class Tuned:
         return self.tried[0]
 
     def ratio(self, tried: Tried) -> float | None:
-        """Return how many times as long as the best a choice takes, under the same seeds."""
+        """Return the ratio of a choice's makespan to the best one's, under the same seeds."""
         if not tried.makespans_s:
             return None
         count = len(tried.makespans_s)
         return sum(tried.makespans_s) / sum(self.best.makespans_s[:count])
 
     def interval(self, tried: Tried) -> tuple[float, float] | None:
-        """Return the interval of the ratio over the seeds, which both were given; None of one."""
+        """Return the interval of the ratio over common seeds; None for a single seed."""
         count = len(tried.makespans_s)
         if count < 2:
             return None
@@ -103,20 +103,20 @@ class Tuned:
 
     @property
     def losses(self) -> list[float]:
-        """The share of the best performance that each choice loses; all of it where it failed."""
+        """The share of the best performance that each choice loses; 1 for a failed choice."""
         ratios = [self.ratio(tried) for tried in self.tried]
         return [1.0 if ratio is None else 1 - 1 / ratio for ratio in ratios]
 
     @property
     def expected_loss(self) -> float:
-        """Expected loss of a random choice among those that work."""
+        """Expected loss of a random working choice."""
         losses = [x for x, tried in zip(self.losses, self.tried, strict=True) if tried.makespans_s]
         return sum(losses) / len(losses)
 
     def losses_along(self, path: str) -> dict[Any, float]:
-        """Return what each value of an axis loses, if all other axes have their best values.
+        """Return value -> loss along an axis, with the best values of all other axes.
 
-        Values with which everything fails are not among them.
+        Values with which everything fails are left out.
         """
         found: dict[Any, float] = {}
         for tried, loss in zip(self.tried, self.losses, strict=True):
@@ -140,28 +140,28 @@ def search(
     Parameters
     ----------
     candidates : sequence of Candidate
-        What there is to choose from.
+        The choices.
     seeds : int, default 1
-        How many runs the best ones get; chance does to all candidates the same.
+        Number of runs of the best candidates; all candidates get the same seeds.
     noise : {"none", "model"}, default "none"
-        As of a scenario.
+        As for a scenario.
     how : {"exhaustive", "halving"}
-        Whether all get all seeds, or the better third of each round three times as many.
+        Whether all candidates get all seeds, or the better third of each round three times as many.
     progress : callable, optional
-        Called with the number of simulations done, and of all.
+        Called with the numbers of finished and of all simulations.
     answers : callable, optional
-        What runs some of them, instead of the simulator: a run for a seed.
+        Runs candidates instead of the simulator, a run per seed.
 
     Raises
     ------
     InputError
-        If every candidate fails, with the error of the first; halving of one seed.
+        If every candidate fails, with the error of the first; for halving with one seed.
     """
     one_of(how, SEARCHES, "search")
     whole_number(seeds, "seeds", 1)
     if how == "halving" and seeds == 1:
         halving = option("search", "halving")
-        raise InputError(f"{halving}: there is one seed to begin with; give {option('seeds')}")
+        raise InputError(f"{halving} needs several seeds; give {option('seeds')}")
     rounds = _rounds(len(candidates), seeds) if how == "halving" else [(len(candidates), seeds)]
     total, done = _simulations(rounds), 0
     answer = partial(_simulated, noise=noise) if answers is None else answers
@@ -183,7 +183,7 @@ def search(
 
 
 def _runs(candidate: Candidate, tried: Tried, count: int, noise: Noise) -> list[Scenario]:
-    """Return the runs that a candidate still lacks, to have one per seed up to *count*."""
+    """Return the missing runs of a candidate, for one per seed up to *count*."""
     assert candidate.scenario is not None
     seeds = range(len(tried.makespans_s), count)
     return [replace(candidate.scenario, seed=seed, noise=noise) for seed in seeds]
@@ -192,7 +192,7 @@ def _runs(candidate: Candidate, tried: Tried, count: int, noise: Noise) -> list[
 def _simulated(
     candidates: Sequence[Candidate], tried: Sequence[Tried], count: int, noise: Noise
 ) -> list[Tried]:
-    """Return what is known of some choices after more runs, which share graphs and platforms."""
+    """Return the results of choices after more runs, which share graphs and platforms."""
     pairs = zip(candidates, tried, strict=True)
     runs = [_runs(candidate, one, count, noise) for candidate, one in pairs]
     try:
@@ -210,7 +210,7 @@ def _simulated(
 
 
 def _rounds(candidates: int, seeds: int) -> list[tuple[int, int]]:
-    """Return how many go on in each round, and how many seeds they have then.
+    """Return the numbers of choices and seeds in each round.
 
     >>> _rounds(12, 18)
     [(12, 1), (4, 2), (2, 6), (1, 18)]
@@ -236,8 +236,8 @@ def _simulations(rounds: Sequence[tuple[int, int]]) -> int:
 
 
 def ordered(tried: Sequence[Tried], simulations: int) -> Tuned:
-    """Return the choices in order: those with more seeds first, then the faster ones."""
+    """Return the choices sorted by more seeds, then by shorter makespans."""
     if not any(one.makespans_s for one in tried):
-        raise InputError(f"no choice works; the first: {tried[0].error}")
+        raise InputError(f"all choices fail; the first one: {tried[0].error}")
     order = sorted(tried, key=lambda one: (-len(one.makespans_s), one.mean_s))
     return Tuned(tuple(order), simulations)

@@ -30,13 +30,13 @@ class Selection:
     intervals : {"student", "normal"}
     confidence : float
     reuse : bool or None
-        Whether statistics are kept between configurations; None: as the policy does.
+        Whether statistics are kept between configurations; None for the policy's default.
     cells : bool
         Whether other sizes of a kernel may make one known; then statistics are kept.
     sampling : {"spread", "apart", "first"}
-        Which tasks of a kernel are executed.
+        Tasks of a kernel that are executed.
     messages : {"all", "any"}
-        Over ranks: which ends of a message have to know it well enough.
+        Over ranks: the ends of a message that must know it well enough.
     charge : {"drawn", "mean"}
         Charge of a skipped task: drawn from the measured durations of its kernel, or their mean.
     """
@@ -52,7 +52,7 @@ class Selection:
     charge: Charge = "drawn"
 
     def statistics(self) -> Statistics:
-        """Return statistics that know nothing yet; raises :exc:`InputError` for what is no such."""
+        """Return empty statistics; raise :exc:`InputError` for illegal settings."""
         policy_of(self.policy)
         checked_tolerance(self.tolerance)
         one_of(self.charge, CHARGES, "charge")
@@ -68,35 +68,35 @@ class Selection:
 
 @dataclass(frozen=True)
 class Ran:
-    """A run that a tuning made.
+    """A run of a tuning.
 
     Attributes
     ----------
     makespan_s : float
-        What it says of the configuration.
+        Makespan of the configuration, perhaps predicted.
     wall_s : float
-        How long it took, the reset of the data included.
+        Wall time, with the reset of the data.
     executed, tasks : int
-        How many tasks were measured, of how many.
+        Numbers of measured and of all tasks.
     sent, messages : int
-        Over ranks: how many messages were sent, of how many.
+        Over ranks: numbers of sent and of all messages.
     full_s : tuple of float
         Makespans of full runs beside it.
     full_wall_s : tuple of float
-        How long these took.
+        Wall times of these.
     task_s : float
         The median duration of its tasks.
     selective : bool
-        Whether it skipped what is known: its makespan is a prediction.
+        Whether it skipped known kernels, so that its makespan is a prediction.
     others_share : float or None
-        The share of its workers' time that others took; None: the system does not tell.
+        The share of its workers' time that other programs took; None if unknown.
     busiest_s : float
-        Longest total time that one worker executed measured tasks, in seconds; what others took is
-        left out.
+        Total time of measured tasks on the busiest worker in seconds, without the time that others
+        took.
     path_s : float or None
-        Time of the kernels on the practical critical path, in the same way; None: unknown.
+        Time of the kernels on the practical critical path, likewise; None if unknown.
     alone_s : float or None
-        Makespan of a full run without what others took: of its replay; None: unknown.
+        Makespan of a full run alone on the machine, by a replay; None if unknown.
     full_busiest_s, full_path_s, full_alone_s : tuple of float
         The same for the full runs beside it.
     """

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["chosen_column", "performance_of_study"]
 
 NO_AXES: Final = ("cell", "seed")
-"""Columns before the results that are no axes of a choice."""
+"""Columns before the results that are not axes."""
 
 
 def chosen_column(table: pd.DataFrame, choose: str) -> str:
-    """Return the column that *choose* means: its whole name, or the last part of it.
+    """Return the column named *choose*, by its whole name or the last part.
 
     Raises
     ------
     InputError
-        If there is none, or the study has one value of it only.
+        If there is none, or the study has only one value of it.
     """
     names = _axes(table)
     found = [name for name in names if choose in (name, name.removeprefix("graph."))] or [
@@ -44,18 +44,17 @@ def chosen_column(table: pd.DataFrame, choose: str) -> str:
 
 
 def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceTable, int]:
-    """Return a performance table of the cells, and how many examples lack a choice.
+    """Return a performance table of the cells, and the number of examples that lack a choice.
 
-    An example is whatever else the study varies, but for seeds: the mean over them counts. A
-    choice that failed has performance 0; examples for which not all choices were computed, or all
-    failed, are left out.
+    An example is a combination of the other axes; the mean over seeds counts. A failed choice has
+    performance 0; examples without all choices, or with failures only, are left out.
 
     Parameters
     ----------
     table : DataFrame
-        Of the study.
+        Table of the study.
     choose : str
-        What is to be chosen: a column of :func:`chosen_column`.
+        The column to choose, by :func:`chosen_column`.
 
     Raises
     ------
@@ -64,7 +63,7 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
     """
     import pandas as pd
 
-    cells = _with_size(table.copy(), choose)  # in which graphs get other names
+    cells = _with_size(table.copy(), choose)  # which changes names of graphs
     keys = [name for name in _axes(cells) if name != choose and cells[name].nunique(dropna=False)]
     keys = _without_graph_text(cells, keys, choose)
     choices = sorted(cells[choose].dropna().unique().tolist(), key=_order)
@@ -73,7 +72,9 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
     frame = cells[done].assign(rate=rates[done]) if keys else cells[done].assign(rate=rates, all=0)
     groups = frame.groupby(keys or ["all"], dropna=False, sort=False)
     wide = groups.apply(lambda g: g.groupby(choose)["rate"].apply(_mean_rate)).reset_index()
-    if choose in wide and "rate" in wide:  # pandas keeps it long where examples differ in choices
+    if (
+        choose in wide and "rate" in wide
+    ):  # pandas returns the long form if examples differ in their choices
         wide = wide.pivot_table(
             index=keys or ["all"], columns=choose, values="rate", dropna=False, sort=False
         ).reset_index()
@@ -91,7 +92,7 @@ def _axes(table: pd.DataFrame) -> list[str]:
 
 
 def _with_size(table: pd.DataFrame, choose: str) -> pd.DataFrame:
-    """Return the table with the size of matrices, where that of their tiles is chosen."""
+    """Return the table with the size of matrices, if that of their tiles is chosen."""
     tiles, tile_size = f"graph.{TILES}", f"graph.{TILE_SIZE}"
     if choose != tile_size or tiles not in table:
         return table
@@ -102,23 +103,23 @@ def _with_size(table: pd.DataFrame, choose: str) -> pd.DataFrame:
 
 
 def _without_graph_text(table: pd.DataFrame, keys: list[str], choose: str) -> list[str]:
-    """Return *keys* with the graph's generator in the place of its text, which has settings."""
+    """Return *keys* with the graph's generator instead of its text, which has settings."""
     table["graph"] = [text.partition(" ")[0] for text in table["graph"]]
     if choose.startswith("scheduler."):
         table["scheduler"] = [text.partition(":")[0] for text in table["scheduler"]]
-    elif choose == "scheduler":  # its options are part of its name
+    elif choose == "scheduler":  # the options are part of the name
         keys = [key for key in keys if not key.startswith("scheduler.")]
     return keys
 
 
 def _mean_rate(rates: pd.Series[float]) -> float:
-    """Return the performance over seeds: one over the mean time; 0 if one failed."""
+    """Return the performance over seeds: the inverse of the mean time, or 0 after a failure."""
     values = rates.to_numpy(float)
     return 0.0 if (values == 0).any() else float(1 / (1 / values).mean())
 
 
 def _features(kept: pd.DataFrame, keys: list[str]) -> dict[str, list[float]]:
-    """Return columns of numbers: of texts, and of what only some have, one per value."""
+    """Return numeric columns; texts and partial columns become one column per value."""
     found: dict[str, list[float]] = {}
     for name in keys:
         values = kept[name].tolist()
@@ -138,7 +139,7 @@ def _order(value: Any) -> tuple[bool, Any]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as a choice or feature is called: 256 for 256.0."""
+    """Return the name of a value: 256 for 256.0."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     import pandas as pd

@@ -26,19 +26,19 @@ class PerformanceTable:
     Attributes
     ----------
     features : tuple of str
-        Names of what is known of an example before one chooses.
+        Names of the features, known before the choice.
     values : array
         Examples by features.
     choices : tuple of str
-        What there is to choose from.
+        Names of the choices.
     performance : array
-        Examples by choices; more is better. 0: that choice fails for that example.
+        Examples by choices; larger is better, and 0 is a failure.
     limit : array, optional
-        The largest choice that each example allows; then choices are numbers. A larger one is
-        made all the same where somebody says so: it is the largest that is allowed, as a chunk
-        of more iterations than a loop has is the whole loop.
+        The largest choice that each example allows; choices are then numbers. A larger choice
+        stands for the largest allowed one, as a chunk of more iterations than a loop has is the
+        whole loop.
     others : mapping of str to sequence
-        Further columns, as texts: of applications, say.
+        Further columns as texts, such as applications.
     """
 
     features: tuple[str, ...]
@@ -54,13 +54,13 @@ class PerformanceTable:
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
-        """The choices as numbers; None if one of them is none."""
+        """The choices as numbers; None if one of them is not a number."""
         found = [decimal_number(choice) for choice in self.choices]
         return None if None in found else np.array(found, float)
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
-        """Examples by choices: which may be made."""
+        """Examples by choices: whether the choice is allowed."""
         if self.limit is None:
             return np.ones(self.performance.shape, bool)
         assert self.numbers is not None
@@ -68,7 +68,7 @@ class PerformanceTable:
 
     @cached_property
     def made(self) -> NDArray[np.intp]:
-        """Examples by choices: the index of the choice that is made if this one is said."""
+        """Examples by choices: the index of the choice that this one stands for."""
         told = np.broadcast_to(np.arange(len(self.choices)), self.performance.shape)
         if self.numbers is None:
             return np.asarray(told)
@@ -77,20 +77,20 @@ class PerformanceTable:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Examples by choices: the performance that one gets, as a share of the best there is."""
+        """Examples by choices: the performance as a share of the example's best."""
         best = np.where(self.allowed, self.performance, 0.0).max(axis=1)
         made = np.take_along_axis(self.performance, self.made, axis=1)
         return np.asarray(made / best[:, None])
 
     def column(self, name: str) -> NDArray[np.float64] | None:
-        """Return a column of numbers, a feature or another one; None if there is none."""
+        """Return a numeric column, a feature or another one; None if there is none."""
         if name in self.features:
             return np.asarray(self.values[:, self.features.index(name)])
         found = [decimal_number(text) for text in self.others.get(name, ())]
         return None if not found or None in found else np.array(found, float)
 
     def select(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> PerformanceTable:
-        """Return the table of some of the rows."""
+        """Return the table of some rows."""
         index = np.arange(len(self))[rows]
         return PerformanceTable(
             self.features,
@@ -113,8 +113,8 @@ class PerformanceTable:
         Raises
         ------
         InputError
-            If columns differ in length, a performance is negative or not finite, no choice of an
-            example is better than 0, or a limit allows none.
+            If columns differ in length, a performance is negative or not finite, all choices of an
+            example fail, or a limit allows none.
 
         Examples
         --------
@@ -137,24 +137,24 @@ class PerformanceTable:
 def _matrix(columns: Mapping[str, Sequence[float]]) -> NDArray[np.float64]:
     arrays = [np.asarray(column, float) for column in columns.values()]
     if not arrays or len({array.shape for array in arrays}) > 1:
-        raise InputError(f"got {len(arrays)} columns; legal: at least one, all as long as another")
+        raise InputError(f"got {len(arrays)} columns; legal: at least one, all of the same length")
     return np.stack(arrays, axis=1)
 
 
 def _check(table: PerformanceTable) -> None:
     if len(table.values) != len(table) or not len(table):
         raise InputError(
-            f"got {len(table.values)} rows of features, {len(table)} of performance; legal: as "
-            "many of both, at least one"
+            f"got {len(table.values)} rows of features, {len(table)} of performance; legal: the"
+            " same number of both, at least one"
         )
     if not np.isfinite(table.values).all():
-        raise InputError("got a feature that is no finite number")
+        raise InputError("got a feature that is not a finite number")
     if table.limit is not None and table.numbers is None:
         raise InputError(f"choices {', '.join(table.choices)}: only numbers can have a limit")
     if not table.allowed.any(axis=1).all():
-        raise InputError("got a limit below every choice: nothing is left to choose")
+        raise InputError("got a limit below every choice; legal: at least the smallest choice")
     known = table.performance[table.allowed]
     if not (np.isfinite(known) & (known >= 0)).all():
-        raise InputError("got a performance that is negative or no finite number")
+        raise InputError("got a performance that is negative or not finite")
     if (np.where(table.allowed, table.performance, 0).max(axis=1) <= 0).any():
         raise InputError("got an example for which every choice fails")

@@ -33,24 +33,24 @@ def read_performance(
     path : Path
         A line with names of columns, then a row per example.
     features : sequence of str
-        Columns of what is known before one chooses: numbers. Of texts without a number among them
-        each becomes a feature ``COLUMN=TEXT``, which is 1 where it stands, else 0.
+        Columns of features, known before the choice: numbers. Each text of a column without numbers
+        becomes a feature ``COLUMN=TEXT``, which is 1 in its rows and 0 in others.
     choices : sequence of str
-        Columns of the performance of each choice, or of its time: larger than 0.
+        Columns with the performance or the time of each choice, above 0.
     limit : str, optional
-        A column with the largest choice that an example allows; choices are numbers then. Fields
-        of larger ones may be empty.
+        A column with the largest choice that an example allows; choices are then numbers, and
+        fields of larger ones may be empty.
     higher : bool, default True
-        More is better; otherwise the columns have times, or anything that should be low.
+        Whether larger is better, or the columns have times or other costs.
 
     Raises
     ------
     InputError
-        If a column is missing or named twice, or a field is not what it should be.
+        If a column is missing or named twice, or a field is illegal.
 
     See Also
     --------
-    PerformanceTable.of : of columns that are in memory.
+    PerformanceTable.of : makes a table of columns in memory.
     """
     reader = _Reader.of(path, features, choices, limit)
     if not reader.rows:
@@ -73,11 +73,13 @@ def read_performance(
 
 
 def _sizes(choices: Sequence[str]) -> list[float]:
-    """Return the choices as numbers, which a limit asks for."""
+    """Return the choices as numbers, which a limit requires."""
     found = [decimal_number(choice) for choice in choices]
     for choice, size in zip(choices, found, strict=True):
         if size is None:
-            raise InputError(f"--limit: choice '{choice}' is no number; only numbers have a limit")
+            raise InputError(
+                f"--limit: choice '{choice}' is not a number; only numbers have a limit"
+            )
     return [size for size in found if size is not None]
 
 
@@ -97,7 +99,7 @@ class _Reader:
         names = table.header.fields
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise _error(table.header, index, f"column '{name}' is there twice")
+                raise _error(table.header, index, f"column '{name}' occurs twice")
         wanted = [*features, *choices]
         for index, name in enumerate(wanted):
             if name in wanted[:index]:
@@ -112,7 +114,7 @@ class _Reader:
         return [row.fields[self.header[name]] for row in self.rows]
 
     def feature(self, name: str) -> dict[str, list[float]]:
-        """Return a feature; of texts, one for each, in the order of the alphabet."""
+        """Return a feature, or one for each text in alphabetical order."""
         texts = self.texts(name)
         if all(map(_is_text, texts)):
             return {
@@ -126,13 +128,13 @@ class _Reader:
         return self._number(row, name, "a finite number", float("-inf"))
 
     def limit(self, row: CsvRow, name: str, sizes: Sequence[float] | None) -> float:
-        """Return a limit that allows one of the choices at least."""
+        """Return a limit that allows at least one of the choices."""
         assert sizes is not None
         least = min(sizes)
         return self._number(row, name, f"a number from {least:g}, the smallest choice", least)
 
     def performance(self, row: CsvRow, name: str, allowed: bool) -> float:
-        """Return a performance; 1 for what is not allowed and was not measured."""
+        """Return a performance; 1 for a choice that is neither allowed nor measured."""
         if not allowed and not row.fields[self.header[name]]:
             return 1.0
         return self._number(row, name, "a number larger than 0", 5e-324)
@@ -146,7 +148,7 @@ class _Reader:
 
 
 def _is_text(field: str) -> bool:
-    """Return whether a field has nothing that is like a number: not ``nan`` either."""
+    """Return whether a field is not like a number, not even ``nan``."""
     try:
         float(field)
     except ValueError:
@@ -155,13 +157,13 @@ def _is_text(field: str) -> bool:
 
 
 def _error(row: CsvRow, index: int, message: str) -> InputError:
-    """Return the error that begins with file, line and column of a field."""
+    """Return the error with file, line and column of a field."""
     column = _column(read_text(row.path).split("\n")[row.line - 1], index)
     return InputError(f"{row.path}:{row.line}:{column}: {message}")
 
 
 def _column(line: str, index: int) -> int:
-    """Return in which column of *line*, from 1, the field of this *index* begins."""
+    """Return the column of *line*, from 1, at which the field of this *index* begins."""
     quoted, fields = False, 0
     for position, character in enumerate(line):
         if fields == index and not character.isspace():

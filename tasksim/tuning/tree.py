@@ -2,7 +2,7 @@
 
 A leaf has the choice with the highest mean share of the best performance (MSOP) over its examples;
 a split minimises the loss of the leaves' choices. Classification trees count right answers instead,
-although several choices are equally good on a plateau, and a wrong one costs half elsewhere.
+although several choices may be equally good, and a wrong one may cost half of the performance.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["DEEPEST", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "
 
 UNITS: Final = 2**30
 """Units per share, about a billion: sums of whole numbers are exact in any order, so that ties are
-the same on all machines, and the unit of performance does not matter."""
+the same on all machines."""
 DEEPEST: Final = 60
-"""Maximum number of levels: a tree as deep has more leaves than there are examples, and its code
-still compiles (C promises 127 levels of blocks)."""
+"""Maximum number of levels: deeper trees would have more leaves than examples, and the code still
+compiles (C promises 127 levels of blocks)."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class Growth:
     threshold : float
         A node whose choice has this MSOP over its examples is a leaf.
     depth : int
-        The most questions that are asked on a path.
+        Maximum number of questions on a path.
     min_samples : int
-        A node with at most so many examples is a leaf.
+        A node with at most this number of examples is a leaf.
 
     Raises
     ------
     InputError
-        If one is out of its limits.
+        If one is out of range.
     """
 
     threshold: float = 0.99
@@ -114,21 +114,20 @@ class Tree:
                 todo += [node.high, node.low]
 
     def __len__(self) -> int:
-        """Return the number of nodes, leaves among them."""
+        """Return the number of nodes, including leaves."""
         return sum(1 for _ in self.nodes())
 
     @property
     def depth(self) -> int:
-        """The most questions that are asked on a path."""
+        """The largest number of questions on a path."""
         return _depth(self.root)
 
 
 def grow(table: PerformanceTable, growth: Growth | None = None) -> Tree:
-    """Return the tree that a performance table teaches.
+    """Return the tree grown from a performance table.
 
-    Of choices that are as good in a leaf the first one is said, in the order of the table; of
-    splits that are as good the first feature's is made, at its lowest threshold. A split is only
-    made if it gains something.
+    In a tie, a leaf has the first choice of the table, and a split the first feature and its lowest
+    threshold. A split must gain something.
 
     Examples
     --------
@@ -146,7 +145,7 @@ def grow(table: PerformanceTable, growth: Growth | None = None) -> Tree:
 def best_split(
     units: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[int, float, int] | None:
-    """Return feature, threshold and score of the best split; None if nothing can be told apart.
+    """Return feature, threshold and score of the best split; None if there is none.
 
     Parameters
     ----------
@@ -157,9 +156,9 @@ def best_split(
 
     Notes
     -----
-    The score is the sum of both sides' best choice over its examples. All thresholds of a
-    feature at once: the sums of the sorted examples from the first to each are what the left
-    sides have, and the rest of the whole is what the right sides have.
+    The score is the sum over both sides of the units of the best choice. All thresholds of a
+    feature are compared at once: prefix sums of the sorted examples are the left sides, and the
+    remainders the right sides.
     """
     found: tuple[int, float, int] | None = None
     for feature in range(values.shape[1]):
@@ -180,7 +179,7 @@ def best_split(
 
 
 def _between(low: float, high: float) -> float:
-    """Return a number from *low* to below *high*: half way, where there are numbers between."""
+    """Return a number from *low* to below *high*, the middle if possible."""
     middle = low / 2 + high / 2
     return float(middle) if low <= middle < high else float(low)
 

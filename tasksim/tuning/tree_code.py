@@ -73,11 +73,12 @@ def readable_text(found: ChoosingTree) -> str:
 
 
 def _words(found: ChoosingTree, arguments: Iterable[str]) -> Iterator[str]:
-    """Yield what a reader of the code should know."""
+    """Yield comments for readers of the code."""
     tree = found.tree
     yield (
-        f"Which {_printable(found.choose)}: a tree of {len(tree)} nodes, taught by "
-        f"{found.examples} examples, of which it gets {100 * found.msop:.2f} % of the best."
+        f"Which {_printable(found.choose)}: a tree of {len(tree)} nodes, trained on"
+        f" {found.examples} examples, for which it reaches {100 * found.msop:.2f} % of the best"
+        " performance."
     )
     for argument, feature in zip(arguments, tree.features, strict=False):
         if argument != feature:
@@ -85,13 +86,13 @@ def _words(found: ChoosingTree, arguments: Iterable[str]) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Return *text* as comments can have it."""
+    """Return *text* without characters that end comments."""
     plain = "".join(c if c.isprintable() and c.isascii() else "?" for c in text)
     return plain.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _function(found: ChoosingTree) -> str:
-    """Return what the function is called."""
+    """Return the name of the function."""
     return f"choose_{_identifier(found.choose.removeprefix('graph.'))}"
 
 
@@ -103,7 +104,7 @@ def _identifier(text: str) -> str:
 
 
 def _identifiers(names: Iterable[str]) -> list[str]:
-    """Return a name of C and Python for each of *names*, all different."""
+    """Return a distinct name of C and Python for each of *names*."""
     found: list[str] = []
     for name in names:
         plain = wanted = _identifier(name.removeprefix("graph."))
@@ -115,7 +116,7 @@ def _identifiers(names: Iterable[str]) -> list[str]:
 
 
 def _c_choices(choices: Iterable[str]) -> tuple[str, list[str]]:
-    """Return the type of what is chosen, and the choices as C has them."""
+    """Return the C type of the choices, and their literals."""
     known = list(choices)
     if all(_is_long(choice) for choice in known):
         return "long ", known
@@ -125,7 +126,7 @@ def _c_choices(choices: Iterable[str]) -> tuple[str, list[str]]:
 
 
 def _is_long(choice: str) -> bool:
-    """Whether a choice is a whole number that every long of C has."""
+    """Return whether a choice is a whole number that fits into any long of C."""
     value = whole_number(choice)
     return value is not None and abs(value) < 2**31
 
@@ -160,7 +161,7 @@ def _c_lines(node: Node, arguments: list[str], choices: list[str], depth: int) -
 
 
 def _c_number(value: float) -> str:
-    """Return *value* as C reads it back, a double and no integer."""
+    """Return *value* as a literal of C, a double and not an integer."""
     text = repr(value)
     return text if any(c in text for c in ".e") else f"{text}.0"
 
@@ -168,7 +169,7 @@ def _c_number(value: float) -> str:
 def _python_lines(
     node: Node, arguments: list[str], choices: list[str], depth: int
 ) -> Iterator[str]:
-    """Yield lines; one nests only to the left, for Python allows a hundred levels of blocks."""
+    """Yield lines that nest only on the low side, as Python allows a hundred levels of blocks."""
     indent = "    " * depth
     if isinstance(node, Leaf):
         yield f"{indent}return {choices[node.choice]}"

@@ -27,13 +27,13 @@ class ChoosingTree:
     Attributes
     ----------
     choose : str
-        What is chosen: ``tile_size``, ``scheduler``.
+        The chosen quantity: ``tile_size``, ``scheduler``.
     tree : Tree
-        What says which.
+        The tree itself.
     msop : float
-        The mean share of the best performance that its choices have, of what taught it.
+        The mean share of the best performance of its choices, over the training examples.
     examples : int
-        How many taught it.
+        Number of training examples.
     """
 
     choose: str
@@ -42,7 +42,7 @@ class ChoosingTree:
     examples: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON data."""
+        """Return the tree as plain JSON data."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -55,20 +55,20 @@ class ChoosingTree:
         }
 
     def text(self) -> str:
-        """Return it as the text of a JSON file."""
+        """Return the text of its JSON file."""
         return json.dumps(self.to_json(), indent=1) + "\n"
 
 
 def tree_from_json(data: Any, path: Path) -> ChoosingTree:
-    """Return the tree that JSON *data* of a file say.
+    """Return the tree in the JSON *data* of a file.
 
     Raises
     ------
     InputError
-        If they say none, or one of a newer version.
+        If it is malformed, or of a newer version.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InputError(f"{path}: is no decision tree; legal: a file with 'format': '{FORMAT}'")
+        raise InputError(f"{path}: is not a decision tree; legal: a file with 'format': '{FORMAT}'")
     if data.get("version") != VERSION:
         raise InputError(
             f"{path}: version {data.get('version')!r} of trees; this tasksim reads {VERSION}"
@@ -81,7 +81,7 @@ def tree_from_json(data: Any, path: Path) -> ChoosingTree:
         return ChoosingTree(str(data["choose"]), made, _number(data["msop"]), examples)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"{path}: is no decision tree that can be read: {said}") from None
+        raise InputError(f"{path}: is not a readable decision tree: {said}") from None
 
 
 def _plain(tree: Tree, node: Node) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _node(data: Any, features: tuple[str, ...], choices: tuple[str, ...], depth:
     if not isinstance(data, dict):
         raise TypeError(f"got {data!r:.60}; legal: a node")
     if depth > DEEPEST:
-        raise ValueError(f"it asks more than {DEEPEST} questions")
+        raise ValueError(f"a path has more than {DEEPEST} questions")
     if "choice" in data:
         choice = choices.index(data["choice"])
         return Leaf(choice, _number(data["msop"]), int(data["examples"]))

@@ -25,7 +25,7 @@ WIDEST_INCH: Final = 60.0
 
 
 def picture(found: ChoosingTree) -> Figure:
-    """Return the tree drawn: each question with its two answers, each leaf with its choice."""
+    """Return a drawing of the tree, with questions, answers and choices."""
     leaves = (len(found.tree) + 1) // 2
     width = min(max(4.0, LEAF_INCH * leaves), WIDEST_INCH)
     figure = new_figure(max(1.6, LEVEL_INCH * (found.tree.depth + 1.4)), width)
@@ -46,7 +46,7 @@ def _leaves(node: Node) -> int:
 
 
 def _centre(node: Node, first: int) -> float:
-    """Return where a node is drawn whose leaves are numbered from *first*."""
+    """Return the position of a node whose leaves are numbered from *first*."""
     if isinstance(node, Leaf):
         return float(first)
     return (_centre(node.low, first) + _centre(node.high, first + _leaves(node.low))) / 2

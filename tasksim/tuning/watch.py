@@ -13,24 +13,23 @@ __all__ = ["Watch"]
 
 SHORTEST_TASK_S: Final = 200e-6
 """Task duration in seconds below which selective runs err: the time between two tasks is not
-charged, and a kernel that is executed alone among skipped ones finds less of its data in the
-caches."""
+charged, and a kernel executed alone among skipped ones finds less of its data in the caches."""
 BUSY_SHARE: Final = 0.05
-"""Share of the workers' time taken by others beyond which full runs are delayed and single kernels
-are not: predictions err by 3 to 4 % anyway."""
+"""Share of the workers' time taken by other programs beyond which full runs are delayed more than
+single kernels: predictions err by 3 to 4 % anyway."""
 TRIALS: Final = 3
 """Number of selective runs after which their time is compared with that of full runs."""
 
 
 class Watch:
-    """Observations of the runs of a tuning, and conclusions from them.
+    """Observer of the runs of a tuning, which detects that selective runs are of no use.
 
     Parameters
     ----------
     fall_back : bool, default True
-        Whether configurations are executed in full where selective runs are of no use.
+        Whether to execute configurations in full if selective runs are of no use.
     tell : callable, optional
-        Called with a sentence as soon as it is known.
+        Called with each new note.
 
     Attributes
     ----------
@@ -67,27 +66,28 @@ class Watch:
         return self._fall_back and (self.gave_up or place in self._short_s)
 
     def note(self, ran: Ran) -> None:
-        """Note what others took from a run."""
+        """Note the time that other programs took from a run."""
         if ran.others_share is not None:
             self._taken_s += ran.others_share * ran.wall_s
             self._seen_s += ran.wall_s
 
     def busy(self) -> bool:
-        """Return whether others use the cores; tell it the first time."""
+        """Return whether other programs use the cores; report it the first time."""
         share = self._taken_s / self._seen_s if self._seen_s else 0.0
         if share <= BUSY_SHARE:
             return False
         self._say(
             "busy",
-            f"others had the cores for {100 * share:.0f} % of the time: runs are held up, and "
-            f"selective ones promise too little{self._consequence('all configurations are')}; tune "
-            "again when it is calm, or with more repetitions",
+            f"other programs had the cores for {100 * share:.0f} % of the time: full runs are"
+            " delayed, and selective runs predict too short"
+            f" times{self._consequence('all configurations are')}; tune again when the machine is"
+            " calm, or with more repetitions",
         )
         return True
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about what was observed."""
+        """The notes so far."""
         return list(self._notes.values())
 
     def _note_short(self, place: int, task_s: float) -> None:
@@ -100,23 +100,23 @@ class Watch:
         shortest = format_time(min(self._short_s.values()))
         self._say(
             "short",
-            f"{which} short tasks (median {shortest}), and selective runs want "
-            f"{format_time(SHORTEST_TASK_S)}{self._consequence(these)}",
+            f"{which} short tasks (median {shortest}), but selective runs need"
+            f" {format_time(SHORTEST_TASK_S)}{self._consequence(these)}",
         )
 
     def _note_slow(self) -> None:
         times = self._selective_s / self._full_s
         self._say(
             "slow",
-            f"selective runs take {times:.2g} times as long as what they predict of full ones"
-            f"{self._consequence('all configurations are')}",
+            f"selective runs take {times:.2g} times as long as full runs"
+            f" would{self._consequence('all configurations are')}",
         )
 
     def _consequence(self, what: str) -> str:
         return f": {what} executed in full" if self._fall_back else ": predictions may be far off"
 
     def _say(self, about: str, text: str) -> None:
-        """Keep what is known now *about* something; tell it the first time."""
+        """Update the note *about* a subject; report it the first time."""
         if about not in self._notes and self._tell is not None:
             self._tell(text)
         self._notes[about] = text

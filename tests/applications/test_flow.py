@@ -161,7 +161,7 @@ def test_two_kernels_of_one_name_are_refused():
     ("wrong", "message"),
     [
         (lambda: tasksim.kernel(3), r"kernel: got 3"),
-        (lambda: tasksim.kernel(lambda x: None), r"no operand; annotate them with R, W"),
+        (lambda: tasksim.kernel(lambda x: None), r"has no operand; annotate operands with R, W"),
         (lambda: tasksim.kernel(lambda x: None, operands={"x": 3}), r"x: 3 \(int\); legal: R, W"),
         (lambda: tasksim.kernel(lambda n, x: None, operands={"x": R}), r"x comes after values"),
         (

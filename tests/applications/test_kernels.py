@@ -214,5 +214,5 @@ def test_a_number_that_no_task_has_is_named(library):
     def lacking(g):
         g.insert(kernel, g.array("y", 3), g.array("x", 3))
 
-    with pytest.raises(InputError, match="no m, which the function takes; its tasks have y, x"):
+    with pytest.raises(InputError, match="the function takes m, but its tasks only have y, x"):
         tasksim.execute("lacking", workers=1)

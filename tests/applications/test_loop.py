@@ -63,7 +63,9 @@ def test_blocks_are_counted_in_rows_and_columns():
 
 
 def test_vectors_have_no_columns():
-    with pytest.raises(InputError, match="block_columns: got 3; legal: none, as daxpy has no matr"):
+    with pytest.raises(
+        InputError, match="block_columns: got 3; legal: none, as the result of daxpy"
+    ):
         generate("loop", operation="daxpy", n=10, block=4, block_columns=3)
 
 

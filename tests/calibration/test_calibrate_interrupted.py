@@ -195,7 +195,7 @@ def test_ctrl_c_ends_the_command_and_keeps_what_there_is(tmp_path):
         process.kill()
     assert process.returncode == 130
     assert [line for line in err.splitlines() if "nterrupted" in line] == [
-        "Interrupted: what was measured so far is kept."
+        "Interrupted: the samples so far are kept."
     ]
     assert "Traceback" not in err
     assert "task (duration_s=0.001)" in out

@@ -301,7 +301,7 @@ def test_a_stopped_process_leaves_samples_to_go_on_with(tmp_path, name):
     told = process.communicate(timeout=120)[1]
     if name == "SIGINT":
         assert process.returncode == 130, told
-        assert told.endswith("Interrupted: what was measured so far is kept; --resume goes on.\n")
+        assert told.endswith("Interrupted: the samples so far are kept; --resume goes on.\n")
     text = path.read_text()
     domain = parse_domain("gemm", sizes)
 

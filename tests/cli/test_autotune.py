@@ -33,7 +33,7 @@ def test_the_text(tasksim):
         ("--policy onlin", "unknown policy 'onlin', did you mean 'online'?"),
         ("--tolerance 0", "tolerance=0; legal: above 0, at most 1 (4% or 0.04)"),
         ("--tolerance 150%", "tolerance=1.5; legal: above 0, at most 1 (4% or 0.04)"),
-        ("--search halving", "there is one run to begin with; give --repetitions"),
+        ("--search halving", "halving needs several runs; give --repetitions"),
     ],
 )
 def test_what_is_refused(tasksim, options, error):

@@ -44,7 +44,7 @@ def test_counters_that_are_refused_end_the_command_with_1(tasksim, tmp_path, mon
 def test_graphs_are_refused(tasksim):
     done = tasksim("calibrate power cholesky tiles=4")
     assert done.code == 2
-    assert "power is measured of kernels" in done.err
+    assert "power is measured for kernels" in done.err
 
 
 def test_the_command_measures_and_writes(tasksim, tmp_path, monkeypatch):

@@ -84,4 +84,4 @@ def test_schedulers_may_be_told(tasksim, slowed):
 def test_a_makespan_and_contention_are_not_asked_together(tasksim):
     refused = tasksim("calibrate cholesky tiles=2 --contention --until makespan:5%")
     assert refused.code == 2
-    assert "--contention measures all kernels: leave --until out" in refused.err
+    assert "--contention measures all kernels; leave --until out" in refused.err

@@ -111,7 +111,7 @@ MISTAKES = {
         f"unknown scheduler 'pro', did you mean 'prio'? (known: {SCHEDULERS})"
     ),
     "run cholesky tiles=0": "cholesky: tiles: got '0'; legal: an integer from 1",
-    "calibrate tiles=3": "got 'tiles=3'; legal: first a graph or a kernel, then its KEY=VALUE",
+    "calibrate tiles=3": "got 'tiles=3'; legal: a graph or a kernel first, then its KEY=VALUE",
     "calibrate gemm m=a n=1 k=1": "kernel gemm: m: got 'a'; legal: a number",
     "calibrate cholesky tiles=2 tiles=3": (
         "cholesky: tiles is given twice; several values have commas: tiles=A,B"
@@ -195,7 +195,7 @@ def test_a_file_of_no_format_of_graphs(tasksim, tmp_path, line):
     called = tasksim(line)
     assert called.code == 2
     (error,) = called.errors
-    assert error.startswith("Error: a.txt: of no format of task graphs; legal: graph (.npz), ")
+    assert error.startswith("Error: a.txt: not a format of task graphs; legal: graph (.npz), ")
     assert not (tmp_path / "a.npz").exists()
 
 

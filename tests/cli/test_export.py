@@ -136,7 +136,7 @@ def test_fingerprints_that_differ(tasksim):
         ("heer -o out.json", "unknown model 'heer', did you mean 'here'?"),
         ("genral.json -o out.json", "genral.json: no such file, did you mean 'general.json'?"),
         ("here -o out", "out: kernel models are in .json files; got ''"),
-        ("empty -o out.json", "empty: no coefficient files in it, nothing to export"),
+        ("empty -o out.json", "empty: no coefficient files in this folder, nothing to export"),
         (
             "mixed -o out.json",
             "trsm was measured on there, gemm on here: one file has the models of one machine",

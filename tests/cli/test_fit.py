@@ -312,7 +312,7 @@ def test_a_test_beyond_what_a_history_knows(tasksim, files):
     assert called.code == 0
     assert called.json["mlogq_test"] is None
     assert called.json["warnings"] == [
-        "200 of 200 configurations of the test cannot be predicted by history: they do not count"
+        "history cannot predict 200 of 200 configurations of the test, which do not count"
     ]
 
 
@@ -369,7 +369,8 @@ MISTAKES = {
     "infinity": (changed(3, "1,2,3,inf"), "", "gemm.csv:4:7: runtime_s: got 'inf'"),
     "two tables": (changed(3, "a,b,c,time_s"), "", "gemm.csv:4:1: got a line without numbers"),
     "no duration": (
-        lambda lines: ["m,n,k,l", *lines[1:]], "", "gemm.csv:1: no column is a duration by",
+        lambda lines: ["m,n,k,l", *lines[1:]], "", "gemm.csv:1: no column has the name of a"
+            " duration",
     ),
     "fewer configurations than terms": (
         lambda lines: lines[:1] + lines[1::4][:4], "--terms 'm*n*k + m*n + m + n'",
@@ -484,7 +485,7 @@ def test_categories_of_texts_and_of_numbers(tasksim, tmp_path):
     assert model.categories_ == {"layout": ("col", "row"), "nodes": ("1", "2", "8")}
     assert "is(layout, row)*is(nodes, 8)*n" in called.json["formula"]
     assert called.json["mlogq_test"] < 1e-9
-    assert called.json["warnings"][-1].startswith("1 of 3 configurations of the test cannot be")
+    assert called.json["warnings"][-1].startswith("mlr cannot predict 1 of 3 configurations")
     wrong = tasksim("fit runs.csv --categorical layuot")
     assert wrong.code == 2
     assert "runs.csv:1: categorical: unknown column 'layuot', did you mean 'layout'" in wrong.err

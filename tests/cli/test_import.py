@@ -89,7 +89,7 @@ def test_examples_are_command_lines_that_parse(group):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("sampling", "has 2 machines; say which: desktop, laptop"),
+        ("sampling", "has 2 machines; choose one: desktop, laptop"),
         ("sampling --host labtop", "unknown machine 'labtop', did you mean 'laptop'? (known: "),
         ("nowhere --host laptop", "nowhere: no such folder"),
     ],
@@ -123,7 +123,7 @@ def test_bad_files_are_passed_over_where_that_is_wanted(tasksim, sampling):
     (sampling / "bus/laptop.affinity").write_text("0\tx\n")
     result = tasksim("import starpu sampling --host laptop -o lib --skip-bad")
     assert result.code == 0
-    assert result.err.startswith("Warning: passed over: ")
+    assert result.err.startswith("Warning: skipped: ")
 
 
 def test_nothing_is_replaced_without_force(tasksim, sampling):
@@ -260,8 +260,11 @@ def test_exports_go_into_the_directory_that_is_there(tasksim, sampling, tmp_path
     ("line", "message"),
     [
         ("export starpu xeon-3c -o back", "unknown model 'xeon-3c', did you mean 'xeon-2c'?"),
-        ("export starpu empty -o back", "empty: no coefficient files in it, nothing to export"),
-        ("export starpu xeon-2c --host a.b -o back", "host 'a.b': StarPU's names of machines have"),
+        (
+            "export starpu empty -o back",
+            "empty: no coefficient files in this folder, nothing to export",
+        ),
+        ("export starpu xeon-2c --host a.b -o back", "host 'a.b': legal: names without dots"),
         ("export starpu xeon-2c --model-names x -o back", "legal: a text with {kernel} in it"),
     ],
 )

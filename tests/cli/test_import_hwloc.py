@@ -15,12 +15,12 @@ caches    l1 32 KiB, l2 256 KiB, l3 20 MiB for 2 cores
 links     1, in 0 routes
 
 notes:
-  up to 2 hyper-threads per core: a worker per core (--hyper-threads)
-  2 NUMA nodes: one main memory; memory_domains says which workers share a node
-  the distances between NUMA nodes are not told: set numa.distances
-  the NUMA nodes differ in workers: each has groups of workers of its own
-  latencies of links are not told: they are 0
-  bandwidths and latencies of memory are not told: 'tasksim calibrate memory' measures them there
+  up to 2 hyper-threads per core: each core is one worker (--hyper-threads makes more)
+  2 NUMA nodes: they are one main memory; memory_domains has the workers of each node
+  the distances between NUMA nodes are unknown: set numa.distances
+  the NUMA nodes differ in their workers: each has groups of workers of its own
+  latencies of links are unknown: they are 0
+  bandwidths and latencies of memory are unknown: 'tasksim calibrate memory' measures them there
   left out: 1 device of the system, such as disks and networks
 
 Next:

@@ -42,7 +42,7 @@ def test_devices_that_only_the_config_counts_are_told(tasksim, sampling):
     )
     sampling(files)
     found = tasksim("import starpu sampling -o lib --json").json
-    assert found["notes"][0] == "left out: 3 of the kind HIP, which the .config counts"
+    assert found["notes"][0] == "left out: 3 memory nodes of kind HIP in the .config"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_models_are_exported_under_names_of_starpus(tasksim, laptop, tmp_path):
         ("chol_model_11=a.b", "got 'a.b' for chol_model_11; legal: names without dots or '/'"),
         (
             "chol_model_11=chol_model_21",
-            "chol_model_11 and chol_model_21 are both called 'chol_model_21'; StarPU keeps",
+            "chol_model_11 and chol_model_21 are both called 'chol_model_21', but StarPU has",
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_interruptions_keep_what_was_measured(tasksim, tmp_path, monkeypatch):
     called = tasksim("measure potrf n=8..64 --repetitions 5 -o p.csv --json")
     assert called.code == 130
     assert called.json["interrupted"] is True
-    assert called.err.endswith("Interrupted: what was measured so far is kept; --resume goes on.\n")
+    assert called.err.endswith("Interrupted: the samples so far are kept; --resume goes on.\n")
     # Of three configurations 5, 5 and, after 3 to warm up, 0 to 5: 20 calls end in the third.
     assert len(read_samples(tmp_path / "p.csv")) == called.json["samples"] == 10
 

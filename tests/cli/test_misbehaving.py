@@ -109,7 +109,7 @@ def test_data_that_cannot_be_looked_at_are_refused(tasksim):
 def test_measuring_and_watching_exclude_each_other(tasksim):
     called = tasksim("run misbehaving.py --calm --isolate")
     assert called.code == 2
-    assert "--calm is for measuring" in called.err
+    assert "--calm is for measurements" in called.err
 
 
 def test_python_says_the_same(tmp_path, monkeypatch):

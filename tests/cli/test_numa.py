@@ -79,7 +79,7 @@ def test_the_account_says_what_remote_accesses_cost(tasksim, two):
     assert found["numa"]["extra_s"] == [0.0, 0.5]
     assert found["numa"]["accessed_bytes"] == [list(row) for row in use.accessed_bytes]
     lines = tasksim("report account run").out.splitlines()
-    (longer,) = [line for line in lines if "took longer" in line]
+    (longer,) = [line for line in lines if "longer tasks" in line]
     assert longer.split()[-4:] == ["+250", "ms", "7.14", "%"]
     (there,) = [line for line in lines if "bytes accessed there" in line]
     assert there.endswith(f"{100 * use.remote_share:.2f} %")

@@ -173,7 +173,7 @@ def test_forms_decide_what_else_it_can(installed, tasksim, file, samples):
     codelet = from_models("work", {"cpu": formed})
     (implementation,) = codelet.combinations[0].implementations
     assert implementation.coefficient_names == ("m*n",)
-    with pytest.raises(Exception, match="a model of kind 'proportional' is nothing that StarPU"):
+    with pytest.raises(Exception, match="StarPU has no models of kind 'proportional'"):
         from_models("work", {"cpu": plain})
     assert diagnose(plain, samples).coefficients == ()
     assert [row.term for row in diagnose(formed, samples).coefficients] == ["m*n"]

@@ -75,7 +75,7 @@ def test_for_people(tasksim, model):
     lines = tasksim("predict models/here/gemm.json m=64 n=64 k=64").out.splitlines()
     assert [line.split()[0] for line in lines] == ["duration", "interval", "domain"]
     assert lines[1].endswith("(90 % of measurements)")
-    assert lines[2] == "domain    inside: measured was m 64 to 192, n 64 to 192, k 64 to 192"
+    assert lines[2] == "domain    inside the measured domain: m 64 to 192, n 64 to 192, k 64 to 192"
 
 
 def test_models_without_uncertainty_have_no_interval(tasksim, tmp_path):
@@ -92,7 +92,7 @@ def test_the_architecture_if_there_are_several(tasksim, tmp_path):
     line = "predict models/here/gemm.json m=64 n=64 k=64"
     called = tasksim(line)
     assert called.code == 2
-    assert "has models for cpu, cuda; say which: --architecture NAME" in called.err
+    assert "has models for cpu, cuda; choose one with --architecture NAME" in called.err
     assert tasksim(f"{line} --architecture cuda --json").json["kind"] == "mlr"
     assert "unknown architecture 'cda', did you mean 'cuda'" in tasksim(
         f"{line} --architecture cda"
@@ -144,7 +144,7 @@ def test_the_kernel_of_a_model_file(tasksim, model, tmp_path):
     trsm = tasksim("predict two.json --kernel trsm m=64 n=64 k=64 --json").json
     assert trsm == {**alone, "kernel": "trsm"}
     for line, message in (
-        ("two.json", "two.json has models of gemm, trsm; say which: --kernel NAME"),
+        ("two.json", "two.json has models of gemm, trsm; choose one with --kernel NAME"),
         ("two.json --kernel gem", "two.json: unknown kernel 'gem', did you mean 'gemm'?"),
         ("models/here/gemm.json --kernel trsm", "gemm.json: unknown kernel 'trsm' (known: gemm)"),
     ):
@@ -177,7 +177,7 @@ def test_categories_by_name(tasksim, layouts):
     assert called.json["duration_s"] == layouts.predict([["row", 200]])[0]
     assert called.json["inside"] is True
     text = tasksim(f"{line} layout=row").out
-    assert "domain    inside: measured was layout col, row, n 100 to 490\n" in text
+    assert "domain    inside the measured domain: layout col, row, n 100 to 490\n" in text
     wrong = tasksim(f"{line} layout=rwo")
     assert wrong.errors == [
         "Error: gemm on cpu: layout=rwo: no such category was measured, did you mean 'row'? "

@@ -54,7 +54,7 @@ def test_functions_with_much_time_and_those_that_do_not_scale_are_critical(tasks
     large = tasksim(f"report functions {profiles} --threshold 10% --json").json
     assert (large["critical"], large["not_scaling"]) == (["shared", "each"], ["each"])
     text = tasksim(f"report functions {profiles} --threshold 10%").out
-    assert "2 of 4 functions are critical, 1 of them as they do not scale" in text
+    assert "2 of 4 functions are critical, 1 of them because they do not scale" in text
 
 
 def test_profiles_of_one_process_are_not_divided_by_the_processes():

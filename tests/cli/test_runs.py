@@ -115,21 +115,24 @@ def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):
     assert two_runs("view a --html v.html").code == 2
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     called = two_runs("view a --html v.html --open --force")
-    assert "no browser was found here: open v.html in one" in called.err
+    assert "no browser was found on this machine; open v.html in one" in called.err
 
 
 def test_view_says_of_pages_what_is_large_or_lacks(two_runs, tmp_path, monkeypatch):
     monkeypatch.setattr("tasksim.cli.output._LARGE_BYTES", 1000)
     called = two_runs("view a --html v.html")
     assert "Warning: v.html has " in called.err
-    assert "the page has only" not in called.err
+    assert "the page shows only" not in called.err
     described = json.loads((tmp_path / "a" / "run.json").read_text())
     described["graph"]["name"] = "gone"
     described["config"]["graph"]["name"] = "gone"
     (tmp_path / "a" / "run.json").write_text(json.dumps(described))
     called = two_runs("view a --html v.html --force")
     assert called.code == 0
-    assert "note: the page has only what released each task: a: the graph of this run" in called.err
+    assert (
+        "note: the page shows only the dependency that released each task: a: the graph of this run"
+        in called.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +175,7 @@ def test_bounds_of_a_run_show_what_it_waited_for(two_runs):
 def test_bounds_of_a_run_take_no_options(two_runs):
     called = two_runs("bounds b --workers 2")
     assert called.code == 2
-    assert called.errors == ["Error: b is a run, it takes no settings and no options"]
+    assert called.errors == ["Error: b is a run, which takes no settings and no options of graphs"]
 
 
 # validate
@@ -357,7 +360,7 @@ def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
     assert line in tasksim("doctor").out
     assert tasksim("doctor --json").json["accounts"] == accounts
     accounts["threads"] = False
-    assert "no processor time of threads: others on the machine spoil" in tasksim("doctor").out
+    assert "no processor time of threads: other programs on this machine" in tasksim("doctor").out
 
 
 def test_doctor_fails_when_something_is_missing(tasksim, monkeypatch):

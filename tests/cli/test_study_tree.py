@@ -34,7 +34,7 @@ def test_a_tree_is_written_in_all_forms(tasksim, study, tmp_path):
     # A matrix of 2048 is 16 tiles of 128, 8 of 256, 4 of 512; others have not all three.
     assert done.json["features"] == ["platform=xeon-2c", "platform=xeon-24c", "scheduler=lws",
                                      "scheduler=prio"]  # fmt: skip
-    assert "have not all choices of graph.tile_size" in done.err
+    assert "do not have all choices of graph.tile_size" in done.err
     assert done.json["constant"]["msop"] <= done.json["msop"] <= 1
     assert "choose_tile_size(" in (tmp_path / "c.h").read_text()
     assert all((tmp_path / name).stat().st_size > 100 for name in names)
@@ -77,9 +77,9 @@ def test_what_is_auto_without_a_file_is_refused(tasksim):
     [
         ("cholesky tiles=4", "nothing to choose; give KEY=auto"),
         ("cholesky tiles=auto", "chooses graph.tile_size, not graph.tiles"),
-        ("cholesky n=1000 tile_size=auto", "no matrix of whole tiles of tile_size=256"),
+        ("cholesky n=1000 tile_size=auto", "not a multiple of tile_size=256"),
         ("cholesky n=1024 tiles=4 tile_size=auto", "n and tiles are both given"),
-        ("lu tile_size=auto", "lu.json: the tree asks for graph.n; give n=NUMBER"),
+        ("lu tile_size=auto", "lu.json: the tree needs graph.n; give n=NUMBER"),
     ],
 )
 def test_words_that_make_no_sense(tasksim, tmp_path, words, said):
@@ -138,9 +138,9 @@ def test_nothing_is_imported_because_a_file_names_it(tasksim, tmp_path, monkeypa
     ("text", "said"),
     [
         ("", "is empty"),
-        ("[]", "is no decision tree"),
+        ("[]", "is neither a decision tree nor"),
         ("[" * 200, "c.json"),
-        ('{"format": "tasksim-tuned", "graph": 3}', "no result of tuning"),
+        ('{"format": "tasksim-tuned", "graph": 3}', "is not a readable result of tuning"),
         ('{"format": "tasksim-tree", "version": 1}', "'features' is missing"),
     ],
 )

@@ -64,5 +64,5 @@ def test_bad_records_are_counted(tasksim, run):
     assert not Path("bad").exists()
     passed = tasksim("import trace bad.csv -o bad --skip-bad")
     assert "bad (1 task)" in passed.out
-    assert "passed over: bad.csv:3: task 1" in passed.err
+    assert "skipped: bad.csv:3: task 1" in passed.err
     assert Path("bad").exists()

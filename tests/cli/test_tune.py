@@ -55,7 +55,7 @@ def test_a_setting_that_is_auto_is_what_was_found(tasksim):
     assert run.json["makespan_s"] == pytest.approx(done.json["makespan_s"])
     assert tasksim(f"{WORDS} -o best.json").code == 2
     other = tasksim("simulate lu n=4096 tile_size=auto --auto best.json --platform xeon-24c")
-    assert other.errors == ["Error: best.json: was found for cholesky n=4096, not for lu"]
+    assert other.errors == ["Error: best.json: is a result for cholesky n=4096, not for lu"]
 
 
 def test_several_seeds_have_intervals(tasksim):

@@ -85,7 +85,9 @@ def test_an_interrupted_report_keeps_its_answers_and_goes_on(tasksim, made_up, t
     kept = json.loads((tmp_path / "part.json").read_text())
     assert kept["questions"] == whole["questions"][:4]
     assert (kept["examples"], kept["complete"]) == ([], False)
-    assert f"Interrupted: 4 of {questions} questions are answered, 0 of 10 loops" in done.err
+    assert (
+        f"Interrupted: 4 of {questions} questions are answered, 0 of 10 training loops" in done.err
+    )
     assert "--resume goes on" in done.err
     assert "tile size: cholesky n=512" in done.out  # what is known so far
 
@@ -106,7 +108,7 @@ def test_an_interrupted_report_without_a_file_says_that_nothing_is_kept(tasksim,
     done = tasksim(f"{QUICK} --json")
     assert done.code == 130
     assert (len(done.json["questions"]), done.json["complete"]) == (2, False)
-    assert "nothing is kept without -o" in done.err
+    assert "without -o nothing is kept" in done.err
 
 
 def test_a_finished_report_is_resumed_without_asking(tasksim, made_up, tmp_path):
@@ -120,12 +122,12 @@ def test_a_finished_report_is_resumed_without_asking(tasksim, made_up, tmp_path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--resume", "--resume needs the file to go on with: -o"),
+        ("--resume", "--resume needs a file to continue: give -o"),
         ("-o report.json --resume --force", "replaces it: choose one"),
         ("-o report.json --resume --seed 3", "was measured with seed None, now 3"),
         ("-o report.json --resume --part loops", "was measured with part 'all', now 'loops'"),
-        ("-o other.json --resume", "no results of 'tasksim tune report' to go on with"),
-        ("-o damaged.json --resume", "its answers are not those of these questions"),
+        ("-o other.json --resume", "not a file of 'tasksim tune report -o'"),
+        ("-o damaged.json --resume", "has answers to other questions"),
     ],
 )
 def test_what_cannot_be_resumed_is_refused(tasksim, made_up, tmp_path, words, message):

@@ -89,7 +89,7 @@ def test_what_a_limit_forbids_need_not_be_measured(tasksim, tmp_path):
         ("--features n --choices a,a", "column 'a' is named twice"),
         ("--features n --choices n", "column 'n' is named twice"),
         ("--features n, --choices a", "got 'n,'; legal: names of columns with commas"),
-        ("--features n --choices a --limit n", "choice 'a' is no number"),
+        ("--features n --choices a --limit n", "choice 'a' is not a number"),
         ("--features n --choices a --test 3/2", "'3/2' is not a part of a whole"),
         ("--features n --choices a --test 1/0", "'1/0' is not a part of a whole"),
         ("--features n --choices a --test 1%", "0.01 of 3 rows are 0"),
@@ -109,7 +109,7 @@ def test_words_that_make_no_sense(tasksim, tmp_path, words, said):
     [
         ("", "t.csv: is empty"),
         ("n,a\n", "t.csv: has no rows below its header"),
-        ("n,a,a\n1,1,1\n", "t.csv:1:5: column 'a' is there twice"),
+        ("n,a,a\n1,1,1\n", "t.csv:1:5: column 'a' occurs twice"),
         ("n,a\n1,nan\n", "t.csv:2:3: a: got 'nan'; legal: a number larger than 0"),
         ("n,a\n1,2\n1,0\n", "t.csv:3:3: a: got '0'; legal: a number larger than 0"),
         ("n,a\n1,-1\n", "t.csv:2:3: a: got '-1'; legal: a number larger than 0"),

@@ -35,12 +35,12 @@ def test_text_and_what_is_not_known():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--until", "1%"], "--until is about --uncertainty"),
-        (["--against", "eager"], "--against is about --uncertainty"),
-        (["--now"], "--now is about --uncertainty"),
+        (["--until", "1%"], "--until is for --uncertainty"),
+        (["--against", "eager"], "--against is for --uncertainty"),
+        (["--now"], "--now is for --uncertainty"),
         (["--uncertainty", "both", "--now"], "--now is for models of this machine"),
         (["--uncertainty", "tasks", "--against", "nobody"], "nobody"),
-        (["--replications", "50"], "--replications is about --uncertainty"),
+        (["--replications", "50"], "--replications is for --uncertainty"),
         (["--uncertainty", "tasks", "--noise", "model"], "leave --noise out"),
         (["--uncertainty", "tasks", "--until", "0%"], "until: got 0.0; legal: above 0"),
         (["--uncertainty", "tasks", "--level", "120%"], "level: got 1.2"),

@@ -32,7 +32,7 @@ def line_of(text):
 def test_one_that_is_switched_off(doctor, monkeypatch):
     monkeypatch.setenv("TASKSIM_CORE", "off")
     assert line_of(doctor()) == (
-        "not there, simulations are slower: switched off by TASKSIM_CORE=off"
+        "missing, simulations are slower: switched off by TASKSIM_CORE=off"
     )
     assert json.loads(doctor("--json"))["core"] == {
         "available": False,

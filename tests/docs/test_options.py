@@ -46,7 +46,7 @@ def test_no_option_is_without_help():
 
 
 def test_an_option_that_changed_changes_the_page():
-    stale = PAGE.replace("| `--gantt PATH` | Draw a Gantt chart", "| `--gantt PATH` | A chart")
+    stale = PAGE.replace("| `--gantt PATH` | Gantt chart to draw", "| `--gantt PATH` | A chart")
     assert stale != PAGE
     assert options.written(stale) == PAGE
 

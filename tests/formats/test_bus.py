@@ -125,7 +125,7 @@ def test_malformed_affinities_are_told(write):
     path = write("0\t1\t-1\n1\n")
     assert error_of(read_affinity, path).splitlines() == [
         f"{path}:1:5: expected a number of a device or of a core, found '-1'",
-        f"{path}:2:1: expected a device and what it is near to, found '1' alone",
+        f"{path}:2:1: expected a device and its nearest nodes, found '1' alone",
     ]
 
 

@@ -116,7 +116,7 @@ def test_the_name_of_the_files(tmp_path):
     (tmp_path / "paper.edges.csv").write_text("from,to,volume\n")
     assert read_costs(tmp_path / "paper.costs.csv").graph.name == "paper"
     (tmp_path / "paper.csv").write_text("task,P0\na,1\n")
-    with pytest.raises(InputError, match=r"has 'costs' in it, so that the file of edges is found"):
+    with pytest.raises(InputError, match=r"has no 'costs' in it, so that the file of edges"):
         read_costs(tmp_path / "paper.csv")
     (tmp_path / "fast.csv").write_text("from,to,bandwidth\n")
     files = [tmp_path / name for name in ("paper.csv", "paper.edges.csv", "fast.csv")]
@@ -127,15 +127,25 @@ def test_the_name_of_the_files(tmp_path):
     ("costs", "edges", "links", "message"),
     [
         ("tasks,P0\n", None, None, r"costs.csv:1: header: got 'tasks,P0'; legal: task,PROCESSOR"),
-        ("task,P0,P0\n", None, None, r"costs.csv:1: processor 'P0': legal: a name that no other"),
-        ("task,P0\na,1\na,2\n", None, None, r"costs.csv:3: task: got 'a'; legal: a name that no"),
+        (
+            "task,P0,P0\n",
+            None,
+            None,
+            r"costs.csv:1: processor 'P0': legal: a name of its own",
+        ),
+        ("task,P0\na,1\na,2\n", None, None, r"costs.csv:3: task: got 'a'; legal: a name of its o"),
         ("task,P0\na,x\n", None, None, r"costs.csv:2: cost on P0: got 'x'; legal: a number from 0"),
         ("task,P0\na,-1\n", None, None, r"costs.csv:2: cost on P0: got '-1'; legal: a number"),
         ("task,P0\na,1,2\n", None, None, r"costs.csv:2: got 3 fields, 'a,1,2'; legal: 2"),
-        ("task,P0\na,1\nb,\n", None, None, r"costs.csv:3: task 'b' has no cost; legal: one on"),
+        ("task,P0\na,1\nb,\n", None, None, r"costs.csv:3: task 'b' has no cost; legal: a cost on"),
         (SMALL, "from,to,volume\na,bb,1\n", None, r"edges.csv:2: unknown task 'bb', did you .*'b'"),
         (SMALL, "from,to,size\n", None, r"edges.csv:1: header: got 'from,to,size'; legal: 'from"),
-        (SMALL, "from,to,volume\na,b,1\na,b,2\n", None, r"edges.csv:3: a to b is in line 2"),
+        (
+            SMALL,
+            "from,to,volume\na,b,1\na,b,2\n",
+            None,
+            r"edges.csv:3: a to b is already in line 2",
+        ),
         (SMALL, "from,to,volume\na,a,1\n", None, r"edges.csv:2: task 'a' to itself; legal: two"),
         (SMALL, "from,to,volume\na,b,much\n", None, r"edges.csv:2: volume: got 'much'; legal: a"),
         (SMALL, "from,to,volume\na,b,1e30\n", None, r"edges.csv:2: volume: got '1e30'; legal: "),
@@ -220,7 +230,7 @@ def test_processors_are_architectures_of_other_platforms(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tiles=3"], "costs.csv: a file takes no settings; got tiles=3"),
+        (["tiles=3"], "costs.csv: a file takes no settings, got tiles=3"),
         (["--workers", "2"], "task a: unknown processor 'cpu'"),
         (["--model-names", "x{kernel}"], "--model-names is for models"),
     ],

@@ -22,7 +22,7 @@ def test_perf_stat(tmp_path, separator):
     assert counted.events["instructions:u"] == 8250000
     assert counted.duration_s == pytest.approx(1.2e-3)
     assert counted.notes == (
-        "LLC-load-misses:u was counted for 45 % of the time; perf has scaled it to all of it",
+        "LLC-load-misses:u was counted for 45 % of the time, and perf scaled it to all of it",
     )
     assert counters_of(counted, "perf.csv") == {
         "instructions": 8250000,
@@ -89,8 +89,8 @@ def test_readers_agree_and_round_trip(tmp_path):
         (PERF.replace("3928571,", "nan,"), ":4: cycles:u: got 'nan'; legal: a number"),
         (LIKWID.replace("   51500", "     inf"), "MEM_LOAD_RETIRED_L3_HIT: got 'inf'"),
         (PAPI.replace("269000", "nan"), ":4: PAPI_L1_DCM: got 'nan'"),
-        ("hello\n", "no counters were found; legal: the output of 'perf stat -x,'"),
-        ("", "no counters were found"),
+        ("hello\n", "found no counters; legal: the output of 'perf stat -x,'"),
+        ("", "found no counters"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, text, message):
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said(tmp_path, text, message):
     ("events", "message"),
     [
         ({"cycles": 1.0}, "no event counts instructions"),
-        ({"instructions": 1.0}, "no events tell which accesses reach memory"),
+        ({"instructions": 1.0}, "no events count the accesses that reach memory"),
         ({"instructions": -1.0}, "instructions: got -1; legal: not negative"),
         (
             {"instructions": 9.0, "L1-dcache-loads": 5.0, "L1-dcache-load-misses": 6.0,

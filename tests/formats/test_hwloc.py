@@ -62,7 +62,7 @@ def test_numa_nodes_are_memory_domains_of_one_main_memory(imported):
     ]  # fmt: skip
     (ram,) = found.platform.memories
     assert (ram.name, ram.size_bytes) == ("ram", 64 * GIB)
-    assert any(text.startswith("2 NUMA nodes: one main memory") for text in found.notes)
+    assert any(text.startswith("2 NUMA nodes: they are one main memory") for text in found.notes)
 
 
 def distances(values, indexing="os", indexes="0 1"):
@@ -116,7 +116,7 @@ def test_a_node_whose_cores_all_drive_devices_is_none_of_the_distances(imported)
 @pytest.mark.parametrize(
     ("beside", "said"),
     [
-        ("", "the distances between NUMA nodes are not told: set numa.distances"),
+        ("", "the distances between NUMA nodes are unknown: set numa.distances"),
         (distances("10 9 21 10"), "the distances between NUMA nodes (9, 10, 21) are not simulated"),
         (distances("0 0 0 0"), "the distances between NUMA nodes (0) are not simulated"),
         (distances("10 21 21 10", indexes="0 7"), "(10, 21) are not simulated: set numa.distanc"),
@@ -172,7 +172,7 @@ def test_pci_alone_tells_of_a_gpu_without_a_size(imported):
     found = imported(topology(package(0, devices=software.sub("", GPU))))
     assert found.platform.architectures == ("cuda", "cpu")
     assert found.platform.memories[1].size_bytes is None
-    assert any("only their PCI class tells" in text for text in found.notes)
+    assert any("known by their PCI class alone" in text for text in found.notes)
 
 
 def test_a_link_without_a_speed_has_one_that_is_assumed_and_said(imported):

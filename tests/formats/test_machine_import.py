@@ -178,7 +178,7 @@ def test_an_xml_of_version_3_will_do(sampling, tmp_path):
 def test_other_counts_in_the_config_are_noted(sampling, tmp_path):
     (sampling / "bus/laptop.config").write_text("8 # Number of CPUs\n2 # Number of CUDA devices\n")
     notes = import_machine(sampling, "laptop", tmp_path / "lib").notes
-    assert "the .config counts 8 CPUs and 2 CUDA devices, the XML 4 and 2: the XML holds" in notes
+    assert "the .config counts 8 CPUs and 2 CUDA devices, the XML 4 and 2: the XML counts" in notes
 
 
 def test_routes_without_measurements_are_noted(sampling, tmp_path):
@@ -242,7 +242,7 @@ def test_models_of_starpu_1_2_are_read_where_there_are_no_newer_ones(sampling, t
     assert how[1].startswith("by StarPU, codelets/45/chol_model_potrf.laptop;")
     assert found.notes[-3:] == (
         "codelets/42 is not read, only versions 45 and 44 are: ancient",
-        "codelets/44 is older, and not read where a newer one is: chol_model_potrf",
+        "codelets/44 is older, and not read where a newer one exists: chol_model_potrf",
         "not read in bus/: laptop.strange",
     )
 
@@ -257,7 +257,7 @@ def test_unknown_machines_are_told_with_those_there(sampling, tmp_path):
 
 def test_among_several_machines_one_must_be_named(sampling, tmp_path):
     (sampling / "bus/desktop.config").write_text("4")
-    assert "has 2 machines; say which: desktop, laptop" in error_of(sampling, None, tmp_path / "l")
+    assert "has 2 machines; choose one: desktop, laptop" in error_of(sampling, None, tmp_path / "l")
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path):

@@ -109,7 +109,7 @@ def test_collective_calls_in_old_traces_are_told(tmp_path):
 def test_without_labels_kernels_are_called_by_number(tmp_path):
     found = trace(tmp_path, OMPSS)
     assert found.run.kernel_names == ("task 5", "task 6")
-    assert "no some.pcf: kernels are called by numbers, not by their names" in found.notes
+    assert "no some.pcf: kernels have numbers instead of names" in found.notes
     assert "workers: cpu0 is THREAD 1.1.1, cpu1 is THREAD 1.1.2" in found.notes
 
 
@@ -122,7 +122,7 @@ def test_tasks_without_numbers_begin_with_their_code(tmp_path):
         ("potrf", "cpu0", 0, 10), ("potrf", "cpu0", 10, 30), (trsm, "cpu0", 30, 40),
         (trsm, "cpu0", 50, 50),
     ]  # fmt: skip
-    assert any("no dependencies are in the trace" in note for note in found.notes)
+    assert any("the trace has no dependencies" in note for note in found.notes)
 
 
 OVNI_PCF = """\
@@ -161,7 +161,7 @@ def test_a_task_that_is_interrupted_goes_on_as_a_task_after_it(tmp_path):
     said = "\n".join(found.notes)
     assert "1 tasks continue others" in said
     assert "1 tasks had not ended at the end of the trace" in said
-    assert "no dependencies between tasks are in the trace" in said
+    assert "the trace has no dependencies between tasks" in said
 
 
 def test_numbers_of_tasks_are_those_of_one_process(tmp_path):
@@ -207,7 +207,7 @@ def test_parallel_functions_count_where_there_are_no_tasks(tmp_path):
     found = trace(tmp_path, text)
     assert stretches(found) == [("function 4", "cpu0", 0, 20)]
     assert "tasks are the parallel functions of OpenMP, by Extrae" in found.notes
-    assert "1 events of other types say nothing of tasks, and are not used" in found.notes
+    assert "1 events of other types are not about tasks, and are not used" in found.notes
 
 
 def test_states_count_where_no_event_tells_of_tasks(tmp_path):
@@ -215,7 +215,9 @@ def test_states_count_where_no_event_tells_of_tasks(tmp_path):
     found = trace(tmp_path, text, OMPSS_PCF)
     assert stretches(found) == [("Running code", "cpu0", 0, 10), ("Running code", "cpu1", 10, 30)]
     assert any("state 'Running code' counts as a task" in note for note in found.notes)
-    assert "1 states are not used: they say that threads ran nothing of the program" in found.notes
+    assert (
+        "1 states are not used: in these states threads run nothing of the program" in found.notes
+    )
 
 
 def test_processes_are_on_their_nodes_and_messages_between_them_are_told(tmp_path):
@@ -232,7 +234,7 @@ def test_processes_are_on_their_nodes_and_messages_between_them_are_told(tmp_pat
         ("function 4", "node0/cpu0", 0, 3000), ("function 4", "node1/cpu0", 0, 4000)
     ]  # fmt: skip
     assert [worker.node for worker in found.run.workers] == [0, 1]
-    assert "times are in microseconds: the header names no other unit" in found.notes
+    assert "times are in microseconds, as the header names no other unit" in found.notes
     assert any("1 messages between processes are not used" in note for note in found.notes)
 
 
@@ -259,7 +261,7 @@ BAD = {
     "state fields": (HEADER + "1:1:1:1:1:20:1\n", "2:1: a state of 7 fields; legal: 1:CPU"),
     "communication": (HEADER + "3:1:1\n", "2:1: a communication of 3 fields; legal: 3:CPU"),
     "size": (HEADER + "3:1:1:1:1:2:2:2:1:2:1:3:3:8:t\n", "2:29: got 't'; legal: a whole number"),
-    "nothing": (HEADER, "no task in it that ran on a worker"),
+    "nothing": (HEADER, "no task ran on a worker"),
 }  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def test_a_suffix_decides_where_there_is_no_content(theirs):
 
 def test_settings_are_for_platform_files(theirs):
     (theirs / "a.words").write_text("WORDS\n")
-    with pytest.raises(InputError, match=r"a.words: settings change platform files \(.yaml\)"):
+    with pytest.raises(InputError, match=r"a.words: settings change only platform files \(.yaml\)"):
         tasksim.load_platform("a.words", settings=["platform.workers.cpu.count=2"])
 
 
@@ -98,7 +98,10 @@ def test_costs_are_one_of_the_formats(tmp_path):
     assert format_of(tmp_path / "not_there", "reads_graph") is None
     (tmp_path / "x.edges.txt").write_text("from,to,volume\n")
     assert len(tasksim.load_platform(tmp_path / "x.costs.txt").workers) == 2
-    with pytest.raises(InputError, match="a file of costs per processor; legal here: a graph by"):
+    with pytest.raises(
+        InputError,
+        match="a file of costs per processor brings its own platform; legal here: a graph a",
+    ):
         tasksim.load_graph(str(tmp_path / "x.costs.txt"))
 
 

@@ -44,11 +44,23 @@ def test_units_after_a_colon():
 @pytest.mark.parametrize(
     ("header", "wanted", "message"),
     [
-        (["m", "x"], None, r"columns: m, x\); say .* duration=x:us \(units: s, ms, us, ns"),
-        (["m", "start_time", "min_time_ms"], None, "no column is a duration by its name"),
-        (["time_s", "runtime_s"], None, "which column is the duration. time_s, runtime_s: say"),
-        (["time", "m", "runtime"], None, "which column is the duration. time, runtime: say durat"),
-        (["m", "t"], "t", "the unit of column 't' is not known: say --duration t:s"),
+        (
+            ["m", "x"],
+            None,
+            r"columns: m, x\); name one with its unit: duration=x:us \(units: s, ms, us, ns",
+        ),
+        (["m", "start_time", "min_time_ms"], None, "no column has the name of a duration"),
+        (
+            ["time_s", "runtime_s"],
+            None,
+            "several columns could be the duration: time_s, runtime_s; choose",
+        ),
+        (
+            ["time", "m", "runtime"],
+            None,
+            "several columns could be the duration: time, runtime; choose one, durat",
+        ),
+        (["m", "t"], "t", "the unit of column 't' is unknown: give --duration t:s"),
         (["m", "t"], "t:min", "unknown unit 'min'"),
         (["m", "runtime_s"], "runtime_z", "unknown column 'runtime_z', did you mean 'runtime_s'"),
     ],
@@ -77,8 +89,8 @@ def test_parameters_are_the_columns_or_those_named():
     assert all(one.chosen for one in named.unused)
     for chosen, message in (
         (["k"], "f: unknown column 'k'"),
-        (["m", "m"], "parameter 'm' is chosen twice"),
-        (["time_s"], "'time_s' is the duration; it is not a parameter as well"),
+        (["m", "m"], "parameter 'm' is given twice"),
+        (["time_s"], "'time_s' is the duration, and cannot be a parameter, too"),
     ):
         with pytest.raises(InputError, match=message):
             choose_columns(header, others, None, chosen, "f")
@@ -119,21 +131,23 @@ def test_runs_are_kept(file):
         ("m,n,time_s\n1,2,3\n4,inf,5\n", "FILE:3:3: n: got 'inf'; legal: a finite number, not neg"),
         (
             "m,n,time_s\n1,2,3\n4,x,5\n6,7,8\n",
-            "FILE:3:3: n: got 'x'; legal: a number; categorical=n takes the c",
+            "FILE:3:3: n: got 'x'; legal: a number; categorical=n reads the c",
         ),
         ("m;time_s\n1,5;3\n2,5;5\n", "FILE:2:1: m: got '1,5'; legal: a decimal point, as in 1.5"),
         (
             "m,time_s\n1,\n2,nan\n",
-            "FILE: no rows with all of m, time_s; 2 rows without a value, "
+            "FILE: no row has values for all of m, time_s; 2 rows without a value, "
             "first of time_s: FILE:2:3",
         ),
         (
             "m,n,time_s\n1,2,3\n1,2,3\n\nk,l,runtime\n4,5,6\n",
-            "FILE:5:1: got a line without numbers: does a second table begin here? legal: one ta",
+            "FILE:5:1: got a line without numbers, perhaps the start of a second table; legal: one"
+            " ta",
         ),
         (
             "m,n,time_s\n1,2,3\n\nk,runtime\n4,5\n",
-            "FILE:4:3: got 2 fields; legal: 3; does a second table begin here? legal: one per file",
+            "FILE:4:3: got 2 fields; legal: 3, perhaps the start of a second table; legal: one per"
+            " file",
         ),
         ("m,n,time_s\n1,-2,3\n", "FILE:2:3: n: got '-2'; legal: a finite number, not negative"),
         ("m,n,time_s\n1,2,0\n", "FILE:2:5: time_s: got '0'; legal: a finite number, larger than 0"),
@@ -143,7 +157,7 @@ def test_runs_are_kept(file):
         ("m,,time_s\n1,2,3\n", "FILE:1:3: got nothing; legal: a name for each column, once"),
         ("1,2,0.5\n1,2,3\n", "FILE:1:1: got '1'; legal: a first line with names"),
         ("m,time_s\n", "FILE:2:1: got the end of the file; legal: samples"),
-        ("", "FILE: is empty; expected a line with the names of the columns"),
+        ("", "FILE: is empty; legal: a first line with the names of the columns"),
         ('"a b",n,time_s\n"x,5",2,3\n4,x,5\n', "FILE:3:3: n: got 'x'; legal: a number"),
     ],
 )
@@ -177,7 +191,7 @@ def test_texts_are_categories_and_numbers_on_request(file):
     assert named.parameters[:, 1].tolist() == [1, 2, 0]
     for options, message in (
         ({"categorical": ["node"]}, "FILE:1: categorical: unknown column 'node', did you mean 'no"),
-        ({"categorical": ["time_s"]}, "FILE:1: 'time_s' is the duration; it has no categories"),
+        ({"categorical": ["time_s"]}, "FILE:1: 'time_s' is the duration, which has no categories"),
         ({"categorical": "nodes"}, "categorical: got 'nodes'; legal: a list of names of columns"),
     ):
         assert message in problem(path, **options)
@@ -249,7 +263,7 @@ def test_an_index_without_a_name_is_no_parameter(file, text):
         ("when", "2025-01-31 10:00:{i}", "dates"),
         ("clock", "12:30:05", "dates"),
         ("timestamp", "1.7e9", "moments"),
-        ("note", "", "nothing in 30 of 30 rows"),
+        ("note", "", "empty in 30 of 30 rows"),
     ],
 )
 def test_columns_that_are_no_parameters_are_left_out_unless_named(file, name, cell, why):
@@ -293,7 +307,7 @@ def test_a_repeated_header_is_left_out_and_told(file):
 def test_a_doubled_file_is_told(file):
     path = file("m,time_s\n1,2\n3,4\n1,2\n3,4\n")
     assert samples_in(path).notes == (
-        "the second 2 rows are the first 2 again: they count as repetitions",
+        "the second 2 rows repeat the first 2: they count as repetitions",
     )
     assert samples_in(file("m,time_s\n1,2\n3,4\n1,2.5\n3,4\n")).notes == ()
 
@@ -302,7 +316,7 @@ def test_rows_that_are_there_twice_are_told(file):
     rows = [f"{m},{m * 1.0123456}" for m in range(1, 9)]
     path = file("\n".join(["m,time_s", *rows, *rows[:3]]) + "\n")
     assert samples_in(path).notes == (
-        f"3 of 11 rows are equal to an earlier one, to the last digit of the duration, first "
+        f"3 of 11 rows equal an earlier one to the last digit of the duration, first "
         f"{path}:10:3: they count as repetitions",
     )
     coarse = [f"{m},{m * 0.01}" for m in range(1, 9)]
@@ -314,7 +328,7 @@ def test_rows_that_are_there_twice_are_told(file):
 def test_a_unit_that_nobody_says_is_told(file):
     path = file("m,runtime\n1,2\n3,4\n")
     assert samples_in(path).durations_s.tolist() == [2, 4]
-    with pytest.warns(UserWarning, match="runtime has no unit: taken for seconds; duration=run"):
+    with pytest.warns(UserWarning, match="runtime has no unit: seconds are assumed; duration=run"):
         read_samples(path)
     assert samples_in(path, duration="runtime:ms").notes == ()
 
@@ -325,7 +339,7 @@ def test_the_time_by_the_wall_is_no_parameter(tmp_path):
     samples = Samples(("m",), [[4], [5]], [1.0, 2.0], wall_s=[1.5, 2.0])
     write_samples(path, {"cpu": samples})
     assert plain(samples_in(path)) == (("m",), [[4], [5]], [1.0, 2.0])
-    assert unused(path) == [("wall_s", "the time by the clock on the wall")]
+    assert unused(path) == [("wall_s", "the wall-clock time")]
     assert samples_in(path, parameters=["m", "wall_s"]).names == ("m", "wall_s")
 
 
@@ -367,11 +381,9 @@ def test_columns_of_parquet_that_are_not_used_are_told(tmp_path):
 def test_csv_of_several_architectures_needs_one(file):
     path = file("architecture,m,time_s\ncpu,1,2\ncuda0,1,3\ncpu,4,5\n")
     assert plain(samples_in(path, part="cpu")) == (("m",), [[1], [4]], [2, 5])
-    assert "2 of these: architecture cpu, cuda0; say which one is meant" in problem(path)
+    assert "2 sets of samples: architecture cpu, cuda0; choose one" in problem(path)
     assert "unknown architecture 'cuda', did you mean 'cuda0'" in problem(path, part="cuda")
-    assert "has no column 'architecture' to find 'cpu' in" in problem(
-        file("m,time_s\n1,2\n"), part="cpu"
-    )
+    assert "has no column 'architecture' with 'cpu'" in problem(file("m,time_s\n1,2\n"), part="cpu")
 
 
 @given(st.text('m,;\t\n\r"#_s 01.e-', max_size=60))
@@ -448,7 +460,7 @@ def test_json_lines(file):
     samples = samples_in(path)
     assert plain(samples) == (("m",), [[64], [8]], [0.005, 0.007])
     assert samples.runs.tolist() == [2, 3]
-    assert unused(path) == [("who", "nothing in 1 of 2 rows")]
+    assert unused(path) == [("who", "empty in 1 of 2 rows")]
 
 
 def test_json_lines_of_extra_p(file):
@@ -534,7 +546,7 @@ def test_extra_p_text(file):
     assert samples_in(path, part="main->io", duration=":us").durations_s.tolist() == [
         6e-6, 7e-6, 8e-6,
     ]  # fmt: skip
-    assert "2 of these: call path main->solve, main->io; say which" in problem(path)
+    assert "2 sets of samples: call path main->solve, main->io; choose one" in problem(path)
 
 
 def test_extra_p_text_of_one_parameter(file):

@@ -28,8 +28,12 @@ def test_samples_of_multiple_regressions(file, starpu):
     with pytest.warns(UserWarning, match="not used: 1 execution "):
         assert plain(read_samples(path, parameters=["N"])) == (("N",), [[5], [7]], [1e-5, 2.05e-5])
     assert "unknown parameter 'K'" in problem(path, parameters=["K"])
-    assert "whose durations are its Duration, in microseconds" in problem(path, duration="M")
-    assert "does not say on what it was measured, hence not on 'cpu'" in problem(path, part="cpu")
+    assert "durations in a file of StarPU are its Duration, in microseconds" in problem(
+        path, duration="M"
+    )
+    assert "does not name its architecture, so that --part cpu cannot be found" in problem(
+        path, part="cpu"
+    )
     assert read_samples(starpu / "tmp" / "mlr_init.out").names == ("M", "N", "K")
 
 
@@ -38,7 +42,7 @@ def test_histories_of_codelets(starpu):
     samples = read_samples(path, part="cuda0")
     assert samples.names == ("size_bytes",)
     assert (np.diff(samples.parameters[:, 0]) >= 0).all()
-    assert "4 of these: combination cpu, cuda0, cuda1, cuda2; say which one" in problem(path)
+    assert "4 sets of samples: combination cpu, cuda0, cuda1, cuda2; choose one" in problem(path)
     assert "unknown parameter 'm' (known: size_bytes)" in problem(path, parameters=["m"])
     text = path.read_text()
     size, mean_us = samples.parameters[0, 0], samples.durations_s[0] * 1e6

@@ -70,7 +70,7 @@ def test_joules_are_known_by_kernel_architecture_and_size(sampling, tmp_path):
     assert joules == pytest.approx([0.002, 0.02], rel=1e-12)
     assert library.energy("gemm", "cuda0").predict([[SMALL]]) == pytest.approx([0.01])
     assert library.model("gemm", "cpu").predict([[LARGE]]) == pytest.approx([800e-6])
-    assert any("energy is known of 1 of 1 kernels" in note for note in found.notes)
+    assert any("the energy of 1 of 1 kernels" in note for note in found.notes)
 
 
 def test_runs_use_the_joules_of_their_tasks(sampling, tmp_path):
@@ -111,6 +111,6 @@ def test_energy_of_what_nobody_timed_is_said(sampling, tmp_path):
     write_codelet(codelet("gemm", cpu={SMALL: 100.0}), folder / "gemm.laptop")
     write_codelet(codelet("kinetic_energy", cpu={SMALL: 9.0}), folder / "kinetic_energy.laptop")
     found, library = imported(sampling, tmp_path)
-    assert any("energy on cuda0, where no durations are known" in note for note in found.notes)
-    assert any("kinetic_energy: taken for durations" in note for note in found.notes)
+    assert any("energy on cuda0 is left out" in note for note in found.notes)
+    assert any("kinetic_energy: read as durations" in note for note in found.notes)
     assert library.model("kinetic_energy", "cpu").predict([[SMALL]]) == pytest.approx([9e-6])

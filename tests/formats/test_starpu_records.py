@@ -161,12 +161,12 @@ def test_pushes_and_pops(written):
     assert tasks.priority.tolist() == found.run.graph.priority.tolist() == [7, 4]
     (note,) = (note for note in found.notes if note.startswith("sched_tasks.rec"))
     assert note.removeprefix("sched_tasks.rec: ").split("; ") == [
-        "when 2 tasks were pushed and popped",
-        "1 were pushed with another priority (such as first 1, 0 -> 7), which counts",
-        "1 pushes of tasks that had been pushed before are left out",
+        "the times of push and pop of 2 tasks",
+        "1 have another priority there (such as first 1, 0 -> 7), which counts",
+        "1 repeated pushes are left out",
         "1 actions are about tasks that are not in tasks.rec",
     ]
-    assert "1 hints that data will not be used any more are left out" in found.notes
+    assert "left out: 1 hints that data will not be used any more" in found.notes
     tasksim.check_run(found.run, found.run.graph)
 
 
@@ -189,7 +189,7 @@ def test_homes_of_data(written):
         (("Type: push", "Type: pull"), "sched_tasks.rec:1: Type: got 'pull'; legal: push, pop"),
         (("JobId: 1\n", "Job: 1\n"), "sched_tasks.rec:1: a push without JobId"),
         (("1.500000000", "nan"), "sched_tasks.rec:1: Time: got 'nan'; legal: milliseconds from 0"),
-        (("1.500000000", "soon"), "sched_tasks.rec:1: Time or Priority is no number; "),
+        (("1.500000000", "soon"), "sched_tasks.rec:1: Time or Priority is not a number; "),
     ],
 )
 def test_actions_that_are_wrong(written, wrong, message):
@@ -227,8 +227,8 @@ def test_messages_are_copies_and_dependencies(written):
     assert graph.handle_name(int(copies.handle[0])).startswith("message 0_a0")
     assert graph.handle_home.tolist() == [0, 0, 1, 0]
     assert (
-        "comms.rec: 1 messages between nodes are copies of the run, 1 of them dependencies, too; "
-        "a replay moves none of these data"
+        "comms.rec: 1 messages between nodes are copies of the run, and 1 of them also"
+        " dependencies; a replay moves none of these data"
     ) in found.notes
     tasksim.check_run(run, graph)
 
@@ -238,16 +238,19 @@ def test_clocks_of_nodes_that_differ(written):
     found = read_trace(written(tasks=RANKS, comms=comms))
     assert found.run.transfers.duration_s.tolist() == [0.0]
     assert found.run.graph.edges == 0
-    assert any("1 were received before they were sent" in note for note in found.notes)
+    assert any("1 arrived before they were sent" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (("Src: 0", "Src: zero"), "comms.rec:1: Src, Dst, Size, SendTime or RecvTime is no number"),
+        (
+            ("Src: 0", "Src: zero"),
+            "comms.rec:1: Src, Dst, Size, SendTime or RecvTime is not a number",
+        ),
         (("Dst: 1", "Dst: -4"), "comms.rec:1: a message from rank 0 to rank -4"),
         (("Size: 1000", "Size: -1"), "comms.rec:1: Size: got -1; legal: bytes"),
-        (("4.100000000", "inf"), "comms.rec:1: SendTime or RecvTime is no time"),
+        (("4.100000000", "inf"), "comms.rec:1: SendTime or RecvTime is not a time"),
     ],
 )
 def test_messages_that_are_wrong(written, wrong, message):

@@ -135,13 +135,13 @@ def test_workers_have_the_names_that_activity_data_gives_them(trace):
         ("cpu0", "cpu"),
         ("cuda0", "cuda"),
     ]
-    assert not any("does not say what" in note for note in found.notes)
+    assert not any("does not name the kinds" in note for note in found.notes)
 
 
 def test_without_it_memories_tell_what_workers_are(trace):
     found = trace()
     assert [worker.name for worker in found.run.workers] == ["cpu0", "gpu1"]
-    assert any("tasks.rec does not say what its workers are" in note for note in found.notes)
+    assert any("tasks.rec does not name the kinds of its workers:" in note for note in found.notes)
 
 
 def test_workers_that_share_a_device_have_their_own_numbers(trace):
@@ -152,7 +152,7 @@ def test_workers_that_share_a_device_have_their_own_numbers(trace):
 def test_a_worker_that_is_not_named_is_told_and_takes_no_name_of_another(trace):
     found = trace(activity_data="name\t0\tCPU 1\n")
     assert [worker.name for worker in found.run.workers] == ["cpu1", "gpu1"]
-    assert any("does not say what workers 1 are" in note for note in found.notes)
+    assert any("does not name the kinds of workers 1" in note for note in found.notes)
     found = trace(activity_data="name\t0\tGPU 1\n")
     assert [worker.name for worker in found.run.workers] == ["gpu1", "other1"]
 
@@ -207,7 +207,7 @@ def test_the_account_has_what_the_trace_says_of_its_workers(trace, tmp_path):
     )
     save_trace(found, tmp_path / "run")
     done = CliRunner().invoke(cli, ["report", "account", str(tmp_path / "run")])
-    assert "by the trace, of 2 workers in the mean:\n  executing " in done.stdout
+    assert "by the trace, mean of 2 workers:\n  executing " in done.stdout
     done = CliRunner().invoke(cli, ["report", "account", str(tmp_path / "run"), "--json"])
     assert json.loads(done.stdout)["states_s"]["executing"] == pytest.approx(0.082)
 
@@ -235,8 +235,8 @@ def test_shares_below_half_a_percent_are_told_together():
         ({"activity_data": "0\t1.0\tnan\t0.0\t0.0\n"}, "activity.data:1: got"),
         ({"data_rec": "Handle: 55aa\nHomeNode: 4294967296\n"}, "data.rec:1: HomeNode: got '42"),
         ({"data_rec": "\nHandle: 55aa\nSize: big\n"}, "data.rec:2: Size: got 'big'; legal: bytes"),
-        ({"trace_rec": "E: SetState\nW: 0\nS: x\n"}, "trace.rec:1: an event whose W or S is no"),
-        ({"trace_rec": "\nE: SetState\nW: a\nS: 1.0\n"}, "trace.rec:2: an event whose W or S"),
+        ({"trace_rec": "E: SetState\nW: 0\nS: x\n"}, "trace.rec:1: W or S is not a"),
+        ({"trace_rec": "\nE: SetState\nW: a\nS: 1.0\n"}, "trace.rec:2: W or S is not"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_or_passed_over(files, message, trace, tmp_path):
@@ -251,7 +251,10 @@ def test_workers_of_several_ranks_are_not_told_apart(trace):
     found = trace(**{"tasks.rec": ranks.replace("DependsOn: 1\n", ""), "activity_data": ACTIVITY,
                      "trace_rec": STATES})  # fmt: skip
     assert [worker.name for worker in found.run.workers] == ["node0/cpu0", "node1/gpu1"]
-    assert "activity.data and trace.rec: of which rank a worker is, they do not say" in found.notes
+    assert (
+        "activity.data and trace.rec: not used, as they do not have the ranks of workers"
+        in found.notes
+    )
 
 
 def test_names_and_sizes_of_data_come_from_data_rec(trace):
@@ -267,13 +270,13 @@ def test_names_and_sizes_of_data_come_from_data_rec(trace):
     graph = found.run.graph
     assert [block.name for block in graph.handle_blocks] == ["A", "A 2 3"]
     assert graph.handle_size.tolist() == [800, 160]
-    assert "tasks.rec has no sizes of data: they are those of data.rec" in found.notes
+    assert "tasks.rec has no sizes of data: those of data.rec count" in found.notes
 
 
 def test_fields_and_files_that_are_not_read_are_named(trace):
     found = trace(**{"dag.dot": "digraph G {}", "paje.trace": "", "papi.rec": ""})
-    assert "fields that are left out: DepLabels, Tag" in found.notes
-    assert "not read, as tasks.rec has the same: dag.dot, paje.trace" in found.notes
+    assert "left out fields: DepLabels, Tag" in found.notes
+    assert "not read, as tasks.rec has the same contents: dag.dot, paje.trace" in found.notes
     assert "papi.rec: counters of tasks are not read" in found.notes
 
 

@@ -211,7 +211,7 @@ def test_columns_and_events_that_are_not_used_are_told(tmp_path):
     found = read_trace(path)
     said = found.notes
     assert found.run.graph.parameters_of(1) == {"layout": "zgd"}
-    assert "column n is no parameter in 1 rows: it holds no number from 0 there" in said
+    assert "column n is not a parameter in 1 rows: it has no number from 0 there" in said
     slice_ = '{"ph": "X", "name": "gemm", "ts": 0, "dur": 1, "pid": 1, "tid": 1}'
     counter = '{"ph": "C", "name": "ready", "ts": 0, "pid": 1}'
     path = tmp_path / "some.json"
@@ -229,8 +229,8 @@ def test_names_in_a_table_are_categories(tmp_path):
     assert graph.categories == {"gemm": {"layout": ("col", "row")}}
     assert graph.parameters_of(3) == {"layout": "col"}
     said = found.notes
-    assert "column job is no parameter of gemm: it holds 301 names; legal: at most 256" in said
-    assert "column few is no parameter of gemm: it holds no number from 0 in 1 rows" in said
+    assert "column job is not a parameter of gemm: it has 301 names; legal: at most 256" in said
+    assert "column few is not a parameter of gemm: it has no number from 0 in 1 rows" in said
     write_task_table(found.run, tmp_path / "again.csv")
     assert read_trace(tmp_path / "again.csv").run.graph.parameters_of(3) == {"layout": "col"}
 
@@ -257,7 +257,7 @@ def test_chrome_json_of_another_tool(tmp_path):
     assert found.run.kernel_names == ("a", "b")
     assert found.run.makespan_s == pytest.approx(13e-6)
     assert found.run.graph.successors_of(0) == [1]
-    assert any("1 slices within others" in text for text in found.notes)
+    assert any("1 nested slices" in text for text in found.notes)
 
 
 def test_an_imported_trace_has_platform_and_models(tmp_path):
@@ -276,7 +276,7 @@ def test_workers_that_a_platform_cannot_name_leave_it_out(tmp_path):
     found = read_trace(tmp_path / "some.json")
     assert [worker.name for worker in found.run.workers] == ["thread 1"]
     (note,) = save_trace(found, tmp_path / "run")
-    assert "no platform file: its workers are not named as those of one" in note
+    assert "no platform file: the workers' names do not fit one" in note
     assert tasksim.simulate(tmp_path / "run", durations="measured").makespan_s == pytest.approx(
         5e-6
     )
@@ -286,20 +286,23 @@ GOOD = "task,kernel,worker,start,end,depends\n"
 BAD = {
     "end before start": (GOOD + "a,k,w,2,1,\n", r"bad.csv:2: task a: it ends \(1 s\) before"),
     "negative": (GOOD + "a,k,w,-2,1,\n", "bad.csv:2: a time is negative"),
-    "nan": (GOOD + "a,k,w,nan,1,\n", "bad.csv:2: task a: no finite start and end"),
+    "nan": (GOOD + "a,k,w,nan,1,\n", "bad.csv:2: task a: worker w, but no finite start and end"),
     "no number": (GOOD + "a,k,w,x,1,\n", "bad.csv:2: start: got 'x'; legal: a number"),
-    "twice": (GOOD + "a,k,w,0,1,\na,k,w,1,2,\n", "bad.csv:3: task a: it is there twice"),
+    "twice": (GOOD + "a,k,w,0,1,\na,k,w,1,2,\n", "bad.csv:3: task a: a second task of this id"),
     "overlap": (
         GOOD + "a,k,w,0,2,\nb,k,w,1,3,\n",
         "bad.csv:3: task b starts at 1 s on w, before task a there ends",
     ),
-    "unknown": (GOOD + "a,k,w,0,2,z\n", "bad.csv:2: a task depends on z, which is not there"),
+    "unknown": (
+        GOOD + "a,k,w,0,2,z\n",
+        "bad.csv:2: a task depends on z, which is not in the trace",
+    ),
     "cycle": (GOOD + "a,k,w,0,2,b\nb,k,v,0,2,a\n", "depend on each other in a circle: "),
     "fields": (GOOD + "a,k,w,0,2\n", "bad.csv:2: got 5 fields; legal: 6"),
     "columns": ("task,kernel,start\na,k,0\n", "bad.csv:1: got columns task, kernel, start"),
     "units": (
         "task,start_ms,start_s,end_s\na,0,0,1\n",
-        "bad.csv:1: a time is there in two units: start_ms, start_s, end_s",
+        "bad.csv:1: a time occurs in two units: start_ms, start_s, end_s",
     ),
 }
 
@@ -384,5 +387,5 @@ def test_qr_mumps_is_imported_and_accounted_for(tmp_path):
 
 def test_no_reader_knows_it(tmp_path):
     (tmp_path / "x.bin").write_bytes(b"\0\1\2")
-    with pytest.raises(TasksimError, match="of no format that imports runs"):
+    with pytest.raises(TasksimError, match="not a format that imports runs"):
         read_trace(tmp_path / "x.bin")

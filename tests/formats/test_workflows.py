@@ -120,7 +120,7 @@ def test_dot(tmp_path):
     graph = found.graph
     assert (len(graph), graph.edges) == (4, 3)
     assert graph.handle_size.tolist() == [800]
-    assert any("edges are there again" in note for note in found.notes)
+    assert any("edges are repeated" in note for note in found.notes)
     timed = with_durations(graph, 1e9)
     assert tasksim.simulate(timed, workers=2).makespan_s == 3.0
 
@@ -140,7 +140,7 @@ def test_stg_of_the_older_generation_and_with_communication(tmp_path):
     (tmp_path / "sends.stg").write_text("9\n0 0 0\n1 4 1\n 0 7\n2 1 2\n 0 3\n 1 5\n")
     found = graph_in(tmp_path / "sends.stg")
     assert found.graph.handle_size.tolist() == [7, 3, 5]
-    assert "its first line says 9 tasks; there are 3" in found.notes
+    assert "the first line announces 9 tasks, but there are 3" in found.notes
 
 
 def test_ogra(tmp_path):
@@ -199,7 +199,7 @@ BAD = {
     "negative": ("w.json", changed(f"{RUNS}.0.runtimeInSeconds", -1), "seconds from 0"),
     "shape": ("w.json", changed(TASKS, 3), r"w.json:\d+:\d+: .*a list"),
     "cycle": ("w.json", changed(f"{TASKS}.0.parents", ["b"]), "in a circle: "),
-    "twice": ("w.json", changed(f"{TASKS}.1.id", "a"), r"w.json:\d+:\d+: .*'a' is there twice"),
+    "twice": ("w.json", changed(f"{TASKS}.1.id", "a"), r"w.json:\d+:\d+: .*'a' occurs twice"),
     "truncated": ("w.json", changed("name", "x")[:-40], r"w.json:\d+:\d+: not JSON"),
     "xml": ("w.dax", "<adag><job></adag>", r"w.dax:1:\d+: not XML|w.dax:1: <job> without id"),
     "child": ("w.dax", DAX.replace('ref="ID1"', 'ref="ID9"'), "w.dax:7: there is no task 'ID9'"),
@@ -215,7 +215,7 @@ BAD = {
     "ogra": ("w.td", "1\n1 4 2 2\n", "w.td:2: got 4 numbers"),
     "estee": (
         "w.json", '[{"d": 1, "outputs": [], "inputs": [[0, 1]]}]',
-        r"w.json: \[0\].inputs\[0\]: there is no output 1 of task 0",
+        r"w.json: \[0\].inputs\[0\]: task 0 has no output 1",
     ),
 }  # fmt: skip
 

@@ -154,7 +154,7 @@ def test_a_run_may_name_an_application_that_a_package_declares():
         ("os:system", r"'os:system': <built-in function system> is not a function that returns"),
         ("shutil:rmtree", r"'shutil:rmtree': .*"),
         ("os:path.join", r"'os:path.join': legal: a name, MODULE:NAME or FILE.py"),
-        ("base64:main", r"'base64:main': .*does not say that it returns a graph"),
+        ("base64:main", r"'base64:main': .*is not annotated to return a graph"),
     ],
 )
 def test_only_functions_that_say_they_return_a_graph_are_called(text, message):

@@ -112,7 +112,7 @@ def test_explicit_routes_lead_back_unless_they_are_one_way(tmp_path):
     network = read_network(path)
     assert (names(network, 1, 0), names(network, 1, 2)) == (["left"], ["left", "right"])
     assert network.latency_s(1, 2) == pytest.approx(4e-6)
-    with pytest.raises(InputError, match="no route from c to b, which must talk"):
+    with pytest.raises(InputError, match="no route from c to b, which must communicate"):
         network.topology.route(2, 1)
     with pytest.raises(InputError, match="has 3 hosts, got 4 nodes"):
         network.sized(4)
@@ -149,7 +149,7 @@ def test_what_is_wrong_with_explicit_links_is_told_by_line_and_column(tmp_path, 
         (FLY.replace("routers=3", "routers=5000"), "links, must be at most"),
         ("torus:dimensions=[1000,1000],bandwidth=1GB/s", "are 1000000 hosts"),
         ("torus:dimensions=4,bandwidth=1GB/s", "dimensions: must be a list"),
-        ("torus:dimensions=[4,bandwidth=1GB/s", "no value"),
+        ("torus:dimensions=[4,bandwidth=1GB/s", "not a value"),
     ],
 )
 def test_shapes_that_are_none_are_refused(text, said):

@@ -65,7 +65,7 @@ def test_a_core_given_back_is_bound_to_none(write):
 def test_more_devices_than_cores(write, errors):
     setting = "platform.workers.cuda.count=13"
     assert errors(write(FILE), settings=[setting]) == [
-        f"--set {setting}: 13 workers of cuda need 13 cores of cpu for their drivers, and there "
+        f"--set {setting}: 13 workers of cuda need 13 cores of cpu for their drivers, but there "
         "are 12 (9 workers of cpu, 3 drivers)"
     ]
 

@@ -127,8 +127,7 @@ def test_what_is_wrong_in_a_file(write, errors, old, new, what):
 def test_distances_need_domains(write, errors):
     found = errors(write("version: 1\nworkers: {cpu: {count: 4}}\nnuma: {distances: 21}\n"))
     assert found == [
-        "p.yaml:3:19: numa.distances: memory_domains are missing, which say what workers are in "
-        "which"
+        "p.yaml:3:19: numa.distances: memory_domains are missing, which have the workers of each"
     ]
 
 
@@ -166,7 +165,7 @@ def test_domains_and_one_node_are_needed_in_python():
         replace(TWO, memory_domains=())
     nodes = tuple(replace(memory, id=n, name=f"r{n}", node=n)
                   for n, memory in enumerate(TWO.memories * 2))  # fmt: skip
-    with pytest.raises(InputError, match="numa is of one node, there are 2"):
+    with pytest.raises(InputError, match="numa is for one node, got 2"):
         replace(TWO, memories=nodes)
     sized = tuple(replace(domain, size_bytes=0.0) for domain in TWO.memory_domains)
     with pytest.raises(InputError, match=r"memory domain numa0 has size 0\.0, must be positive"):

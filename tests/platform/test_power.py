@@ -64,8 +64,8 @@ def test_where_no_frequency_is_known_both_are_given(write, settings):
     [
         (
             "platform.arch.cuda.frequency=2 GHz",
-            "--set platform.arch.cuda.frequency=2 GHz: at which frequency were the models measured?"
-            " set platform.arch.cuda.model_frequency, too",
+            "--set platform.arch.cuda.frequency=2 GHz: the frequency of the models' measurements"
+            " is unknown; set platform.arch.cuda.model_frequency, too",
         ),
         ("platform.arch.cpu.frequency=0 GHz", "arch.cpu.frequency: must be greater than 0"),
         ("platform.arch.cpu.frequency=2", "'2.6 GHz'"),

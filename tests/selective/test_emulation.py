@@ -94,5 +94,5 @@ def test_what_cannot_be_emulated_is_refused():
     with pytest.raises(InputError, match="scatter=2; legal: from 0 to 1"):
         Emulated(some, Selection(), 2.0)
     cluster = BASE.vary(nodes=2, network="switch:bandwidth=1GB/s,latency=1us")
-    with pytest.raises(InputError, match="emulation is of one node"):
+    with pytest.raises(InputError, match="emulation is for one node"):
         autotune(candidates(cluster, axes_of(["tile_size=8"])), by="emulation")

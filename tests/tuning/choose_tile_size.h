@@ -1,7 +1,7 @@
 #ifndef TASKSIM_CHOOSE_TILE_SIZE_H
 #define TASKSIM_CHOOSE_TILE_SIZE_H
 
-/* Which graph.tile_size: a tree of 5 nodes, taught by 6 examples, of which it gets 99.00 % of the best. */
+/* Which graph.tile_size: a tree of 5 nodes, trained on 6 examples, for which it reaches 99.00 % of the best performance. */
 /* n: graph.n */
 /* platform_a_b: platform=a-b */
 /* for_: for */

@@ -67,7 +67,7 @@ def test_a_grid_is_one_of_ranks():
     over = axes_of(["grid=1x2,2x1", "tile_size=24"])
     some = candidates(SMALL, over)
     assert [(c.grid.rows, c.grid.columns) for c in some] == [(1, 2), (2, 1)]
-    with pytest.raises(InputError, match="grid and owner of real runs are those of ranks"):
+    with pytest.raises(InputError, match="grid and owner are for ranks"):
         autotune(some, watch=insisting())
     with pytest.raises(InputError, match="got '2y1'; legal: ROWSxCOLUMNS"):
         candidates(SMALL, axes_of(["grid=2y1"]))

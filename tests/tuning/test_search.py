@@ -42,7 +42,7 @@ def test_what_fails_is_last_and_says_why():
 
 
 def test_when_nothing_works_the_first_error_is_told():
-    first = re.escape("no choice works; the first: fork-join: width: got 'nonsense'")
+    first = re.escape("all choices fail; the first one: fork-join: width: got 'nonsense'")
     with pytest.raises(InputError, match=first):
         search(candidates(WIDE, axes_of(["width=nonsense,rubbish"])))
 
@@ -52,7 +52,7 @@ def test_tiles_that_do_not_divide_the_matrix_are_no_choice():
     first, second = candidates(base, axes_of(["tile_size=500,300"]))
     assert first.scenario.settings == ("tile_size=500", "tiles=2")
     assert second.scenario is None
-    assert "no matrix of whole tiles" in second.error
+    assert "legal: whole tiles" in second.error
     assert [t.mean_s for t in search([first, second]).tried] == [4.0, float("inf")]
 
 

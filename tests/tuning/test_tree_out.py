@@ -96,15 +96,10 @@ def test_the_header_reads_well():
 
 def test_the_text_reads_well():
     assert readable_text(SMALL) == (
-        "Which graph.tile_size: a tree of 5 nodes, taught by 6 examples, of which it gets 99.00 % "
-        "of the best.\n\n"
-        "graph.n <= 3000:\n"
-        "  256    (2 examples, 100.00 % of the best)\n"
-        "graph.n > 3000:\n"
-        "  platform=a-b <= 0.5:\n"
-        "    512    (3 examples, 98.00 % of the best)\n"
-        "  platform=a-b > 0.5:\n"
-        "    256    (1 examples, 100.00 % of the best)\n"
+        "Which graph.tile_size: a tree of 5 nodes, trained on 6 examples, for which it reaches"
+        " 99.00 % of the best performance.\n\ngraph.n <= 3000:\n  256    (2 examples, 100.00 % of"
+        " the best)\ngraph.n > 3000:\n  platform=a-b <= 0.5:\n    512    (3 examples, 98.00 % of"
+        " the best)\n  platform=a-b > 0.5:\n    256    (1 examples, 100.00 % of the best)\n"
     )
 
 
@@ -134,7 +129,7 @@ def test_a_deep_tree_is_compiled_by_python():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": "x"}, "is no decision tree"),
+        ({"format": "x"}, "is not a decision tree"),
         ({"version": 2}, "version 2 of trees"),
         ({"features": "n"}, "a list of names"),
         ({"tree": {"choice": "9", "msop": 1, "examples": 1}}, "cannot be|not in tuple|x not in"),

@@ -65,11 +65,11 @@ def test_configurations_with_short_tasks_are_executed_in_full():
                          "selective 3"]  # fmt: skip
     assert makespans(found) == {8: 4.0, 16: 2.0, 24: 2.5, 32: 4.5}
     assert told == [
-        "1 configuration has short tasks (median 31 us), and selective runs want 200 us: it is "
+        "1 configuration has short tasks (median 31 us), but selective runs need 200 us: it is "
         "executed in full"
     ]
     assert found.notes == [
-        "2 configurations have short tasks (median 31 us), and selective runs want 200 us: these "
+        "2 configurations have short tasks (median 31 us), but selective runs need 200 us: these "
         "are executed in full"
     ]
     # What was spent in vain is part of what it took.
@@ -83,7 +83,7 @@ def test_selective_runs_that_take_longer_than_full_ones_end():
     assert makespans(found) == {8: 4.0, 16: 2.0, 24: 3.0, 32: 5.0}
     assert found.tuned.best.values == {"graph.tile_size": 16}
     assert found.notes == [
-        "selective runs take 2 times as long as what they predict of full ones: all "
+        "selective runs take 2 times as long as full runs would: all "
         "configurations are executed in full"
     ]
     assert not any(ran.selective for runs in found.runs.values() for ran in runs)
@@ -94,9 +94,9 @@ def test_beside_others_all_is_executed_in_full():
     assert site.made == ["selective 0", "full 0", "full 1", "full 2", "full 3"]
     assert found.notes == told
     assert told == [
-        "others had the cores for 35 % of the time: runs are held up, and selective ones promise "
-        "too little: all configurations are executed in full; tune again when it is calm, or with "
-        "more repetitions"
+        "other programs had the cores for 35 % of the time: full runs are delayed, and selective"
+        " runs predict too short times: all configurations are executed in full; tune again when"
+        " the machine is calm, or with more repetitions"
     ]
 
 
@@ -109,7 +109,7 @@ def test_who_insists_is_told_all_the_same():
 
 def test_full_runs_beside_others_are_told():
     found = autotune(FOUR, by="full", site=Site(share=0.35))
-    assert found.notes[0].startswith("others had the cores for 35 % of the time")
+    assert found.notes[0].startswith("other programs had the cores for 35 % of the time")
     assert makespans(found) == {8: 4.0, 16: 2.0, 24: 3.0, 32: 5.0}
 
 

@@ -56,9 +56,9 @@ def ft(g: TaskFlow, slabs: Count, slab_rows: Count = 64, iterations: Count = 1) 
     slabs
         The slabs of rows.
     slab_rows
-        Rows of each; slabs times rows is a power of two.
+        Rows of a slab; the number of all rows is a power of two.
     iterations
-        How many transforms, each of the last one's result.
+        Number of transforms, each of the last result.
     """
     n = slabs * slab_rows
     if n & (n - 1):

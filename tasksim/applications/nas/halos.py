@@ -32,7 +32,7 @@ RELAX = kernel(
     arguments="y x above below left right y.shape0:int64", parameters=lambda y: _points(y),
 )  # fmt: skip
 SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Where the neighbours are whose edges a block reads: above, below, left, right."""
+"""Offsets of the neighbours whose edges a block reads: above, below, left, right."""
 
 
 class Halos:
@@ -42,7 +42,7 @@ class Halos:
     ----------
     g : TaskFlow
     name : str
-        Beginning of the names of the data.
+        Prefix of the names of the data.
     rows, columns, points : int
     """
 
@@ -52,7 +52,7 @@ class Halos:
             g.tiles(f"{name}{side}", rows, columns, (points,))
             for side in ("up", "down", "left", "right")
         ]
-        # Nobody writes it: zeros, beside the border of the grid.
+        # Constant zeros beyond the border of the grid.
         self._border = g.tiles(f"{name}border", rows, columns, (points,))
         self._blocks = [(i, j) for i in range(rows) for j in range(columns)]
         self._shape = rows, columns

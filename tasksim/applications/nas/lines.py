@@ -52,7 +52,7 @@ def adi(
     block_size
         Points in a row, and in a column, of a block.
     iterations
-        How many steps, of both directions.
+        Number of steps in both directions.
     """
     n, shape = block_size, (block_rows, block_columns)
 

@@ -21,7 +21,7 @@ __all__ = ["mg"]
 
 NAS_LOOPS = "tasksim.kernels.nas"
 SMALLEST_BLOCK = 4
-"""Smallest number of points in a row of a block that is not made coarser."""
+"""Number of points in a row of a block at which coarsening ends."""
 MAX_DIFFERENCE = 1e-12
 """Largest difference from the same steps over the whole grid, whose values are up to 1 or 2."""
 
@@ -42,9 +42,9 @@ def mg(
 ) -> None:  # fmt: skip
     """V-cycles over coarser and coarser grids, in blocks (after MG of the NAS benchmarks).
 
-    Each level is relaxed with the edges of the neighbours, and made coarser by half until blocks
-    have few points; then each is added to the finer one, which is relaxed again. Messages get
-    smaller and smaller with the levels.
+    Each level is relaxed with the edges of the neighbours, and coarsened by half until blocks have
+    few points. Then each level is added to the finer one, which is relaxed again. Messages shrink
+    with the levels.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def mg(
     block_size
         Points in a row, and in a column, of a block of the finest level.
     iterations
-        How many cycles.
+        Number of cycles.
     """
     sizes = [block_size]
     while sizes[-1] % 2 == 0 and sizes[-1] // 2 >= SMALLEST_BLOCK:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ssor"]
 
 NEIGHBOUR_WEIGHT = 0.25
-"""Share of the point above, and of that to the left, that a point takes, as in the loop."""
+"""Weight of the points above and to the left, as in the loop."""
 MAX_DIFFERENCE = 1e-12
 """Largest relative difference from the same sweeps over the whole grid."""
 
@@ -38,8 +38,8 @@ def ssor(
 ) -> None:  # fmt: skip
     """Sweeps in which each point waits for two neighbours (after LU of the NAS benchmarks).
 
-    A block's plane is swept when those above it and to its left are: a wave goes over the blocks,
-    plane after plane, and many small messages with it.
+    A block's plane is swept after those above it and to its left: a wave goes over the blocks,
+    plane after plane, with many small messages.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def ssor(
     block_size
         Points in a row, and in a column, of a block's plane.
     planes
-        How many planes.
+        Number of planes.
     iterations
-        How many sweeps.
+        Number of sweeps.
     """
     n, shape = block_size, (block_rows, block_columns)
 
@@ -94,7 +94,7 @@ def _planes(tiles: Any, planes: int) -> Any:
 
 
 def _swept(u: Any) -> None:
-    """Sweep all planes; points of a diagonal only wait for those of the last one."""
+    """Sweep all planes diagonal by diagonal; the points of a diagonal are independent."""
     rows, columns = u.shape[1:]
     for diagonal in range(rows + columns - 1):
         i = np.arange(max(0, diagonal - columns + 1), min(rows, diagonal + 1))

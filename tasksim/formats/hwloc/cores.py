@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Core", "caches_of", "cores_of", "main_memories"]
 
 OTHER_MEMORY: Final = ("HBM", "MCDRAM", "GPUMemory", "NVM", "SPM", "CXL", "CXLMem", "DAX")
-"""Subtypes of NUMA nodes that are not the main memory of the cores beside them, by their
-beginnings: ``CXL-DRAM`` is one, too."""
+"""Prefixes of the subtypes of NUMA nodes that are not main memory of the cores beside them, such as
+``CXL-DRAM``."""
 _CACHE: Final = re.compile(r"L([1-9])Cache")
 _FREQUENCIES: Final = ("FrequencyMaxMHz", "FrequencyBaseMHz")
 
@@ -31,8 +31,8 @@ class Core:
     caches: tuple[HwlocObject, ...]
     """Caches of data that it uses, the nearest first."""
     domain: int
-    """Number of its NUMA node among the main memories; one more than there are where it has none,
-    and 0 where no core has one."""
+    """Number of its NUMA node among the main memories; their count if it has none, and 0 if no core
+    has one."""
     kind: int
     """Number of its kind, the fastest 0."""
     mask: int
@@ -41,7 +41,7 @@ class Core:
 def cores_of(topology: Topology) -> list[Core]:
     """Return the cores that programs may use, NUMA node by NUMA node, in the order of the file.
 
-    Where a file has processing units without cores, each is one.
+    A processing unit without a core counts as one.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def cores_of(topology: Topology) -> list[Core]:
 def main_memories(topology: Topology) -> list[HwlocObject]:
     """Return the NUMA nodes that are the main memory of some cores, in the order of the file.
 
-    Of several nodes beside the same cores it is the first that is no special memory.
+    Of several nodes beside the same cores, the first that is no special memory counts.
     """
     found: dict[int, HwlocObject] = {}
     nodes = [node for node in topology.all_of("NUMANode") if node.cpus & topology.allowed]
@@ -103,19 +103,19 @@ def _is_special(node: HwlocObject) -> bool:
 
 
 def _number(mask: int, memories: Sequence[HwlocObject]) -> int:
-    """Return which of the *memories* is nearest to a processing unit."""
+    """Return the index of the memory nearest to a processing unit."""
     near = [number for number, memory in enumerate(memories) if memory.cpus & mask]
     return min(near, key=lambda n: memories[n].cpus.bit_count(), default=len(memories))
 
 
 def kinds_of(topology: Topology) -> list[CpuKind]:
-    """Return the kinds of cores that differ in what they are, the fastest first."""
+    """Return the distinct kinds of cores, the fastest first."""
     kinds = [kind for kind in topology.kinds if kind.cpus & topology.allowed]
     return sorted(kinds, key=lambda kind: (-kind.efficiency, -frequency_mhz(kind)))
 
 
 def frequency_mhz(kind: CpuKind) -> int:
-    """Return the highest frequency that is told of a kind; 0 where none is."""
+    """Return the highest frequency of a kind; 0 if unknown."""
     for name in _FREQUENCIES:
         text = kind.infos.get(name, "")
         if re.fullmatch(r"[0-9]{1,9}", text):

@@ -23,23 +23,23 @@ ARCHITECTURES: Final = {
     "MIC": "mic",
     "VectorEngine": "ve",
 }
-"""Subtype of an OS device -> architecture of the workers that use it; of several, the first."""
+"""Subtype of an OS device -> architecture of its workers; the first one of a device counts."""
 VENDORS: Final = {"10de": "cuda", "1002": "hip", "8086": "ze"}
-"""PCI vendor -> architecture, of devices that only PCI tells: an lstopo without CUDA, as Debian's,
-sees no more."""
+"""PCI vendor -> architecture, for devices known from PCI alone: an lstopo without CUDA, such as
+Debian's, sees no more."""
 GPU_CLASSES: Final = ("0302", "0380", "12")
-"""PCI classes of co-processors, by their beginnings: 3D controllers, other display controllers,
+"""Prefixes of the PCI classes of co-processors: 3D controllers, other display controllers,
 processing accelerators."""
 NVIDIA: Final = "10de"
 DISPLAY_CLASS: Final = "03"
-"""PCI classes of all display controllers, by their beginning: those of NVIDIA compute, too."""
+"""Prefix of the PCI classes of all display controllers: those of NVIDIA compute, too."""
 MEMORY_INFOS: Final = (
     "CUDAGlobalMemorySize", "RSMIVRAMSize", "LevelZeroHBMSize", "LevelZeroDDRSize",
     "OpenCLGlobalMemorySize", "MICMemorySize", "VectorEngineMemorySize",
 )  # fmt: skip
 DEVICE_WORDS: Final = {
     "OSDev": "device{s} of the system, such as disks and networks",
-    "PCIDev": "PCI device{s} of which no more is known",
+    "PCIDev": "PCI device{s} of unknown kind",
 }
 _CLASS: Final = re.compile(r"([0-9a-fA-F]{4}) \[([0-9a-fA-F]{4}):")
 
@@ -51,7 +51,7 @@ class CoProcessor:
     architecture: str
     model: str
     size_bytes: int
-    """Size of its memory; 0 where it is not known."""
+    """Size of its memory; 0 if unknown."""
     cpus: int
     """Set of the processing units near it."""
     names: tuple[str, ...]
@@ -61,19 +61,19 @@ class CoProcessor:
     links: tuple[HwlocObject, ...] = field(default=(), repr=False)
     """PCI devices and bridges from the device towards the host."""
     by_class: bool = False
-    """Whether only its PCI class tells that it is one."""
+    """Whether only its PCI class identifies it."""
 
     @property
     def ids(self) -> set[str]:
-        """What matrices of bandwidths call it and its parts: ``OSDev:814``."""
+        """Names of it and its parts in matrices of bandwidths: ``OSDev:814``."""
         return {f"{it.kind}:{it.element.attributes.get('gp_index', '')}" for it in self.parts}
 
 
 def co_processors(topology: Topology) -> list[CoProcessor]:
     """Return the co-processors, in the order of the file.
 
-    The OS devices of one PCI device are one co-processor: a GPU is there for CUDA, for OpenCL and
-    for its driver's library.
+    The OS devices of one PCI device are one co-processor: CUDA, OpenCL and the driver's library
+    each list a GPU.
     """
     parts: dict[int, list[HwlocObject]] = {}
     devices: dict[int, HwlocObject] = {}
@@ -129,7 +129,7 @@ def _co_processor(
 
 
 def other_devices(topology: Topology, known: Sequence[CoProcessor]) -> Iterator[str]:
-    """Yield what there is beside co-processors, kind by kind, with their number."""
+    """Yield the kinds of other devices, with their numbers."""
     used = {id(part) for device in known for part in device.parts}
     counts: Counter[str] = Counter()
     for device in topology.all_of("OSDev", "PCIDev"):

@@ -1,4 +1,4 @@
-"""Topology of the machine that the program runs on, where hwloc is installed."""
+"""Topology of the machine that the program runs on, if hwloc is installed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["topology_here"]
 PROGRAMS: Final = ("lstopo-no-graphics", "lstopo")
 """Programs of hwloc that write its XML; Debian's ``lstopo`` opens a window without a format."""
 TIMEOUT_S: Final = 20.0
-"""Time within which hwloc must answer, in seconds; it takes some tenths, with GPUs a few."""
+"""Timeout of hwloc in seconds: it takes some tenths, with GPUs a few seconds."""
 
 
 def topology_here() -> Topology | None:
-    """Return this machine as hwloc sees it; None where it is not installed.
+    """Return this machine as hwloc describes it; None if hwloc is not installed.
 
     Raises
     ------
     InputError
-        hwloc fails, or what it writes cannot be read.
+        If hwloc fails, or its output cannot be read.
     """
     program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
     if program is None:

@@ -1,4 +1,4 @@
-"""Fields of a platform file from a topology of hwloc, with notes on what has no place in it."""
+"""Fields of a platform file from a topology of hwloc, with notes on omissions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["MachineFields", "machine_fields"]
 
 ASSUMED_PCI_BYTES_PER_S: Final = 12e9
-"""Bandwidth of a co-processor's link that the file does not tell: what 16 lanes of PCI Express 3.0
-deliver."""
+"""Bandwidth assumed for a co-processor's link without one: that of 16 lanes of PCI Express 3.0."""
 SLOW_PCI_BYTES_PER_S: Final = 2e9
-"""Speed of a link below which a co-processor was probably asleep: one of 16 lanes has more in any
-generation of PCI Express in use, and saves power by lanes and clock."""
+"""Speed of a link below which a co-processor was probably asleep: 16 lanes are faster in any
+generation of PCI Express in use, and drop lanes and clock to save power."""
 NAMES_IN_NOTE: Final = 4
-"""Maximum number of devices that a note names: it is one line."""
+"""Maximum number of devices that a note names: they fit a line."""
 CPU: Final = "cpu"
 
 
@@ -47,7 +46,7 @@ class MachineFields:
     notes: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
-        """Return a line for people: ``2 packages, 4 NUMA nodes, 32 cores (64 hyper-threads)``."""
+        """Return a summary: ``2 packages, 4 NUMA nodes, 32 cores (64 hyper-threads)``."""
         threads = f" ({self.units} hyper-threads)" if self.units > self.cores else ""
         parts = [_count(self.packages, "package")] if self.packages else []
         parts.append(_count(self.domains, "NUMA node"))
@@ -60,7 +59,7 @@ class MachineFields:
 
 @dataclass(frozen=True)
 class _Group:
-    """Workers on cores of one kind, and of one NUMA node where nodes have groups of their own."""
+    """Workers on cores of one kind, and of one NUMA node if each has groups of its own."""
 
     name: str
     architecture: str
@@ -75,7 +74,7 @@ def machine_fields(topology: Topology, *, hyper_threads: bool = False) -> Machin
     Parameters
     ----------
     topology : Topology
-        What :func:`tasksim.formats.hwloc.topology.read_topology` read.
+        Result of :func:`tasksim.formats.hwloc.topology.read_topology`.
     hyper_threads : bool, default False
         Whether each hyper-thread is a worker instead.
 
@@ -99,7 +98,7 @@ class _Builder:
         self.kinds = kinds_of(topology)
         self.architectures = self._architectures()
         self.drivers: list[int] = []
-        """Index of the core that drives each co-processor; -1 where there are too few."""
+        """Index of the core that drives each co-processor; -1 if there are too few."""
         self.notes: list[str] = []
 
     def fields(self) -> MachineFields:
@@ -132,7 +131,7 @@ class _Builder:
     # Cores
 
     def _architectures(self) -> list[str]:
-        """Return the architecture of each kind of cores; of cores that are alike ``cpu``."""
+        """Return the architecture of each kind of cores; ``cpu`` if all are alike."""
         names: list[str] = []
         for number, kind in enumerate(self.kinds or [None]):
             told = re.sub(
@@ -143,7 +142,7 @@ class _Builder:
         return names
 
     def _drivers(self) -> list[int]:
-        """Return the index of the core that drives each co-processor, one that is near if any."""
+        """Return the index of the core that drives each co-processor, a near one if possible."""
         free = list(range(len(self.cores)))
         found = []
         for gpu in self.gpus:
@@ -157,8 +156,8 @@ class _Builder:
     def _groups(self) -> tuple[list[_Group], bool]:
         """Return the groups of workers on cores, and whether NUMA nodes have groups of their own.
 
-        One group is enough where the nodes have as many workers of one kind each: its domains are
-        so many of them, in order.
+        One group is enough if each node has the same number of workers of one kind, as its domains
+        then follow by that number, in order.
         """
         driving = set(self.drivers)
         working = [core for number, core in enumerate(self.cores) if number not in driving]
@@ -208,7 +207,7 @@ class _Builder:
         return found
 
     def _value(self, values: Sequence[MemoryValue], domain: int) -> float:
-        """Return what is told of the memory of a domain as its own cores see it; 0 if nothing."""
+        """Return a value of a domain's memory as its own cores see it; 0 if unknown."""
         if domain >= len(self.memories):
             return 0.0
         node = self.memories[domain]
@@ -242,7 +241,7 @@ class _Builder:
         return found
 
     def _domain_size(self, domain: int, split: bool) -> int:
-        """Return the size of the memory of one of several NUMA nodes; 0 where it is not known.
+        """Return the size of the memory of one of several NUMA nodes; 0 if unknown.
 
         Domains that are not *split* into groups of their own have one size for all.
         """
@@ -254,7 +253,7 @@ class _Builder:
         return self.memories[domain].amount("local_memory")
 
     def _numa(self, groups: Sequence[_Group]) -> dict[str, Any]:
-        """Return distances and caches of the NUMA nodes with workers; empty if none are told."""
+        """Return distances and caches of the NUMA nodes with workers; empty if unknown."""
         used = self._used(groups)
         distances = [[self._distance(one, other) for other in used] for one in used]
         if len(used) < 2 or not _are_distances(distances):
@@ -271,7 +270,7 @@ class _Builder:
         return sorted(used & set(range(len(self.memories))))
 
     def _distance(self, one: int, other: int) -> float:
-        """Return the distance between two NUMA nodes; 0 where none is told."""
+        """Return the distance between two NUMA nodes; 0 if unknown."""
         nodes = self.memories[one], self.memories[other]
         by_os = [f"os:{node.index}" for node in nodes]
         by_gp = [f"gp:{node.element.attributes.get('gp_index')}" for node in nodes]
@@ -353,7 +352,7 @@ class _Builder:
         return {"links": links, "routes": routes}
 
     def _link_speed(self, gpu: CoProcessor) -> float:
-        """Return the bandwidth between main memory and a co-processor; 0 if it is not told."""
+        """Return the bandwidth between main memory and a co-processor; 0 if unknown."""
         told = gpu.links[0].link_bytes_per_s if gpu.links else 0.0
         packages = {
             f"{it.kind}:{it.element.attributes.get('gp_index', '')}"
@@ -395,7 +394,7 @@ class _Builder:
         joined = len(direct) + len(switched)
         if len(self.gpus) > 1 and not joined:
             self.notes.append(
-                "no link between co-processors is told: copies go through main memory"
+                "no links between co-processors are known: copies go through main memory"
             )
 
     def _note_links(self) -> None:
@@ -403,15 +402,15 @@ class _Builder:
         unknown = speeds.count(0.0)
         if unknown:
             told = exact_quantity(ASSUMED_PCI_BYTES_PER_S, "bandwidth")
-            self.notes.append(f"the speed of the links of {_count(unknown, 'co-processor')} is not "
-                              f"told: {told} is assumed; set links.*.bandwidth")  # fmt: skip
+            self.notes.append(f"the speed of the links of {_count(unknown, 'co-processor')} is"
+                              f" unknown: {told} is assumed; set links.*.bandwidth")  # fmt: skip
         slow = [speed for speed in speeds if 0 < speed < SLOW_PCI_BYTES_PER_S]
         if slow:
             told = exact_quantity(min(slow), "bandwidth")
             self.notes.append(f"a co-processor's link has {told}: PCI slows down the links of idle "
                               "devices; set links.*.bandwidth")  # fmt: skip
         if self.gpus:
-            self.notes.append("latencies of links are not told: they are 0")
+            self.notes.append("latencies of links are unknown: they are 0")
 
     # Fingerprint and notes
 
@@ -438,20 +437,23 @@ class _Builder:
     def _notes_on_cores(self, split: bool, numa: dict[str, Any]) -> Iterator[str]:
         threads = max(len(core.units) for core in self.cores)
         if threads > 1 and not self.hyper_threads:
-            yield f"up to {threads} hyper-threads per core: a worker per core (--hyper-threads)"
+            yield (
+                f"up to {threads} hyper-threads per core: each core is one worker"
+                " (--hyper-threads makes more)"
+            )
         elif threads > 1:
-            yield "a worker per hyper-thread: that those of a core slow each other is not simulated"
+            yield ("a worker per hyper-thread: the slowdown by others on its core is not simulated")
         if len(self.memories) > 1:
             yield (
-                f"{len(self.memories)} NUMA nodes: one main memory; memory_domains says which "
-                f"workers share a node"
+                f"{len(self.memories)} NUMA nodes: they are one main memory; memory_domains has"
+                " the workers of each node"
             )
             yield from self._note_on_distances(bool(numa))
         if split:
-            yield "the NUMA nodes differ in workers: each has groups of workers of its own"
+            yield "the NUMA nodes differ in their workers: each has groups of workers of its own"
         alone = sum(core.domain == len(self.memories) > 0 for core in self.cores)
         if alone:
-            yield f"{_count(alone, 'core')} without a NUMA node: in no memory domain"
+            yield f"{_count(alone, 'core')} without a NUMA node: not in any memory domain"
         if any(core.kind for core in self.cores):
             names = [
                 n for i, n in enumerate(self.architectures) if i in {c.kind for c in self.cores}
@@ -464,18 +466,18 @@ class _Builder:
         if forbidden:
             yield f"left out: {_count(forbidden, 'processing unit')} that programs may not use"
         if -1 in self.drivers:
-            yield "there are more co-processors than cores to drive them: some share a core"
+            yield "there are more co-processors than cores: some share the core that drives them"
 
     def _note_on_distances(self, simulated: bool) -> Iterator[str]:
         if simulated:
             yield (
-                "the distances between NUMA nodes count for kernels of which the share of memory "
-                "is known: by a calibration with --contention, or numa.kernels"
+                "the distances between NUMA nodes count for kernels whose share of memory is"
+                " known, by a calibration with --contention or by numa.kernels"
             )
             return
         told = sorted(set(self.topology.numa_distances.values()))
         values = ", ".join(f"{value:g}" for value in told[:8]) + (", ..." if len(told) > 8 else "")
-        what = f"({values}) are not simulated" if told else "are not told"
+        what = f"({values}) are not simulated" if told else "are unknown"
         yield f"the distances between NUMA nodes {what}: set numa.distances"
 
     def _notes_on_the_rest(self) -> Iterator[str]:
@@ -484,12 +486,12 @@ class _Builder:
         if guessed:
             more = ", ..." if len(guessed) > NAMES_IN_NOTE else ""
             yield (
-                "co-processors that only their PCI class tells, without the size of their memory "
-                "(an lstopo that is built with CUDA, ROCm or Level Zero tells more): "
-                f"{', '.join(guessed[:NAMES_IN_NOTE])}{more}"
+                "co-processors known by their PCI class alone, without the size of their memory"
+                " (an lstopo built with CUDA, ROCm or Level Zero knows more):"
+                f" {', '.join(guessed[:NAMES_IN_NOTE])}{more}"
             )
         elif any(not gpu.size_bytes for gpu in self.gpus):
-            yield "the memories of some co-processors have no size: they are without limit"
+            yield "the memories of some co-processors have no size: they are unlimited"
         left = list(other_devices(self.topology, self.gpus))
         misc = sum(1 for _ in self.topology.all_of("Misc"))
         left += [_count(misc, "Misc object")] if misc else []
@@ -504,23 +506,23 @@ class _Builder:
             kinds = [node.subtype or "memory" for node in others]
             told = Counter(f"{kind} of {size}" for kind, size in zip(kinds, sizes, strict=True))
             text = ", ".join(f"{count} {what}" for what, count in told.items())
-            yield f"left out: NUMA nodes that are no core's main memory: {text}"
+            yield f"left out: NUMA nodes that are not the main memory of any core: {text}"
         sides = [
             cache for cache in self.topology.all_of("MemCache", "L3Cache") if _by_memory(cache)
         ]
         if sides:
             sizes = [format_size(float(cache.amount("cache_size"))) for cache in sides]
-            yield f"left out: caches beside the memory: {', '.join(dict.fromkeys(sizes))}"
+            yield f"left out: memory-side caches: {', '.join(dict.fromkeys(sizes))}"
         levels = [_levels(core) for core in self.cores]
         if any(level != levels[0] for level in levels):
             yield "cores have different caches: memory_hierarchy has those of the first core"
         what = "latencies" if self.topology.bandwidths_bytes_per_s else "bandwidths and latencies"
         if not self.topology.latencies_s:
-            yield f"{what} of memory are not told: 'tasksim calibrate memory' measures them there"
+            yield f"{what} of memory are unknown: 'tasksim calibrate memory' measures them there"
 
 
 def _are_distances(rows: Sequence[Sequence[float]]) -> bool:
-    """Return whether all are told, and each node is nearest to itself."""
+    """Return whether all distances are known, and each node is nearest to itself."""
     return all(min(row) > 0 and row[i] == min(row) for i, row in enumerate(rows))
 
 
@@ -553,14 +555,14 @@ def _workers(groups: Sequence[_Group]) -> dict[str, Any]:
 
 
 def _near(groups: Sequence[_Group], core: Core | None) -> _Group | None:
-    """Return the group whose cores are most like one that drives a co-processor."""
+    """Return the group whose cores are most similar to one that drives a co-processor."""
     if core is None:
         return None
     return next((group for group in groups if group.domain == core.domain), groups[0])
 
 
 def _shared_bridges(gpus: Sequence[CoProcessor]) -> dict[int, int]:
-    """Return the bridges with a known speed that several co-processors are behind, numbered."""
+    """Return the bridges of known speed with several co-processors behind them, numbered."""
     counts = Counter(id(bridge) for gpu in gpus for bridge in gpu.links[1:])
     bridges = {id(bridge): bridge for gpu in gpus for bridge in gpu.links[1:]}
     shared = [key for key, count in counts.items() if count > 1 and bridges[key].link_bytes_per_s]

@@ -21,7 +21,7 @@ __all__ = ["HWLOC", "ImportedMachine", "import_hwloc", "read_platform_xml"]
 
 _COMMENT: Final = """\
 Imported from hwloc's file {file} by `tasksim import hwloc`.
-hwloc tells no costs of a runtime, and no durations: overheads are 0."""
+hwloc knows no costs of a runtime, and no durations: overheads are 0."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ImportedMachine:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return this as plain data."""
+        """Return the result as plain data."""
         platform = self.platform
         counts = dict.fromkeys(platform.architectures, 0)
         for worker in platform.workers:
@@ -73,29 +73,29 @@ def import_hwloc(
     path : str or Path
         A file that ``lstopo --of xml`` wrote, of version 1, 2 or 3.
     library : str or Path
-        Where ``platforms/NAME.yaml`` is written.
+        Folder that gets ``platforms/NAME.yaml``.
     name : str, optional
         Name of the machine; default: that of the file.
     hyper_threads : bool, default False
         Whether each hyper-thread is a worker; else each core is one.
     force : bool, default False
-        Replace what is there.
+        Replace existing files.
 
     Returns
     -------
     ImportedMachine
-        What was found, and what a platform has no place for.
+        The hardware, and notes on everything that a platform has no place for.
 
     Raises
     ------
     InputError
-        There is no such file, or it is malformed: ``file:line:column: expected ..., found ...``.
+        If the file is missing or malformed: ``file:line:column: expected ..., found ...``.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses.
 
     See Also
     --------
-    import_machine : a platform and models of what StarPU measured.
+    import_machine : a platform and models from measurements of StarPU.
     load_platform : reads such a file directly, without a library.
 
     Examples
@@ -134,14 +134,16 @@ def read_platform_xml(path: Path) -> Platform:
 
 
 def machine_name(text: str, *, given: bool) -> str:
-    """Return the name of a machine: a file's without what no name may have, or as it is given.
+    """Return the name of a machine: the *given* text, or that of a file without illegal characters.
 
     >>> machine_name("24em64t-2n6c2t+pci", given=False)
     '24em64t-2n6c2t-pci'
     """
     legal = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) is not None
     if given and not legal:
-        raise InputError(f"name: got {text!r}; legal: letters, digits and . _ -, first no sign")
+        raise InputError(
+            f"name: got {text!r}; legal: letters, digits and . _ -, starting with a letter or digit"
+        )
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")
     return text if legal else plain or "machine"
 

@@ -1,8 +1,8 @@
 """Reader of hwloc's XML, versions 1, 2 and 3, as one kind of objects.
 
 The names of types are those of version 2: a ``Socket`` of version 1 is a ``Package``, its ``Cache``
-of depth 2 an ``L2Cache``. A NUMA node is around its cores in version 1 and beside them since
-version 2, so everything here goes by sets of processors (``cpuset``), which all versions have.
+of depth 2 an ``L2Cache``. A NUMA node contains its cores in version 1 and stands beside them since
+version 2, so the code relies on sets of processors (``cpuset``), which all versions have.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ __all__ = ["CpuKind", "HwlocObject", "MemoryValue", "Topology", "read_topology"]
 NEW_NAMES: Final = {"Socket": "Package", "Node": "NUMANode", "System": "Machine"}
 """Type of an object in version 1 -> its type since version 2."""
 INSTRUCTION_CACHE: Final = "2"
-"""Value of ``cache_type`` for caches of instructions; 0: of both, 1: of data."""
+"""Value of ``cache_type`` for instruction caches; 0 is unified, 1 data."""
 NVLINK: Final = "NVLinkBandwidth"
 """Name of the matrix of bandwidths between GPUs, switches and packages, in MB/s."""
 NUMA_LATENCY: Final = "NUMALatency"
 MAX_DISTANCES_DEPTH: Final = 64
-"""Maximum depth of objects below the one that has their distances: trees of hwloc have a dozen."""
+"""Maximum depth of objects below the one with their distances: trees of hwloc have a dozen levels.
+"""
 DISTANCE_DIGITS: Final = 3
-"""Decimals of distances in files of version 1, which divide what firmware tells, whole numbers, by
-the smallest of them."""
+"""Decimals of distances in files of version 1, which divide the whole numbers of the firmware by
+their smallest."""
 MIB_BYTES: Final = 2**20
 """Unit of hwloc's memory attribute ``Bandwidth``, in bytes/s."""
 NS_S: Final = 1e-9
@@ -52,21 +53,21 @@ class HwlocObject:
     """Type, in the words of version 2: ``Package``, ``L3Cache``, ``OSDev``."""
     element: Element
     cpus: int = 0
-    """Set of processing units, bit by bit; 0 of devices, which have none."""
+    """Set of processing units, as bits; 0 for devices, which have none."""
     index: int | None = None
-    """Number that the operating system gives it."""
+    """Number by the operating system."""
     infos: dict[str, str] = field(default_factory=dict)
     children: list[HwlocObject] = field(default_factory=list)
     parent: HwlocObject | None = field(default=None, repr=False)
 
     def below(self) -> Iterator[HwlocObject]:
-        """Yield all that is inside, each object before what is inside of it."""
+        """Yield all objects inside, each before its own contents."""
         for child in self.children:
             yield child
             yield from child.below()
 
     def above(self) -> Iterator[HwlocObject]:
-        """Yield the objects around this one, the nearest first."""
+        """Yield the enclosing objects, the nearest first."""
         around = self.parent
         while around is not None:
             yield around
@@ -74,28 +75,28 @@ class HwlocObject:
 
     @property
     def subtype(self) -> str:
-        """Kind of a device or a memory, such as ``CUDA`` or ``HBM``; empty where none is told."""
+        """Kind of a device or a memory, such as ``CUDA`` or ``HBM``; empty if unknown."""
         said = self.element.attributes.get("subtype", "")
         return said or self.infos.get("CoProcType", "") or self.infos.get("Type", "")
 
     @property
     def name(self) -> str:
-        """Name of a device, such as ``cuda0``; empty of most others."""
+        """Name of a device, such as ``cuda0``; empty for most other objects."""
         return self.element.attributes.get("name", "")
 
     def amount(self, name: str) -> int:
-        """Return an attribute that is a whole number, which the reader has checked; else 0."""
+        """Return an attribute, a whole number checked by the reader, or 0."""
         text = self.element.attributes.get(name, "")
         return int(text) if _WHOLE.fullmatch(text) else 0
 
     @property
     def link_bytes_per_s(self) -> float:
-        """Speed of the PCI link above a device or a bridge; 0 where it is not known."""
+        """Speed of the PCI link above a device or a bridge; 0 if unknown."""
         text = self.element.attributes.get("pci_link_speed", "")
         return float(text) * 1e9 if _NUMBER.fullmatch(text) else 0.0
 
     def size_info_bytes(self, *names: str) -> int:
-        """Return the first of some infos that is a size, in KiB where it has no unit; else 0."""
+        """Return the first of some infos that is a size, in KiB by default; else 0."""
         for name in names:
             match = _SIZE.fullmatch(self.infos.get(name, "").strip())
             if match is not None:
@@ -105,11 +106,11 @@ class HwlocObject:
 
 @dataclass(frozen=True)
 class CpuKind:
-    """Cores that are alike, on a machine that has several kinds."""
+    """One of several kinds of cores of a machine."""
 
     cpus: int
     efficiency: int
-    """Rank by performance, the fastest last; -1 where it is not known."""
+    """Rank by performance, the fastest last; -1 if unknown."""
     infos: dict[str, str]
 
 
@@ -146,12 +147,12 @@ class Topology:
 
 
 def read_topology(path: Path, text: str | None = None) -> Topology:
-    """Return the topology in hwloc's XML file at *path*, or in a *text* that messages call so.
+    """Return the topology in hwloc's XML file at *path*, or in a *text* labelled *path*.
 
     Raises
     ------
     InputError
-        All that is wrong: ``file:line:column: expected ..., found ...``.
+        With all problems: ``file:line:column: expected ..., found ...``.
     """
     problems = XmlProblems(path)
     root = parse_xml(path, text)
@@ -178,7 +179,7 @@ def read_topology(path: Path, text: str | None = None) -> Topology:
 
 
 class _Reader:
-    """Reader of elements, which notes the problems that it finds."""
+    """Reader of elements, which collects problems."""
 
     def __init__(self, problems: XmlProblems, version: str) -> None:
         self.problems = problems
@@ -187,7 +188,7 @@ class _Reader:
         self._old_distances: list[tuple[HwlocObject, Element]] = []
 
     def object_of(self, element: Element, parent: HwlocObject | None) -> HwlocObject:
-        """Return the object of an *element*, with those inside."""
+        """Return the object of an *element*, with its contents."""
         kind = self.problems.attribute(element, "type")
         kind = NEW_NAMES.get(kind, kind)
         if kind == "Cache":
@@ -222,7 +223,7 @@ class _Reader:
             self._number(element, "pci_link_speed")
 
     def _check_pu(self, found: HwlocObject) -> None:
-        """Refuse a processing unit without a number, with that of another, or not in its set."""
+        """Refuse a processing unit without a number, with another's number, or outside its set."""
         element, index = found.element, found.index
         if index is None:
             self.problems.attribute(element, "os_index")
@@ -231,7 +232,7 @@ class _Reader:
         if first is not element:
             where = f"that at line {first.line}"
             self.problems.at(element, "each PU once", f"os_index {index} again, as {where}")
-        # No set of the file has as many bits: a wrong number is not to become a huge one.
+        # No set of the file has as many bits: a wrong number would become a huge set.
         bits = 32 * len(element.attributes.get("cpuset", ""))
         if found.cpus != 1 << min(index, bits):
             expected = f"cpuset: the set of the processing unit {index}"
@@ -254,7 +255,7 @@ class _Reader:
         return float(text)
 
     def set_of(self, element: Element, name: str) -> int:
-        """Return a set of processors: groups of 32 bits, the highest first, an empty one is 0."""
+        """Return a set of processors: groups of 32 bits, the highest first; an empty group is 0."""
         text = element.attributes.get(name, "")
         if not text or not _SET.fullmatch(text):
             legal = f"{name}: a set such as 0x0000ffff,0xffffffff"
@@ -266,7 +267,7 @@ class _Reader:
     # What is beside the objects
 
     def add(self, element: Element, topology: Topology) -> None:
-        """Add to the *topology* what an *element* inside ``<topology>`` says, if it is known."""
+        """Add the contents of a known *element* inside ``<topology>`` to the *topology*."""
         name = element.attributes.get("name", "")
         if element.name == "cpukind":
             topology.kinds.append(self._kind(element))
@@ -288,7 +289,7 @@ class _Reader:
         return CpuKind(self.set_of(element, "cpuset"), efficiency, infos)
 
     def _values(self, element: Element, unit: float) -> Iterator[MemoryValue]:
-        """Yield what a memory attribute says of NUMA nodes, as cores see them."""
+        """Yield the values of a memory attribute, of NUMA nodes as cores see them."""
         for child in element.children:
             attributes = child.attributes
             if attributes.get("target_obj_type") == "NUMANode" and "initiator_cpuset" in attributes:
@@ -325,7 +326,7 @@ class _Reader:
                 topology.nvlinks_bytes_per_s[pair] = value * 1e6
 
     def add_old_distances(self, topology: Topology) -> None:
-        """Add the distances of version 1, which are inside the object above those they are of."""
+        """Add the distances of version 1, which stand inside the parent of their objects."""
         for above, element in self._old_distances:
             below = [above]
             for _ in range(min(self._whole(element, "relative_depth"), MAX_DISTANCES_DEPTH)):

@@ -1,8 +1,8 @@
-"""Samples from a table of cells: columns of numbers, of names, and those that are neither.
+"""Samples from a table of cells: its parameters, categories, durations, and unused columns.
 
-Readers of formats make :class:`Cells` and say where each cell is; :func:`samples_of` decides which
-columns are parameters, which of these have categories, and which rows are left out. It tells all
-that it leaves out.
+Readers of formats make :class:`Cells` with the place of each cell; :func:`samples_of` decides which
+columns are parameters, which of these have categories, and which rows are left out. It reports
+everything that it leaves out.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ MISSING: Final = frozenset(["", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "<NA>"
 MIN_NAMES_OF_IDENTIFIER: Final = 20
 """Number of names above which a column with a name per sample or two is an identifier."""
 MIN_NUMBERED_ROWS: Final = 10
-"""Number of rows from which 0, 1, 2, ... count the rows: sweeps over so many consecutive values, in
-order and each once, are rarer than columns of row numbers."""
+"""Number of rows from which values 0, 1, 2, ... are row numbers: sweeps over as many consecutive
+values, in order and each once, are rarer."""
 MIN_DIGITS: Final = 6
 """Number of digits from which equal durations of equal parameters are one measurement, written
 twice: with fewer, a coarse clock makes them."""
 FINEST_CLOCK_S: Final = 1e-9
 """Step of the finest clock in seconds: durations of fewer than 100,000 steps are coarse, too."""
 MIN_REPEATED_SHARE: Final = 0.01
-"""Share of the rows from which such repetitions are told: fewer may be chance."""
+"""Share of the rows from which such repetitions are reported: fewer may be chance."""
 _ROW_NAMES: Final = ("", "index", "idx", "id", "row", "rowid", "row_id", "unnamed: 0", "sample_id")
 _SPREADS: Final = {"std", "stddev", "stdev", "stderr", "sem", "sd", "variance"}
 _STATISTICS: Final = {"min", "max", "median"}
@@ -68,7 +68,7 @@ class Column:
     values
         float64 [rows]: the numbers; NaN in other cells.
     texts
-        Row -> the text of a cell that is no number.
+        Row -> the text of a cell that is not a number.
     """
 
     values: Floats
@@ -91,7 +91,7 @@ class Column:
         return bool(self.texts) and min(self.texts) < int(np.argmax(numbers))
 
     def names(self) -> list[str]:
-        """Return the cells as names of categories; "" for those without a value."""
+        """Return the cells as names of categories; "" for missing values."""
         values = self.values.tolist()
         return [
             self.texts[row] if row in self.texts else "" if value != value else text_of(value)
@@ -114,15 +114,15 @@ class Cells:
     path
         The file, for messages.
     header
-        Where its names are, for messages: ``gemm.csv:1``.
+        Place of its names, for messages: ``gemm.csv:1``.
     columns
         Name -> cells.
     place
-        Returns where the cell of a row, and of a column of that name, is.
+        Function from row and column name to the place of a cell.
     unused
-        What the reader has left out.
+        Columns and rows that the reader left out.
     index
-        Whether the first column numbers the rows, having no name of its own.
+        Whether the first column has no name and numbers the rows.
     """
 
     path: Path
@@ -136,7 +136,7 @@ class Cells:
         return len(next(iter(self.columns.values())).values)
 
     def error(self, row: int, name: str, legal: str) -> InputError:
-        """Return the error that a cell is not *legal*."""
+        """Return the error for a cell that is not *legal*."""
         column = self.columns[name]
         text = column.texts.get(row)
         value = column.values[row]
@@ -158,7 +158,7 @@ def samples_of(
     Raises
     ------
     InputError
-        With the place of what is wrong, what was got, and what is legal.
+        With the place, the value, and the legal values.
     """
     header = list(cells.columns)
     choice = choose_columns(header, {}, duration, parameters, cells.header)
@@ -166,7 +166,7 @@ def samples_of(
         if name not in header:
             raise unknown("column", name, header, f"{cells.header}: categorical")
         if name == choice.duration:
-            raise InputError(f"{cells.header}: '{name}' is the duration; it has no categories")
+            raise InputError(f"{cells.header}: '{name}' is the duration, which has no categories")
     if parameters is None:
         others = _no_parameters(cells, choice.parameters, [*categorical, choice.duration])
         choice = choose_columns(header, others, duration, None, cells.header)
@@ -176,7 +176,9 @@ def samples_of(
     kept = mine & complete
     if not kept.any():
         why = f"; {lacking[0].name} {lacking[0].why}" if lacking else ""
-        raise InputError(f"{cells.path}: no rows with all of {', '.join(choice.columns)}{why}")
+        raise InputError(
+            f"{cells.path}: no row has values for all of {', '.join(choice.columns)}{why}"
+        )
     for name in choice.columns:
         if name not in named:
             _check_numbers(cells, name, kept, duration=name == choice.duration)
@@ -228,7 +230,7 @@ def _named(cells: Cells, choice: ColumnChoice, categorical: Sequence[str]) -> li
 def _of_part(
     cells: Cells, part: str | None, parameters: Sequence[str] | None
 ) -> tuple[Bools, tuple[Unused, ...]]:
-    """Return which rows are of *part*, and the sets that others are of."""
+    """Return which rows belong to *part*, and the sets of the others."""
     names = None
     if "architecture" in cells.columns and "architecture" not in (parameters or ()):
         names = np.array(cells.columns["architecture"].names())
@@ -239,7 +241,7 @@ def _of_part(
 
 
 def _complete(cells: Cells, choice: ColumnChoice, mine: Bools) -> tuple[Bools, list[Unused]]:
-    """Return which rows have all values, and those that are left out."""
+    """Return which rows are complete, and notes on the others."""
     complete = np.ones(len(cells), dtype=bool)
     first: tuple[int, str] | None = None
     for name in choice.columns:
@@ -259,19 +261,19 @@ def _first(cells: Cells, row: int, name: str) -> str:
 
 
 def _check_numbers(cells: Cells, name: str, kept: Bools, *, duration: bool) -> None:
-    """Raise for the first cell of a column that is no number, or an impossible one."""
+    """Refuse the first cell of a column that is not a number, or out of range."""
     column = cells.columns[name]
     for row in column.texts:
         if not kept[row]:
             continue
         if len(cells.columns) > 1 and all(row in of.texts for of in cells.columns.values()):
             raise InputError(
-                f"{cells.place(row, next(iter(cells.columns)))}: got a line without numbers: does "
-                "a second table begin here? legal: one table per file"
+                f"{cells.place(row, next(iter(cells.columns)))}: got a line without numbers,"
+                " perhaps the start of a second table; legal: one table per file"
             )
         legal = "a number"
         if not duration:
-            legal += f"; {option('categorical', name)} takes the column as names"
+            legal += f"; {option('categorical', name)} reads the column as names"
         raise cells.error(row, name, legal)
     values = np.where(kept, column.values, 1.0)
     found = wrong_value(values, duration=duration)
@@ -296,7 +298,7 @@ def _runs(cells: Cells, choice: ColumnChoice, kept: Bools) -> Ints | None:
 def _no_parameters(
     cells: Cells, candidates: Sequence[str], asked: Sequence[str]
 ) -> dict[str, Unused]:
-    """Return the columns that are no parameters for what they hold, and why."""
+    """Return the columns whose contents are no parameters, and why."""
     found: dict[str, Unused] = {}
     for number, name in enumerate(cells.columns):
         if name in asked or name in BOOKKEEPING:
@@ -307,7 +309,7 @@ def _no_parameters(
         elif why := _no_parameter(name, column):
             found[name] = Unused(name, why, takable=True)
     left = [name for name in candidates if name not in found]
-    # Where nothing else varies, 0, 1, 2, ... is a parameter that was varied evenly.
+    # If nothing else varies, 0, 1, 2, ... is an evenly varied parameter.
     numbered = [name for name in left if _counts_rows(name, cells.columns[name])]
     if any(_varies(cells.columns[name]) for name in left if name not in numbered):
         found |= {name: Unused(name, "row numbers", takable=True) for name in numbered}
@@ -319,7 +321,7 @@ def _no_parameter(name: str, column: Column) -> str:
     rows = len(column.values)
     missing = int(column.missing.sum())
     if missing >= rows / 2:
-        return f"nothing in {missing} of {rows} rows"
+        return f"empty in {missing} of {rows} rows"
     parts = set(name_parts(name))
     if column.is_text:
         names = set(column.names()) - {""}
@@ -357,11 +359,11 @@ def _varies(column: Column) -> bool:
 
 
 def _notes(cells: Cells, choice: ColumnChoice, named: Sequence[str]) -> Iterator[str]:
-    """Yield what the reader took for granted."""
+    """Yield notes on the assumptions of the reader."""
     if not has_unit(choice.duration) and choice.assumed:
         yield (
-            f"{choice.duration} has no unit: taken for seconds; "
-            f"{option('duration', f'{choice.duration}:ms')} says another"
+            f"{choice.duration} has no unit: seconds are assumed;"
+            f" {option('duration', f'{choice.duration}:ms')} sets another"
         )
     for name in named:
         column = cells.columns[name]
@@ -382,11 +384,11 @@ def _repeated(
     durations_s: Floats,
     runs: Ints | None,
 ) -> Iterator[str]:
-    """Yield a note if rows are in the table twice, durations included; *places* are their rows."""
+    """Yield a note if rows are repeated, durations included; *places* are their rows."""
     rows = np.column_stack([table, durations_s, *([] if runs is None else [runs])])
     half = len(rows) // 2
     if half > 1 and len(rows) == 2 * half and (rows[:half] == rows[half:]).all():
-        yield f"the second {half} rows are the first {half} again: they count as repetitions"
+        yield f"the second {half} rows repeat the first {half}: they count as repetitions"
         return
     first = np.unique(rows, axis=0, return_index=True)[1]
     again = np.ones(len(rows), dtype=bool)
@@ -397,6 +399,6 @@ def _repeated(
     if again.sum() >= max(2, MIN_REPEATED_SHARE * len(rows)):
         at = cells.place(int(places[np.argmax(again)]), choice.duration)
         yield (
-            f"{again.sum()} of {len(rows)} rows are equal to an earlier one, to the last digit of "
-            f"the duration, first {at}: they count as repetitions"
+            f"{again.sum()} of {len(rows)} rows equal an earlier one to the last digit of the"
+            f" duration, first {at}: they count as repetitions"
         )

@@ -34,26 +34,26 @@ __all__ = [
 ]
 
 DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-"""Unit -> its number per second; a divisor, because division rounds to the nearest float."""
+"""Unit -> its number per second: a divisor, because division rounds to the nearest float."""
 SPENT: Final = ("run", "architecture")
 """Columns that readers use for their meaning: the run of a sample, and its set."""
 NO_PARAMETERS: Final = {
     "repetition": "counts repetitions",
-    "wall_s": "the time by the clock on the wall",
-    **dict.fromkeys(ACCESSED_BYTES, "what the task accessed"),
+    "wall_s": "the wall-clock time",
+    **dict.fromkeys(ACCESSED_BYTES, "the data of the task"),
 }
 """Columns of numbers that are parameters only on request -> their meanings."""
 BOOKKEEPING: Final = (*SPENT, *NO_PARAMETERS)
-"""Columns with the origin of a sample; they are parameters only on request."""
+"""Columns about the origin of a sample, which are parameters only on request."""
 
 LARGEST_RUN: Final = 2.0**53
 """Largest number of a run: numbers of runs are read as floats, which are exact up to this."""
 
 _WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
 _LOOSE_WORDS: Final = (*_WORDS, "latency", "wallclock", "exectime", "secs", "sec")
-"""Words that end the names of durations with others before them: ``kernel_time``."""
+"""Last words of names of durations with several words: ``kernel_time``."""
 _MEANS: Final = ("t", "mean", "avg", "average")
-"""Words that say nothing of durations without a unit: ``mean_ms``."""
+"""Words that name a duration only with a unit: ``mean_ms``."""
 _NO_DURATION: Final = (
     "start", "begin", "end", "stop", "stamp", "min", "max", "median", "std", "stddev", "stdev",
     "stderr", "sem", "sd", "variance",
@@ -75,8 +75,8 @@ _LONG_UNITS: Final = {
 class ColumnChoice:
     """Chosen columns: duration, with units per second; parameters; counters.
 
-    ``unused`` are the other columns, with the reasons; ``assumed``: the duration has a unit because
-    nothing else was said.
+    ``unused`` are the other columns, with the reasons; ``assumed`` tells whether the unit of the
+    duration is an assumption.
     """
 
     duration: str
@@ -98,27 +98,27 @@ def choose_columns(
     parameters: Sequence[str] | None,
     where: str,
 ) -> ColumnChoice:
-    """Return which columns of *header* count.
+    """Return the chosen columns of *header*.
 
     Parameters
     ----------
     header
         The names of all columns.
     others
-        The columns that are no parameters unless they are named, and why.
+        The columns that are parameters only if they are named, and why.
     duration
-        The name of the column of durations, its unit at the end (``runtime_ms``) or after a
-        colon (``runtime:ms``); by default the one whose name says so.
+        The name of the column of durations, with its unit at the end (``runtime_ms``) or after a
+        colon (``runtime:ms``); by default the column with such a name.
     parameters
         The names of parameters; by default all columns but durations, :data:`BOOKKEEPING` and
         *others*. Columns that are counters count besides.
     where
-        What messages begin with.
+        Place at the beginning of messages.
 
     Raises
     ------
     InputError
-        If a column is not there, the unit is not known, or several columns could be the duration.
+        If a column is missing, the unit is unknown, or several columns could be the duration.
     """
     name, per_second = find_duration(header, duration, where)
     if parameters is None:
@@ -130,9 +130,9 @@ def choose_columns(
         if column not in header:
             raise unknown("column", column, header, where)
         if column == name:
-            raise InputError(f"{where}: '{column}' is the duration; it is not a parameter as well")
+            raise InputError(f"{where}: '{column}' is the duration, and cannot be a parameter, too")
         if column in parameters[:index]:
-            raise InputError(f"{where}: parameter '{column}' is chosen twice")
+            raise InputError(f"{where}: parameter '{column}' is given twice")
     counted = [c for c in counters_among(header) if c != name and c not in {*parameters, *others}]
     used = {name, *parameters, *counted, *SPENT}
     unused = [Unused(c, "not among the parameters named", chosen=True) for c in header]
@@ -146,7 +146,7 @@ def choose_columns(
 
 
 def _not_parameters(header: Sequence[str], duration: str) -> dict[str, Unused]:
-    """Return the columns that are no parameters for their names, and why."""
+    """Return the columns whose names are not those of parameters, and why."""
     found = {
         name: Unused(name, "another duration")
         for name in duration_words(header)
@@ -160,7 +160,7 @@ def _not_parameters(header: Sequence[str], duration: str) -> dict[str, Unused]:
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:
-    """Return the name of the column of durations, and how many of its units are a second.
+    """Return the name of the column of durations, and its units per second.
 
     >>> find_duration(["m", "runtime_ms"], None, "gemm.csv")
     ('runtime_ms', 1000.0)
@@ -176,13 +176,13 @@ def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tupl
             return found[0], _per_second(found[0])
         if found:
             raise InputError(
-                f"{where}: which column is the duration? {', '.join(found)}: say "
-                f"{option('duration', found[0])}"
+                f"{where}: several columns could be the duration: {', '.join(found)}; choose one,"
+                f" {option('duration', found[0])}"
             )
     raise InputError(
-        f"{where}: no column is a duration by its name (columns: {', '.join(header)}); "
-        f"say which one and its unit: {option('duration', f'{header[-1]}:us')} "
-        f"(units: {', '.join(DURATION_UNITS)})"
+        f"{where}: no column has the name of a duration (columns: {', '.join(header)}); name one"
+        f" with its unit: {option('duration', f'{header[-1]}:us')} (units:"
+        f" {', '.join(DURATION_UNITS)})"
     )
 
 
@@ -208,7 +208,7 @@ def name_parts(name: str) -> list[str]:
 
 
 def run_number(value: str | float) -> int:
-    """Return which run a sample is from; :exc:`ValueError` if that is no whole number.
+    """Return the run of a sample; raise :exc:`ValueError` if it is not a whole number.
 
     >>> run_number("3"), run_number(3.0)
     (3, 3)
@@ -220,7 +220,7 @@ def run_number(value: str | float) -> int:
 
 
 def wrong_value(values: NDArray[np.float64], *, duration: bool) -> tuple[int, str] | None:
-    """Return the first of *values* that is none of a parameter, or of a *duration*, and why.
+    """Return the first of *values* that no parameter, or *duration*, may have, and why.
 
     >>> import numpy as np
     >>> wrong_value(np.array([1.0, 0.0]), duration=True)
@@ -238,8 +238,8 @@ def _given(header: Sequence[str], wanted: str, where: str) -> tuple[str, float]:
         unit = _unit(wanted)
         if unit is None:
             raise InputError(
-                f"{where}: the unit of column '{wanted}' is not known: say --duration {wanted}:s "
-                f"(units: {', '.join(DURATION_UNITS)})"
+                f"{where}: the unit of column '{wanted}' is unknown: give --duration {wanted}:s"
+                f" (units: {', '.join(DURATION_UNITS)})"
             )
         return wanted, DURATION_UNITS[unit]
     name, _, unit = wanted.rpartition(":")
@@ -257,7 +257,7 @@ def duration_words(header: Sequence[str]) -> list[str]:
 
 
 def _candidates(header: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the columns that could be the duration by their names, the clearest ones first."""
+    """Yield the columns that could be the duration by their names, the clearest first."""
     exact = [name for name in header if _is_word(name)]
     loose = [name for name in header if name not in exact and _ends_in_word(name)]
     yield [name for name in exact if has_unit(name)]
@@ -291,12 +291,12 @@ def _per_second(name: str) -> float:
 
 
 def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str:
-    """Return which of *names*, each *what*, is meant: *part*, or the only one.
+    """Return *part*, or the only one of *names*, each a *what*.
 
     Raises
     ------
     InputError
-        If there is no such name, or several and none was asked for.
+        If there is no such name, or several without a *part*.
     """
     if part is not None:
         if part not in names:
@@ -304,8 +304,8 @@ def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str
         return part
     if len(names) != 1:
         raise InputError(
-            f"{path}: has samples of {len(names)} of these: {what} {', '.join(names)}; "
-            "say which one is meant: --part NAME"
+            f"{path}: has {len(names)} sets of samples: {what} {', '.join(names)}; choose one:"
+            " --part NAME"
         )
     return names[0]
 
@@ -313,13 +313,13 @@ def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str
 def chosen_rows(
     column: NDArray[Any] | None, what: str, part: str | None, path: Path
 ) -> tuple[NDArray[np.bool_] | slice, tuple[Unused, ...]]:
-    """Return which rows to take, by a *column* of names, and the sets that others are of.
+    """Return which rows to take by a *column* of names, and the sets of the others.
 
     All rows if there is no such column.
     """
     if column is None:
         if part is not None:
-            raise InputError(f"{path}: has no column '{what}' to find '{part}' in")
+            raise InputError(f"{path}: has no column '{what}' with '{part}'")
         return slice(None), ()
     names = np.unique(column).tolist()
     name = chosen(names, what, part, path)
@@ -327,7 +327,7 @@ def chosen_rows(
 
 
 def other_parts(names: Sequence[str], what: str, part: str) -> tuple[Unused, ...]:
-    """Return the sets of samples that are not used, where *part* of *names* is."""
+    """Return the unused sets of samples, if *part* of *names* is used."""
     return tuple(
         Unused(f"{what} {name}", f"'{part}' is read", chosen=True) for name in names if name != part
     )

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["CSV", "read_cells", "read_csv"]
 
 CHUNK: Final = 20_000
-"""Number of rows that are converted at once: the cells of a long file, which take several times the
-memory of their numbers, are never all in memory."""
+"""Number of rows that are converted at once: cells take several times the memory of their numbers,
+so those of a long file are never all in memory."""
 
 
 def read_csv(
@@ -42,13 +42,11 @@ def read_csv(
 ) -> Samples:
     """Return the samples in the CSV file at *path*.
 
-    Fields are separated by commas, semicolons or tabs, whichever the header has. Empty lines and
-    those that begin with ``#`` do not count, nor does the header where it is repeated. A column is
-    numeric if it holds more numbers than texts: a cell with text is an error then. Rows with an
-    empty cell are left out. A first column without a name, or for which the header has no name,
-    numbers the rows.
-    A column ``run`` says which run a sample is from; one ``architecture`` with several values
-    needs *part* to choose one.
+    Fields are separated by commas, semicolons or tabs, as in the header. Empty lines, lines that
+    begin with ``#``, and repeated headers do not count. A column is numeric if it has more numbers
+    than texts; a text is then an error. Rows with an empty cell are left out. A first column
+    without a name numbers the rows. A column ``run`` has the run of each sample; a column
+    ``architecture`` with several values needs *part*.
 
     Raises
     ------
@@ -74,7 +72,7 @@ class _Table:
         self.delimiter = max(",;\t", key=first[0].count) if first else ","
         header = next((fields for _, fields in self._rows()), None)
         if header is None:
-            raise InputError(f"{path}: is empty; expected a line with the names of the columns")
+            raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")
         self.header = tuple(name.strip() for name in header)
         self.index = self.header[0] == "" or self._lacks_a_name()
         if self.index and self.header[0] != "":
@@ -89,7 +87,7 @@ class _Table:
         return Cells(self.path, f"{self.path}:1", columns, self._place, unused, self.index)
 
     def _lacks_a_name(self) -> bool:
-        """Return whether all rows begin with a name of the row, which the header does not name."""
+        """Return whether the rows have one more field than the header, a name of the row."""
         names = []
         for _, fields in islice(self._rows(), 1, None):
             if len(fields) != len(self.header) + 1:
@@ -134,16 +132,16 @@ class _Table:
                 place = min(len(fields), width) - 1
                 hint = ""
                 if all(_number(field) is None and field.strip() for field in fields):
-                    hint = "; does a second table begin here? legal: one per file"
+                    hint = ", perhaps the start of a second table; legal: one per file"
                 message = f"got {len(fields)} fields; legal: {width}{hint}"
                 raise self.error(index + 1, place, message)
 
     def _place(self, row: int, name: str) -> str:
-        """Return where the cell of a *row*, from 0, and a column is."""
+        """Return the place of the cell of a *row*, from 0, and a column."""
         return self._at(row + 1, self.header.index(name))
 
     def error(self, row: int, column: int, message: str) -> InputError:
-        """Return the error that begins with where a cell is; row 0 is the header."""
+        """Return the error with the place of a cell; row 0 is the header."""
         return InputError(f"{self._at(row, column)}: {message}")
 
     def _at(self, row: int, column: int) -> str:
@@ -152,7 +150,7 @@ class _Table:
         return f"{self.path}:{line}:{_position(text, self.delimiter, column)}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the lines that count, with their numbers from 1; the header only once."""
+        """Yield the lines with their numbers from 1, without repeated headers."""
         header: list[str] | None = None
         self.repeated = 0
         for number, fields in self._lines():
@@ -175,7 +173,7 @@ class _Table:
 
 
 def _numbers(column: Sequence[str], begin: int, texts: dict[int, str]) -> NDArray[np.float64]:
-    """Return the cells of a *column* as numbers, NaN for others, whose texts go to *texts*.
+    """Return the cells of a *column* as numbers, NaN for texts, which go to *texts*.
 
     *begin* is the number of its first row.
     """

@@ -1,8 +1,8 @@
 """Measurements and text files of Extra-P.
 
-A point is a value per parameter; a call path is a kernel; the values are repetitions. See the
-file formats in Extra-P's documentation, https://github.com/extra-p/extrap/tree/master/docs. Its
-text files::
+A point is a value per parameter; a call path is a kernel; the values are repetitions. See the file
+formats in Extra-P's documentation, https://github.com/extra-p/extrap/tree/master/docs. Its text
+files::
 
     PARAMETER p
     PARAMETER n
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["EXTRA_P", "NO_NAME", "Measurement", "read_extrap_text", "to_samples"]
 
 NO_NAME: Final = "<default>"
-"""Extra-P's name of a metric or call path without one."""
+"""Extra-P's placeholder for the name of a metric or call path."""
 
 
 class Measurement(NamedTuple):
@@ -66,19 +66,20 @@ def to_samples(
     path
         The file, for messages.
     names, measurements
-        Of the parameters; and what was measured.
+        The names of the parameters, and the measurements.
     duration
-        A metric, a metric and its unit (``time:ms``), or only the unit (``:ms``). The unit is
-        that at the end of the metric's name, else seconds, as in the profiles that Extra-P reads.
+        A metric, a metric and its unit (``time:ms``), or only the unit (``:ms``). By default the
+        unit is the end of the metric's name, or else seconds, as in the profiles that Extra-P
+        reads.
     parameters
-        Which parameters to take; by default all.
+        The parameters to take; by default all.
     part
-        The call path; it may be left out where there is only one.
+        The call path; needed if there are several.
 
     Raises
     ------
     InputError
-        If there is no such metric, parameter or call path, or several and none was chosen.
+        If there is no such metric, parameter or call path, or several without a choice.
     """
     if not measurements:
         raise InputError(f"{path}: has no measurements")
@@ -113,7 +114,7 @@ def to_samples(
 def _metric(
     measurements: Sequence[Measurement], duration: str | None, path: Path
 ) -> tuple[str, float]:
-    """Return which metric is the duration, and how many of its units are a second."""
+    """Return the metric of the duration, and its units per second."""
     metrics = _distinct(m.metric for m in measurements)
     if duration is not None and duration in metrics:
         return duration, _per_second(duration)
@@ -142,12 +143,12 @@ def _per_second(metric: str) -> float:
 
 
 def _check(measurement: Measurement, names: Sequence[str]) -> None:
-    """Refuse what is no point of *names*, and no duration."""
+    """Refuse a point that does not match *names*, and an illegal duration."""
     where = measurement.where
     if len(measurement.point) != len(names):
         raise InputError(
-            f"{where}: got a point of {len(measurement.point)} value(s); "
-            f"legal: {len(names)} ({', '.join(names)})"
+            f"{where}: got a point of {len(measurement.point)} value(s); legal: {len(names)}"
+            f" ({', '.join(names)})"
         )
     for name, value in zip(names, measurement.point, strict=True):
         if not (np.isfinite(value) and value >= 0):
@@ -192,7 +193,7 @@ def read_extrap_text(
 
 
 class _Reader:
-    """Reader of statements, with those read so far."""
+    """Reader of statements."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -227,7 +228,7 @@ class _Reader:
             raise self._error(match.start(1), f"got '{keyword[:40]}'; {legal}")
 
     def finish(self) -> None:
-        """Refuse to go on where points have no data."""
+        """Refuse points without data."""
         if self._data not in (0, len(self.points)):
             raise self._error(
                 0,

@@ -70,7 +70,7 @@ def read_json(
 
 
 def _whole(path: Path, text: str) -> dict[str, Any] | None:
-    """Return the file's one object, if it is Extra-P's."""
+    """Return the only object of the file, if it is Extra-P's."""
     if '"measurements"' not in text:
         return None
     try:
@@ -114,7 +114,7 @@ def _measurements(path: Path, whole: dict[str, Any]) -> Iterator[Measurement]:
 
 
 def _lines(path: Path, text: str) -> Iterator[_Line]:
-    """Yield per line that is not empty where it is, and its object."""
+    """Yield the place and the object of each line that is not empty."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -132,15 +132,15 @@ def _records(
     parameters: Sequence[str] | None,
     part: str | None,
 ) -> Samples:
-    """Return the samples in lines of Extra-P's shape."""
+    """Return the samples in lines of Extra-P's form."""
     names = list(_object(lines[0][1]["params"], f"{lines[0][0]}: params"))
     found = []
     for where, line in lines:
         point = _object(line.get("params"), f"{where}: params")
         if set(point) != set(names):
             raise InputError(
-                f"{where}: params: got {', '.join(point) or 'none'}; "
-                f"legal: {', '.join(names)}, as in the first line"
+                f"{where}: params: got {', '.join(point) or 'none'}; legal: {', '.join(names)}, as"
+                " in the first line"
             )
         values = line.get("value")
         found.append(
@@ -173,7 +173,7 @@ def _flat(
     part: str | None,
     categorical: Sequence[str],
 ) -> Samples:
-    """Return the samples in lines that have a key per column."""
+    """Return the samples in lines with a key per column."""
     first = lines[0][1]
     columns, unused = {}, []
     for name in first:

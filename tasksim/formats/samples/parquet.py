@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["PARQUET", "read_parquet"]
 
 MOST_VALUES: Final = 100_000_000
-"""Maximum number of values: two gigabytes hold their 8 bytes each, and as much while they are read.
-Even a small file may have more, as repeated values need hardly any space in it."""
+"""Maximum number of values: with 8 bytes each, and as much again while they are read, they take two
+gigabytes. Even a small file may claim more, as repeated values need hardly any space."""
 INDEX_NAMES: Final = ("__index_level_0__",)
-"""Names that pandas gives to the index of a table that has none."""
+"""Names that pandas gives to a nameless index."""
 
 
 def read_parquet(
@@ -39,7 +39,7 @@ def read_parquet(
 ) -> Samples:
     """Return the samples in the Parquet file at *path*.
 
-    Which columns count is as in CSV files.
+    Columns are chosen as in CSV files.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def _read(path: Path) -> pyarrow.Table:
     def refuse(rows: int, columns: int) -> None:
         if rows * columns > MOST_VALUES:
             raise InputError(
-                f"{path}: has {rows} rows of {columns} columns; legal: at most "
-                f"{MOST_VALUES // columns} rows of so many"
+                f"{path}: has {rows} rows of {columns} columns; legal: at most"
+                f" {MOST_VALUES // columns} rows of {columns} columns"
             )
 
     return read_parquet_table(path, refuse)
@@ -93,7 +93,7 @@ def _is_number(kind: Any) -> bool:
 def _column(table: pyarrow.Table, name: str) -> NDArray[np.float64]:
     import pyarrow
 
-    # Integers beyond 2**53 become the floats nearest to them, as they do in CSV files.
+    # Integers beyond 2**53 become the nearest floats, as in CSV files.
     floats = table.column(name).cast(pyarrow.float64(), safe=False)
     values: NDArray[np.float64] = floats.to_numpy().astype(np.float64)
     return values
@@ -108,7 +108,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _texts(table: pyarrow.Table, name: str) -> Column:
-    """Return a column of texts or truth values; nothing is a cell without a value."""
+    """Return a column of texts or truth values; null is a missing value."""
     texts = {
         row: (str(value) if isinstance(value, str) else str(value).lower()).strip()
         for row, value in enumerate(table.column(name).to_pylist())

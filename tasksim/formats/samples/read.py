@@ -36,32 +36,32 @@ def read_samples(
         CSV, Parquet, JSON lines, Extra-P's JSON or text, StarPU's ``.out`` or codelet files; the
         content decides.
     duration
-        The column or metric of durations, its unit at the end of the name (``runtime_ms``) or
-        after a colon (``runtime:ms``; s, ms, us, ns). By default the one whose name says both.
+        The column or metric of durations, with its unit at the end of the name (``runtime_ms``) or
+        after a colon (``runtime:ms``; s, ms, us, ns). By default the column with such a name.
     parameters
         The columns that are parameters; by default all but ``run``, ``repetition``, durations,
         counters (:data:`~tasksim.models.samples.COUNTERS`), row numbers, dates, spreads of
         durations, and texts that differ from row to row. Counters are kept apart, unless they are
         parameters. Parameters of texts have categories.
     part
-        Where a file has several sets of samples, the one that is meant: an ``architecture``, a
-        combination of devices, a call path.
+        The set of samples to read, if the file has several: an ``architecture``, a combination of
+        devices, a call path.
     categorical
-        The columns of numbers that are names, such as an algorithm's number: they have categories,
-        too.
+        The numeric columns whose values are names, such as an algorithm's number: they have
+        categories, too.
 
     Raises
     ------
     InputError
-        ``file:line:column: what, what was got, what is legal``; also if the file does not say
-        what is the duration, or in which unit, or has several sets of samples.
+        ``file:line:column: what, what was got, what is legal``; also if the duration or its unit is
+        unknown, or the file has several sets of samples.
 
     Warns
     -----
     UserWarning
-        Where the file has columns or rows that are not used and that nobody chose to leave out,
-        such as rows with empty cells: ``samples.unused`` has all of them, with the reasons. Where
-        something was taken for granted, such as a unit: ``samples.notes``.
+        About columns or rows that are not used although nobody left them out, such as rows with
+        empty cells; ``samples.unused`` has all of them, with the reasons. About assumptions, such
+        as a unit, which ``samples.notes`` have, too.
 
     Examples
     --------
@@ -91,11 +91,11 @@ def samples_in(
     part: str | None = None,
     categorical: Sequence[str] = (),
 ) -> Samples:
-    """Return what :func:`read_samples` does, without a warning of what is not used."""
+    """Return the samples as :func:`read_samples` does, without warnings."""
     path = Path(path)
-    with reading(path):  # a folder, or what is not there, is said before anything else
+    with reading(path):  # report a folder or a missing file first
         found = format_of(path, "reads_samples") or FORMATS.find("csv")
-    assert found.reads_samples is not None  # that is what it was chosen by
+    assert found.reads_samples is not None  # chosen for this ability
     names = checked_names(categorical, "categorical")
     if found.takes_categorical:
         samples = found.reads_samples(path, duration, parameters, part, names)

@@ -32,7 +32,7 @@ NOT_NAMED: Final = "not among the parameters named"
 
 DURATION_COLUMN: Final = "Duration"
 US_PER_S: Final = 1e6
-ZERO: Final = "0 us, which is shorter than the clock tells"
+ZERO: Final = "0 us, below the resolution of the clock"
 _NUMBER: Final = re.compile(
     r"[ \t]*\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?[ \t\r]*"
 )
@@ -47,7 +47,9 @@ def read_starpu_out(
     """Return the samples in StarPU's ``.out`` file, whose durations are microseconds."""
     _refuse(path, duration, "Duration")
     if part is not None:
-        raise InputError(f"{path}: does not say on what it was measured, hence not on '{part}'")
+        raise InputError(
+            f"{path}: does not name its architecture, so that --part {part} cannot be found"
+        )
     samples = read_samples(path)
     if parameters is None:
         return samples
@@ -72,9 +74,8 @@ def read_codelet_samples(
 ) -> Samples:
     """Return the history in StarPU's codelet file at *path*, by ``size_bytes``.
 
-    The file keeps means, not executions: each entry that has been measured is one sample, its
-    mean, and of several implementations the fastest. *part* is the combination of devices,
-    ``cuda0``.
+    The file has means, not executions: each measured entry is one sample, its mean; of several
+    implementations, the fastest counts. *part* is the combination of devices, ``cuda0``.
     """
     _refuse(path, duration, "mean")
     for name in parameters or ():
@@ -88,7 +89,7 @@ def read_codelet_samples(
     slower = _measured_entries(measured[combination]) - len(entries)
     unused = [
         *other_parts(list(measured), "combination", combination),
-        *([Unused(f"{slower} means", "of implementations that are slower")] if slower else []),
+        *([Unused(f"{slower} means", "of slower implementations")] if slower else []),
     ]
     table: Any = [[size] for size, _ in entries]
     durations_s: Any = [mean for _, mean in entries]
@@ -96,13 +97,13 @@ def read_codelet_samples(
 
 
 def _measured_entries(combination: Combination) -> int:
-    """Return how many means of sizes there are, of all implementations."""
+    """Return the number of measured entries of all implementations."""
     entries = (e for implementation in combination.implementations for e in implementation.entries)
     return sum(entry.n > 0 and entry.mean_us > 0 for entry in entries)
 
 
 def _entries(combination: Combination) -> list[tuple[float, float]]:
-    """Return size and least mean in seconds of each footprint that was measured, ascending."""
+    """Return size and smallest mean in seconds of each measured footprint, ascending."""
     fastest: dict[tuple[int, int], float] = {}
     for implementation in combination.implementations:
         for entry in implementation.entries:
@@ -115,8 +116,8 @@ def _entries(combination: Combination) -> list[tuple[float, float]]:
 def _refuse(path: Path, duration: str | None, column: str) -> None:
     if duration is not None and duration not in (column, f"{column}:us"):
         raise InputError(
-            f"{path}: --duration {duration}: a file of StarPU's, whose durations are its {column}, "
-            "in microseconds; leave the option out"
+            f"{path}: --duration {duration}: durations in a file of StarPU are its {column}, in"
+            " microseconds; leave the option out"
         )
 
 
@@ -133,7 +134,7 @@ def _is_out(path: Path, head: bytes) -> bool:
 def read_samples(path: Path) -> Samples:
     """Return the samples in the ``.out`` file at *path*, durations in seconds.
 
-    Executions of 0 us, which the clock could not tell, are left out, and are among its unused.
+    Executions of 0 us, below the resolution of the clock, are left out, and listed as unused.
 
     Raises
     ------
@@ -156,7 +157,7 @@ def read_samples(path: Path) -> Samples:
         durations = [row[0] / US_PER_S for row in kept]
         table = [row[1:] for row in kept]
         return Samples(tuple(names), table, durations, unused=unused)  # type: ignore[arg-type]
-    except InputError as error:  # such as a name that is given twice
+    except InputError as error:  # such as a repeated name
         raise InputError(f"{path}: {error}") from None
 
 
@@ -188,7 +189,7 @@ CODELET = Format(
 
 
 SAMPLES = Format(
-    summary="What StarPU measured for a multiple linear regression.",
+    summary="Samples of StarPU for a multiple linear regression.",
     recognises=_is_out,
     reads_samples=read_starpu_out,
 )

@@ -60,7 +60,7 @@ class DeviceCounts:
 
     @property
     def numa_nodes(self) -> int:
-        """The memory nodes that come before those of devices; 1 where the file has no count."""
+        """The number of memory nodes before those of devices; 1 if the file has no count."""
         return max(1, self.devices.get("NUMA", 1))
 
 
@@ -93,11 +93,11 @@ def read_latency(path: Path) -> NDArray[np.float64]:
 
 
 def read_config(path: Path) -> DeviceCounts:
-    """Return what a machine has: CPUs, and memory nodes by kind.
+    """Return the devices of a machine: CPUs, and memory nodes by kind.
 
-    Kinds are told by the comments, ``3 # Number of CUDA devices``. Without them they are by
-    order: files of four numbers are of StarPU before 1.4 (CPUs, CUDA, OpenCL, MIC), longer ones
-    are newer (CPUs, NUMA, CUDA, OpenCL, ...).
+    Comments name the kinds, ``3 # Number of CUDA devices``. Without them the order does: files of
+    four numbers are by StarPU before 1.4 (CPUs, CUDA, OpenCL, MIC), longer ones are newer (CPUs,
+    NUMA, CUDA, OpenCL, ...).
     """
     rows, problems = list(_rows(path)), _Problems(path)
     counts: list[int] = []
@@ -140,7 +140,7 @@ def read_affinity(path: Path) -> tuple[Affinity, ...]:
     for row in _rows(path):
         numbers = [problems.whole(word, "a number of a device or of a core") for word in row]
         if len(numbers) < 2:
-            problems.at(row[0], "a device and what it is near to", f"'{row[0].text}' alone")
+            problems.at(row[0], "a device and its nearest nodes", f"'{row[0].text}' alone")
         found.append(Affinity(numbers[0], tuple(numbers[1:])))
     problems.raise_any()
     return tuple(found)
@@ -151,7 +151,7 @@ def _read_matrix(path: Path, what: str, exponent: int) -> NDArray[np.float64]:
     problems = _Problems(path)
     rows = list(_rows(path))
     size = len(rows[0]) if rows else 0
-    # As large as the file only where it is square: a first line may have any length.
+    # Only a square matrix is as large as the file: a first line may have any length.
     values = np.full((size, size if len(rows) == size else 0), np.nan)
     for index, row in enumerate(rows):
         numbers = [problems.number(word, what, exponent) for word in row]
@@ -181,10 +181,10 @@ class _Problems(Problems):
         self.add(word.line, word.column, expected, found)
 
     def number(self, word: Word, what: str, exponent: int) -> float:
-        """Return a number times ten to the *exponent*, or NaN where the file says so."""
+        """Return a number times ten to the *exponent*, or NaN if the file has it."""
         if not self._legal(word, _NUMBER, what) or "nan" in word.text:
             return math.nan
-        # Exactly: 9.836008 us is to read 9.836008 us where it is written again.
+        # Decimal, so that 9.836008 us stays 9.836008 us when it is written again.
         return float(Decimal(word.text).scaleb(exponent))
 
     def whole(self, word: Word, what: str) -> int:
@@ -237,7 +237,7 @@ class PlatformXml:
     routes: list[XmlRoute] = field(default_factory=list)
 
     def count(self, kind: str) -> int:
-        """Return how many hosts are of a *kind*: ``count("CPU")`` counts CPU0, CPU1, ..."""
+        """Return the number of hosts of a *kind*: ``count("CPU")`` counts CPU0, CPU1, ..."""
         return sum(re.fullmatch(rf"{kind}[0-9]+", name) is not None for name in self.hosts)
 
 

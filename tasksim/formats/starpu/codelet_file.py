@@ -8,9 +8,9 @@ entry per footprint. See StarPU's ``src/core/perfmodel/perfmodel_history.c``.
 Numbers stay in StarPU's units here: microseconds, bytes, flop.
 :mod:`tasksim.formats.starpu.codelet_models` converts them to kernel models, and back.
 
-Codelets of energy have joules where others have microseconds. Nothing in such a file says so, as
-StarPU has one structure for both. The name tells: that of the model of durations with
-:data:`ENERGY_SUFFIX` behind it, as in StarPU's own programs.
+Codelets of energy have joules where others have microseconds. Only their name shows it, as StarPU
+has one structure for both: it is that of the model of durations with :data:`ENERGY_SUFFIX`, as in
+StarPU's own programs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 VERSION: Final = 45
 VERSIONS: Final = (45, 44)
-"""Versions that are read, the newest first. StarPU 1.1 and before write others."""
+"""Supported versions, the newest first. StarPU 1.1 and before write others."""
 NO_REGRESSIONS: Final = 44
 """Version of files without multiple regressions."""
 SCC: Final = 4
@@ -133,7 +133,7 @@ class Implementation:
 
     @property
     def type(self) -> ModelType | None:
-        """The type of model that this is, as StarPU's tools find it out; None: of none."""
+        """The type of the model, as StarPU's tools determine it; None without a model."""
         if self.coefficients:
             return "mlr"
         if not any(map(math.isnan, self.nonlinear)):
@@ -152,7 +152,7 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """As StarPU calls it: ``cuda0``, or ``cpu0_cores4`` where there are several cores."""
+        """StarPU's name: ``cuda0``, or ``cpu0_cores4`` with several cores."""
         if len(self.devices) == 1 and self.devices[0].ncores <= 1:
             return self.devices[0].name
         return _full_name(self.devices)
@@ -168,13 +168,13 @@ class Codelet:
 
     @property
     def type(self) -> ModelType | None:
-        """The type of the first implementation that has one: StarPU takes it for all."""
+        """The type of the first implementation that has one, which StarPU uses for all."""
         implementations = (i for c in self.combinations for i in c.implementations)
         return next((i.type for i in implementations if i.type is not None), None)
 
 
 def read_codelet(path: Path) -> Codelet:
-    """Return what the codelet file at *path* says.
+    """Return the contents of the codelet file at *path*.
 
     The file's name is ``SYMBOL.HOST``, or ``SYMBOL``. Any white space separates numbers; entries
     without flop (7 numbers, of older versions) have 0.
@@ -199,10 +199,10 @@ def read_codelet(path: Path) -> Codelet:
 
 
 def write_codelet(codelet: Codelet, path: Path) -> None:
-    """Write *codelet* to *path*, all or nothing, as StarPU does, comments too.
+    """Write *codelet* to *path*, all or nothing, with StarPU's comments.
 
-    Numbers have the seven digits of StarPU's own files, and more only where these would not
-    give the same number back.
+    Numbers have the seven digits of StarPU's own files, or more if those would not give the same
+    number back.
     """
     write_text(path, "".join(_text(codelet)))
 
@@ -281,7 +281,7 @@ def _number(words: Words, word: Word) -> float:
 
 
 def _coefficient_names(comment: str, count: int) -> tuple[str, ...]:
-    """Return the names in the comment above the coefficients, if they are as many."""
+    """Return the names in the comment above the coefficients, if their number matches."""
     heads = comment.lstrip("# \t").split()
     names = tuple(heads[2:])
     return names if heads[:2] == ["n", "intercept"] and len(names) == count - 1 else ()
@@ -343,7 +343,7 @@ def _full_name(devices: tuple[ModelledDevice, ...]) -> str:
 
 
 def _float(value: float) -> str:
-    """Return ``%-15e``, with more digits where a number would not come back without them."""
+    """Return ``%-15e``, with more digits if the number would not come back otherwise."""
     if math.isnan(value):
         return f"{'nan':<15}"
     short = f"{value:e}"
@@ -364,7 +364,7 @@ UNIT: Final = 1e6
 
 
 def energy_of(name: str, names: Collection[str]) -> str | None:
-    """Return the kernel among *names* whose energy the model *name* is; None if it is of none.
+    """Return the kernel among *names* whose energy the model *name* predicts, or None.
 
     >>> energy_of("gemm_energy", ["gemm", "gemm_energy"]), energy_of("kinetic_energy", ["gemm"])
     ('gemm', None)
@@ -374,12 +374,12 @@ def energy_of(name: str, names: Collection[str]) -> str | None:
 
 
 def to_joules(codelet: Codelet) -> Codelet:
-    """Return *codelet* so that models made of it predict joules, not microjoules."""
+    """Return *codelet* scaled so that its models predict joules, not microjoules."""
     return _scaled(codelet, UNIT)
 
 
 def from_joules(codelet: Codelet) -> Codelet:
-    """Return the *codelet* that models of joules have made, with joules in it."""
+    """Return a *codelet* made from models of joules, with joules in it."""
     return _scaled(codelet, 1.0 / UNIT)
 
 
@@ -426,5 +426,5 @@ def _scaled_regression(found: Regression, factor: float) -> Regression:
 
 
 def _rounded(value: float) -> float:
-    """Return *value* to 15 digits: those that the change of units adds are none."""
+    """Return *value* to 15 digits, without the ones that a change of units adds."""
     return float(f"{value:.14e}")

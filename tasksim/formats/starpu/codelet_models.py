@@ -48,7 +48,7 @@ def from_models(
     kernel: str | None = None,
     precision: str | None = None,
 ) -> Codelet:
-    """Return the codelet that says to StarPU what kernel *models* say here.
+    """Return the codelet of StarPU that corresponds to kernel *models*.
 
     ==========  ==================================================================================
     ``bysize``  history entries; a footprint that is not known is that of a codelet with a
@@ -59,31 +59,31 @@ def from_models(
     ``power``   a regression, non-linear with a constant
     ==========  ==================================================================================
 
-    StarPU knows less than these models. Lost are outliers, quantiles and options; of ``bysize``
-    and ``power`` that they extrapolate (StarPU: nothing outside what was measured, or beyond 10 %
-    of it); of ``mlr`` intervals, spread and domain. What was measured with far data in the cache
-    or not (locality) StarPU does not know. Cannot be expressed: ``mlr`` with powers that are not
-    whole numbers, with logarithms or exponentials; constants.
+    StarPU's models hold less. They lose outliers, quantiles and options; the extrapolation of
+    ``bysize`` and ``power`` (StarPU predicts nothing outside the measurements, or beyond 10 % of
+    them); intervals, spread and domain of ``mlr``; and the effect of far data (locality). They
+    cannot express ``mlr`` with powers that are not whole numbers, logarithms or exponentials, nor
+    constants.
 
     Parameters
     ----------
     symbol
-        What the codelet's performance model is called.
+        Name of the codelet's performance model.
     models
         Architecture (``cpu``, ``cuda0``, ``opencl1``, ...; without a number the first) -> model.
     host
         The machine.
     kernel
-        For ``history``: which of tasksim's kernels it is (``gemm``, ``potrf_float32``), if that
-        is not *symbol*.
+        For ``history``: tasksim's kernel (``gemm``, ``potrf_float32``), if its name is not
+        *symbol*.
     precision
-        ``float32`` or ``float64``, if the name of the kernel does not say it.
+        ``float32`` or ``float64``, if the kernel's name does not include it.
 
     Raises
     ------
     InputError
-        If StarPU has no such architecture; a model cannot be expressed, or its kernel's matrices
-        are not known.
+        If StarPU has no such architecture, a model cannot be expressed, or its kernel's matrices
+        are unknown.
     """
     combinations: dict[ModelledDevice, Implementation] = {}
     for architecture, model in models.items():
@@ -127,7 +127,7 @@ def _implementation(model: KernelModel, kernel: str, where: str) -> Implementati
         return _multiple_regression(linear, where)
     if law is not None:
         return _regression(law, model)
-    raise InputError(f"{where}: a model of kind '{model.kind}' is nothing that StarPU has")
+    raise InputError(f"{where}: StarPU has no models of kind '{model.kind}'")
 
 
 def _entries(
@@ -157,9 +157,8 @@ def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tu
     """Return footprint and bytes of the matrices of one of tasksim's kernels."""
     if kernel not in kernel_names():
         raise InputError(
-            f"{where}: the matrices that '{kernel}' works on are not known"
-            f"{nearest(kernel, kernel_names())} (known: {', '.join(kernel_names())}); name its "
-            "kernel"
+            f"{where}: the matrices of '{kernel}' are unknown{nearest(kernel, kernel_names())}"
+            f" (known: {', '.join(kernel_names())}); name its kernel"
         )
     found, real = dense_kernel(kernel)
     shapes = list(found.shapes(found.sizes(row, where)).values())
@@ -169,7 +168,7 @@ def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tu
 
 def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]) -> HistoryEntry:
     mean, deviation, count = _us(measured[0]), _us(measured[1]), measured[2]
-    # Sums are what StarPU goes on from: as many digits as it writes.
+    # StarPU continues from the sums, so they have as many digits as it writes.
     total, squares = (float(f"{count * v:e}") for v in (mean, mean**2 + deviation**2))
     return HistoryEntry(key, size, flops, mean, deviation, total, squares, count)
 
@@ -181,7 +180,8 @@ def _multiple_regression(linear: LinearForm, where: str) -> Implementation:
     for term in others:
         if not _is_monomial(term):
             raise InputError(
-                f"{where}: StarPU's multiple regressions have products of whole powers, not {term}"
+                f"{where}: got the term {term}; legal in StarPU's multiple regressions: products"
+                " of whole powers"
             )
     return Implementation(
         coefficients=tuple(map(_us, (constant, *others.values()))),
@@ -197,7 +197,7 @@ def _is_monomial(term: Term) -> bool:
 
 
 def _regression(law: PowerForm, model: KernelModel) -> Implementation:
-    """Return the law, and sums from which StarPU finds the same: half the samples at each end."""
+    """Return the law, and sums that give StarPU the same: half of the samples at each end."""
     low, high = (int(value) for value in model.domain_[model.names_[0]])
     n = int(model.report()["samples"])
     ends = np.log(np.maximum([low, high], 1))
@@ -219,7 +219,7 @@ def _us(seconds: float) -> float:
 
 
 def _rounded(value: float) -> float:
-    """Return *value* to 15 digits: those that the change of units adds are none."""
+    """Return *value* to 15 digits, without the ones that a change of units adds."""
     return float(f"{value:.14e}") if math.isfinite(value) else value
 
 
@@ -237,24 +237,23 @@ def to_models(
     mlr                          ``mlr``, the terms from the comment above the coefficients
     ===========================  ===========================================================
 
-    Where a regression is not valid (fewer than 10 samples, or sizes that hardly differ), the
-    history is taken. Of several implementations the fastest counts: for histories, of each
-    entry; for laws, in the middle of their sizes; for multiple regressions, the first.
+    If a regression is not valid (fewer than 10 samples, or sizes that hardly differ), the history
+    counts. Of several implementations the fastest counts: for histories, per entry; for laws, at
+    the middle of their sizes. For multiple regressions the first counts.
 
     Parameters
     ----------
     codelet
         As :func:`~tasksim.formats.starpu.codelet_file.read_codelet` returns it.
     samples
-        What a multiple regression was fitted to, as
-        :mod:`~tasksim.formats.samples.starpufiles` reads it: tells where the model is
-        inside, and its spread.
+        The samples of a multiple regression, as :mod:`~tasksim.formats.samples.starpufiles` reads
+        them, for the domain and the spread of the model.
 
     Returns
     -------
     models : dict
         Architecture (``cpu``, ``cuda0``, ``cuda1``, ``opencl0``, ...) -> model, durations in
-        seconds. CPU cores are alike, other devices each have their own.
+        seconds. CPU cores share one model, other devices each have their own.
     notes : list of str
         Combinations of several devices or cores, which are left out; entries without samples, or
         with few; sizes that several entries have.
@@ -278,7 +277,7 @@ def to_models(
 def _model(
     implementations: Sequence[Implementation], samples: Samples | None
 ) -> tuple[KernelModel | None, list[str]]:
-    """Return the model of one architecture, and what is to be said of it."""
+    """Return the model of one architecture, and notes on it."""
     notes: list[str] = []
     linear = [i for i in implementations if i.type == "mlr"]
     if linear:
@@ -291,7 +290,7 @@ def _model(
     laws = [law for i in implementations if (law := _law(i)) is not None]
     if laws:
         if len(laws) > 1:
-            notes.append(f"of {len(laws)} implementations the fastest for middle sizes counts")
+            notes.append(f"the fastest of {len(laws)} implementations for middle sizes counts")
         return min(laws, key=_middle), notes
     if any(i.type in ("nl", "regression") for i in implementations):
         notes.append("the regression is not valid, the history counts")
@@ -304,7 +303,7 @@ def _linear(implementation: Implementation, samples: Samples | None) -> LinearMo
     if any(map(math.isnan, (intercept, *others))):
         raise InputError("the multiple regression has no coefficients yet")
     if len(names) != len(others):
-        raise InputError("the file does not say what the terms of the multiple regression are")
+        raise InputError("the file does not name the terms of the multiple regression")
     terms = parse_terms(" + ".join(["0", "1", *names]))
     texts = [str(term) for term in terms.terms]
     return LinearModel.from_coefficients(
@@ -313,7 +312,7 @@ def _linear(implementation: Implementation, samples: Samples | None) -> LinearMo
 
 
 def _law(implementation: Implementation) -> PowerLaw | None:
-    """Return the law of a regression that StarPU takes for valid, or None."""
+    """Return the law of a regression, or None if it is invalid for StarPU."""
     regression = implementation.regression
     low, high = regression.min_size, regression.max_size
     if implementation.type not in ("nl", "regression"):
@@ -339,7 +338,7 @@ def _middle(law: PowerLaw) -> float:
 
 
 def _spread(entries: Iterable[HistoryEntry]) -> float:
-    """Return the relative standard deviation of the samples, of all sizes together."""
+    """Return the relative standard deviation of the samples of all sizes."""
     known = [e for e in entries if e.n and e.mean_us > 0 and e.deviation_us >= 0]
     total = sum(e.n for e in known)
     squares = sum(e.n * (e.deviation_us / e.mean_us) ** 2 for e in known)
@@ -353,7 +352,7 @@ def _history(implementations: Sequence[Implementation], notes: list[str]) -> Siz
     if len(used) < len(best):
         notes.append(f"{len(best) - len(used)} entries without samples, left out")
     if not used:
-        notes.append("nothing measured, left out")
+        notes.append("no measurements, left out")
         return None
     model = SizeHistory.from_entries(map(_size_entry, used))
     notes.extend(_remarks(model))
@@ -375,7 +374,7 @@ def _key(entry: HistoryEntry) -> tuple[int, int]:
 
 
 def _order(entry: HistoryEntry) -> tuple[bool, float]:
-    """Return what is least for the fastest entry that has samples."""
+    """Return the sort key of an entry: smallest for the fastest one with samples."""
     measured = entry.n > 0 and entry.mean_us > 0
     return (not measured, entry.mean_us if measured else 0.0)
 

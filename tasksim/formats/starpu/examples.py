@@ -15,11 +15,11 @@ __all__ = ["EXAMPLES", "Example"]
 _CHOLESKY: Final = ("potrf", "trsm", "syrk", "gemm")
 _LU: Final = ("getrf", "trsm_ll", "trsm_ru", "gemm")
 _BLAS: Final = ("", "_openblas", "_goto", "_atlas")
-"""Ends of the names, by the BLAS of StarPU's configuration: none for MKL and others."""
+"""Suffixes of the names by the BLAS of StarPU's configuration; empty for MKL and others."""
 
 
 class Example(NamedTuple):
-    """An example, with the beginning and the middle of its performance models' names.
+    """An example of StarPU, with the prefix and the middle of its performance models' names.
 
     Since 1.4 the middles are names of kernels. Before, they are positions in a matrix of 2 x 2
     tiles, and gemm does the work of syrk, with the same tile twice.
@@ -32,7 +32,7 @@ class Example(NamedTuple):
     parts: tuple[str, ...]
 
     def model_names(self, known: Collection[str]) -> Iterator[ModelNames]:
-        """Yield names with which all kernels have models among those *known*."""
+        """Yield sets of names under which all kernels have *known* models."""
         for end in _BLAS:
             names = [f"{self.prefix}{part}{end}" for part in self.parts]
             if not set(names) <= set(known):
@@ -54,4 +54,4 @@ EXAMPLES: Final = (
     Example("lu", "float64", "starpu_dlu_lu_model_", _LU, _LU),
     Example("lu", "float64", "starpu_dlu_lu_model_", _LU, _OLD_LU),
 )
-"""Examples whose graphs have generators here, by the names since 1.4 and by the older ones."""
+"""Examples whose graphs have generators, with the names since 1.4 and the older ones."""

@@ -32,7 +32,7 @@ VARIABLE: Final = 5
 def crc(values: ArrayLike, seed: ArrayLike = 0) -> NDArray[np.uint32]:
     """Return the checks of *values* (32 bits each, the least significant byte first).
 
-    *seed* is what the register holds at first; the result can be the seed of more.
+    *seed* is the initial register; the result can be the seed of further values.
 
     >>> f"{int(crc(320, seed=320)):08x}"
     '337b1d74'
@@ -75,9 +75,9 @@ def task(handles: Iterable[ArrayLike]) -> NDArray[np.uint32]:
 
 
 def of_size(size_bytes: ArrayLike) -> NDArray[np.uint32]:
-    """Return the footprint of a task of whose data only the size is known (8 bytes).
+    """Return the footprint of a task from the size of its data alone (8 bytes).
 
-    It is StarPU's for codelets whose performance model has a function ``size_base``.
+    StarPU uses it for codelets whose performance model has a function ``size_base``.
     """
     sizes = np.asarray(size_bytes, dtype=np.uint64)
     low, high = sizes & np.uint64(0xFFFFFFFF), sizes >> np.uint64(32)
@@ -85,7 +85,7 @@ def of_size(size_bytes: ArrayLike) -> NDArray[np.uint32]:
 
 
 def _table() -> NDArray[np.uint32]:
-    """Return what a byte at the top of the register becomes after eight steps."""
+    """Return the value of each top byte of the register after eight steps."""
     register = np.arange(256, dtype=np.uint32) << np.uint32(24)
     for _ in range(8):
         carry = (register >> np.uint32(31)) * np.uint32(POLYNOMIAL)

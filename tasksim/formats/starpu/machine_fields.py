@@ -47,7 +47,7 @@ COSTS: Final[dict[str, Any]] = {
 }
 """Costs that StarPU-SimGrid charges for the runtime and the devices."""
 PIPELINE: Final = 2
-"""Tasks that a device of StarPU holds, STARPU_CUDA_PIPELINE by default."""
+"""Number of tasks that a device of StarPU holds, the default of STARPU_CUDA_PIPELINE."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,17 @@ class MachineFields:
 
     @property
     def cores(self) -> int:
-        """The CPU workers: each GPU's driver takes a core."""
+        """The number of CPU workers: each GPU's driver takes a core."""
         return max(0, self.cpus - len(self.gpus))
 
     def summary(self) -> str:
-        """Return a line for people: ``12 CPUs, 3 Tesla M2070``."""
+        """Return a summary: ``12 CPUs, 3 Tesla M2070``."""
         models = [gpu.properties.get("model") or "CUDA device" for gpu in self.gpus]
         counted = [f"{models.count(model)} {model}" for model in dict.fromkeys(models)]
         return ", ".join([f"{self.cpus} CPUs", *counted])
 
     def description(self, synchronous: Sequence[str]) -> dict[str, Any]:
-        """Return the fields of the platform file that tell the hardware and its costs."""
+        """Return the fields of the platform file for the hardware and its costs."""
         names = [f"gpu{index}" for index in range(len(self.gpus))]
         sizes = [gpu.properties.get("memsize") for gpu in self.gpus]
         memories = {
@@ -110,12 +110,12 @@ def _drivers(memories: list[str]) -> dict[str, Any]:
 
 
 def machine_fields(bus: Bus, where: str) -> MachineFields:
-    """Return the hardware that the files tell; *where* is what messages call them.
+    """Return the hardware in the files; *where* labels them in messages.
 
     Raises
     ------
     InputError
-        The files do not tell how many CPUs there are, or how fast the GPUs are reached.
+        If the files have no number of CPUs, or no speed of the links to the GPUs.
     """
     notes: list[str] = []
     xml = bus.xml if bus.xml is not None else _from_matrices(bus, where, notes)
@@ -138,34 +138,34 @@ def machine_fields(bus: Bus, where: str) -> MachineFields:
 
 
 def _compare(found: MachineFields, bus: Bus, notes: list[str]) -> None:
-    """Note where files differ, and what is unusual."""
+    """Note differences between files, and unusual hardware."""
     counts = bus.counts
     if counts is not None:
         told = counts.cpus, counts.devices.get("CUDA", 0)
         if told != (found.cpus, len(found.gpus)):
             notes.append(
-                f"the .config counts {told[0]} CPUs and {told[1]} CUDA devices, the XML "
-                f"{found.cpus} and {len(found.gpus)}: the XML holds"
+                f"the .config counts {told[0]} CPUs and {told[1]} CUDA devices, the XML"
+                f" {found.cpus} and {len(found.gpus)}: the XML counts"
             )
         notes.extend(_not_simulated(counts, bus.xml))
     if len(found.gpus) > found.cpus:
         notes.append("there are more GPUs than CPUs: some drivers share a core")
     if any(not int(gpu.properties.get("memsize", "0")) for gpu in found.gpus):
-        notes.append("the size of the GPUs' memories is not known: they are without limit")
+        notes.append("the size of the GPUs' memories is unknown: they are unlimited")
 
 
 def _not_simulated(counts: DeviceCounts, xml: PlatformXml | None) -> Iterator[str]:
-    """Yield notes on memory nodes that only the ``.config`` counts, and no platform file has."""
+    """Yield notes on memory nodes that only the ``.config`` counts."""
     if counts.numa_nodes > 1:
         yield f"{counts.numa_nodes} NUMA nodes: simulated as one main memory"
     for kind, count in counts.devices.items():
         in_xml = 0 if xml is None else xml.count(kind)
         if kind not in ("NUMA", "CUDA") and count > in_xml:
-            yield f"left out: {count - in_xml} of the kind {kind}, which the .config counts"
+            yield f"left out: {count - in_xml} memory nodes of kind {kind} in the .config"
 
 
 def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
-    """Return the platform that the matrices alone tell: a link per pair, and the host's bus."""
+    """Return the platform by the matrices alone: a link per pair, and the host's bus."""
     if bus.counts is None:
         raise InputError(f"{where}: expected a .platform.v4.xml or a .config, found neither")
     gpus = bus.counts.devices.get("CUDA", 0)
@@ -192,16 +192,16 @@ def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
 
 
 def _pair(bus: Bus, source: str, target: str) -> Iterator[XmlLink]:
-    """Yield the link that was measured from *source* to *target*, if it was."""
+    """Yield the measured link from *source* to *target*, if there is one."""
     bandwidth, latency = _measured(bus, source, target)
     if bandwidth is not None:
         yield XmlLink(f"{source}-{target}", bandwidth, latency or 0.0)
 
 
 def _measured(bus: Bus, source: str, target: str) -> tuple[float | None, float | None]:
-    """Return the measured bandwidth and latency between two memories; None where there is none.
+    """Return the measured bandwidth and latency between two memories, or None.
 
-    Of several NUMA nodes the one best placed counts, as in StarPU's XML.
+    Of several NUMA nodes the best placed one counts, as in StarPU's XML.
     """
     numa = 1 if bus.counts is None else bus.counts.numa_nodes
     rows, columns = _nodes(source, numa), _nodes(target, numa)
@@ -227,7 +227,7 @@ def _best(
 
 
 def _connect(found: MachineFields, xml: PlatformXml, bus: Bus) -> None:
-    """Add the routes between main memory and GPUs, the links they cross, and what is left out."""
+    """Add the routes between main memory and GPUs, their links, and notes on the rest."""
     memories = {"RAM": "ram"} | {gpu.name: f"gpu{i}" for i, gpu in enumerate(found.gpus)}
     ends = memories.keys()
     routes = [r for r in xml.routes if {r.source, r.target} <= ends and r.source != r.target]
@@ -261,7 +261,7 @@ def _link(link: XmlLink) -> dict[str, str]:
 def _add_measured(
     found: MachineFields, routes: list[XmlRoute], names: dict[str, str], bus: Bus
 ) -> int:
-    """Add to the first link of each route what was measured; return for how many that fails."""
+    """Add the measurements to the first link of each route; return the number without one."""
     firsts = [route.links[0] for route in routes]
     missing = 0
     for route, first in zip(routes, firsts, strict=True):
@@ -281,7 +281,7 @@ def _ways(found: MachineFields) -> set[tuple[str, str]]:
 
 
 def _unreached(found: MachineFields) -> list[str]:
-    """Return the GPUs that no route connects with main memory, or in one direction only."""
+    """Return the GPUs without routes to and from main memory."""
     names = {gpu.name: f"gpu{index}" for index, gpu in enumerate(found.gpus)}
     ways = _ways(found)
     return [gpu for gpu, name in names.items() if not {("ram", name), (name, "ram")} <= ways]
@@ -297,7 +297,7 @@ def _indirect(found: MachineFields) -> Iterator[str]:
 
 
 def _link_names(originals: Sequence[str]) -> dict[str, str]:
-    """Return for each link of the XML a name that platform files allow, all different.
+    """Return a unique legal name for each link of the XML.
 
     ``RAM-CUDA0`` is ``ram-gpu0``, ``PCI:0000:[06-08] up`` is ``pci-06-08-up``.
     """

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["SYNCHRONOUS", "Imported", "import_machine"]
 
 SYNCHRONOUS: Final = ("*potrf*", "*getrf*", "chol_model_11*", "starpu_[cdsz]lu_lu_model_11*")
-"""Models of the kernels whose GPU implementations in StarPU's examples are synchronous: potrf and
-getrf, before 1.4 called 11."""
+"""Patterns of kernels whose GPU implementations in StarPU's examples are synchronous: potrf and
+getrf, called 11 before 1.4."""
 _COMMENT: Final = """\
 Imported from StarPU's files of the machine {host} by `tasksim import starpu`.
 Overheads, allocation and copying are the constants of StarPU-SimGrid.{synchronous}"""
@@ -57,7 +57,7 @@ driver waits for them. Change the list if yours have."""
 
 @dataclass(frozen=True)
 class Imported:
-    """Result of an import: its findings and the files written."""
+    """Result of an import, with the files written."""
 
     host: str
     platform: Platform
@@ -72,7 +72,7 @@ class Imported:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return this as plain data."""
+        """Return the result as plain data."""
         return {
             "host": self.host,
             "summary": self.summary,
@@ -101,32 +101,32 @@ def import_machine(
     Parameters
     ----------
     sampling : str or Path
-        A sampling directory, or a folder around or inside it: ``~/.starpu`` will do.
+        A sampling directory, or a folder around or inside it, such as ``~/.starpu``.
     host : str or None
-        The machine's name there; None if there is only one.
+        Name of the machine in it; None for the only one.
     library : str or Path
-        Where ``platforms/HOST.yaml`` and ``models/HOST/`` are written: both, or nothing.
+        Folder that gets ``platforms/HOST.yaml`` and ``models/HOST/``: both, or nothing.
     skip_bad : bool, default False
-        Pass over files that are malformed, as far as a platform can be made without them.
+        Whether to skip malformed files, if a platform can be made without them.
     force : bool, default False
-        Replace what is there.
+        Whether to replace existing files.
 
     Returns
     -------
     Imported
-        What was found, what was passed over, and what is to be known about it.
+        The hardware and the models, the skipped files, and notes.
 
     Raises
     ------
     InputError
-        There is no such directory or machine; files are malformed: all of them, each with
+        If there is no such directory or machine, or files are malformed: all of them, each with
         ``file:line:column: expected ..., found ...``.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses.
 
     See Also
     --------
-    export_models : the way back.
+    export_models : the inverse.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class _Place:
     models: Path
 
     def refuse(self, *, force: bool) -> None:
-        """Raise for what is there and must not be replaced."""
+        """Refuse existing files that must not be replaced."""
         refuse_existing(self.platform, force=force)
         is_folder = self.models.is_dir()
         some = next((p.name for p in self.models.glob("*.json")), "") if is_folder else ""
@@ -192,11 +192,11 @@ class _Kernel:
     """Models of the energy of an execution, in joules, by architecture."""
 
     def architectures(self) -> tuple[str, ...]:
-        """Return those that there are models for: cpu, cuda0, ..., cuda9, cuda10, ..."""
+        """Return the architectures with models: cpu, cuda0, ..., cuda9, cuda10, ..."""
         return tuple(sorted(self.models, key=lambda a: (a.rstrip("0123456789"), len(a), a)))
 
     def remarks(self) -> Iterator[str]:
-        """Yield the notes, each once: those of several architectures together."""
+        """Yield the notes, each once with all its architectures."""
         told: dict[str, list[str]] = {}
         for note in self.notes:
             architecture, colon, text = note.partition(": ")
@@ -208,7 +208,7 @@ class _Kernel:
 
 @dataclass
 class _Reader:
-    """Reader of files, which notes the problems of unreadable ones."""
+    """Reader of files, which collects their problems."""
 
     problems: list[str] = field(default_factory=list)
 
@@ -243,7 +243,7 @@ def _read_codelets(sampling: Sampling, host: str, reader: _Reader) -> dict[str, 
         samples = _samples(sampling, codelet, reader)
         models, notes = to_models(codelet, samples)
         unused = [] if samples is None else samples.unused
-        left_out = [f"{one.name} of its samples left out: {one.why}" for one in unused]
+        left_out = [f"{one.name} of its samples are left out: {one.why}" for one in unused]
         return _Kernel(path, models, [*notes, *left_out])
 
     found, paths = {}, sampling.codelets(host)
@@ -258,16 +258,18 @@ def _read_codelets(sampling: Sampling, host: str, reader: _Reader) -> dict[str, 
 
 
 def _read_energy(kernel: _Kernel, path: Path) -> None:
-    """Add to *kernel* what the file at *path* says of its energy."""
+    """Add the energy models in the file at *path* to *kernel*."""
     models, notes = to_models(to_joules(read_codelet(path)))
     kernel.energies = {name: model for name, model in models.items() if name in kernel.models}
     alone = [name for name in models if name not in kernel.models]
     kernel.notes += [f"energy, {note}" for note in notes]
-    kernel.notes += [f"energy on {name}, where no durations are known: left out" for name in alone]
+    kernel.notes += [
+        f"energy on {name} is left out: no durations there are known" for name in alone
+    ]
 
 
 def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples | None:
-    """Return what a multiple regression was fitted to, if that is there."""
+    """Return the samples of a multiple regression, if they exist."""
     path = sampling.samples(codelet.symbol)
     regressions = any(i.type == "mlr" for c in codelet.combinations for i in c.implementations)
     return reader.read(read_samples, path) if regressions else None
@@ -284,7 +286,7 @@ def _write(
 ) -> Platform:
     """Write platform and models: both are complete before either has its name."""
     with (
-        locked(place.models),  # so that platform and models are of one import
+        locked(place.models),  # platform and models are of one import
         writing(place.platform) as path,
         new_folder(place.models, force=force) as folder,
     ):
@@ -330,7 +332,7 @@ def _write_platform(
 
 
 def _power(hardware: MachineFields) -> dict[str, Any]:
-    """Return the section of a machine of which energy models are known, and nothing else.
+    """Return the section ``power:`` of a machine with energy models and no other data.
 
     StarPU adds up the joules of tasks and ``STARPU_IDLE_POWER``, which is in no file.
     """
@@ -340,7 +342,7 @@ def _power(hardware: MachineFields) -> dict[str, Any]:
 
 
 def _fingerprint(hardware: MachineFields, bus: Bus) -> dict[str, Any]:
-    """Return what the files say and a platform has no field for."""
+    """Return facts in the files that a platform has no field for."""
     near = {
         f"gpu{affinity.device}": list(affinity.nearest)
         for affinity in bus.affinity[: len(hardware.gpus)]
@@ -360,14 +362,14 @@ def _notes(hardware: MachineFields, kernels: Mapping[str, _Kernel]) -> Iterator[
     energies = [name for name, kernel in kernels.items() if kernel.energies]
     if energies:
         yield (
-            f"energy is known of {len(energies)} of {len(kernels)} kernels; set power.static to "
-            "what STARPU_IDLE_POWER is"
+            f"the energy of {len(energies)} of {len(kernels)} kernels is known; set power.static"
+            " to the value of STARPU_IDLE_POWER"
         )
     for name in kernels:
         if name.endswith(ENERGY_SUFFIX):
-            yield f"{name}: taken for durations, as there is no {name.removesuffix(ENERGY_SUFFIX)}"
+            yield f"{name}: read as durations, as there is no {name.removesuffix(ENERGY_SUFFIX)}"
     for name, kernel in kernels.items():
         for text in kernel.remarks():
             yield f"{name} {text}" if text.startswith("on ") else f"{name}: {text}"
         if not kernel.models:
-            yield f"{name}: nothing that a model can be made of; no file is written"
+            yield f"{name}: no model can be made of it; no file is written"

@@ -1,4 +1,4 @@
-"""Sampling directory of StarPU's measurements, found and written.
+"""Sampling directory of StarPU's measurements: its machines and codelets, and exports to it.
 
 ``.starpu/sampling`` in the home directory, or the directory ``STARPU_PERF_MODEL_DIR``, has::
 
@@ -42,10 +42,10 @@ class Exported:
     host: str
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
-    """Facts that StarPU's files cannot hold."""
+    """Notes on facts that StarPU's files cannot hold."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return this as plain data."""
+        """Return the result as plain data."""
         return {
             "host": self.host,
             "files": [str(path) for path in self.paths],
@@ -68,7 +68,7 @@ def export_models(
     models : str or Path
         A folder of coefficient files.
     host : str
-        What StarPU calls the machine: its host name, up to the first dot.
+        StarPU's name of the machine: its host name, up to the first dot.
     sampling : str or Path
         The sampling directory; it need not exist.
     names : str, Path or mapping, default "{kernel}"
@@ -80,18 +80,19 @@ def export_models(
     Returns
     -------
     Exported
-        The files, and what StarPU does not get to know.
+        The files, and notes on facts that they lose.
 
     Raises
     ------
     InputError
-        Files exist; models that StarPU cannot have: all of them at once, and nothing is written.
+        If files exist, or models cannot be expressed in StarPU: all of them at once, and nothing is
+        written.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses.
 
     See Also
     --------
-    import_machine : the way back.
+    import_machine : the inverse.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def export_models(
     _check_host(host)
     library = ModelLibrary(models)
     if not library.kernels():
-        raise InputError(f"{models}: no coefficient files in it, nothing to export")
+        raise InputError(f"{models}: no coefficient files in this folder, nothing to export")
     files = [library.file(kernel) for kernel in library.kernels()]
     codelets = _codelets(files, host, _symbols(library.kernels(), names))
     folder = destination(sampling) / CODELETS
@@ -121,11 +122,11 @@ def export_models(
 
 def _check_host(host: str) -> None:
     if not host or any(c in host for c in "./\\\0 \n"):
-        raise InputError(f"host '{host}': StarPU's names of machines have no dots, '/' or spaces")
+        raise InputError(f"host '{host}': legal: names without dots, '/' or spaces, as StarPU's")
 
 
 def _symbols(kernels: Sequence[str], names: Any) -> dict[str, str]:
-    """Return what StarPU is to call the model of each kernel: all different, and names of files."""
+    """Return StarPU's name of each kernel's model: distinct, and legal for files."""
     given = model_names_of(names)
     if given is None:
         raise InputError(f"{option('model_names')}: got None; legal: a pattern, names or a file")
@@ -140,14 +141,14 @@ def _symbols(kernels: Sequence[str], names: Any) -> dict[str, str]:
             )
         if (same := [k for k in kernels if symbols[k] == symbol]) != [kernel]:
             raise InputError(
-                f"{option('model_names')}: {' and '.join(same)} are both called '{symbol}'; "
-                "StarPU keeps one file per name"
+                f"{option('model_names')}: {' and '.join(same)} are both called '{symbol}', but"
+                " StarPU has one file per name"
             )
     return symbols
 
 
 def _codelets(files: list[CoefficientFile], host: str, symbols: Mapping[str, str]) -> list[Codelet]:
-    """Return the codelets of all *files*; raise with all that cannot be one."""
+    """Return the codelets of all *files*; the error names all that cannot be converted."""
     found, problems = [], []
     for file in files:
         models = {name: entry.model for name, entry in file.architectures.items()}
@@ -168,7 +169,7 @@ def _codelets(files: list[CoefficientFile], host: str, symbols: Mapping[str, str
 
 
 def _note(file: CoefficientFile) -> str:
-    """Return what is lost of a file, or an empty text."""
+    """Return a note on data of a file that are lost, or an empty text."""
     lost = [name for name, entry in file.architectures.items() if entry.locality is not None]
     if not lost:
         return ""
@@ -178,7 +179,7 @@ def _note(file: CoefficientFile) -> str:
 CODELETS: Final = "codelets/45"
 """Folder of StarPU's codelet files, by their version."""
 TEMPORARY: Final = "tmp"
-"""Folder of the samples of multiple regressions, which no version has in its name."""
+"""Folder of the samples of multiple regressions, the same for all versions."""
 BUS_SUFFIXES: Final = (
     ".platform.v4.xml",
     ".platform.xml",
@@ -197,12 +198,12 @@ class Sampling:
 
     @classmethod
     def find(cls, place: Path) -> Sampling:
-        """Return the sampling directory at *place*: itself, what holds it, or what it holds.
+        """Return the sampling directory at, above or below *place*.
 
         Raises
         ------
         InputError
-            There is none.
+            If there is none.
         """
         if not exists(place):
             raise InputError(f"{place}: no such folder")
@@ -226,12 +227,12 @@ class Sampling:
         return tuple(dict.fromkeys(host for host in found if not host.startswith(".")))
 
     def host(self, name: str | None) -> str:
-        """Return *name*, which must be a machine here; the only one for None."""
+        """Return *name*, which must be a machine of the directory; None for the only one."""
         hosts = self.hosts()
         if name is None and len(hosts) == 1:
             return hosts[0]
         if name is None:
-            known = f"say which: {', '.join(hosts)}" if hosts else "no files of any machine"
+            known = f"choose one: {', '.join(hosts)}" if hosts else "no files of any machine"
             raise InputError(f"{self.folder} has {len(hosts)} machines; {known}")
         if name not in hosts:
             raise unknown("machine", name, hosts, where=str(self.folder))
@@ -245,7 +246,7 @@ class Sampling:
     def codelets(self, host: str) -> dict[str, Path]:
         """Return the codelet files of *host*, by the name of the performance model.
 
-        Of a model that several versions of StarPU have measured, that of the newest.
+        If several versions of StarPU have measured a model, the newest counts.
         """
         found: dict[str, Path] = {}
         for version in VERSIONS:
@@ -264,7 +265,7 @@ class Sampling:
             if not files:
                 continue
             if folder.name in map(str, VERSIONS):
-                yield f"{where} is older, and not read where a newer one is: {names}"
+                yield f"{where} is older, and not read where a newer one exists: {names}"
             elif folder.name != TEMPORARY:
                 legal = " and ".join(map(str, VERSIONS))
                 yield f"{where} is not read, only versions {legal} are: {names}"
@@ -279,26 +280,26 @@ class Sampling:
 
     @staticmethod
     def _of_host(folder: Path, host: str) -> Iterator[tuple[str, Path]]:
-        """Yield the name of each model in a *folder* that is of *host*, with its file."""
+        """Yield the name and the file of each model of *host* in a *folder*."""
         suffix = f".{host}"
         for path in sorted(folder.iterdir()) if folder.is_dir() else []:
             if path.name.endswith(suffix) and path.name != suffix and path.is_file():
                 yield path.name.removesuffix(suffix), path
 
     def samples(self, model: str) -> Path | None:
-        """Return the file of samples of a multiple regression; StarPU keeps no host in its name."""
+        """Return the file of samples of a multiple regression, whose name has no host."""
         path = self.folder / "codelets" / TEMPORARY / f"{model}.out"
         return path if path.is_file() else None
 
 
 def destination(place: Path) -> Path:
-    """Return the sampling directory at *place* if there is one, else *place* itself, to be made."""
+    """Return the sampling directory at *place*, or *place* itself if it has none yet."""
     inside = (place / "sampling", place / ".starpu" / "sampling")
     return next((folder for folder in inside if folder.is_dir()), place)
 
 
 def _near(place: Path) -> Iterator[Path]:
-    """Yield *place*, what it may hold, and what may hold it."""
+    """Yield *place*, and candidates below and above it."""
     yield place
     yield place / "sampling"
     yield place / ".starpu" / "sampling"

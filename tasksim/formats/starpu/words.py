@@ -15,18 +15,18 @@ __all__ = ["Problems", "Word", "Words"]
 
 
 class Problems:
-    """Collector of problems of the file at *path* while it is read."""
+    """Collector of problems of the file at *path*."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._texts: list[str] = []
 
     def add(self, line: int, column: int, expected: str, found: str) -> None:
-        """Note that something else was *expected* at a place than what was *found*."""
+        """Note what was *expected* and *found* at a place."""
         self._texts.append(f"{self.path}:{line}:{column}: expected {expected}, found {found}")
 
     def raise_any(self) -> None:
-        """Raise :exc:`InputError` with all that was noted, if anything was."""
+        """Raise :exc:`InputError` with all problems, if there are any."""
         if self._texts:
             raise InputError("\n".join(self._texts))
 
@@ -37,8 +37,8 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[
 _NAN: Final = re.compile(r"[+-]?nan(?:\([^)]*\))?", re.IGNORECASE)
 
 SHOWN: Final = 40
-"""Largest number of characters of a word in a message: the rest of the line has its place and the
-legal values."""
+"""Largest number of characters of a word in a message: the place and the legal values need the rest
+of the line."""
 
 
 class Word(NamedTuple):
@@ -55,11 +55,11 @@ class Words:
     Attributes
     ----------
     where
-        What is being read, for messages: ``"combination 2 (cuda0)"``.
+        The current part of the file, for messages: ``"combination 2 (cuda0)"``.
     last
-        The word that was read last.
+        The last word read.
     comment
-        The comment just above it, if there is one.
+        The comment just above it, or an empty text.
     """
 
     def __init__(self, path: Path, text: str) -> None:
@@ -71,7 +71,7 @@ class Words:
         self.last = self._end = _end(text)
 
     def line(self, what: str, length: int | None = None) -> list[Word]:
-        """Return the words that remain on this line, or those of the next; *length* of them."""
+        """Return the *length* words that remain on this line, or those of the next."""
         self._seek(what)
         words = self._lines[self._next][self._column :]
         self.last, self.comment = words[0], self._comments[self._next]
@@ -82,7 +82,7 @@ class Words:
         return words
 
     def one(self, what: str) -> Word:
-        """Return the next word, which is *what*."""
+        """Return the next word; *what* describes it in messages."""
         self._seek(what)
         self.last = self._lines[self._next][self._column]
         self.comment = self._comments[self._next]
@@ -95,7 +95,7 @@ class Words:
         return self.whole(self.one(legal), legal)
 
     def finish(self, what: str) -> None:
-        """Refuse words that are left; *what* was expected instead."""
+        """Refuse remaining words; *what* was expected instead."""
         rest = [word for words in self._lines[self._next :] for word in words][self._column :]
         if rest:
             raise self.error(rest[0], what)
@@ -128,14 +128,14 @@ class Words:
         return value
 
     def error(self, word: Word, expected: str, found: str = "") -> InputError:
-        """Return the error that *word* is not what was *expected*."""
+        """Return the error for a *word* that is not the *expected* one."""
         got = found or (_quoted(word.text) if word is not self._end else "the end of the file")
         where = f"{self.where}: " if self.where else ""
         place = f"{self.path}:{word.line}:{word.column}"
         return InputError(f"{place}: {where}expected {expected}, found {got}")
 
     def _seek(self, what: str) -> None:
-        """Go to where the next word is."""
+        """Move to the next word."""
         if self._next < len(self._lines) and self._column == len(self._lines[self._next]):
             self._next, self._column = self._next + 1, 0
         if self._next == len(self._lines):
@@ -143,7 +143,7 @@ class Words:
 
 
 def _lines_and_comments(text: str) -> tuple[list[list[Word]], list[str]]:
-    """Return the lines that have words and are no comments, and the comment above each."""
+    """Return the lines with words outside comments, and the comment above each."""
     lines, comments = [], []
     above = ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -158,7 +158,7 @@ def _lines_and_comments(text: str) -> tuple[list[list[Word]], list[str]]:
 
 
 def _end(text: str) -> Word:
-    """Return an empty word where *text* ends."""
+    """Return an empty word at the end of *text*."""
     return Word("", text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
 
 

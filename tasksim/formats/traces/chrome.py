@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["ARROWS", "CHROME", "Arrows", "read_chrome", "write_chrome"]
 
 MOST_JSON: Final = 2**30
-"""Largest text in bytes: that of a million tasks has 250 MB."""
+"""Largest text in bytes: a million tasks take 250 MB."""
 LARGEST_US: Final = 1e18
-"""Upper bound of times in us, thirty thousand years: later ones are mistakes and overflow in ns."""
+"""Upper bound of times in us, thirty thousand years: later ones are mistakes, and overflow in ns.
+"""
 SLICES: Final = ("X", "B", "E")
 """Phases of slices: complete ones, beginnings, ends."""
 READ: Final = (*SLICES, "M", "s", "t", "f")
@@ -49,7 +50,7 @@ Place = tuple[Any, Any]
 
 
 def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
-    """Return the run in a file of Chrome's JSON, compressed or not; times are microseconds.
+    """Return the run in a file of Chrome's JSON, compressed or not, with times in microseconds.
 
     Of tasksim's own files all tasks are read, with copies. Of others, each outermost complete slice
     (``X``, or ``B`` and ``E``) of a thread is a task, and flows (``s``, ``f``) are dependencies.
@@ -59,7 +60,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     path : Path
         A list of events, or an object with ``traceEvents``.
     skip_bad : bool, default False
-        Whether events that are wrong are passed over, and counted.
+        Whether malformed events are skipped and counted.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
 
 def _note_others(found: Records, events: list[Any]) -> None:
-    """Note the events of another tool's trace that say nothing of tasks."""
+    """Note the events of another tool's trace that are not about tasks."""
     phases = (str(event.get("ph")) for event in events if isinstance(event, dict))
     for phase, count in Counter(phase for phase in phases if phase not in READ).items():
         found.note(f"{count} events of phase {phase[:20]} are not used: tasks are slices (X, B, E)")
@@ -142,7 +143,7 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
 
 
 def _outermost(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
-    """Return the slices that are within no other one of their thread."""
+    """Return the slices that are not nested in others of their thread."""
     kept, until = [], dict[Place, float]()
     for at, event in sorted(slices, key=lambda it: (it[1]["ts"], -it[1]["dur"])):
         end = event["ts"] + event["dur"]
@@ -151,12 +152,12 @@ def _outermost(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[in
         until[_place(event)] = end
         kept.append((at, event))
     if len(kept) < len(slices):
-        found.note(f"{len(slices) - len(kept)} slices within others are no tasks")
+        found.note(f"{len(slices) - len(kept)} nested slices are not tasks")
     return kept
 
 
 def _worker_names(events: list[Any], own: dict[str, Any]) -> dict[Place, tuple[str, str]]:
-    """Return the name and the architecture of each thread's worker; nothing where not known."""
+    """Return the name and the architecture of each thread's worker, as far as known."""
     found: dict[Place, tuple[str, str]] = {}
     for event in events:
         if (
@@ -207,7 +208,7 @@ def _time(args: Event, name: str) -> float:
 
 
 def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]) -> None:
-    """Make dependencies of flows, between the tasks that are open where they begin and end."""
+    """Turn flows into dependencies between the tasks that are open at their ends."""
     if found.has_edges:
         return
     flows: dict[tuple[Any, ...], list[tuple[float, str, Place]]] = {}
@@ -292,12 +293,12 @@ def _add_copies(found: Records, own: dict[str, Any], copies: list[Event]) -> Non
 
 
 def _column(values: Any) -> Any:
-    """Return numbers as they are: the table says which are none of its own."""
+    """Return numbers unchanged: the table reports illegal ones."""
     return np.array(values) if len(values) else np.zeros(0, np.int64)
 
 
 def _place(event: Event) -> Place:
-    """Return process and thread; without a thread, that of the process's number."""
+    """Return process and thread; the default thread has the process's number."""
     pid = event.get("pid", 0)
     pair = pid, event.get("tid", pid)
     return pair if all(isinstance(part, int | str) for part in pair) else (str(pair), "")
@@ -318,8 +319,8 @@ ARROWS: Final = ("none", "critical", "all")
 """Choices of arrows between tasks: those of all dependencies outnumber the tasks several times."""
 
 MOST_POINTS: Final = 4000
-"""Maximum number of points of a counter: twice the columns of a wide screen, and little beside
-100,000 tasks."""
+"""Maximum number of points of a counter: twice the columns of a wide screen, and few beside 100,000
+tasks."""
 FIRST_LANE: Final = 100_001
 """Number of the first thread of copies, after those of all workers."""
 
@@ -329,8 +330,8 @@ def write_chrome(
 ) -> None:
     """Write *runs* to one file, which Perfetto and chrome://tracing open, each run a process.
 
-    All begin at 0, so that they lie above each other on one time axis. A name that ends in ``.gz``
-    is compressed.
+    All runs begin at 0, so that they share one time axis. A file whose name ends in ``.gz`` is
+    compressed.
 
     Parameters
     ----------
@@ -338,8 +339,8 @@ def write_chrome(
     path : Path
         ``run.json.gz`` or ``run.json``.
     arrows : {"none", "critical", "all"}, default "none"
-        Arrows along the practical critical path, or for all dependencies; with ``all`` a reader
-        finds the graph in the file.
+        Arrows along the practical critical path, or for all dependencies; with ``all`` the file
+        holds the graph.
     force : bool, default False
         Whether to replace an existing file.
     """
@@ -355,7 +356,7 @@ def write_chrome(
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Return the names of workers and memories, which slices do not have."""
+    """Return the names of workers and memories, which slices lack."""
     return {
         "workers": [[worker.name, worker.architecture] for worker in run.workers],
         "memories": [memory.name for memory in run.memories],
@@ -367,7 +368,7 @@ def _events(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
     yield _named("process_name", pid, None, f"{run.kind}: {run.graph_label}, {run.scheduler}")
     digits = len(str(len(run.workers) - 1))
     for number, worker in enumerate(run.workers):
-        # Perfetto sorted threads by activity before it knew of sort indices, then by name.
+        # Older versions of Perfetto ignore sort indices, and sort threads by activity or name.
         name = worker.name.rstrip("0123456789")
         padded = (
             name + worker.name.removeprefix(name).zfill(digits) if name != worker.name else name
@@ -423,7 +424,7 @@ def _tasks(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
 
 
 def _copies(run: Run, pid: int) -> Iterator[str]:
-    """Yield the copies, those between two memories on as many threads as overlap at most."""
+    """Yield the copies; those between two memories use as many threads as overlap."""
     copies = run.transfers
     if copies is None:
         return
@@ -453,7 +454,7 @@ def _copies(run: Run, pid: int) -> Iterator[str]:
 
 
 def _ready(run: Run, pid: int) -> Iterator[str]:
-    """Yield how many tasks were ready, at most at so many instants."""
+    """Yield the number of ready tasks over time, at MOST_POINTS instants at most."""
     tasks = run.tasks
     at, value = counted(tasks.ready_s, tasks.start_s)
     last = np.append(at[1:] != at[:-1], np.ones(min(1, len(at)), bool))
@@ -473,7 +474,7 @@ def _arrows(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
     for number, (one, other) in enumerate(_edges(run, arrows), 1):
         a, b = row[one], row[other]
         if end[a] - start[a] < 2 or end[b] == start[b]:
-            continue  # nothing is inside of them
+            continue  # tasks of no length have no inside
         flow = f'"cat":"dep","name":"dep","id":"{pid}.{number}","pid":{pid}'
         yield f'{{"ph":"s",{flow},"tid":{worker[a] + 1},"ts":{_us(end[a] - 1)}}}'
         yield f'{{"ph":"f","bp":"e",{flow},"tid":{worker[b] + 1},"ts":{_us(start[b])}}}'

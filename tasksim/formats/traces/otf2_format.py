@@ -1,4 +1,4 @@
-"""Archives of OTF2 as a format; what reads them is imported when one is read."""
+"""Archives of OTF2 as a format, whose reader is imported on use."""
 
 from __future__ import annotations
 

@@ -58,14 +58,14 @@ MISSING: Final = ("", "0", "-1", "X", "x", "NA")
 
 
 def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
-    """Return the run in the output of ``pj_dump``, times in milliseconds as StarPU writes them.
+    """Return the run in the output of ``pj_dump``, with StarPU's times in milliseconds.
 
     Parameters
     ----------
     path : Path
         The CSV file, maybe compressed.
     skip_bad : bool, default False
-        Whether rows that are wrong are passed over, and counted.
+        Whether malformed rows are skipped and counted.
 
     Raises
     ------
@@ -75,20 +75,20 @@ def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
-    found.note("times of Paje are taken for milliseconds, as StarPU writes them")
+    found.note("times are assumed to be in milliseconds, as StarPU writes them")
     add_states(found, path)
     _add_links(found, path)
     return assembled(found)
 
 
 def add_states(found: Records, path: Path) -> None:
-    """Add the tasks among the states of workers: those with a JobId; if none has, all states."""
+    """Add the tasks among the states of workers: those with a JobId, or all if none has one."""
     for line, row in _states(found, path):
         if row.get("JobId", "0") not in MISSING or row.get("SubmitOrder", "0") not in MISSING:
             add_record(found, _fields(row), line, row["ResourceId"])
     if len(found):
         return
-    found.note("no state has a JobId: every state that is none of StarPU's own counts as a task")
+    found.note("no state has a JobId: every state that is not one of StarPU's own counts as a task")
     for line, row in _states(found, path):
         if row["Value"] not in NO_TASKS and not row["Type"].startswith("Memory"):
             fields = {**_fields(row), "JobId": str(len(found))}
@@ -96,7 +96,7 @@ def add_states(found: Records, path: Path) -> None:
 
 
 def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows about states, by the names of their columns."""
+    """Yield the rows of states, by the names of their columns."""
     names: tuple[str, ...] = (*STATE, *EXTRA)
     for line, fields in csv_rows(path):
         if fields[0] == "Nature":
@@ -139,7 +139,7 @@ def _fields(row: dict[str, str]) -> dict[str, str]:
 
 
 def _add_links(found: Records, path: Path) -> None:
-    """Add the copies between memories, where tasksim wrote the trace."""
+    """Add the copies between memories, if tasksim wrote the trace."""
     from tasksim.run.recordtables import TransferTable
 
     rows: list[tuple[float, ...]] = []
@@ -179,7 +179,7 @@ def _add_links(found: Records, path: Path) -> None:
 
 
 def _container(found: Records, fields: list[str], nodes: list[str], thread: dict[str, str]) -> None:
-    """Note a memory node, or which one a worker's thread works on."""
+    """Note a memory node, or the one of a worker's thread."""
     kind, parent, name = fields[2:3], fields[1], fields[-1]
     if kind == ["Memory Node"]:
         nodes.append(name)
@@ -193,7 +193,7 @@ def _container(found: Records, fields: list[str], nodes: list[str], thread: dict
 
 
 def _in_order(nodes: list[str], place: dict[str, int]) -> tuple[str, ...]:
-    """Return the memories by their numbers, as far as copies have these; pj_dump sorts them."""
+    """Return the memories in the order of their numbers in copies: pj_dump sorts them by name."""
     count = max(len(nodes), 1 + max(place.values(), default=0))
     taken = {number: name for name, number in place.items()}
     others = iter(name for name in nodes if name not in taken.values())
@@ -240,11 +240,11 @@ COLOURS: Final = (
     "0.65 0.34 0.16", "0.97 0.51 0.75", "1.00 1.00 0.20",
 )  # fmt: skip
 MOST_POINTS: Final = 20_000
-"""Maximum number of points of a variable: more than a screen has columns."""
+"""Maximum number of points of a variable: more than the columns of a screen."""
 
 
 def write_paje(run: Run, path: Path, force: bool = False) -> None:
-    """Write *run* as a Paje trace, times in milliseconds as StarPU has them.
+    """Write *run* as a Paje trace, with StarPU's times in milliseconds.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def write_paje(run: Run, path: Path, force: bool = False) -> None:
     refuse_existing(path, force=force)
     events = sorted(_events(run), key=lambda event: event[:2])
     body = "\n".join(line for _, _, line in events)
-    # pj_dump drops a state of no length in which the container ends.
+    # pj_dump drops a state of no length at the end of its container.
     end = ms_text(whole_ns([run.makespan_s])[0] + 1)
     last = "\n".join(f"8 {end} w{number} W" for number in range(len(run.workers)))
     text = "\n".join([*_header(), *TYPES, *_values(run), *_containers(run), body, last])
@@ -309,7 +309,7 @@ def _events(run: Run) -> Iterator[Timed]:
 
 
 def _state_lines(run: Run) -> Iterator[Timed]:
-    """Yield what the workers run, and that they are idle behind it if nothing else follows."""
+    """Yield the tasks of the workers, and idle states after those that nothing follows."""
     tasks = run.tasks
     start, end = whole_ns(tasks.start_s), whole_ns(tasks.end_s)
     submitted, ready = whole_ns(tasks.submitted_s), whole_ns(tasks.ready_s)
@@ -332,7 +332,7 @@ def _state_lines(run: Run) -> Iterator[Timed]:
         )
         others = [] if before is None else before(task[row])
         extra += "+".join(str(one + 1) for one in others) or "-1"
-        # Of what begins and ends at one time on a worker, the order is that of this list.
+        # States at one time on a worker keep the order of this list.
         yield start[row], place + 10, f"20 {ms_text(start[row])} w{on} WS k{kernel[row]} {extra}"
         follower = order_list[place + 1] if place + 1 < len(order_list) else None
         if follower is None or worker[follower] != on or start[follower] > end[row]:
@@ -340,7 +340,7 @@ def _state_lines(run: Run) -> Iterator[Timed]:
 
 
 def _footprints(run: Run) -> list[int]:
-    """Return per task a number of its configuration: StarPU's footprint, or one of our own."""
+    """Return a number of each task's configuration: StarPU's footprint, or one of our own."""
     graph = graph_if_any(run)
     if graph is None:
         return [0] * (int(run.tasks.task.max(initial=-1)) + 1)
@@ -379,13 +379,13 @@ def _copies(run: Run) -> Iterator[Timed]:
             f"c{at}_h{handle}_b{copies.size_bytes[at]}_t{copies.task[at]}_q{asked[at]}_r{reason:d}"
             f"_m{source}_m{target}"
         )
-        # Both lines of a copy that took no time at its start, the first one first.
+        # The two lines of a copy of no length, in order.
         yield start[at], 0, f"18 {ms_text(start[at])} program {kind} mn{source} d{handle} {key}"
         yield end[at], 1, f"19 {ms_text(end[at])} program {kind} mn{target} d{handle} {key}"
 
 
 def _quoted(name: str) -> str:
-    """Return a name in quotes; never empty, and without quotes in it, which Paje cannot have."""
+    """Return a name in quotes, not empty and without quotes inside, which Paje cannot have."""
     return '"' + (name.replace('"', "'").replace("\n", " ") or "unnamed") + '"'
 
 
@@ -395,7 +395,7 @@ def _is_pj_dump(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 PJ_DUMP = Format(
-    summary="What pj_dump prints of a Paje trace: rows of containers, states, variables, links.",
+    summary="Output of pj_dump for a Paje trace: rows of containers, states, variables, links.",
     recognises=_is_pj_dump,
     reads_trace=read_pj_dump,
 )

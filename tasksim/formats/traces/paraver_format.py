@@ -1,4 +1,4 @@
-"""Traces of Paraver as a format; what reads them is imported when one is read."""
+"""Traces of Paraver as a format, whose reader is imported on use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PARAVER"]
 
 MAGIC: Final = "#Paraver ("
-"""Beginning of each trace."""
+"""First characters of each trace."""
 
 
 def _read(path: Path, skip_bad: bool) -> RecordedTrace:

@@ -38,11 +38,11 @@ class RecordedTrace:
     Attributes
     ----------
     run : Run
-        With its graph; the clock starts with the first submission.
+        With its graph; time starts at the first submission.
     notes : tuple of str
-        What the trace does not say, and what was found in it.
+        Gaps of the trace, assumptions, and remarkable contents.
     skipped : tuple of str
-        What was passed over as it was wrong.
+        Malformed records that were skipped.
     """
 
     run: Run
@@ -56,21 +56,22 @@ def assembled(found: Records) -> RecordedTrace:
     Raises
     ------
     InputError
-        If there is no task that ran, two ran at once on a worker, or tasks wait for each other.
+        If no task ran, two ran at once on a worker, or tasks wait for each other.
     """
     ran = np.array([bool(worker) for worker in found.worker], dtype=bool)
     _refuse_overlaps(found, ran)
     if not ran.any():
         found.skip_bad = False
-        found.bad("no task in it that ran on a worker")
+        found.bad("no task ran on a worker")
     if found.copies is not None:
         found.copies.register(found)
     before, after = dependencies(found)
     order = submission_order(found, before, after)
     if not ran.all():
         found.note(
-            f"{len(ran) - int(ran.sum())} tasks ran on no worker (synchronisation, acquiring and "
-            "unregistering data): what depends on them depends on what they waited for"
+            f"{len(ran) - int(ran.sum())} tasks ran on no worker (synchronisation, acquiring and"
+            " unregistering data): their dependencies are passed on to the tasks that depend on"
+            " them"
         )
     one, other = through(ran, order, before, after)
     kept = order[ran[order]]
@@ -81,13 +82,13 @@ def assembled(found: Records) -> RecordedTrace:
 
 
 def _refuse_overlaps(found: Records, ran: NDArray[np.bool_]) -> None:
-    """Tell *found* of tasks that ran at once on a worker; the later one did not run then."""
+    """Report tasks that ran at once on a worker to *found*; the later one is skipped."""
     names = {name: number for number, name in enumerate(dict.fromkeys(found.worker))}
     worker = np.array([names[name] for name in found.worker], dtype=np.int64)
     start, end = np.array(found.start_s), np.array(found.end_s)
     tasks = np.flatnonzero(ran)
     tasks = tasks[np.lexsort((end[tasks], start[tasks], worker[tasks]))]
-    # Times of files are decimal: what ends when the next one starts may differ in the last bit.
+    # Times of files are decimal: an end and the next start may differ in the last bit.
     rounding = 1e-12 * float(end[tasks].max(initial=0.0))
     same = worker[tasks][1:] == worker[tasks][:-1]
     if not bool((same & (start[tasks][1:] < end[tasks][:-1] - rounding)).any()):
@@ -114,19 +115,22 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     submitted = np.array(found.submitted_s)[kept]
     zero = float(np.nanmin(submitted)) if not np.isnan(submitted).all() else float(start.min())
     if np.isnan(submitted).any():
-        found.note("when tasks were submitted is not in the trace: at the beginning, it is assumed")
+        found.note("the trace has no times of submission: all at the beginning are assumed")
         submitted = np.where(np.isnan(submitted), zero, submitted)
     transfers = _transfers(found, kept)
     zero = min(zero, float(start.min()), _first_request_s(transfers))
     start, end, submitted = start - zero, end - zero, np.maximum(submitted - zero, 0.0)
     late = int((submitted > start).sum())
     if late:
-        found.note(f"{late} tasks start before their submission was noted: that counts as it")
+        found.note(
+            f"{late} tasks start before their recorded submission: the start counts as the"
+            " submission"
+        )
         submitted = np.minimum(submitted, start)
     ready, released = _readiness(graph, submitted, start, end)
     noted, popped = np.array(found.ready_s)[kept] - zero, np.array(found.popped_s)[kept] - zero
     ready = np.where(np.isnan(noted), ready, np.clip(noted, ready, start))
-    popped = np.clip(popped, ready, start)  # what is not known stays so
+    popped = np.clip(popped, ready, start)  # unknown times stay unknown
     memories, memory_of = _memories(found, workers)
     run = Run(
         kind="native",
@@ -161,7 +165,7 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
 
 
 def _origin(found: Records, zero_s: float) -> dict[str, Any]:
-    """Return where the run comes from, with what its workers were doing, if the trace says that."""
+    """Return the origin of the run, with the states of its workers, if the trace has them."""
     origin: dict[str, Any] = {"from": str(found.path.resolve()), "zero_s": zero_s}
     if found.worker_states:
         origin[WORKER_STATES] = found.worker_states
@@ -169,7 +173,7 @@ def _origin(found: Records, zero_s: float) -> dict[str, Any]:
 
 
 def _transfers(found: Records, kept: Int64) -> TransferTable | None:
-    """Return the copies: the table that the reader made, or one of what it gathered by names."""
+    """Return the copies: the reader's table, or one made of copies by names."""
     if found.copies is None:
         return found.transfers
     number = np.full(len(found), -1, dtype=np.int64)
@@ -191,7 +195,7 @@ def _since(transfers: TransferTable | None, zero: float) -> TransferTable | None
 
 
 def _small(graph: TaskGraph) -> NDArray[np.int16]:
-    """Return the kernels as a run has them."""
+    """Return the kernels in the form of runs."""
     if len(graph.kernels) > np.iinfo(np.int16).max:
         raise InputError(f"{graph.name}: {len(graph.kernels)} kernels; legal: at most 32767")
     return graph.kernel.astype(np.int16)
@@ -203,7 +207,7 @@ def _readiness(
     start: NDArray[np.float64],
     end: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return when each task was ready, and whose end released it (-1: its submission)."""
+    """Return when each task was ready, and which task released it (-1: its submission)."""
     released = np.full(len(graph), -1, dtype=np.int32)
     ready = submitted.copy()
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
@@ -221,7 +225,7 @@ def _readiness(
 def _memories(
     found: Records, workers: tuple[str, ...]
 ) -> tuple[tuple[MemoryInfo, ...], dict[str, int]]:
-    """Return the memories, where there are several, and the number of each worker's."""
+    """Return the memories, if there are several, and the number of each worker's."""
     names = list(found.memories)
     if not names:
         used = {found.memory_of.get(worker, "0") for worker in workers}
@@ -233,20 +237,20 @@ def _memories(
     memory_of = {worker: index.get(found.memory_of.get(worker, "0"), 0) for worker in workers}
     copied = found.transfers is not None or found.copies is not None
     if len(names) > 1 and not copied:
-        found.note("copies between memories are not in the trace, and memories are left out")
+        found.note("the trace has no copies between memories, so memories are left out")
         return (), dict.fromkeys(workers, 0)
     several = tuple(MemoryInfo(name, _node(name)) for name in names)
     return several if len(names) > 1 else (), memory_of
 
 
 def _node(memory: str) -> int:
-    """Return the node that the name of a memory says, 0 if none."""
+    """Return the node in the name of a memory, or 0."""
     found = re.match(r"node(\d{1,6})/", memory)
     return int(found[1]) if found else 0
 
 
 def _bounds(run: Run, graph: TaskGraph) -> dict[str, float]:
-    """Return the lower bounds for the durations that the tasks had, where they ran."""
+    """Return the lower bounds for the recorded durations."""
     from tasksim.run.bounds import bounds
 
     kinds = list(dict.fromkeys(worker.architecture for worker in run.workers))

@@ -1,4 +1,4 @@
-"""Records of a trace, tasks and copies of another tool, in columns."""
+"""Records of another tool's trace, tasks and copies, in columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_SIZE", "MODES", "REASONS", "CopyRecords", "Records"]
 
 REASONS: Final = {reason.name.lower(): reason for reason in TransferReason}
-"""Reasons of copies, by their words in files."""
+"""Reasons of copies by their names in files."""
 
 MODES: Final[Mapping[str, AccessMode]] = {
     "R": AccessMode.R,
@@ -34,7 +34,7 @@ MODES: Final[Mapping[str, AccessMode]] = {
     "WC": AccessMode.COMMUTATIVE,
     "RC": AccessMode.R,
 }
-"""StarPU's letters for modes: S scratch, X redux, C commute, which tells nothing about reading."""
+"""StarPU's letters for modes: S scratch, X redux, C commute, which says nothing about reading."""
 
 LARGEST_SIZE: Final = 2**60
 """Maximum size of a datum in bytes: an exbibyte, so that sums of several fit into 64 bits."""
@@ -52,14 +52,14 @@ class Records:
     path : Path
         The trace, for messages.
     skip_bad : bool, default False
-        Whether what is wrong is passed over and counted, instead of refused.
+        Whether malformed records are skipped and counted instead of refused.
 
     Attributes
     ----------
     notes : list of str
-        What the trace does not say, and what was assumed therefore.
+        Gaps of the trace, and the assumptions made for them.
     skipped : list of str
-        What was passed over.
+        The skipped records.
     """
 
     def __init__(self, path: Path, *, skip_bad: bool = False) -> None:
@@ -76,11 +76,11 @@ class Records:
         self.start_s, self.end_s = array("d"), array("d")
         self.submitted_s, self.order = array("d"), array("d")
         self.ready_s, self.popped_s = array("d"), array("d")
-        """When the scheduler got each task, and gave it to a worker; NaN: not known."""
+        """When the scheduler got each task, and gave it to a worker; NaN if unknown."""
         self.priority = array("q")
         self.line = array("q")
         self.before: list[str] = []
-        """Per task the ids of those that it depends on, with spaces between them."""
+        """Per task the ids of its dependencies, separated by spaces."""
         self.parameters: list[dict[str, float | str]] = []
         self.access_end = array("q")
         self.access_handle, self.access_size = array("q"), array("q")
@@ -88,22 +88,22 @@ class Records:
         self.handle: dict[str, int] = {}
         self.home: dict[str, int] = {}
         self.home_memory: dict[str, str] = {}
-        """Datum -> name of the memory of its home."""
+        """Datum -> name of its home memory."""
         self.handle_name: dict[str, str] = {}
-        """Datum -> what people call it, where the trace says it."""
+        """Datum -> its name in the program, if the trace has it."""
         self.worker_states: dict[str, dict[str, float]] = {}
-        """Per worker the seconds of the run in each of its states, where the trace says them."""
+        """Worker -> state -> seconds of the run, if the trace has them."""
         self.memory_of: dict[str, str] = {}
-        """Per worker the name of its memory, where the trace says it."""
+        """Worker -> name of its memory, if the trace has it."""
         self.architectures: dict[str, str] = {}
-        """Per worker its architecture, where the trace says it."""
+        """Worker -> its architecture, if the trace has it."""
         self.node_of: dict[str, int] = {}
-        """Per worker its node, where the trace says it."""
+        """Worker -> its node, if the trace has it."""
         self.transfers: TransferTable | None = None
         self.copies: CopyRecords | None = None
-        """The copies by names, where a file has these instead of the numbers of a table."""
+        """The copies by names, if a file has these instead of numbers."""
         self.copied_size: dict[str, int] = {}
-        """Datum -> size of its copies, for data that tasks may never access."""
+        """Datum -> size of its copies, for data that tasks need not access."""
         self.memories: tuple[str, ...] = ()
         self.has_data = False
         self.has_edges = False
@@ -114,9 +114,9 @@ class Records:
     def bad(
         self, message: str, line: int | None = None, path: Path | None = None, column: int = 0
     ) -> None:
-        """Raise :exc:`InputError` about a *line*, or note that something is passed over.
+        """Raise :exc:`InputError` about a *line*, or note that it is skipped.
 
-        It is one of the trace, unless *path* is a file beside it; at a *column* from 1, if known.
+        The line belongs to the trace, unless *path* is a file beside it; a *column* counts from 1.
         """
         where = str(path or self.path)
         if path is not None and line is not None:
@@ -146,16 +146,16 @@ class Records:
         before: str = "",
         parameters: Mapping[str, float | str] | None = None,
     ) -> bool:
-        """Append a task; return whether it was right, and is there.
+        """Append a task; return whether it was accepted.
 
-        *worker* is empty for what ran nowhere, such as a synchronisation; times are then not
-        known (NaN). *before* has the ids of the tasks that it depends on, spaces between them.
+        *worker* is empty for tasks that ran nowhere, such as synchronisations, whose times are then
+        NaN. *before* has the ids of its dependencies, separated by spaces.
         """
         if task in self.number:
-            self.bad(f"task {task}: it is there twice", line)
+            self.bad(f"task {task}: a second task of this id", line)
             return False
         if worker and not (math.isfinite(start_s) and math.isfinite(end_s)):
-            self.bad(f"task {task}: no finite start and end, but a worker, {worker}", line)
+            self.bad(f"task {task}: worker {worker}, but no finite start and end", line)
             return False
         if worker and end_s < start_s:
             self.bad(
@@ -181,11 +181,11 @@ class Records:
 
     @staticmethod
     def within(priority: int) -> int:
-        """Return a priority that 32 bits can hold."""
+        """Return a priority, clipped to 32 bits."""
         return max(-LARGEST_PRIORITY, min(LARGEST_PRIORITY, priority))
 
     def accesses(self, handles: Iterable[str], modes: Iterable[str], sizes: Iterable[str]) -> str:
-        """Say what the task that was added last accesses; return what is wrong, if anything."""
+        """Set the accesses of the task added last; return a problem, if there is one."""
         found = []
         try:
             for handle, mode, size in zip(handles, modes, sizes, strict=True):
@@ -193,14 +193,14 @@ class Records:
                     return f"mode: got '{mode}'; legal: {', '.join(MODES)}"
                 found.append((handle, MODES[mode], int(size)))
         except ValueError:
-            return "handles, modes and sizes are not as many, or a size is no whole number"
+            return "the numbers of handles, modes and sizes differ, or a size is not a whole number"
         if any(not 0 <= size < LARGEST_SIZE for _, _, size in found):
             return "a size is negative, or too large for any memory"
         self.access_all(found)
         return ""
 
     def access_all(self, found: Iterable[tuple[str, AccessMode, int]]) -> None:
-        """Say what the task that was added last accesses: handles, modes, sizes in bytes."""
+        """Set the accesses of the task added last: handles, modes, sizes in bytes."""
         for handle, mode, size in found:
             self.has_data = True
             self.access_handle.append(self.handle.setdefault(handle, len(self.handle)))
@@ -209,7 +209,7 @@ class Records:
         self.access_end[-1] = len(self.access_handle)
 
     def architecture(self, worker: str) -> str:
-        """Return the architecture of a worker: as the trace says, else the letters of its name."""
+        """Return the architecture of a worker, by the trace or by the letters of its name."""
         known = self.architectures.get(worker)
         if known:
             return known
@@ -217,7 +217,7 @@ class Records:
         return letters[0].lower() if letters else "worker"
 
     def note(self, text: str) -> None:
-        """Keep what the trace does not say, once."""
+        """Add a note, once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -245,7 +245,8 @@ class CopyRecords:
     ) -> None:
         """Append a copy of *size* bytes of a datum from one memory to another.
 
-        *times* are those of its request, start and end; *task* is what it was made for, or nothing.
+        *times* are those of its request, start and end; *task* is the task that needed it, or
+        empty.
         """
         self._named.append((handle, *ends, task))
         self._size.append(size)
@@ -253,7 +254,7 @@ class CopyRecords:
         self._reason.append(reason)
 
     def register(self, found: Records) -> None:
-        """Tell *found* of the data and memories that are copied, so that they are numbered."""
+        """Register the copied data and memories with *found*, so that they get numbers."""
         names = list(found.memories)
         for (handle, source, target, _), size in zip(self._named, self._size, strict=True):
             found.handle.setdefault(handle, len(found.handle))
@@ -262,7 +263,7 @@ class CopyRecords:
         found.memories = tuple(dict.fromkeys([*names, *found.memory_of.values()]))
 
     def table(self, found: Records, number: NDArray[np.int64]) -> TransferTable:
-        """Return the table; *number* has per record of *found* its task, -1 for what is none."""
+        """Return the table; *number* has the task of each record of *found*, or -1."""
         memory = {name: at for at, name in enumerate(found.memories)}
         rows = [
             (

@@ -30,18 +30,18 @@ __all__ = [
 ]
 
 TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
-"""Fields of times; the last is tasksim's own, and StarPU has it in sched_tasks.rec."""
+"""Fields of times; the last is tasksim's own, which StarPU has in sched_tasks.rec."""
 LONGEST_NODE: Final = 5
-"""Largest number of digits of a memory node: records of runs number them with 16 bits."""
+"""Maximum number of digits of a memory node: records of runs number them with 16 bits."""
 LONGEST_RANK: Final = 6
 """Upper bound (exclusive) of the digits of a rank: no machine has a million nodes."""
 
 
 def records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the records of a recutils file: the line where each begins, and its fields.
+    """Yield the records of a recutils file with their first lines and fields.
 
-    A field that begins with ``+`` goes on with the value before; ``#`` begins a comment, ``%`` what
-    describes the records. Behind ``EndDependencies`` StarPU writes no empty line.
+    A line that begins with ``+`` continues the value before; ``#`` begins a comment, ``%`` a
+    description of the records. StarPU writes no empty line after ``EndDependencies``.
     """
     found: dict[str, str] = {}
     first, last = 0, ""
@@ -68,19 +68,19 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def job_id(text: str) -> str:
-    """Return the id of a task: ranks before it have leading zeros in some files, not in others."""
+    """Return the id of a task without leading zeros of its rank, which only some files have."""
     rank, between, number = text.partition("_")
     known = between and rank.isdecimal() and len(rank) < LONGEST_RANK
     return f"{int(rank)}_{number}" if known else text
 
 
 def node_memory(rank: int) -> str:
-    """Return the name of the memory of a rank's node, as platforms of several nodes have it."""
+    """Return the name of the memory of a rank's node, as on platforms of several nodes."""
     return f"node{rank}/ram"
 
 
 def rank_of(fields: dict[str, str]) -> str:
-    """Return the rank that a record is of, where there are several; else nothing."""
+    """Return the rank of a record if there are several, else an empty text."""
     rank = fields.get("MPIRank", "")
     return str(int(rank)) if rank.isdecimal() and len(rank) < LONGEST_RANK else ""
 
@@ -92,9 +92,9 @@ def add_record(
     worker: str = "",
     sizes: Mapping[str, int] | None = None,
 ) -> None:
-    """Add a task of such *fields*, times in milliseconds; *worker* is its name, if it is known.
+    """Add the task of *fields*, with times in milliseconds; *worker* is its name, if known.
 
-    *sizes* are those of data by name, for tasks that do not say them.
+    *sizes* are those of data by name, for tasks without them.
     """
     task = job_id(fields.get("JobId", ""))
     if not task:
@@ -129,31 +129,31 @@ def add_record(
         said = fields.get("Sizes", "").split()
         if not said and sizes is not None and all(handle in sizes for handle in handles):
             said = [str(sizes[handle]) for handle in handles]
-            found.note("tasks.rec has no sizes of data: they are those of data.rec")
+            found.note("tasks.rec has no sizes of data: those of data.rec count")
         wrong = found.accesses(handles, fields.get("Modes", "").split(), said)
         if wrong:
             found.bad(f"task {task}: {wrong}", line)
 
 
 def _before(fields: dict[str, str]) -> str:
-    """Return the ids of the tasks that one depends on."""
+    """Return the ids of the dependencies of a task."""
     ids = fields.get("DependsOn", "")
     return ids if "_" not in ids else " ".join(map(job_id, ids.split()))
 
 
 LONGEST_MS: Final = 1e12
-"""Time in ms, three decades, beyond which a float of seconds does not resolve nanoseconds."""
+"""Upper bound of times in ms, three decades."""
 
 
 def nanoseconds(milliseconds: float) -> float:
-    """Return seconds, to the nanosecond that clocks have: files have decimal milliseconds."""
+    """Return seconds, rounded to nanoseconds, the resolution of clocks."""
     if abs(milliseconds) < LONGEST_MS:
         return round(milliseconds * 1e6) / 1e9
     return milliseconds / 1e3
 
 
 def whole_ns(times_s: Any) -> list[int]:
-    """Return whole nanoseconds: what does not overlap in them does not in what is written."""
+    """Return whole nanoseconds, so that written times do not overlap by rounding."""
     found: list[int] = np.round(np.asarray(times_s) * 1e9).astype(np.int64).tolist()
     return found
 
@@ -164,7 +164,7 @@ def ms_text(ns: int) -> str:
 
 
 def counted(since_s: Any, until_s: Any) -> tuple[Any, Any]:
-    """Return the times at which things begin and end, and how many there are then."""
+    """Return the times at which things begin or end, and their number from then on."""
     times = np.concatenate((since_s, until_s))
     change = np.concatenate((np.ones(len(since_s), int), -np.ones(len(until_s), int)))
     order = np.lexsort((-change, times))
@@ -185,7 +185,7 @@ def _time(fields: dict[str, str], name: str) -> float:
 
 
 def _parameters(fields: dict[str, str]) -> dict[str, float]:
-    """Return what tells configurations of a kernel apart: StarPU's footprint, as a number."""
+    """Return the parameters that distinguish configurations: footprint and flop."""
     found: dict[str, float] = {}
     footprint = fields.get("Footprint")
     if footprint:
@@ -193,7 +193,7 @@ def _parameters(fields: dict[str, str]) -> dict[str, float]:
     if fields.get("GFlop"):
         found["flop"] = float(fields["GFlop"]) * 1e9
     if not all(math.isfinite(value) and value >= 0 for value in found.values()):
-        raise ValueError("its footprint or flop is no finite number from 0")
+        raise ValueError("its footprint or flop is not a finite number from 0")
     iteration = fields.get("Iteration", "").split()
     if iteration and int(iteration[0]) >= 0:
         found["iteration"] = float(int(iteration[0]))

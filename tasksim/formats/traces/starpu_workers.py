@@ -1,8 +1,8 @@
-"""StarPU's workers in a trace: their names, and what they spent the run with.
+"""StarPU's workers in a trace: their names, and their time by state.
 
 ``activity.data`` has a line ``name``, number, kind and device per worker, then, every 75 ms or
 more, how long each executed and slept. ``trace.rec``, which StarPU writes since 1.3, has every
-change of a worker's state. Neither says which rank a worker is of. See StarPU's
+change of a worker's state. Neither has the rank of a worker. See StarPU's
 ``src/debug/traces/starpu_fxt.c``.
 """
 
@@ -34,13 +34,13 @@ __all__ = [
 EXECUTING: Final = "executing"
 ASLEEP: Final = "asleep"
 OTHER: Final = "neither"
-"""State of a worker between tasks and sleep, where nothing says more."""
+"""State of a worker between tasks and sleep, if nothing more is known."""
 
 States = dict[str, dict[str, float]]
 """Worker -> state -> seconds."""
 
 _COUNTS: Final = ("cnt_ready", "cnt_submitted", "set_profiling")
-"""First words of lines about the program as a whole."""
+"""First words of lines about the whole program."""
 _KIND: Final = re.compile(r"[A-Za-z_]+")
 _WORKER: Final = re.compile(r"[0-9]{1,9}")
 
@@ -49,15 +49,15 @@ class Activity(NamedTuple):
     """Contents of ``activity.data``."""
 
     kinds: dict[str, tuple[str, str]]
-    """By the number of a worker, its kind and its device."""
+    """Number of a worker -> its kind and its device."""
     states: States
-    """By number; as far as the lines cover the run, those at its ends in part."""
+    """Number of a worker -> state -> seconds, as far as the lines cover the run."""
 
     def names(self) -> dict[str, tuple[str, str]]:
-        """Return by number the name and the architecture of each worker.
+        """Return the name and the architecture of each worker, by number.
 
-        A name is the kind with the number of the device, or of the worker where several workers
-        share a device.
+        A name is the kind with the number of the device, or of the worker if several workers share
+        a device.
         """
         count = Counter(self.kinds.values())
         shared = {kind for (kind, _), times in count.items() if times > 1}
@@ -70,7 +70,7 @@ class Activity(NamedTuple):
 def read_activity(found: Records, path: Path, begin_s: float, end_s: float) -> Activity:
     """Return the workers of ``activity.data`` at *path*, and their states between two times.
 
-    What is wrong is told to *found*.
+    Problems are reported to *found*.
     """
     kinds: dict[str, tuple[str, str]] = {}
     states: States = {}
@@ -103,7 +103,7 @@ def _add_span(
     asleep_s: float,
     run: tuple[float, float],
 ) -> None:
-    """Add a span that ends at *until_s*: as large a share of it as lies within the *run*."""
+    """Add the part of a span that ends at *until_s* that lies within the *run*."""
     begin, end = run
     within = min(until_s, end) - max(until_s - elapsed_s, begin)
     if within <= 0 or elapsed_s <= 0:
@@ -115,7 +115,7 @@ def _add_span(
 
 
 def _seconds(text: str) -> float | None:
-    """Return milliseconds as seconds; None for what is no time."""
+    """Return milliseconds as seconds; None for anything else."""
     try:
         value = float(text)
     except ValueError:
@@ -137,19 +137,19 @@ NAMES: Final[Mapping[str, str]] = {
     "Submitting task": "submitting",
     "Building task": "building tasks",
 }
-"""States of StarPU's workers -> the words of reports; others keep their names."""
+"""States of StarPU's workers -> their names in reports; others keep theirs."""
 TASK: Final = "Task"
-"""Category of the states that are codelets."""
+"""Category of the states that are tasks."""
 MOST_STATES: Final = 64
 """Largest number of different states of a worker: StarPU has fewer than twenty."""
 
 
 LEAST_SHARE: Final = 0.005
-"""Share of the workers' time below which a state is among the others: half a percent."""
+"""Share of the workers' time below which states are merged: half a percent."""
 
 
 class _Worker:
-    """The states that a worker is in, one in another, and the time in each so far."""
+    """The nested states of a worker, and the time in each so far."""
 
     def __init__(self, begin_s: float, end_s: float) -> None:
         self.begin_s, self.end_s = begin_s, end_s
@@ -158,7 +158,7 @@ class _Worker:
         self.seconds: dict[str, float] = {}
 
     def until(self, time_s: float) -> None:
-        """Count the time since the last change for the present state."""
+        """Add the time since the last change to the current state."""
         within = min(time_s, self.end_s) - max(self.since_s, self.begin_s)
         if within > 0 and self.since_s > -math.inf:
             state = self.stack[-1]
@@ -167,7 +167,7 @@ class _Worker:
         self.since_s = max(self.since_s, time_s)
 
     def change(self, event: str, state: str) -> None:
-        """Take part in an event."""
+        """Apply an event."""
         if event == "SetState":
             self.stack[-1] = state
         elif event == "PushState":
@@ -177,9 +177,9 @@ class _Worker:
 
 
 def read_states(found: Records, path: Path, begin_s: float, end_s: float) -> States:
-    """Return the time that each worker was in each state between two times, from ``trace.rec``.
+    """Return the time of each worker by state between two times, from ``trace.rec``.
 
-    Workers have their numbers. What is wrong is told to *found*.
+    Workers are numbers. Problems are reported to *found*.
     """
     workers: dict[str, _Worker] = {}
     fields: dict[str, str] = {}
@@ -206,14 +206,14 @@ def _event(
     place: tuple[Path, int],
     run: tuple[float, float],
 ) -> None:
-    """Take an event of a worker; those of other threads are none."""
+    """Apply an event of a worker; those of other threads do not count."""
     number = fields.get("W", "")
     if not fields or number.startswith("-"):
         return
     time = _seconds(fields.get("S", ""))
     if time is None or not _WORKER.fullmatch(number):
         path, line = place
-        found.bad("an event whose W or S is no number; legal: a worker, milliseconds", line, path)
+        found.bad("W or S is not a number; legal: a worker, milliseconds", line, path)
         return
     worker = workers.setdefault(number, _Worker(*run))
     worker.until(time)
@@ -223,7 +223,7 @@ def _event(
 
 
 def states_text(states: Mapping[str, Mapping[str, float]], run_s: float) -> str:
-    """Return shares of the workers' time as text, the largest first; small ones together.
+    """Return shares of the workers' time as text, the largest first, small ones merged.
 
     >>> states_text({"cpu0": {"executing": 0.5, "asleep": 0.25}}, 1.0)
     'time of 1 worker: 50.0 % executing, 25.0 % asleep, 25.0 % not told'

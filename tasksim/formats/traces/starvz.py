@@ -1,4 +1,4 @@
-"""StarVZ's folders of CSV files from its first phase, compressed or not, and of Parquet tables.
+"""StarVZ's folders of CSV files from its first phase, compressed or not, or of Parquet tables.
 
 The module reads both, and writes application, dag, link and others as Parquet.
 """
@@ -51,10 +51,10 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     Parameters
     ----------
     path : Path
-        With ``rec.tasks.csv``, ``paje.worker_state.csv`` or both, ``dag.csv`` and
-        ``rec.data_handles.csv`` where they are there; or with ``application.parquet``.
+        With ``rec.tasks.csv``, ``paje.worker_state.csv`` or both, perhaps ``dag.csv`` and
+        ``rec.data_handles.csv``; or with ``application.parquet``.
     skip_bad : bool, default False
-        Whether rows that are wrong are passed over, and counted.
+        Whether malformed rows are skipped and counted.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     handles = _find(path, HANDLES)
     if handles is None and found.has_data:
         found.note(
-            "no rec.data_handles.csv: that all data are at home in the first memory is assumed"
+            "no rec.data_handles.csv: the first memory is assumed to be the home of all data"
         )
     elif handles is not None:
         for line, row in _rows(handles):
@@ -99,11 +99,11 @@ def _find(folder: Path, name: str) -> Path | None:
 
 
 def _rows(path: Path, needed: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a table by the names of their columns, those that are missing left out."""
+    """Yield the rows of a table by the names of their columns, without missing values."""
     rows = csv_rows(path)
     first = next(rows, None)
     if first is None:
-        raise InputError(f"{path}: is empty; expected a line with the names of the columns")
+        raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")
     header = first[1]
     for name in needed:
         if name not in header:
@@ -130,11 +130,11 @@ def _read_tasks(found: Records, path: Path, named: dict[str, str]) -> None:
             worker = named.get(row.get("JobId", ""), f"cpu{row['WorkerId']}")
         add_record(found, row, line, worker)
     if not named:
-        found.note("names of workers are not in the trace: they are called cpu0, cpu1, ...")
+        found.note("the trace has no names of workers: they are called cpu0, cpu1, ...")
 
 
 def _read_dag(found: Records, path: Path) -> None:
-    """Read which tasks depend on which; rows about tags and other things are none."""
+    """Read the dependencies between tasks; rows about tags and other things do not count."""
     before: dict[str, list[str]] = {}
     other = 0
     for _, row in _rows(path, ("JobId", "Dependent")):
@@ -147,7 +147,7 @@ def _read_dag(found: Records, path: Path) -> None:
         found.before[found.number[task]] = " ".join(ones)
     found.has_edges = bool(before)
     if other:
-        found.note(f"{other} rows of {path.name} are about tags or tasks that are not there")
+        found.note(f"{other} rows of {path.name} are about tags or missing tasks, and are not used")
 
 
 APPLICATION: Final = "application.parquet"
@@ -159,7 +159,7 @@ COPY: Final = {
     "Handle": "handle", "Size": "size_bytes", "Requested": "requested_s", "Start": "start_s",
     "End": "end_s", "Reason": "reason", "Task": "task",
 }  # fmt: skip
-"""Columns of links, and of the table of copies; some are tasksim's own."""
+"""Column of a link -> column of the table of copies; some are tasksim's own."""
 TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
 """Further times of a task; the last two are tasksim's own."""
 MOST_ROWS: Final = 20_000_000
@@ -167,7 +167,7 @@ MOST_ROWS: Final = 20_000_000
 
 
 def add_tables(found: Records, folder: Path) -> None:
-    """Add the tasks of ``application.parquet``, and what they depend on by ``dag.parquet``."""
+    """Add the tasks of ``application.parquet``, and their dependencies in ``dag.parquet``."""
     path = folder / APPLICATION
     found.path, found.place = path, "{path}: row {line}"
     table = _table(path)
@@ -197,7 +197,7 @@ def add_tables(found: Records, folder: Path) -> None:
 
 
 def _add_links(found: Records, folder: Path) -> None:
-    """Add the copies between memories, where tasksim wrote the tables."""
+    """Add the copies between memories, if tasksim wrote the tables."""
     if not ((folder / LINK).is_file() and (folder / ENTITIES).is_file()):
         return
     links, entities = _table(folder / LINK), _table(folder / ENTITIES)
@@ -265,7 +265,7 @@ def _table(path: Path) -> dict[str, list[Any]]:
 
 
 def _refuse_many(rows: int, columns: int) -> None:  # noqa: ARG001
-    """Raise if a table has more rows than memory has room for: few bytes can say many rows."""
+    """Refuse a table with more rows than fit into memory: few bytes can claim many rows."""
     if rows > MOST_ROWS:
         raise InputError(f"a table of {rows} rows; legal: at most {MOST_ROWS}")
 
@@ -278,7 +278,7 @@ def _number(value: Any, missing: float = math.nan) -> float:
 
 
 def _whole(value: Any) -> int:
-    """Return a whole number; 0 for what is none."""
+    """Return a whole number; 0 for anything else."""
     number = _number(value, 0.0)
     return int(number) if math.isfinite(number) else 0
 
@@ -289,10 +289,10 @@ def _seconds(value: Any) -> float:
 
 
 def write_starvz(run: Run, folder: Path, force: bool = False) -> None:
-    """Write *run* as the Parquet tables that StarVZ reads, times in milliseconds.
+    """Write *run* as Parquet tables of StarVZ, with times in milliseconds.
 
-    ``application`` has the tasks, ``dag`` what depends on what, ``link`` the copies, ``variable``
-    how many tasks are ready and submitted.
+    ``application`` has the tasks, ``dag`` the dependencies, ``link`` the copies, ``variable`` the
+    numbers of ready and submitted tasks.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def _application(run: Run) -> dict[str, Any]:
 
 
 def _of_graph(run: Run) -> dict[str, Any]:
-    """Return the columns that parameters of tasks give: the iteration and the flop."""
+    """Return the columns from parameters of tasks: the iteration and the flop."""
     graph = graph_if_any(run)
     columns: dict[str, Any] = {}
     if graph is None:
@@ -383,7 +383,7 @@ def _of_graph(run: Run) -> dict[str, Any]:
 
 
 def _variables(run: Run) -> dict[str, Any]:
-    """Return how many tasks were ready and submitted, a row per span without a change."""
+    """Return the numbers of ready and submitted tasks, a row per constant span."""
     tasks = run.tasks
     rows: dict[str, list[Any]] = {"ResourceId": [], "Type": [], "Start": [], "End": [], "Value": []}
     for name, since, until in (
@@ -404,7 +404,7 @@ def _variables(run: Run) -> dict[str, Any]:
 
 
 def _entities(run: Run) -> dict[str, Any]:
-    """Return what there is: memory nodes, in order, and the workers on each."""
+    """Return the entities: memory nodes, in order, and the workers on each."""
     memories = [memory.name for memory in run.memories] or ["ram"]
     names = [worker.name for worker in run.workers]
     kinds = [MEMORY] * len(memories) + ["Worker"] * len(names)
@@ -417,7 +417,7 @@ def _entities(run: Run) -> dict[str, Any]:
 
 def _links(run: Run) -> dict[str, Any]:
     copies = run.transfers
-    assert copies is not None  # who asks has looked
+    assert copies is not None  # callers check that there are copies
     names = [memory.name for memory in run.memories]
     start, end = _ms(copies.start_s), _ms(copies.end_s)
     return {

@@ -1,6 +1,6 @@
-"""Stretches of time in which workers executed tasks, as other tools tell of them.
+"""Stretches of time in which workers executed tasks.
 
-A task that was interrupted has several. Each becomes a record, after the one before it.
+An interrupted task has several. Each becomes a record that depends on the one before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST_NS: Final = 2**62
 """Upper bound of times in ns, 146 years: sums of two fit into 64 bits."""
 
 NOWHERE: Final = -1
-"""Number of no stretch."""
+"""Number that stands for no stretch."""
 NS_PER_S: Final = 1_000_000_000
 """Nanoseconds in a second."""
 
@@ -67,11 +67,11 @@ class Stretches:
         return sorted(set(self._worker))
 
     def submitted(self, task: str, time_ns: int) -> None:
-        """Say when a task was created; the first word counts."""
+        """Note when a task was created; the first call counts."""
         self._submitted_ns.setdefault(task, time_ns)
 
     def ended_before(self, first: int, second: int) -> bool:
-        """Return whether a stretch had ended when another one began."""
+        """Return whether a stretch had ended when another began."""
         return self._end[first] <= self._start[second]
 
     def task_of(self, stretch: int) -> str:
@@ -79,11 +79,11 @@ class Stretches:
         return self._task[stretch]
 
     def depends(self, first: int, second: int) -> None:
-        """Say that a stretch needed another one to end."""
+        """Note that a stretch depends on the end of another."""
         self._before.setdefault(second, set()).add(first)
 
     def sort(self) -> None:
-        """Order the stretches of each worker; :meth:`begun` and :meth:`last` need that."""
+        """Sort the stretches of each worker, as :meth:`begun` and :meth:`last` require."""
         order = np.lexsort((np.array(self._end), np.array(self._start), np.array(self._worker)))
         self._places.clear()
         for stretch in order.tolist():
@@ -107,13 +107,13 @@ class Stretches:
         return self._places[worker][at] if at >= 0 else NOWHERE
 
     def covers(self, stretch: int, time_ns: int) -> bool:
-        """Return whether a stretch has begun at a time and not ended before."""
+        """Return whether a stretch is open at a time."""
         return self._start[stretch] <= time_ns <= self._end[stretch]
 
     def add_to(self, found: Records) -> None:
-        """Make the stretches records of *found*, in the order in which they begin.
+        """Add the stretches to *found* as records, in the order of their beginnings.
 
-        Those of a task after its first are of kernel ``KERNEL (resumed)``.
+        All but the first of a task have the kernel ``KERNEL (resumed)``.
         """
         order = np.lexsort((np.array(self._end), np.array(self._start))).tolist()
         has_edges = bool(self._before)
@@ -136,16 +136,16 @@ class Stretches:
             return
         if not has_edges:
             found.note(
-                "no dependencies between tasks are in the trace: every task can run when it is "
-                "submitted"
+                "the trace has no dependencies between tasks: every task can run when it is"
+                " submitted"
             )
         found.note(
-            f"{len(resumed)} tasks continue others, after an interruption, a wait or a creation: "
-            "they are of kernel 'KERNEL (resumed)', and come after those"
+            f"{len(resumed)} tasks continue others after an interruption, a wait or a creation:"
+            " their kernel is 'KERNEL (resumed)', and they depend on those"
         )
 
     def _names(self, order: list[int]) -> tuple[list[str], set[int]]:
-        """Return a name for each stretch, and those that continue one; which they then follow."""
+        """Return a name for each stretch, and the stretches that continue others."""
         name = [""] * len(order)
         last: dict[str, tuple[int, int]] = {}
         count: dict[str, int] = {}

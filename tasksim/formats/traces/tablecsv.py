@@ -50,14 +50,14 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     Parameters
     ----------
     path : Path
-        CSV with a header; ``start`` and ``end``, or ``duration`` instead of one of these, are
-        needed, with ``_s``, ``_ms``, ``_us`` or ``_ns`` behind them; without, they are seconds. All
-        other columns may be absent: ``task`` (a name or number), ``kernel``, ``worker``,
+        CSV with a header. ``start`` and ``end``, or ``duration`` instead of one of them, are
+        required, with a suffix ``_s``, ``_ms``, ``_us`` or ``_ns``; the default is seconds. All
+        other columns are optional: ``task`` (a name or number), ``kernel``, ``worker``,
         ``architecture``, ``memory``, ``priority``, ``submitted``, ``ready``, ``popped``,
-        ``depends`` (tasks, spaces between them). Any further column of numbers is a parameter.
-        Copies are read of ``run.copies.csv`` beside ``run.csv``.
+        ``depends`` (tasks separated by spaces). Any further numeric column is a parameter. Copies
+        come from ``run.copies.csv`` beside ``run.csv``.
     skip_bad : bool, default False
-        Whether rows that are wrong are passed over, and counted.
+        Whether malformed rows are skipped and counted.
 
     Raises
     ------
@@ -70,10 +70,10 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     rows = csv_rows(path)
     first = next(rows, None)
     if first is None:
-        raise InputError(f"{path}: is empty; expected a line with the names of the columns")
+        raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")
     header = first[1]
     if len(set(header)) < len(header):
-        raise InputError(f"{path}:1: a column is there twice: {', '.join(header)}")
+        raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _times(path, header)
     others = [name for name in header if name not in (*KNOWN, *times)]
     lost: Counter[str] = Counter()
@@ -82,12 +82,12 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
             continue
         _add(found, dict(zip(header, fields, strict=True)), times, others, line, lost)
-    for name, what in (("worker", "which worker ran each task"), ("kernel", "what each task ran")):
+    for name, what in (("worker", "worker of each task"), ("kernel", "kernel of each task")):
         if name not in header:
-            found.note(f"{what} is not in the table: the same one for all is assumed")
+            found.note(f"the table has no {what}: the same one for all is assumed")
     for name, count in lost.items():
         found.note(
-            f"column {name} is no parameter in {count} rows: it holds no number from 0 there"
+            f"column {name} is not a parameter in {count} rows: it has no number from 0 there"
         )
     if copies_beside(path).is_file():
         add_copies(found, copies_beside(path))
@@ -95,12 +95,12 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
 
 def _times(path: Path, header: list[str]) -> dict[str, tuple[str, float]]:
-    """Return per column of times which it is, and how many seconds its unit has."""
+    """Return time -> its column, and the seconds of its unit."""
     legal = {name + unit: (name, scale) for name in TIMES for unit, scale in UNITS.items()}
     found = {name: legal[name] for name in header if name in legal}
     names = [which for which, _ in found.values()]
     if len(set(names)) < len(names):
-        raise InputError(f"{path}:1: a time is there in two units: {', '.join(found)}")
+        raise InputError(f"{path}:1: a time occurs in two units: {', '.join(found)}")
     if (
         not {"start", "end", "duration"} & set(names)
         or len({"start", "end", "duration"} & set(names)) < 2
@@ -156,12 +156,12 @@ def _add(
 
 
 def _whole(text: str) -> float:
-    """Return the number that a task is called by, so that it keeps it; NaN for a name."""
+    """Return the number of a task, which it keeps; NaN for a name."""
     return float(text) if text.isdecimal() and len(text) < 16 else math.nan
 
 
 def _values(row: dict[str, str], names: list[str]) -> dict[str, float | str]:
-    """Return the columns that are finite numbers from 0, or names, as parameters are."""
+    """Return the columns that can be parameters: finite numbers from 0, or names."""
     found: dict[str, float | str] = {}
     for name in names:
         try:
@@ -176,9 +176,9 @@ def _values(row: dict[str, str], names: list[str]) -> dict[str, float | str]:
 
 
 def write_task_table(run: Run, path: Path, force: bool = False) -> None:
-    """Write the tasks of *run* to a CSV file, in task order; dependencies if its graph is there.
+    """Write the tasks of *run* to a CSV file, in task order, with dependencies if it has a graph.
 
-    Copies between memories, if there were any, go to a second file, ``run.copies.csv``.
+    Copies between memories, if there are any, go to a second file, ``run.copies.csv``.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     if run.transfers is not None:
         write_copies(run, graph, beside, force=force)
     else:
-        beside.unlink(missing_ok=True)  # those of another run
+        beside.unlink(missing_ok=True)  # left from another run
 
 
 def _cell(value: float | str) -> str:
@@ -228,7 +228,7 @@ def _cell(value: float | str) -> str:
 
 
 def _parameters(graph: TaskGraph) -> list[str]:
-    """Return the names of all parameters that are no column already."""
+    """Return the names of all parameters without a column."""
     taken = {name + unit for name in TIMES for unit in UNITS} | set(KNOWN)
     names = dict.fromkeys(name for these in graph.parameter_names for name in these)
     return [name for name in names if name not in taken]
@@ -243,7 +243,7 @@ COPIES_SUFFIX: Final = ".copies.csv"
 
 
 def copies_beside(path: Path) -> Path:
-    """Return where the copies are of the tasks in *path*: ``run.copies.csv`` of ``run.csv.gz``."""
+    """Return the file of the copies beside *path*: ``run.copies.csv`` for ``run.csv.gz``."""
     name = path.name.removesuffix(".gz").removesuffix(".csv")
     return path.with_name(name + COPIES_SUFFIX)
 
@@ -264,19 +264,19 @@ def add_copies(found: Records, path: Path) -> None:
         wrong = _add_copy(found, copies, dict(zip(COPY_COLUMNS, fields, strict=True)))
         if wrong:
             found.bad(wrong, line, path)
-    # The first memory is where data are at home.
+    # The first memory is the default home of data.
     found.memories = tuple(dict.fromkeys(found.home_memory.values()))
 
 
 def _add_copy(found: Records, copies: CopyRecords, row: dict[str, str]) -> str:
-    """Add one copy; return what is wrong with it, if anything."""
+    """Add one copy; return a problem, if there is one."""
     try:
         size = int(row["size_bytes"])
         times = float(row["requested_s"]), float(row["start_s"]), float(row["end_s"])
     except ValueError:
-        return "a size or a time is no number; legal: bytes, seconds"
+        return "a size or a time is not a number; legal: bytes, seconds"
     if not all(math.isfinite(time) for time in times) or not 0 <= times[0] <= times[1] <= times[2]:
-        return "requested, start and end are no times in this order"
+        return "requested, start and end are not times in this order"
     if not 0 <= size < LARGEST_SIZE:
         return f"size_bytes: got {size}; legal: bytes"
     if row["reason"] not in REASONS:
@@ -294,9 +294,9 @@ def _add_copy(found: Records, copies: CopyRecords, row: dict[str, str]) -> str:
 
 
 def write_copies(run: Run, graph: TaskGraph | None, path: Path, *, force: bool) -> None:
-    """Write the copies of *run*, of *graph* if that is there, to a CSV file."""
+    """Write the copies of *run*, named by *graph* if there is one, to a CSV file."""
     copies, names = run.transfers, [memory.name for memory in run.memories]
-    assert copies is not None  # who asks has looked
+    assert copies is not None  # callers check that there are copies
     home = {} if graph is None else dict(enumerate(graph.handle_home.tolist()))
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -323,7 +323,7 @@ def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
 
 
 TASK_TABLE = Format(
-    summary="A table of tasks: kernel, worker, start, end, and whatever else is known.",
+    summary="A table of tasks: kernel, worker, start, end, and further columns.",
     suffixes=(".csv",),
     recognises=_is_task_table,
     reads_trace=read_task_table,

@@ -2,8 +2,7 @@
 
 ``data.rec`` has the homes and names of data, ``sched_tasks.rec`` the times at which the scheduler
 got each task and a worker took it, ``comms.rec`` the messages between ranks, ``activity.data`` and
-``trace.rec`` the workers. tasksim's own files have all this in comments, which StarPU's tools
-ignore.
+``trace.rec`` the workers. Files by tasksim have all this in comments, which StarPU's tools ignore.
 """
 
 from __future__ import annotations
@@ -53,7 +52,9 @@ __all__ = [
 ]
 
 MOST_RANKS: Final = 10_000
-"""Upper bound of the ranks: each is a memory of the run, and a table of copies numbers 32767."""
+"""Upper bound of the ranks: each is a memory of the run, and a table of copies numbers at most
+32767.
+"""
 
 
 class _Message(NamedTuple):
@@ -70,9 +71,9 @@ class _Message(NamedTuple):
 def add_messages(found: Records, path: Path) -> None:
     """Add the messages of ``comms.rec`` at *path* to *found*.
 
-    Each is a copy from the memory of one node to that of another. Its datum is one of its own: what
-    the sender calls it is another datum for who receives it. Where both ids are there, what came
-    after its receipt depends on what came before it was sent.
+    Each is a copy from the memory of one node to that of another. Its datum is separate, as sender
+    and receiver know the datum by different names. If both ids are known, tasks after the receipt
+    depend on tasks before the sending.
     """
     copies = CopyRecords()
     bound = backwards = 0
@@ -80,7 +81,7 @@ def add_messages(found: Records, path: Path) -> None:
         message = _message(found, fields, line, path)
         if message is None:
             continue
-        # Clocks of nodes differ, and StarPU writes these times with the digits of 32 bits.
+        # Clocks of nodes differ, and StarPU writes these times with 32 bits.
         late = message.received_s < message.sent_s
         backwards += late
         end_s = max(message.sent_s, message.received_s)
@@ -96,12 +97,12 @@ def add_messages(found: Records, path: Path) -> None:
     if not len(copies):
         return
     text = (
-        f"{path.name}: {len(copies)} messages between nodes are copies of the run, {bound} of them "
-        "dependencies, too; a replay moves none of these data"
+        f"{path.name}: {len(copies)} messages between nodes are copies of the run, and {bound} of"
+        " them also dependencies; a replay moves none of these data"
     )
     if backwards:
         text += (
-            f"; {backwards} were received before they were sent, by their clocks: they took no time"
+            f"; {backwards} arrived before they were sent, by their clocks: they get no duration"
         )
     found.note(text)
     found.copies = copies
@@ -120,7 +121,8 @@ def _message(found: Records, fields: dict[str, str], line: int, path: Path) -> _
         sent, received = (float(fields.get(name, "")) for name in ("SendTime", "RecvTime"))
     except ValueError:
         found.bad(
-            "Src, Dst, Size, SendTime or RecvTime is no number; legal: ranks, bytes, milliseconds",
+            "Src, Dst, Size, SendTime or RecvTime is not a number; legal: ranks, bytes,"
+            " milliseconds",
             line, path,
         )  # fmt: skip
         return None
@@ -129,7 +131,7 @@ def _message(found: Records, fields: dict[str, str], line: int, path: Path) -> _
     elif not 0 <= size < LARGEST_SIZE:
         found.bad(f"Size: got {size}; legal: bytes", line, path)
     elif not all(math.isfinite(time) and time >= 0 for time in (sent, received)):
-        found.bad("SendTime or RecvTime is no time; legal: milliseconds from 0", line, path)
+        found.bad("SendTime or RecvTime is not a time; legal: milliseconds from 0", line, path)
     else:
         return _Message(
             source, target, size, nanoseconds(sent), nanoseconds(received),
@@ -143,10 +145,10 @@ ACTIONS: Final = ("push", "pop")
 
 
 def add_scheduling(found: Records, path: Path) -> None:
-    """Add to the tasks of *found* what ``sched_tasks.rec`` at *path* says of them.
+    """Add the times and priorities in ``sched_tasks.rec`` at *path* to the tasks of *found*.
 
-    When each was pushed (the first time) counts as when it was ready, when it was popped (the last
-    time) as when its worker took it, and the priority that it was pushed with as its own.
+    The first push of a task counts as its ready time, the last pop as the time when its worker took
+    it, and the priority of the push as its own.
     """
     pushed, unknown, other, again = set[int](), 0, list[str](), 0
     for line, fields in records(path):
@@ -173,16 +175,14 @@ def add_scheduling(found: Records, path: Path) -> None:
 def _note(
     found: Records, path: Path, pushed: int, unknown: int, again: int, other: list[str]
 ) -> None:
-    """Say what was found; an empty file, as a trace without a scheduler has it, is none."""
+    """Note the contents; traces without a scheduler have an empty file, which needs no note."""
     if not (pushed or unknown):
         return
-    text = f"{path.name}: when {pushed} tasks were pushed and popped"
+    text = f"{path.name}: the times of push and pop of {pushed} tasks"
     if other:
-        text += (
-            f"; {len(other)} were pushed with another priority (such as {other[0]}), which counts"
-        )
+        text += f"; {len(other)} have another priority there (such as {other[0]}), which counts"
     if again:
-        text += f"; {again} pushes of tasks that had been pushed before are left out"
+        text += f"; {again} repeated pushes are left out"
     if unknown:
         text += f"; {unknown} actions are about tasks that are not in {found.path.name}"
     found.note(text)
@@ -191,7 +191,7 @@ def _note(
 def _action(
     found: Records, fields: dict[str, str], line: int, path: Path
 ) -> tuple[str, str, float, int] | None:
-    """Return what was done, to which task, when, with which priority; None if that is wrong."""
+    """Return action, task, time and priority; None if malformed."""
     action, task = fields.get("Type", ""), fields.get("JobId", "")
     if action not in ACTIONS:
         found.bad(f"Type: got '{action[:40]}'; legal: push, pop", line, path)
@@ -202,7 +202,7 @@ def _action(
             time_ms, priority = float(fields.get("Time", "")), int(fields.get("Priority") or 0)
         except ValueError:
             found.bad(
-                "Time or Priority is no number; legal: milliseconds, a whole number", line, path
+                "Time or Priority is not a number; legal: milliseconds, a whole number", line, path
             )
             return None
         if math.isfinite(time_ms) and time_ms >= 0:
@@ -219,26 +219,26 @@ FIELDS: Final = frozenset(
         "Footprint", "GFlop", "Iteration", "Handles", "Modes", "Sizes", "MPIRank",
     )
 )  # fmt: skip
-"""Fields of a task that are read; names of others go into a note."""
+"""Supported fields of a task; a note names others."""
 NOT_READ: Final = ("dag.dot", "distrib.data", "paje.trace", "trace.html", "number_events.data")
-"""Further files of ``starpu_fxt_tool``: the tasks of tasks.rec once more, to be drawn."""
+"""Further files of ``starpu_fxt_tool``: the tasks of tasks.rec again, for drawings."""
 LONGEST_SIZE: Final = 18
 """Largest number of digits of a size in bytes: no memory has an exabyte."""
-NO_HOMES: Final = "no data.rec: that all data are at home in the first memory is assumed"
+NO_HOMES: Final = "no data.rec: the first memory is assumed to be the home of all data"
 
 
 def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
-    """Return the run in a ``tasks.rec``, with what the files beside it say.
+    """Return the run in a ``tasks.rec`` and the files beside it.
 
-    These are ``data.rec``, ``sched_tasks.rec``, ``comms.rec``, ``activity.data`` and
-    ``trace.rec``, as far as they are there.
+    These are ``data.rec``, ``sched_tasks.rec``, ``comms.rec``, ``activity.data`` and ``trace.rec``,
+    if they exist.
 
     Parameters
     ----------
     path : Path
-        The file, or a folder that has one.
+        The file, or a folder with one.
     skip_bad : bool, default False
-        Whether records that are wrong are passed over, and counted.
+        Whether malformed records are skipped and counted.
 
     Raises
     ------
@@ -269,15 +269,15 @@ def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
             data.add_to(found)
         _add_beside(found)
     if left_out:
-        found.note(f"fields that are left out: {', '.join(sorted(left_out))}")
+        found.note(f"left out fields: {', '.join(sorted(left_out))}")
     if hints:
-        found.note(f"{hints} hints that data will not be used any more are left out")
+        found.note(f"left out: {hints} hints that data will not be used any more")
     return assembled(found)
 
 
 @dataclass
 class _DataRecords:
-    """Contents of ``data.rec``, by the names that tasks have for data."""
+    """Contents of ``data.rec``, by the tasks' names of data."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     homes: dict[str, int] = field(default_factory=dict)
@@ -285,15 +285,15 @@ class _DataRecords:
     names: dict[str, str] = field(default_factory=dict)
 
     def add_to(self, found: Records) -> None:
-        """Give *found* the homes and names of its data."""
+        """Add the homes and names of data to *found*."""
         found.home.update(self.homes)
         found.home_memory.update(self.home_memories)
         found.handle_name.update(self.names)
 
 
 def _beside(path: Path, name: str) -> Path | None:
-    """Return the file *name* that belongs to the ``tasks.rec`` at *path*; None if there is none."""
-    if "tasks" not in path.name:  # then no name tells which files belong to it
+    """Return the file *name* beside the ``tasks.rec`` at *path*; None if there is none."""
+    if "tasks" not in path.name:  # then no name shows which files belong to it
         return None
     stem, dot, suffix = name.rpartition(".")
     other = path.with_name(path.name.replace("tasks", stem, 1).replace(".rec", dot + suffix, 1))
@@ -301,7 +301,7 @@ def _beside(path: Path, name: str) -> Path | None:
 
 
 def _data_beside(found: Records, path: Path) -> _DataRecords | None:
-    """Return what ``data.rec`` says of data, None without one; tell *found* what is wrong."""
+    """Return the contents of ``data.rec``, None without one; report problems to *found*."""
     beside = _beside(path, "data.rec")
     if beside is None:
         return None
@@ -326,7 +326,7 @@ def _data_beside(found: Records, path: Path) -> _DataRecords | None:
 
 
 def _add_beside(found: Records) -> None:
-    """Add what further files say: the scheduler, messages, workers; name those not read."""
+    """Add the contents of further files: scheduler, messages, workers; note those not read."""
     path = found.path
     if scheduling := _beside(path, "sched_tasks.rec"):
         add_scheduling(found, scheduling)
@@ -337,18 +337,20 @@ def _add_beside(found: Records) -> None:
         _name_workers(found, {})
         unused = [file.name for file in (activity, states) if file is not None]
         if unused:
-            found.note(f"{' and '.join(unused)}: of which rank a worker is, they do not say")
+            found.note(
+                f"{' and '.join(unused)}: not used, as they do not have the ranks of workers"
+            )
     else:
         _add_workers(found, activity, states)
     others = [name for name in NOT_READ if _beside(path, name)]
     if others:
-        found.note(f"not read, as tasks.rec has the same: {', '.join(others)}")
+        found.note(f"not read, as tasks.rec has the same contents: {', '.join(others)}")
     if counters := _beside(path, "papi.rec"):
         found.note(f"{counters.name}: counters of tasks are not read")
 
 
 def _add_workers(found: Records, activity: Path | None, states: Path | None) -> None:
-    """Name the workers, and say what their time was spent with."""
+    """Name the workers, and add their time by state."""
     ran = [at for at, worker in enumerate(found.worker) if worker]
     begin_s = min((_first_s(found, at) for at in ran), default=0.0)
     end_s = max((found.end_s[at] for at in ran), default=0.0)
@@ -371,19 +373,19 @@ def _first_s(found: Records, task: int) -> float:
 
 
 def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> None:
-    """Give names to workers that are numbers: *known* ones, else by the memory that they work on.
+    """Name workers that are numbers: by *known* names, or by their memory.
 
-    Those of a node have that before them, as on platforms of several; its memory is one.
+    On several nodes, the name of the node comes first, and each node is one memory.
     """
     numbers = {w for w in found.worker if w.rpartition("/")[2].isdecimal()}
     if not numbers:
         return
     unknown = numbers - known.keys()
     if unknown:
-        which = "its workers are" if not known else f"workers {', '.join(sorted(unknown))} are"
+        which = "its workers" if not known else f"workers {', '.join(sorted(unknown))}"
         found.note(
-            f"tasks.rec does not say what {which}: those of memory node 0 are called cpu, those "
-            "of others gpu"
+            f"tasks.rec does not name the kinds of {which}: those of memory node 0 are called cpu,"
+            " those of others gpu"
         )
     names = {}
     for worker in {*found.worker} - {""}:
@@ -415,16 +417,16 @@ NANOSECONDS = 1e9
 
 @dataclass
 class OwnNotes:
-    """Facts from the comments before the first record; empty if StarPU wrote the file.
+    """Facts in tasksim's comments before the first record; empty if StarPU wrote the file.
 
     Attributes
     ----------
     workers : dict of str -> (str, str, int)
-        By its number, a worker's name, architecture and node.
+        Number of a worker -> its name, architecture and node.
     memories : list of str
     copies : CopyRecords or None
     homes : dict of str -> int
-        Of data that are not at home in the first memory.
+        Homes of data other than the first memory.
     """
 
     workers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
@@ -433,7 +435,7 @@ class OwnNotes:
     homes: dict[str, int] = field(default_factory=dict)
 
     def add_to(self, found: Records) -> None:
-        """Give *found* the names, the memories and the copies."""
+        """Add the names, the memories and the copies to *found*."""
         names = {number: name for number, (name, _, _) in self.workers.items()}
         found.worker = [names.get(worker, worker) for worker in found.worker]
         found.architectures = {name: kind for name, kind, _ in self.workers.values()}
@@ -452,12 +454,12 @@ class OwnNotes:
 
 
 def own_notes(path: Path) -> OwnNotes:
-    """Return the comments at the beginning of the ``tasks.rec`` at *path* that tasksim wrote.
+    """Return tasksim's comments at the beginning of the ``tasks.rec`` at *path*.
 
     Raises
     ------
     InputError
-        ``file:line``, if one says nothing that it can.
+        ``file:line`` of a malformed one.
     """
     found = OwnNotes()
     for number, line in lines(path):
@@ -466,13 +468,13 @@ def own_notes(path: Path) -> OwnNotes:
         try:
             _take(found, line[2:])
         except (ValueError, KeyError, IndexError):
-            what = "a worker, a memory, a datum's home or a copy, as tasksim writes it"
+            what = "a worker, a memory, a datum's home or a copy, as tasksim writes them"
             raise InputError(f"{path}:{number}: got '{line[:60]}'; legal: {what}") from None
     return found
 
 
 def _take(found: OwnNotes, text: str) -> None:
-    """Take one comment; those of others say something else."""
+    """Apply one comment, if it is tasksim's."""
     what, _, rest = text.partition(" ")
     if what == "worker":
         number, kind, *more = rest.split(maxsplit=2)
@@ -494,7 +496,7 @@ def _take(found: OwnNotes, text: str) -> None:
 
 
 def own_lines(run: Run, graph: TaskGraph | None) -> Iterator[str]:
-    """Yield the comments about *run*: recutils passes over them, and so do StarPU's tools."""
+    """Yield the comments about *run*, which recutils and StarPU's tools ignore."""
     for number, worker in enumerate(run.workers):
         node = f"@{worker.node} " if worker.node else ""
         yield f"# worker {number} {worker.architecture} {node}{worker.name}\n"
@@ -509,7 +511,7 @@ def own_lines(run: Run, graph: TaskGraph | None) -> Iterator[str]:
 def _copies(run: Run) -> Iterator[str]:
 
     copies = run.transfers
-    assert copies is not None  # who asks has looked
+    assert copies is not None  # callers check that there are copies
     words = list(REASONS)
     ns = map(whole_ns, (copies.requested_s, copies.start_s, copies.end_s))
     for handle, source, target, size, requested, start, end, reason, task in zip(
@@ -528,12 +530,12 @@ MODE_NAMES = {1: "R", 2: "W", 3: "RW", 4: "RWC", 5: "X", 6: "S"}
 
 
 def write_tasks_rec(run: Run, path: Path, force: bool = False) -> None:
-    """Write the tasks of *run* as records with its times in milliseconds, ids from 1.
+    """Write the tasks of *run* as records, with times in milliseconds and ids from 1.
 
     Parameters
     ----------
     run : Run
-        Dependencies, data and footprints are written where its graph is there.
+        Dependencies, data and footprints need its graph.
     path : Path
         ``tasks.rec``.
     force : bool, default False
@@ -587,7 +589,9 @@ class _Data:
         graph = self._graph
         parameters = graph.parameters_of(task)
         footprint = parameters.get("footprint")
-        if footprint is None:  # what tells configurations apart, as far as the kernel has some
+        if (
+            footprint is None
+        ):  # the parameters that distinguish configurations, if the kernel has some
             footprint = float(graph.row[task]) + 1
         lines = [f"Footprint: {int(footprint):x}"]
         if "flop" in parameters:
@@ -621,7 +625,7 @@ def _is_tasks_rec(path: Path, head: bytes) -> bool:
 
 
 TASKS_REC = Format(
-    summary="StarPU's tasks.rec, with what starpu_fxt_tool writes beside it.",
+    summary="StarPU's tasks.rec, with the files that starpu_fxt_tool writes beside it.",
     suffixes=(".rec",),
     recognises=_is_tasks_rec,
     reads_trace=read_tasks_rec,

@@ -22,7 +22,7 @@ GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
 LONGEST: Final = 2**20
-"""Longest line in bytes: those of known tools have some thousands, and a file without line ends
+"""Longest line in bytes: lines of known tools have some thousands, and a file without line ends
 must not fill the memory."""
 
 
@@ -32,7 +32,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises
     ------
     InputError
-        With the line, where the file is cut short, is no UTF-8, or a line has no end.
+        With the line, if the file is cut short or not UTF-8, or a line is too long.
     """
     number = 0
     with _binary(path) as file:
@@ -51,9 +51,9 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of the CSV file at *path*, spaces around fields left out, with their lines.
 
-    Lines that are empty do not count. Raises as :func:`lines` does.
+    Empty lines do not count. Raises as :func:`lines` does.
     """
-    # A field with a line break in it would make numbers wrong; no trace has one.
+    # A field with a line break would shift the numbers of lines, but no trace has one.
     for number, line in lines(path):
         if not line:
             continue
@@ -68,7 +68,7 @@ def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]
 
 
 def head_text(head: bytes) -> str:
-    """Return the beginning of a file as text, whether it is compressed or not."""
+    """Return the beginning of a file, compressed or not, as text."""
     if head.startswith(GZIP):
         try:
             head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, 2**16)

@@ -27,31 +27,30 @@ __all__ = ["MODELS", "save_trace"]
 MODELS = "models"
 """Folder of the kernel models, in the folder of the run."""
 FOOTPRINT = "footprint"
-"""Parameter that only distinguishes configurations: it has no size."""
+"""Name of the parameter that only distinguishes configurations, without being a size."""
 
 
 def save_trace(
     trace: RecordedTrace, folder: Path, *, models: bool = False, force: bool = False
 ) -> list[str]:
-    """Write an imported trace to a run folder, all or nothing; return notes on what is written.
+    """Write an imported trace to a run folder, all or nothing; return notes.
 
     Parameters
     ----------
     trace : RecordedTrace
         The run, with its graph.
     folder : Path
-        Beside the run it gets ``platform.yaml``, where the names of the workers are those that a
-        platform file gives.
+        It gets the run, and ``platform.yaml`` if the workers' names fit a platform file.
     models : bool, default False
-        Whether to write models of the run's own durations too: their history by configuration,
-        and linear ones where there are parameters with sizes.
+        Whether to write models of the run's own durations, too: histories by configuration, and
+        linear models if parameters have sizes.
     force : bool, default False
-        Whether to replace a run that is there.
+        Whether to replace an existing run.
 
     Raises
     ------
     InputError
-        If *folder* exists and *force* is not given, or is no run folder.
+        If *folder* exists without *force*, or is not a run folder.
     """
     from tasksim.platform.load import dump
 
@@ -64,18 +63,18 @@ def save_trace(
             notes += _save_models(run, temporary / MODELS)
         fill(run, temporary)
         if described is not None:
-            comment = f"Where {run.graph_name} was recorded, as far as its trace says."
+            comment = f"The platform of {run.graph_name}, as far as its trace knows it."
             dump(described, temporary / PLATFORM, comment=comment)
     if described is None:
         notes.append(
-            "no platform file: its workers are not named as those of one, or its copies do not "
-            "tell how memories are linked; workers are taken from the run"
+            "no platform file: the workers' names do not fit one, or the copies do not show the"
+            " links between memories; workers are taken from the run"
         )
     return notes
 
 
 def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
-    """Return the platform of *run* as a file says it; None if a file cannot."""
+    """Return the platform of *run* as a file; None if a file cannot describe it."""
     nodes = _by_node(run)
     workers = None if nodes is None else _workers(run, nodes)
     links = _links(run)
@@ -104,13 +103,13 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
 
 
 Groups = dict[str, dict[int, "WorkerInfo"]]
-"""Workers of a node by the prefix of their names and by the number after it."""
+"""Workers of a node, by the prefix of their names and the number after it."""
 
 
 def _by_node(run: Run) -> list[Groups] | None:
-    """Return the workers of each node; None if their names are not as those of a platform file.
+    """Return the workers of each node; None if their names do not fit a platform file.
 
-    Nodes of a platform are alike, and have one memory each here.
+    Nodes of a platform are alike, with one memory each.
     """
     found: list[Groups] = []
     for worker in run.workers:
@@ -131,7 +130,7 @@ def _by_node(run: Run) -> list[Groups] | None:
 
 
 def _workers(run: Run, nodes: list[Groups]) -> dict[str, Any] | None:
-    """Return the groups of workers of a node as a file has them; None if it cannot."""
+    """Return the groups of workers of a node for a file; None if it cannot describe them."""
     workers: dict[str, Any] = {}
     for group, members in nodes[0].items():
         some = list(members.values())
@@ -145,7 +144,7 @@ def _workers(run: Run, nodes: list[Groups]) -> dict[str, Any] | None:
 
 
 def _links(run: Run) -> dict[str, Any] | None:
-    """Return the links that the copies of *run* were made over, as fast as these in the median."""
+    """Return the links of the copies of *run*, with their median speeds."""
     if not run.memories:
         return {}
     copies = run.transfers
@@ -160,7 +159,7 @@ def _links(run: Run) -> dict[str, Any] | None:
         for other in range(one + 1, len(run.memories)):
             these = (low == one) & (high == other) & timed
             if network and not these.any():
-                these = timed  # a network is alike between all nodes
+                these = timed  # a network is the same between all nodes
             if not these.any():
                 if one == 0:
                     return None
@@ -174,7 +173,7 @@ def _links(run: Run) -> dict[str, Any] | None:
 
 
 def _save_models(run: Run, folder: Path) -> list[str]:
-    """Write a model per kernel and architecture; return what could not be fitted."""
+    """Write a model per kernel and architecture; return notes on failed fits."""
     from datetime import UTC, datetime
 
     from tasksim.models.files.coefficients import Entry, Machine, Measured
@@ -196,7 +195,8 @@ def _save_models(run: Run, folder: Path) -> list[str]:
                 entries[architecture] = Entry(model, Measured(when, f"trace {run.graph_name}"))
             else:
                 notes.append(
-                    f"no model of {kernel} on {architecture}: other parameters than others"
+                    f"no model of {kernel} on {architecture}: its parameters differ from those"
+                    " elsewhere"
                 )
         if entries:
             save_kernel(folder, kernel, entries, machine=Machine(run.platform))
@@ -208,7 +208,7 @@ def _samples(run: Run) -> dict[str, dict[str, Samples]]:
     from tasksim.models.samples import Samples
 
     graph = run.graph
-    assert graph is not None  # an imported run has one
+    assert graph is not None  # an imported run has a graph
     found: dict[str, dict[str, Samples]] = {}
     architecture = np.array([worker.architecture for worker in run.workers])[run.tasks.worker]
     for number, kernel in enumerate(graph.kernels):
@@ -226,7 +226,7 @@ def _samples(run: Run) -> dict[str, dict[str, Samples]]:
 
 
 def _fitted(samples: Samples) -> KernelModel:
-    """Return the history of the configurations, which are few; else a model linear in its flop."""
+    """Return a history of few configurations, or else a model linear in the flop."""
     from tasksim.models.kinds.history import HistoryModel
     from tasksim.models.kinds.linear import LinearModel
 

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["Ran", "dependencies", "graph_of_trace", "submission_order", "through"]
 
 MOST_PASSED = 20_000_000
-"""Largest number of dependencies by way of tasks that ran nowhere: eight bytes each, and sets while
-they are found. A barrier of thousands of tasks on both sides makes millions."""
+"""Maximum number of dependencies across tasks that ran nowhere, eight bytes each and more
+meanwhile: a barrier of thousands of tasks on both sides makes millions."""
 
 
 def dependencies(found: Records) -> tuple[Int64, Int64]:
-    """Return the tasks of each dependency that the trace has: the one before, the one after.
+    """Return the dependencies in the trace, as pairs of tasks.
 
-    Ids that do not exist are told to *found* as bad.
+    Unknown ids are reported to *found*.
     """
     before, after = [], []
     number = found.number
@@ -44,7 +44,7 @@ def dependencies(found: Records) -> tuple[Int64, Int64]:
         for word in text.split():
             other = number.get(word)
             if other is None:
-                found.bad(f"a task depends on {word}, which is not there", found.line[task])
+                found.bad(f"a task depends on {word}, which is not in the trace", found.line[task])
                 continue
             before.append(other)
             after.append(task)
@@ -52,14 +52,14 @@ def dependencies(found: Records) -> tuple[Int64, Int64]:
 
 
 def submission_order(found: Records, before: Int64, after: Int64) -> Int64:
-    """Return the tasks in an order in which each comes after those that it depends on.
+    """Return the tasks in a topological order.
 
-    That in which they were submitted, as far as that is one.
+    It is the order of submission, if that is topological.
 
     Raises
     ------
     InputError
-        If tasks depend on each other in a circle.
+        If the dependencies contain a cycle.
     """
     order, submitted = np.array(found.order), np.array(found.submitted_s)
     start = np.array(found.start_s)
@@ -77,7 +77,7 @@ def submission_order(found: Records, before: Int64, after: Int64) -> Int64:
 
 
 def _circle(found: Records, waiting: list[int], before: Int64, after: Int64) -> InputError:
-    """Return the error that names tasks that depend on each other in a circle."""
+    """Return the error that names the tasks of a cycle."""
     some = {b: a for b, a in zip(after.tolist(), before.tolist(), strict=True) if waiting[a]}
     task = next(iter(some))
     walked: list[int] = []
@@ -93,9 +93,9 @@ def _circle(found: Records, waiting: list[int], before: Int64, after: Int64) -> 
 def through(
     ran: NDArray[np.bool_], order: Int64, before: Int64, after: Int64
 ) -> tuple[Int64, Int64]:
-    """Return the dependencies between tasks that *ran*, those by way of others included.
+    """Return the dependencies between tasks that *ran*, including those across others.
 
-    What a task that ran nowhere waits for is what those wait for that depend on it.
+    Tasks that depend on one that ran nowhere depend on its dependencies.
     """
     plain = ran[before] & ran[after]
     kept = [(before[plain] << 32) | after[plain]]
@@ -116,9 +116,7 @@ def through(
         whole = frozenset(direct.union(*sets))
         total += len(whole)
         if total > MOST_PASSED:
-            raise InputError(
-                f"more than {MOST_PASSED} dependencies by way of tasks that ran nowhere"
-            )
+            raise InputError(f"more than {MOST_PASSED} dependencies across tasks that ran nowhere")
         if did[task]:
             sources = np.fromiter(whole, np.int64, len(whole))
             kept.append((sources << 32) | task)
@@ -129,11 +127,11 @@ def through(
 
 
 MOST_COPIED: Final = 10_000_000
-"""Largest number of data by number: each has a name, and a file of few bytes could claim many."""
+"""Maximum number of data that only have numbers: a file of few bytes could claim many."""
 
 
 class Ran(NamedTuple):
-    """Tasks that ran, in submission order, with the dependencies between them, by record."""
+    """Tasks that ran, in submission order, with their dependencies, by record."""
 
     order: Int64
     before: Int64
@@ -143,9 +141,9 @@ class Ran(NamedTuple):
 def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
     """Return the graph of the tasks that *ran*, numbered in that order.
 
-    Its dependencies are those of the trace and, where it says which data tasks access, those that
-    follow from these, unless the times of the trace contradict them. Where the two disagree, the
-    notes of *found* say how often, with an example.
+    Its dependencies are those in the trace and, if that has accesses to data, those that follow
+    from the accesses, unless the times contradict them. If the two disagree, the notes of *found*
+    count the cases, with an example.
     """
     order = ran.order
     number = np.full(len(found), -1, dtype=np.int64)
@@ -193,9 +191,9 @@ def _parameters(
     NDArray[np.int32],
     dict[str, dict[str, tuple[str, ...]]],
 ]:
-    """Return per kernel the parameters that all its tasks have, and per task its row of them.
+    """Return kernel -> the parameters of all its tasks, and the row of each task.
 
-    Last, the names of categories by kernel and parameter.
+    The last result is kernel -> parameter -> names of categories.
     """
     categories: dict[str, dict[str, tuple[str, ...]]] = {}
     row = np.zeros(len(order), dtype=np.int32)
@@ -223,7 +221,7 @@ def _parameters(
 def _columns(
     found: Records, kernel: str, names: Sequence[str], values: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, tuple[str, ...]]]:
-    """Return the columns of a kernel's parameters, and the names of those with categories.
+    """Return the columns of a kernel's parameters, and the names of categories.
 
     Columns of very many names, such as identifiers, are left out with a note.
     """
@@ -234,13 +232,13 @@ def _columns(
         others = len(column) - texts.total()
         if 0 < texts.total() <= others:
             found.note(
-                f"column {name} is no parameter of {kernel}: it holds no number from 0 in "
-                f"{texts.total()} rows"
+                f"column {name} is not a parameter of {kernel}: it has no number from 0 in"
+                f" {texts.total()} rows"
             )
         elif len(texts) > MAX_CATEGORIES:
             found.note(
-                f"column {name} is no parameter of {kernel}: it holds {len(texts)} names; legal: "
-                f"at most {MAX_CATEGORIES}"
+                f"column {name} is not a parameter of {kernel}: it has {len(texts)} names; legal:"
+                f" at most {MAX_CATEGORIES}"
             )
         elif texts:
             columns[name], categories[name] = coded_column(column)
@@ -250,9 +248,9 @@ def _columns(
 
 
 def _data(found: Records) -> tuple[list[str], Int64, list[int]]:
-    """Return the names of the data, their sizes, and the memories that they are at home in.
+    """Return the names, sizes and home memories of the data.
 
-    Where only copies tell of data, by numbers, these are all that there are.
+    If only copies name data, by numbers, these are all data.
     """
     names = list(found.handle)
     if not names and found.transfers is not None and len(found.transfers):
@@ -266,14 +264,14 @@ def _data(found: Records) -> tuple[list[str], Int64, list[int]]:
 
 
 def _called(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
-    """Return what people call data; with the name in the trace where that is not theirs alone."""
+    """Return the programs' names of data, followed by the trace's names if they are not unique."""
     count = Counter(known.get(name, name) for name in names)
     called = ((name, known.get(name, name)) for name in names)
     return [text if count[text] == 1 else f"{text} ({name})" for name, text in called]
 
 
 def _copied_data(found: Records, copies: TransferTable) -> tuple[list[str], Int64, list[int]]:
-    """Return data numbered as *copies* say, as large as these, at home in the first memory."""
+    """Return the data by number of *copies*, with their sizes, at home in the first memory."""
     count = int(copies.handle.max()) + 1
     if count > MOST_COPIED or copies.handle.min() < 0:
         raise InputError(f"{found.path}: a copy of datum {count - 1}; legal: 0 to {MOST_COPIED}")
@@ -283,7 +281,7 @@ def _copied_data(found: Records, copies: TransferTable) -> tuple[list[str], Int6
 
 
 def _accesses(found: Records, order: Int64) -> Accesses:
-    """Return the accesses of the tasks in *order*, those of one handle by one task combined."""
+    """Return the accesses of the tasks in *order*, one per handle and task."""
     end = np.array(found.access_end)
     begin = np.concatenate(([0], end[:-1])) if len(end) else end
     counts = (end - begin)[order]
@@ -299,30 +297,30 @@ def _accesses(found: Records, order: Int64) -> Accesses:
 
 
 def _with_data(found: Records, ran: Ran, edges: Int64, accesses: Accesses) -> Int64:
-    """Return *edges* and those that accesses imply; note where the two disagree."""
+    """Return *edges* and those implied by accesses; note disagreements."""
     if not found.has_data:
-        found.note("which data tasks access is not in the trace")
+        found.note("the trace has no accesses to data")
         if not found.has_edges:
-            found.note("no dependencies are in the trace: every task can run when it is submitted")
+            found.note("the trace has no dependencies: every task can run when it is submitted")
         return edges
     implied = np.unique(infer_dependencies(accesses))
     start, end = np.array(found.start_s)[ran.order], np.array(found.end_s)[ran.order]
     possible = end[implied >> 32] <= start[implied & 0xFFFFFFFF]
     kept, wrong = implied[possible], implied[~possible]
     if not found.has_edges:
-        found.note("dependencies are not in the trace: those that its data imply are taken")
+        found.note("the trace has no dependencies: those implied by its data are used")
     else:
         more = np.setdiff1d(kept, edges, assume_unique=True)
         less = np.setdiff1d(edges, kept, assume_unique=True)
         found.note(
-            f"{len(edges)} dependencies in the trace, {len(implied)} by its data: "
-            f"{len(more)} only by data{_example(found, ran, more)}, "
-            f"{len(less)} only in the trace{_example(found, ran, less)}"
+            f"{len(edges)} dependencies in the trace, {len(implied)} by its data: {len(more)} only"
+            f" by data{_example(found, ran, more)}, {len(less)} only in the"
+            f" trace{_example(found, ran, less)}"
         )
     if len(wrong):
         found.note(
-            f"{len(wrong)} dependencies by data are left out, as the times of the trace contradict "
-            f"them{_example(found, ran, wrong)}"
+            f"left out: {len(wrong)} dependencies by data that the times of the trace"
+            f" contradict{_example(found, ran, wrong)}"
         )
     return np.union1d(edges, kept)
 

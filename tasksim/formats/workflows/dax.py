@@ -23,8 +23,8 @@ BUFFER: Final = 2**16
 def read_dax(path: Path) -> GraphInput:
     """Return the task graph of an abstract workflow (``adag``), version 2 or 3.
 
-    Jobs take their ``runtime`` in seconds; sizes are bytes. Nothing is expanded, nothing fetched:
-    a document type with entities is refused.
+    Jobs have a ``runtime`` in seconds; sizes are bytes. Nothing is expanded or fetched: a document
+    type with entities is refused.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_dax(path: Path) -> GraphInput:
 
 
 class _Reader:
-    """State of the reader between the beginnings and ends of elements."""
+    """State of the reader between elements."""
 
     parser: expat.XMLParserType
 
@@ -71,11 +71,11 @@ class _Reader:
         self._root = ""
 
     def entity(self, *declared: object) -> NoReturn:
-        """Refuse an entity: a file of kilobytes can ask for a terabyte, or for another file."""
+        """Refuse an entity: it can expand kilobytes to a terabyte, or fetch another file."""
         raise self._jobs.error(f"entities are refused, got {str(declared[0])[:40]}", self._line())
 
     def start(self, element: str, given: dict[str, str]) -> None:
-        """Take what an element says."""
+        """Enter an element."""
         name = element.rpartition(":")[2]
         if not self._root:
             self._root = name
@@ -100,15 +100,17 @@ class _Reader:
             self._child = ""
 
     def done(self) -> GraphInput:
-        """Return the graph, when the document is over."""
+        """Return the graph at the end of the document."""
         for before, after, line in self._edges:
             self._jobs.edge(before, after, line)
         for name, size in self._sizes.items():
             self._jobs.file(name, size)
         if self._resized:
-            self._jobs.notes.append(f"{self._resized} sizes of files differ from earlier ones")
+            self._jobs.notes.append(
+                f"{self._resized} sizes of files differ from earlier ones, which count"
+            )
         if self._silent:
-            self._jobs.notes.append(f"{self._silent} jobs have no runtime: they have no duration")
+            self._jobs.notes.append(f"{self._silent} jobs have no runtime, and so no duration")
         return self._jobs.build()
 
     def _begin_job(self, given: dict[str, str]) -> None:

@@ -50,9 +50,10 @@ class Token(NamedTuple):
 def read_dot(path: Path) -> GraphInput:
     """Return the task graph in a DOT file.
 
-    ``size`` of a node is its flop, and that of an edge its bytes: 0 or none, the other only waits.
-    ``duration_s`` of a node, which tasksim writes, is what it takes in seconds, ``label`` its
-    kernel where several nodes have it. Of several edges between two nodes, the first counts.
+    ``size`` of a node is its flop, and that of an edge its bytes; an edge of 0 or no bytes is a
+    mere dependency. ``duration_s`` of a node, which tasksim writes, is its duration in seconds,
+    ``label`` its kernel if several nodes share it. Of several edges between two nodes, the first
+    counts.
 
     Parameters
     ----------
@@ -87,10 +88,10 @@ def read_dot(path: Path) -> GraphInput:
         size = jobs.number(attributes.get("size", "0"), f"size of {one} -> {other}", line)
         twice += not jobs.edge(one, other, line, size)
     if twice:
-        jobs.notes.append(f"{twice} edges are there again: the first of each counts")
+        jobs.notes.append(f"{twice} edges are repeated: the first of each counts")
     if silent:
         jobs.notes.append(
-            "sizes are flop, as SimGrid has them: durations need a speed (--flop-rate) or models"
+            "sizes are in flop, as in SimGrid: durations need a speed (--flop-rate) or models"
         )
     return jobs.build()
 
@@ -122,7 +123,7 @@ class _Parser:
             self._jobs.name = self._token.text or self._jobs.name
             self._pass()
         self._mark("{")
-        outer: list[dict[str, str]] = []  # the defaults around each subgraph that is open
+        outer: list[dict[str, str]] = []  # the outer defaults of each open subgraph
         while outer or not self._peek("}"):
             if self._peek("}"):
                 self._pass()
@@ -139,7 +140,7 @@ class _Parser:
         return self._found
 
     def _opens_subgraph(self) -> bool:
-        """Pass over ``subgraph NAME {``, or ``{`` alone, if that is next: nodes in it count."""
+        """Skip ``subgraph NAME {`` or ``{``; nodes of a subgraph count."""
         if self._peek("subgraph"):
             self._pass()
             if self._token is not None and self._token.is_name:
@@ -246,7 +247,7 @@ class _Parser:
 
 
 def write_dot(run: Run, path: Path, force: bool = False) -> None:
-    """Write the graph of *run* as DOT: flop, or seconds at 1 Gflop/s, and what is passed on.
+    """Write the graph of *run* as DOT: flop, or seconds at 1 Gflop/s, and bytes of edges.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
 
 
 def _edge_bytes(graph: TaskGraph) -> dict[tuple[int, int], int]:
-    """Return the bytes that each dependency passes on: of what one writes and the other reads."""
+    """Return the bytes of each dependency: of data that one task writes and the other reads."""
     size = graph.handle_size.tolist()
     passed: dict[tuple[int, int], int] = {}
     last: dict[int, int] = {}

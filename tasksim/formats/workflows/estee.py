@@ -19,7 +19,7 @@ MIB: Final = 2**20
 
 
 def read_estee(path: Path) -> GraphInput:
-    """Return the task graph of one of Estee's data sets: durations are seconds, sizes MiB.
+    """Return the task graph in one of Estee's files, with seconds and MiB as units.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def read_estee(path: Path) -> GraphInput:
         for index, source in enumerate(_list(jobs, task, "inputs", f"[{number}]")):
             _input(jobs, whole, number, source, f"[{number}].inputs[{index}]")
     if several:
-        jobs.notes.append(f"{several} tasks take several cores: here each is on one worker")
+        jobs.notes.append(f"{several} tasks take several cores: here each takes one worker")
     if expected:
-        jobs.notes.append(f"{expected} tasks have an expected duration too: the true one is taken")
+        jobs.notes.append(f"{expected} tasks also have an expected duration: the true one counts")
     return jobs.build()
 
 
@@ -73,7 +73,7 @@ def _input(jobs: Jobs, whole: list[Any], number: int, source: object, where: str
         raise jobs.error(f"got {source!r:.40}; legal: a task and the number of its output", where)
     task, output = source
     if not (0 <= task < len(whole) and 0 <= output < len(whole[task].get("outputs", []))):
-        raise jobs.error(f"there is no output {output} of task {task}", where)
+        raise jobs.error(f"task {task} has no output {output}", where)
     jobs.reads(str(number), f"{task}.{output}")
 
 

@@ -24,7 +24,7 @@ __all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
 DURATION: Final = "duration_s"
 FLOP: Final = "flop"
 SHOWN: Final = 8
-"""Largest number of a cycle's jobs that a message names."""
+"""Maximum number of a cycle's jobs that a message names."""
 
 
 class Jobs:
@@ -38,7 +38,7 @@ class Jobs:
     Attributes
     ----------
     notes : list of str
-        What the file does not say, or says twice.
+        Missing and repeated facts.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class Jobs:
         return job in self._number
 
     def error(self, message: str, where: object = None) -> InputError:
-        """Return the error that begins with the file and the place in it: a line, a key path."""
+        """Return the error with the file and the place in it: a line or a key path."""
         place = "" if where is None else f":{where}" if isinstance(where, int) else f": {where}"
         return InputError(f"{self.path}{place}: {message}")
 
@@ -78,9 +78,9 @@ class Jobs:
     def add(
         self, job: str, kernel: str, parameters: dict[str, float], where: object, priority: int = 0
     ) -> None:
-        """Append a job; :exc:`InputError` if it is there already."""
+        """Append a job; raise :exc:`InputError` for a repeated name."""
         if job in self._number:
-            raise self.error(f"task '{job}' is there twice", where)
+            raise self.error(f"task '{job}' occurs twice", where)
         self._number[job] = len(self._kernel)
         self._kernel.append(kernel or "task")
         self._parameters.append(parameters)
@@ -89,19 +89,19 @@ class Jobs:
         self._writes.append([])
 
     def file(self, name: str, size_bytes: float) -> None:
-        """Say how large a file is."""
+        """Set the size of a file."""
         self._size[name] = int(size_bytes)
 
     def reads(self, job: str, name: str) -> None:
-        """Say that a job reads a file."""
+        """Note that a job reads a file."""
         self._reads[self._number[job]].append(name)
 
     def writes(self, job: str, name: str) -> None:
-        """Say that a job writes a file."""
+        """Note that a job writes a file."""
         self._writes[self._number[job]].append(name)
 
     def edge(self, before: str, after: str, where: object, size_bytes: float = 0.0) -> bool:
-        """Say that a job waits for another, which sends it so much; return whether that is new."""
+        """Add a dependency with the bytes sent; return whether it is new."""
         for job in (before, after):
             if job not in self._number:
                 raise self.error(f"there is no task '{job}'", where)
@@ -114,9 +114,9 @@ class Jobs:
         return True
 
     def build(self, arguments: dict[str, str | int | float] | None = None) -> GraphInput:
-        """Return the graph, tasks in an order that their dependencies allow, with the notes.
+        """Return the graph, with its tasks in topological order, and the notes.
 
-        Raises :exc:`InputError` if jobs wait for each other in a circle.
+        Raises :exc:`InputError` for a cycle of dependencies.
         """
         producers = self._producers()
         edges = {**dict.fromkeys(self._by_files(producers), 0.0), **self._edges}
@@ -125,7 +125,7 @@ class Jobs:
         return GraphInput(self._graph(order, arguments or {}), notes=tuple(self.notes))
 
     def _producers(self) -> dict[str, int]:
-        """Return the job that writes each file; of several the last counts."""
+        """Return the job that writes each file; the last one counts."""
         found: dict[str, int] = {}
         twice: set[str] = set()
         for job, names in enumerate(self._writes):
@@ -133,8 +133,8 @@ class Jobs:
             found.update(dict.fromkeys(names, job))
         if twice:
             self.notes.append(
-                f"{len(twice)} files have several producers, such as {min(twice)}: they write one "
-                "after the other"
+                f"{len(twice)} files have several producers, such as {min(twice)}, which write one"
+                " after the other"
             )
         return found
 
@@ -147,7 +147,7 @@ class Jobs:
         ]
 
     def _compare(self, by_files: set[tuple[int, int]]) -> None:
-        """Note where dependencies that are given and those by files differ."""
+        """Note differences between given dependencies and those by files."""
         if not by_files or not self._edges:
             return
         given = set(self._edges)
@@ -161,7 +161,7 @@ class Jobs:
                 )
 
     def _order(self, edges: list[tuple[int, int]]) -> list[int]:
-        """Return a topological order: of the jobs that can be next, the first in the file."""
+        """Return a topological order, otherwise in the order of the file."""
         order, waiting = topological_order(len(self._kernel), edges)
         if len(order) < len(waiting):
             raise self._circle([edge for edge in edges if waiting[edge[0]] and waiting[edge[1]]])
@@ -218,7 +218,7 @@ class Jobs:
         return g.build()
 
     def _files(self) -> dict[str, None]:
-        """Return all files, in the order in which they are named."""
+        """Return all files, in the order of their first mention."""
         found = dict.fromkeys(self._size)
         for names in (*self._reads, *self._writes):
             found.update(dict.fromkeys(names))
@@ -230,7 +230,7 @@ class Jobs:
         return found
 
     def _common_parameters(self) -> dict[str, list[str]]:
-        """Return per kernel the parameters that all its jobs have."""
+        """Return kernel -> the parameters of all its jobs."""
         found: dict[str, list[str]] = {}
         for kernel, values in zip(self._kernel, self._parameters, strict=True):
             known = found.setdefault(kernel, list(values))
@@ -239,7 +239,7 @@ class Jobs:
 
 
 def with_durations(graph: TaskGraph, flop_per_s: float) -> TaskGraph:
-    """Return *graph* with a parameter ``duration_s``: flop by speed.
+    """Return *graph* with a parameter ``duration_s``, flop divided by speed.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def with_durations(graph: TaskGraph, flop_per_s: float) -> TaskGraph:
         graph.kernels, graph.parameter_names, graph.parameters, strict=True
     ):
         if FLOP not in known:
-            raise InputError(f"graph {graph.name}: tasks of {kernel} do not say their flop")
+            raise InputError(f"graph {graph.name}: tasks of {kernel} have no parameter flop")
         seconds = table[:, [known.index(FLOP)]] / flop_per_s
         kept = [at for at, name in enumerate(known) if name != DURATION]
         tables.append(np.hstack([table[:, kept], seconds]))

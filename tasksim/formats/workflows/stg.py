@@ -20,12 +20,12 @@ Row = tuple[int, list[int]]
 
 
 def read_stg(path: Path) -> GraphInput:
-    """Return the task graph in a file of the Standard Task Graph set; its units count as seconds.
+    """Return the task graph in a file of the Standard Task Graph set, with its units as seconds.
 
-    The first line has the number of tasks, in the older generation of processors too. Then a line
-    per task: its number, what it takes, how many predecessors, which; in the variant with
-    communication a line per predecessor, with what it sends, counted as bytes. Wrong numbers of
-    tasks are told, not believed.
+    The first line has the number of tasks, and in the older generation that of processors. A line
+    per task follows: its number, its time, the number of predecessors, and these; the variant with
+    communication has a line per predecessor, with its communication, counted as bytes. Wrong
+    numbers of tasks are noted.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_stg(path: Path) -> GraphInput:
     jobs = Jobs(path)
     rows = _rows(jobs)
     if not rows:
-        raise jobs.error("is empty; expected the number of tasks")
+        raise jobs.error("is empty; legal: a first line with the number of tasks")
     line, head = rows[0]
     if len(head) > 2:
         raise jobs.error(f"got {len(head)} numbers; legal: the number of tasks", line)
@@ -53,8 +53,8 @@ def read_stg(path: Path) -> GraphInput:
     for one, other, size, where in edges:
         jobs.edge(str(one), str(other), where, size)
     if head[0] not in (len(jobs), len(jobs) - 2):
-        jobs.notes.append(f"its first line says {head[0]} tasks; there are {len(jobs)}")
-    jobs.notes.append("its units of time count as seconds, those of communication as bytes")
+        jobs.notes.append(f"the first line announces {head[0]} tasks, but there are {len(jobs)}")
+    jobs.notes.append("units of time count as seconds, those of communication as bytes")
     return jobs.build()
 
 
@@ -70,11 +70,13 @@ def _task(jobs: Jobs, rows: list[Row], at: int, edges: list[tuple[int, int, int,
         edges += [(one, task, 0, line) for one in before]
         return at + 1
     if before:
-        raise jobs.error(f"got {len(before)} predecessors; legal: {count}, as it says", line)
+        raise jobs.error(
+            f"got {len(before)} predecessors; legal: {count}, the number on the line", line
+        )
     for following, pair in rows[at + 1 : at + 1 + count]:
         if len(pair) != 2:
             raise jobs.error(
-                f"got {len(pair)} numbers; legal: a predecessor and what it sends", following
+                f"got {len(pair)} numbers; legal: a predecessor and its communication", following
             )
         edges.append((pair[0], task, pair[1], following))
     if len(rows) < at + 1 + count:
@@ -83,10 +85,10 @@ def _task(jobs: Jobs, rows: list[Row], at: int, edges: list[tuple[int, int, int,
 
 
 def read_ogra(path: Path) -> GraphInput:
-    """Return one of Davidovic's graphs with known optima; its units count as seconds and bytes.
+    """Return one of Davidovic's graphs with known optima, with its units as seconds and bytes.
 
-    The first line has the number of tasks; then a line per task: its number, what it takes, how
-    many successors, and for each its number and what it is sent.
+    The first line has the number of tasks. A line per task follows: its number, its time, the
+    number of successors, and for each its number and its communication.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def read_ogra(path: Path) -> GraphInput:
     jobs = Jobs(path)
     rows = _rows(jobs)
     if not rows:
-        raise jobs.error("is empty; expected the number of tasks")
+        raise jobs.error("is empty; legal: a first line with the number of tasks")
     edges = []
     for line, numbers in rows[1:]:
         if len(numbers) < 3 or len(numbers) != 3 + 2 * numbers[2]:
@@ -114,13 +116,15 @@ def read_ogra(path: Path) -> GraphInput:
     for one, other, line, size in edges:
         jobs.edge(one, other, line, size)
     if rows[0][1][0] != len(jobs):
-        jobs.notes.append(f"its first line says {rows[0][1][0]} tasks; there are {len(jobs)}")
-    jobs.notes.append("its units of time count as seconds, those of communication as bytes")
+        jobs.notes.append(
+            f"the first line announces {rows[0][1][0]} tasks, but there are {len(jobs)}"
+        )
+    jobs.notes.append("units of time count as seconds, those of communication as bytes")
     return jobs.build()
 
 
 def _rows(jobs: Jobs) -> list[Row]:
-    """Return the lines with their numbers; empty ones and comments (``#``) do not count."""
+    """Return the lines with their numbers, without empty ones and comments (``#``)."""
     rows = []
     for line, text in enumerate(read_text(jobs.path).splitlines(), 1):
         words = text.partition("#")[0].split()

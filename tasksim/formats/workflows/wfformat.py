@@ -23,14 +23,14 @@ __all__ = ["WFFORMAT", "read_wfformat", "write_wfformat"]
 VERSIONS: Final = ("1.5", "1.6")
 PROGRAM: Final = re.compile(r"[\w.+-]+")
 NUMBERED: Final = re.compile(r"[_.-]?(?:ID)?\d+$")
-"""Pattern of the number at the end of the names of similar tasks."""
+"""Pattern of the number at the end of a task's name."""
 
 
 def read_wfformat(path: Path) -> GraphInput:
-    """Return the task graph of a workflow, each task as long as it was measured.
+    """Return the task graph of a workflow, with its measured durations.
 
-    A task's kernel is its program, or its name without the number. Its ``runtimeInSeconds`` counts
-    whatever ``avgCPU`` and ``coreCount`` say; where nothing is measured, it has no duration.
+    A task's kernel is its program, or its name without the number. Its ``runtimeInSeconds`` counts,
+    and not ``avgCPU`` and ``coreCount``; a task without measurements has no duration.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _read(jobs: Jobs, root: Node) -> GraphInput:
     execution = root["workflow"].get("execution", None)
     runs = {} if execution.value is None else _executions(execution)
     if not runs:
-        jobs.notes.append("no task was executed: durations are not in the file")
+        jobs.notes.append("no task was executed: the file has no durations")
     _tasks(jobs, specification, runs)
     for file in specification.get("files", []):
         jobs.file(file["id"].text(), file["sizeInBytes"].integer())
@@ -79,7 +79,7 @@ def _tasks(jobs: Jobs, specification: Node, runs: dict[str, Node]) -> None:
             if values[DURATION] < 0:
                 raise seconds.expected("seconds from 0")
         if job in jobs:
-            raise task["id"].error(f"task '{job}' is there twice")
+            raise task["id"].error(f"task '{job}' occurs twice")
         jobs.add(job, _kernel(task, run), values, None)
         for name in task.get("inputFiles", []):
             jobs.reads(job, name.text())
@@ -114,13 +114,13 @@ def _kernel(task: Node, run: Node | None) -> str:
 
 
 def _tell(jobs: Jobs, runs: dict[str, Node]) -> None:
-    """Note what was measured and does not count here."""
+    """Note measurements that do not count here."""
     several = sum(_more_than(run.get("coreCount", None), 1) for run in runs.values())
     if several:
-        jobs.notes.append(f"{several} tasks ran on several cores: here each is on one worker")
+        jobs.notes.append(f"{several} tasks ran on several cores: here each takes one worker")
     machines = sum(len(run.get("machines", []).value) > 1 for run in runs.values())
     if machines:
-        jobs.notes.append(f"{machines} tasks ran on several machines: here each is on one worker")
+        jobs.notes.append(f"{machines} tasks ran on several machines: here each takes one worker")
 
 
 def _more_than(node: Node, least: float) -> bool:
@@ -128,9 +128,9 @@ def _more_than(node: Node, least: float) -> bool:
 
 
 def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
-    """Write the graph of *run* as a workflow of WfFormat 1.5, tasks as long as they took.
+    """Write the graph of *run* as a workflow of WfFormat 1.5, with its durations.
 
-    Data become files, a new one for each time that one is written.
+    Data become files, a new one for each write.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
     refuse_existing(path, force=force)
     graph = graph_of(run, Path(run.graph_name))
     before = predecessors(run)
-    assert before is not None  # as there is a graph
+    assert before is not None  # the run has a graph
     ids = [f"{graph.kernel_of(task)}_{task + 1:07d}" for task in range(len(graph))]
     files: dict[str, int] = {}
     last: dict[int, tuple[int, int]] = {}
@@ -170,13 +170,13 @@ def _files(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the files that a task reads and writes, with their sizes.
 
-    *last* has per datum how often it was written, and by which task last. Where that is none of
-    those *before*, as among commutative accesses, the task does not wait for what it wrote.
+    *last* is datum -> number of writes, and the last writer. If that is not among those *before*,
+    as between commutative accesses, the task does not wait for its file.
     """
     inputs: dict[str, int] = {}
     outputs: dict[str, int] = {}
     for handle, mode in graph.accesses_of(task):
-        if mode == AccessMode.SCRATCH:  # which is nobody else's
+        if mode == AccessMode.SCRATCH:  # a unique name
             continue
         name, size = f"{graph.handle_name(handle)}#", int(graph.handle_size[handle])
         version, writer = last.get(handle, (0, -1))

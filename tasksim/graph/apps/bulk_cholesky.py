@@ -22,21 +22,21 @@ def bulk_cholesky(
 ) -> TaskGraph:
     """Cholesky factorisation, bulk-synchronous: panel, barrier, update, barrier.
 
-    As libraries before task-based runtimes have it (ScaLAPACK: J. Choi et al., "Design and
-    implementation of the ScaLAPACK LU, QR, and Cholesky factorization routines", Scientific
-    Programming 5, 1996): no look-ahead. The tasks are those of ``cholesky``, with three barriers
-    per step: tasks of the kernel ``barrier``.
+    This is the algorithm of libraries before task-based runtimes (ScaLAPACK: J. Choi et al.,
+    "Design and implementation of the ScaLAPACK LU, QR, and Cholesky factorization routines",
+    Scientific Programming 5, 1996): no look-ahead. The tasks are those of ``cholesky``, with three
+    barriers per step: tasks of the kernel ``barrier``.
 
     Parameters
     ----------
     tiles
-        Tile rows, and columns, of the matrix.
+        Tile rows and columns of the matrix.
     tile_size
-        Rows, and columns, of a tile.
+        Rows and columns of a tile.
     dtype
-        The elements.
+        Type of the elements.
     rows, columns
-        The grid of nodes that wait for each other: that of ``--grid``.
+        The grid of nodes that wait for each other, as in ``--grid``.
     """
     b = tile_size
     models = model_names(dtype, "potrf", "trsm", "syrk", "gemm")

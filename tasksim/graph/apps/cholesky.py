@@ -39,28 +39,28 @@ def cholesky(
     architectures", Parallel Computing 35, 2009). N tiles make N potrf, N(N-1)/2 trsm
     and syrk each, N(N-1)(N-2)/6 gemm.
 
-    The application's priorities are those of StarPU's example: what is nearer to the next
-    diagonal tile is more urgent. So are the hints: a tile of L that has been read last will not
-    be used any more.
+    The application's priorities are those of StarPU's example: tasks nearer to the next diagonal
+    tile are more urgent. The hints are StarPU's, too: a tile of L is not used after its last read.
 
     Parameters
     ----------
     tiles
-        Tile rows, and columns, of the matrix.
+        Tile rows and columns of the matrix.
     tile_size
-        Rows, and columns, of a tile.
+        Rows and columns of a tile.
     dtype
-        The elements. Kernels of float32 have models of their own (``gemm_float32``).
+        Type of the elements. Kernels of float32 have models of their own (``gemm_float32``).
     flush
-        ``peer``: of a diagonal tile this is said after each trsm, as StarPU's example for several
-        nodes does; there the tile is sent again for every one. By default once, after the last.
+        ``peer`` hints at a diagonal tile after each trsm, as StarPU's example for several nodes
+        does, where the tile is then sent again for every trsm. By default there is one hint, after
+        the last trsm.
     updates
-        ``commute``: syrks and gemms of a tile run in any order, one at a time, as in that example.
-        By default in the order of submission.
+        ``commute`` lets syrks and gemms of a tile run in any order, one at a time, as in that
+        example. By default they run in the order of submission.
     lookahead
-        Panels that may be factored ahead of the updates, as SLATE's pipelining has it: potrf of
-        step k waits for all updates of step k-1-lookahead; 0: no two steps overlap. By default
-        tasks wait for their data only. On several nodes, a node waits for its own updates.
+        Panels that may be factored ahead of the updates, as in SLATE's pipelining: potrf of step k
+        waits for all updates of step k-1-lookahead; with 0 no two steps overlap. By default tasks
+        wait only for their data. On several nodes, a node waits for its own updates.
     """
     N, b = tiles, tile_size
     update = Commute if updates == "commute" else RW

@@ -26,19 +26,19 @@ def conjugate_gradient(
 ) -> TaskGraph:
     """Conjugate gradients for a stencil of five points on a grid, in blocks.
 
-    M. Hestenes, E. Stiefel, "Methods of conjugate gradients for solving linear systems", 1952. Of
-    each iteration: *pack* copies the edges of a block, *stencil* reads those of its neighbours
-    and multiplies, *dot* and *add* sum over a binomial tree, *axpy* and *update* change vectors.
-    Strong scaling: the same blocks on more nodes; weak scaling: as many blocks as nodes.
+    M. Hestenes, E. Stiefel, "Methods of conjugate gradients for solving linear systems", 1952. In
+    each iteration *pack* copies the edges of a block, *stencil* reads those of its neighbours and
+    multiplies, *dot* and *add* sum over a binomial tree, *axpy* and *update* change vectors. Strong
+    scaling: the same blocks on more nodes; weak scaling: as many blocks as nodes.
 
     Parameters
     ----------
     block_rows, block_columns
         The blocks of the grid.
     block_size
-        Points in a row, and in a column, of a block.
+        Points in a row and in a column of a block.
     iterations
-        How many.
+        Number of iterations.
     """
     b, shape = block_size, (block_rows, block_columns)
     g = GraphBuilder("cg")
@@ -68,7 +68,7 @@ def conjugate_gradient(
 def neighbours(
     at: tuple[int, int], shape: tuple[int, int]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the blocks beside one, each with the side of it that faces *at*."""
+    """Yield the neighbours of a block, each with its side that faces *at*."""
     for side, (down, right) in enumerate(SIDES):
         row, column = at[0] - down, at[1] - right
         if 0 <= row < shape[0] and 0 <= column < shape[1]:
@@ -76,7 +76,7 @@ def neighbours(
 
 
 def _summed(g: GraphBuilder, parts: Matrix, blocks: list[tuple[int, int]]) -> int:
-    """Add up *parts* over a binomial tree; return where the sum is."""
+    """Add up *parts* over a binomial tree; return the handle of the sum."""
     distance = 1
     while distance < len(blocks):
         for first in range(0, len(blocks) - distance, 2 * distance):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["TOKEN_BYTES", "TileTasks", "grids", "item_bytes", "model_names"]
 
 TOKEN_BYTES: Final = 8
-"""Size of a datum that only orders tasks."""
+"""Size in bytes of a datum that only orders tasks."""
 
 
 class TileTasks(NamedTuple):
@@ -40,13 +40,13 @@ class TileTasks(NamedTuple):
         return cls(np.arange(len(step)), step, row, column)
 
     def where(self, chosen: NDArray[np.bool_]) -> TileTasks:
-        """Return those that are *chosen*."""
+        """Return the *chosen* tasks."""
         place = np.flatnonzero(chosen)
         return TileTasks(place, self.step[place], self.row[place], self.column[place])
 
 
 def item_bytes(dtype: Dtype) -> int:
-    """Return the size of one matrix element."""
+    """Return the size of a matrix element."""
     return 4 if dtype == "float32" else 8
 
 
@@ -61,9 +61,9 @@ def model_names(dtype: Dtype, *kernels: str, **renamed: str) -> dict[str, str]:
 
 
 def grids(rows: Integers, columns: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return grid, row and column of every cell of grids of so many *rows* and *columns*.
+    """Return grid, row and column of every cell of grids with given *rows* and *columns*.
 
-    Grid after grid, and in each row after row.
+    Cells are ordered by grid, then by row.
 
     >>> [part.tolist() for part in grids(np.array([1, 2]), np.array([1, 2]))]
     [[0, 1, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 0, 1]]

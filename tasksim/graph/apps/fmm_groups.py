@@ -35,8 +35,8 @@ class Groups:
     cells
         int64 [groups]: the cells of each.
     interval
-        int64 [groups]: the Morton indices from its first cell to its last, both included;
-        there is a cell for some of them only.
+        int64 [groups]: the number of Morton indices from its first cell to its last, both included;
+        not all of them have a cell.
     """
 
     cells: Int64
@@ -78,28 +78,28 @@ def groups_of(tree: Tree, level: int, group_size: int) -> Groups:
 
 
 def sum_per_group(values: Int64, group_size: int) -> Int64:
-    """Return the sum, over the cells of each group, of what *values* has per cell."""
+    """Return the sums over each group of *values*, one per cell."""
     sums: Int64 = np.add.reduceat(values, np.arange(0, len(values), group_size))
     return sums
 
 
 def families(tree: Tree, level: int, group_size: int) -> Family:
-    """Return which groups of *level* and of the level below it have parents and children."""
+    """Return the pairs of groups of *level* and the level below with parents and children."""
     parents = tree.parents(level + 1).astype(np.int64)
     parent = parents // group_size
     child = np.arange(len(parents)) // group_size
-    # Neither falls from one cell to the next: the cells of a pair of groups are consecutive.
+    # Both ascend from cell to cell, so the cells of a pair of groups are consecutive.
     changes = (np.diff(parent) != 0) | (np.diff(child) != 0)
     first = np.append(0, np.flatnonzero(changes) + 1)
     end = np.append(first[1:], len(parents))
     with counting("NbDiff", "NbChildParent", kernels=("M2M", "L2L")):
-        # Every cell above the leaves has children: parents between two parents are parents, too.
+        # Every cell above the leaves has children, so cells between two parents are parents, too.
         parent_cells, links = parents[end - 1] - parents[first] + 1, end - first
     return Family(parent[first], child[first], parent_cells, links)
 
 
 def own(pairs: GroupPairs, values: Int64, groups: int) -> Int64:
-    """Return per group what *values*, one per pair of groups, has for the group with itself."""
+    """Return the value of each group with itself, from *values*, one per pair of groups."""
     inside: NDArray[np.bool_] = pairs.target == pairs.source
     result = np.zeros(groups, dtype=np.int64)
     result[pairs.target[inside]] = values[inside]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["KERNELS", "TOP_LEVEL", "Passes", "priorities"]
 
 KERNELS = ("P2P_out", "P2P_in", "P2M", "M2M", "M2L_in", "M2L_out", "L2L", "L2P")
-# On the levels above, all cells touch: nothing interacts from afar.
+# Number of the first level with far interactions: above, all cells touch.
 TOP_LEVEL = 2
 
 
@@ -83,7 +83,7 @@ class Passes:
 
     def __init__(self, g: GraphBuilder, tree: Tree, group_size: int, order: int) -> None:
         self.g, self.tree, self.order = g, tree, order
-        # No level has more cells than there are leaves: groups could not be larger.
+        # No level has more cells than leaves, so larger groups do not exist.
         self.group_size = min(group_size, len(tree.counts))
         self.leaf_level = tree.height - 1
         self.priority = priorities(tree.height)
@@ -130,8 +130,8 @@ class Passes:
         )
 
     def _register(self, name: str, items: Int64, item_bytes: int) -> Vector:
-        """Register a datum per group, of as many items as it has of *item_bytes* each."""
-        # A vector's handles have one size; graph_of_tree puts in the sizes kept here.
+        """Register a datum per group, with its number of items of *item_bytes* each."""
+        # A vector's handles have one size; graph_of_tree inserts the sizes kept here.
         self.sizes.append(items * item_bytes)
         return self.g.vector(name, len(items), size_bytes=0)
 
@@ -260,7 +260,7 @@ class Passes:
             )  # fmt: skip
         for a, b, size, cells, other_cells, _ in _outside(pairs):
             self._m2l_out(level, a, b, size, cells, other_cells)
-            # Interacting is mutual: the other way round there are the same pairs of cells.
+            # Interactions are mutual: both directions have the same pairs of cells.
             self._m2l_out(level, b, a, size, other_cells, cells)
 
     def _m2l_out(
@@ -285,10 +285,10 @@ class Passes:
 
 
 def _outside(pairs: GroupPairs) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Yield each two different groups once, the one of larger number first.
+    """Yield each pair of different groups once, the larger number first.
 
-    Then the pairs of cells, the distinct cells of the first and of the second, and the pairs
-    of particles.
+    The pairs of cells follow, the distinct cells of the first and of the second group, and the
+    pairs of particles.
     """
     once = pairs.source < pairs.target
     columns = (

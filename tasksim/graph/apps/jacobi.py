@@ -17,17 +17,17 @@ def jacobi(
 ) -> TaskGraph:
     """Steps of a stencil of five points over a grid, in blocks.
 
-    In each, *pack* copies the edges of a block, and *relax* reads those of its neighbours and makes
-    each point the mean of the four beside it. Nodes only wait for their neighbours.
+    In each step *pack* copies the edges of a block, and *relax* reads those of its neighbours and
+    replaces each point by the mean of its four neighbours. Nodes wait only for their neighbours.
 
     Parameters
     ----------
     block_rows, block_columns
         The blocks of the grid.
     block_size
-        Points in a row, and in a column, of a block.
+        Points in a row and in a column of a block.
     iterations
-        How many steps.
+        Number of steps.
     """
     b, shape = block_size, (block_rows, block_columns)
     g = GraphBuilder("jacobi")

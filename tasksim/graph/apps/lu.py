@@ -28,10 +28,9 @@ def lu(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGr
     trsm_ru each, (N-1)N(2N-1)/6 gemm. The gemm is not the one of Cholesky (nothing is
     transposed), so its model is ``gemm_nn``.
 
-    The application's priorities are those of StarPU's example: what is nearer to the next
-    diagonal tile is more urgent. So are the hints: the tiles of L and U of a step will not be
-    used any more after it. The parameters are those of
-    :func:`~tasksim.graph.apps.cholesky.cholesky`.
+    The application's priorities are those of StarPU's example: tasks nearer to the next diagonal
+    tile are more urgent. The hints are StarPU's, too: the tiles of L and U of a step are not used
+    after it. The parameters are those of :func:`~tasksim.graph.apps.cholesky.cholesky`.
     """
     N, b = tiles, tile_size
     models = model_names(dtype, "getrf", "trsm_ll", "trsm_ru", gemm="gemm_nn")

@@ -71,8 +71,8 @@ Dtype = Literal["float64", "float32"]
 class Parameter:
     """One parameter of a generator.
 
-    ``default`` is None if there is none. The parameter is then ``required``, or it is optional
-    and the generator chooses.
+    ``default`` is None without a default. The parameter is then ``required``, or optional with a
+    value that the generator chooses.
     """
 
     name: str
@@ -94,9 +94,9 @@ class Parameter:
         return words + low + high
 
     def convert(self, value: object, where: str) -> Value:
-        """Return *value*, text or already a number, as this parameter's type.
+        """Return *value*, a text or a number, converted to this parameter's type.
 
-        Raises :exc:`InputError` with *where*, what was got, and what is legal.
+        Raises :exc:`InputError` with *where*, the value, and the legal values.
         """
         if self.kind is str:
             if not self.choices or value in self.choices:
@@ -115,10 +115,10 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """Return the parameters of a generator *function*, from its annotations.
 
-    The first ones may be none that users set: *skip* them. Where annotations are missing, those
-    with a number or a text as default may be known *by_default*.
+    The first *skip* parameters are not settings. Without annotations, defaults that are numbers or
+    texts give the types, if *by_default*.
 
-    Raises :exc:`InputError` for one that has none, or none that users could set in a text.
+    Raises :exc:`InputError` for a parameter without a type, or with one that texts cannot express.
     """
     hints = get_type_hints(function, include_extras=True)
     given = list(inspect.signature(function).parameters.items())[skip:]
@@ -155,7 +155,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def _number(value: object) -> float:
-    """Return *value* as a float; NaN, which is never legal, for what is no number."""
+    """Return *value* as a float; NaN, which is never legal, for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return math.nan
     if isinstance(value, str):

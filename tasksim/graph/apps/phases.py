@@ -1,6 +1,6 @@
 """Phases of a bulk-synchronous program, with barriers over all nodes between them.
 
-Each node has a token. What a node does in a phase reads its token; at the end of the phase the node
+Each node has a token. Tasks of a phase read their node's token; at the end of the phase the node
 writes it, one task of the first node reads all tokens, and then each node writes its own again.
 These tasks have the kernel ``barrier`` and a duration of zero of their own.
 """
@@ -27,12 +27,12 @@ class Phases:
         self._gate = g.vector("gate", 1, size_bytes=TOKEN_BYTES)
 
     def here(self, row: int, column: int) -> int:
-        """Return the access by which a task on tile (row, column) is part of the phase."""
+        """Return the access that makes a task on tile (row, column) part of the phase."""
         node = row % self._rows * self._columns + column % self._columns
         return R(self._tokens[node])
 
     def end(self) -> None:
-        """End the phase: nobody begins the next before all have ended this."""
+        """End the phase: no node begins the next one before all have ended this one."""
         if len(self._tokens) == 1:
             self._wait(RW(self._tokens[0]))
             return

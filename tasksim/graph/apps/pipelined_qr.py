@@ -1,11 +1,11 @@
 """QR factorisation on a grid of ranks in two dimensions, whose trailing matrix shrinks.
 
-As the library CANDMC has it (G. Ballard, J. Demmel, L. Grigori, M. Jacquelin, H. D. Nguyen,
-E. Solomonik, "Reconstructing Householder vectors from tall-skinny QR", IPDPS 2014). The ranks of
-one column of the grid factor a panel together: each its own rows (geqrf), then triangles in pairs
-along a tree (tpqrt). Its Householder vectors are reconstructed (ormqr, getrf, trsm), broadcast
-along the rows of the grid, and applied to the trailing matrix: W = Yᵀ A (gemm, allreduce along the
-columns), W = Tᵀ W (trmm), A -= Y W (gemm).
+The algorithm is that of the library CANDMC (G. Ballard, J. Demmel, L. Grigori, M. Jacquelin, H. D.
+Nguyen, E. Solomonik, "Reconstructing Householder vectors from tall-skinny QR", IPDPS 2014). The
+ranks of one column of the grid factor a panel together: each its own rows (geqrf), then triangles
+in pairs along a tree (tpqrt). Its Householder vectors are reconstructed (ormqr, getrf, trsm),
+broadcast along the rows of the grid, and applied to the trailing matrix: W = Yᵀ A (gemm, allreduce
+along the columns), W = Tᵀ W (trmm), A -= Y W (gemm).
 
 Ranks and collectives are data and tasks as in :mod:`tasksim.graph.apps.recursive_cholesky`.
 """
@@ -39,21 +39,21 @@ def pipelined_qr(
     """QR factorisation of m x n on a grid of ranks, panel by panel, bulk-synchronous.
 
     The matrix is distributed by blocks, cyclically in both dimensions. The trailing matrix shrinks,
-    so that nearly each panel has kernels and messages of sizes of its own. The ranks that have the
-    next panel update and factor it before the rest of their trailing matrix (pipelining).
+    so that nearly each panel has kernels and messages of its own sizes. The ranks with the next
+    panel update and factor it before the rest of their trailing matrix (pipelining).
 
     Parameters
     ----------
     n
-        Columns of the matrix: a multiple of block.
+        Columns of the matrix, a multiple of block.
     m
-        Its rows: a multiple of block, at least n; by default n.
+        Rows of the matrix, a multiple of block and at least n; by default n.
     block
-        Columns of a panel, and rows of a block.
+        Columns of a panel and rows of a block.
     rows, columns
         Ranks along each side of the grid; columns are 2 by default.
     ranks
-        Ranks of the grid, in the place of columns: a multiple of rows.
+        Ranks of the grid, instead of columns: a multiple of rows.
     """
     if ranks is not None and (columns is not None or ranks % rows):
         got = f"pipelined-qr: ranks={ranks}, rows={rows}"
@@ -71,7 +71,7 @@ def pipelined_qr(
 
 
 class _Grid:
-    """The ranks, and the tasks that they have so far."""
+    """The ranks, and their tasks so far."""
 
     def __init__(self, rows: int, columns: int, block: int, high: int, wide: int) -> None:
         self._g = GraphBuilder("pipelined-qr")
@@ -97,18 +97,18 @@ class _Grid:
         return self._g.build()
 
     def _first(self, panel: int, column: int) -> int:
-        """Return how many blocks right of *panel* come before the first one of *column*."""
+        """Return the number of blocks between *panel* and the first one of *column*."""
         return (column - panel - 1) % self._columns
 
     def _heights(self, panel: int) -> list[int]:
-        """Return the rows from *panel* on that the ranks of each row of the grid have."""
+        """Return the number of rows from *panel* on of the ranks in each row of the grid."""
         counts = [0] * self._rows
         for row in range(panel, self._high):
             counts[row % self._rows] += self._block
         return counts
 
     def _factor(self, panel: int) -> None:
-        """Factor a panel on the ranks that have it."""
+        """Factor a panel on its ranks."""
         b, column, root = self._block, panel % self._columns, panel % self._rows
         heights = self._heights(panel)
         for row, height in enumerate(heights):
@@ -164,7 +164,7 @@ class _Grid:
         self._insert(kernel, [self._rank(row, column)], **sizes)
 
     def _collective(self, kernel: str, size: int, column: int, rows: list[int]) -> None:
-        """Have the ranks of some *rows* of a *column* of the grid communicate."""
+        """Let the ranks of some *rows* of a *column* of the grid communicate."""
         members = [self._rank(row, column) for row in rows]
         stride = abs(members[1] - members[0])
         self._insert(kernel, members, bytes=size, ranks=len(members), stride=stride)

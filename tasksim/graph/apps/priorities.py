@@ -28,7 +28,7 @@ def with_priorities(graph: TaskGraph, priorities: Priorities) -> TaskGraph:
     graph
         The task graph.
     priorities
-        ``app``: as they are. ``bottom-level``: :func:`bottom_level_ranks`. ``none``: all 0.
+        ``app``: unchanged. ``bottom-level``: :func:`bottom_level_ranks`. ``none``: all 0.
     """
     if priorities == "app":
         return graph
@@ -39,8 +39,9 @@ def with_priorities(graph: TaskGraph, priorities: Priorities) -> TaskGraph:
 def bottom_level_ranks(graph: TaskGraph) -> NDArray[np.int32]:
     """Return the dense rank of every task's bottom level; 0 is the least urgent.
 
-    Tasks weigh their floating-point operations; those of other kernels their parameter
-    ``duration_s``, or 1. So the ranks depend on no machine, and equal bottom levels share one.
+    The weights of tasks are their floating-point operations, or else their parameter
+    ``duration_s``, or 1. So the ranks are independent of the machine, and equal bottom levels share
+    a rank.
     """
     level = bottom_levels(graph, _weights(graph))
     _, ranks = np.unique(level, return_inverse=True)
@@ -48,8 +49,8 @@ def bottom_level_ranks(graph: TaskGraph) -> NDArray[np.int32]:
 
 
 def _weights(graph: TaskGraph) -> NDArray[np.float64]:
-    # Three times the operations of any dense kernel is an integer: sums of them are exact, so
-    # paths of equal length are equal whatever their order.
+    # Three times the operations of any dense kernel is an integer, so sums are exact, and paths of
+    # equal length are equal in any order.
     weights = np.rint(3 * task_flop(graph))
     for index in np.unique(graph.kernel[np.isnan(weights)]):
         names, tasks = graph.parameter_names[index], graph.kernel == index

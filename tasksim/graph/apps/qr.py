@@ -10,10 +10,10 @@ After geqrt, tile (k, k) holds R above and the reflectors V below the diagonal. 
 tpqrt changes R: they touch different elements and may run at the same time. Hence V has a
 handle of its own, ``V[k]``; in memory it can be the tile itself.
 
-The application's priorities follow those of :func:`~tasksim.graph.apps.lu.lu`, N being the
-larger of the tile rows and columns: geqrt 3N-3k, gemqrt 3N-(2k+n), tpqrt 3N-(2k+m), tpmqrt
-3N-(k+m+n). So do its hints: reflectors that have been applied, and row k of R at the end of
-step k, will not be used any more.
+The application's priorities follow those of :func:`~tasksim.graph.apps.lu.lu`, N being the larger
+of the tile rows and columns: geqrt 3N-3k, gemqrt 3N-(2k+n), tpqrt 3N-(2k+m), tpmqrt 3N-(k+m+n). Its
+hints follow them, too: reflectors are not used after their application, nor row k of R after step
+k.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ def qr(
     Parameters
     ----------
     tiles
-        Tile rows and columns, where ``rows`` or ``columns`` does not say otherwise.
+        Tile rows and columns, unless ``rows`` or ``columns`` is given.
     rows, columns
         Tile rows P, tile columns Q.
     tile_size
-        Rows, and columns, of a tile.
+        Rows and columns of a tile.
     ib
-        Inner block size, up to ``tile_size``; by default 32, or ``tile_size`` if that is less.
+        Inner block size, up to ``tile_size``; by default 32, or ``tile_size`` if that is smaller.
     dtype
-        The elements. Kernels of float32 have models of their own (``tpmqrt_float32``).
+        Type of the elements. Kernels of float32 have models of their own (``tpmqrt_float32``).
     """
     P, Q = _shape(tiles, rows, columns)
     b, ib = tile_size, inner_block(ib, tile_size)
@@ -103,9 +103,9 @@ def qr(
 
 
 def _hint(g: ColumnBuilder, A: Matrix, T: Matrix, V: Vector, ends: Int64) -> None:
-    """Say what will not be used any more: reflectors once applied, then row k of R.
+    """Add hints at data that are not used any more: applied reflectors, then row k of R.
 
-    *ends* has how many tasks the steps up to each have.
+    *ends* are the numbers of tasks up to the end of each step.
     """
     k: Integers = np.arange(len(ends))
     below, right = A.rows - k, A.columns - k
@@ -127,7 +127,7 @@ def _shape(tiles: int | None, rows: int | None, columns: int | None) -> tuple[in
 
 
 def inner_block(ib: int | None, tile_size: int) -> int:
-    """Return the width of the blocks that kernels of QR work in: as given, else 32 at most."""
+    """Return the width of the inner blocks: the given one, or else at most 32."""
     if ib is not None and ib > tile_size:
         raise InputError(f"qr: ib: got {ib}; legal: an integer from 1 to tile_size, {tile_size}")
     return ib or min(32, tile_size)

@@ -1,9 +1,9 @@
 """Recursive Cholesky factorisation on a grid of ranks in three dimensions.
 
-As the library Capital has it (E. Hutter, E. Solomonik, "Communication-avoiding Cholesky-QR2 for
-rectangular matrices", IPDPS 2019; A. Tiskin, "Communication-efficient parallel generic pairwise
-elimination", 2007). The factor L and its inverse Y of a matrix of n rows come from those of its
-halves::
+The algorithm is that of the library Capital (E. Hutter, E. Solomonik, "Communication-avoiding
+Cholesky-QR2 for rectangular matrices", IPDPS 2019; A. Tiskin, "Communication-efficient parallel
+generic pairwise elimination", 2007). The factor L and its inverse Y of a matrix of n rows come from
+those of its halves::
 
     L11, Y11 = factor(A11)
     L21 = A21 Y11ᵀ                  trmm
@@ -15,8 +15,8 @@ cyclically. A product broadcasts one operand along the rows of the grid and the 
 columns, multiplies on each rank, and adds up along the depth.
 
 A rank is a datum without bytes, its state, which each of its tasks changes. A collective is one
-task that changes the states of its ranks, so that it begins when all of them have come, and they go
-on when it ends. Its parameters are its signature: bytes, ranks, and the stride between these.
+task that changes the states of its ranks, so that it begins when all of them have arrived, and they
+continue when it ends. Its parameters are its signature: bytes, ranks, and the stride between ranks.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def recursive_cholesky(
     Parameters
     ----------
     n
-        Rows of the matrix: block, or block times a power of 2.
+        Rows of the matrix: block times a power of 2.
     block
-        Rows of a base case: a multiple of side.
+        Rows of a base case, a multiple of side.
     base
-        How ranks solve a base case. ``gather``: the first rank of the first layer alone gathers
-        it, factors it, scatters it over the layer; that is broadcast along the depth.
+        Method for base cases. ``gather``: the first rank of the first layer gathers a base case,
+        factors it, and scatters it over the layer, which broadcasts it along the depth.
         ``allgather``: each rank gets all of it within its layer, and factors it. ``layer``: only
-        the ranks of the first layer do, and broadcast along the depth.
+        the ranks of the first layer do so, and broadcast along the depth.
     side
         Ranks along each side of the cube.
     """
@@ -75,7 +75,7 @@ def recursive_cholesky(
 
 
 class _Cube:
-    """The ranks, and the tasks that they have so far."""
+    """The ranks, and their tasks so far."""
 
     def __init__(self, side: int, base: Base) -> None:
         self._g = GraphBuilder("recursive-cholesky")
@@ -122,7 +122,7 @@ class _Cube:
         """Factor a base case of *n* rows."""
         layers = [self._layer(k) for k in self._line]
         whole = ITEM_BYTES * n * n
-        # With the inverse, twice as much goes back.
+        # With the inverse, twice the data go back.
         part = (1 + inverse) * whole // self._side**2
         if self._base == "gather":
             self._collective("gather", whole, layers[0])
@@ -150,7 +150,7 @@ class _Cube:
                 self._collective(kernel, size, [self._rank(i, j, k) for k in self._line])
 
     def _collective(self, kernel: str, size: int, ranks: list[int]) -> None:
-        """Have *ranks*, which are equally far from each other, communicate; one alone does not."""
+        """Let *ranks*, at equal distances, communicate; a single rank does not."""
         if len(ranks) > 1:
             members = [RW(self._state[rank]) for rank in ranks]
             stride = ranks[1] - ranks[0]

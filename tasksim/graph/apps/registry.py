@@ -1,15 +1,15 @@
 """Generators of task graphs by name, from tasksim, other packages and the user.
 
-A generator is a function that returns a :class:`~tasksim.graph.taskgraph.TaskGraph`; its
-annotated parameters are what users can set::
+A generator is a function that returns a :class:`~tasksim.graph.taskgraph.TaskGraph`; its annotated
+parameters are its settings::
 
     @generator("wavefront")
     def wavefront(tiles: Count, tile_size: Count = 256) -> TaskGraph:
         \"\"\"Return ...\"\"\"
 
 Another package adds such a function, decorated or not, by an entry point of the group
-``tasksim.generators``, an application of its own by one of the group ``tasksim.applications``; a
-user's own is called ``MODULE:FUNCTION``.
+``tasksim.generators``, and an application by one of the group ``tasksim.applications``; a user's
+own function is called ``MODULE:FUNCTION``.
 """
 
 from __future__ import annotations
@@ -61,14 +61,13 @@ class Generator:
     Attributes
     ----------
     name
-        What users call it.
+        Name of the generator.
     function
-        Returns the graph, with the application's priorities.
+        Function that returns the graph, with the application's priorities.
     parameters
-        What users can set, ``priorities`` included.
+        The settings, including ``priorities``.
     executor
-        What runs its graphs natively, ``executor(graph, workers, seed)``, where the generator
-        knows itself.
+        Native executor of its graphs, ``executor(graph, workers, seed)``, if the generator has one.
     """
 
     name: str
@@ -83,7 +82,7 @@ class Generator:
         return lines[0] if lines else ""
 
     def complete(self, arguments: Mapping[str, object]) -> dict[str, Value]:
-        """Return *arguments* converted, with the defaults of those that are not given.
+        """Return the converted *arguments*, completed by defaults.
 
         Raises
         ------
@@ -125,9 +124,9 @@ class Generator:
 
 
 def _adopt(name: str, found: Any) -> Generator:
-    """Return the generator that the function *found* is; refuse what does not say that it is one.
+    """Return the generator of the function *found*; refuse functions not annotated as generators.
 
-    Only what returns a graph by its own words is ever called.
+    Only functions annotated to return a graph are ever called.
     """
     where = f"generator '{name}'"
     if isinstance(made := getattr(found, "generator", None), Generator):  # an application
@@ -143,8 +142,8 @@ def _adopt(name: str, found: Any) -> Generator:
 
     if not (isinstance(returned, type) and issubclass(returned, TaskGraph)):
         raise InputError(
-            f"{where}: the function does not say that it returns a graph; "
-            f"legal: def {found.__name__}(...) -> TaskGraph"
+            f"{where}: the function is not annotated to return a graph; legal: def"
+            f" {found.__name__}(...) -> TaskGraph"
         )
     return Generator(name, found, parameters)
 
@@ -177,7 +176,7 @@ GENERATORS: Registry[Generator] = Registry(
     },
     _adopt,
 )
-"""All generators; a new one is a file, and a line here or an entry point of its package."""
+"""All generators, by name."""
 
 
 def generator(name: str) -> Callable[[Function], Function]:
@@ -186,17 +185,17 @@ def generator(name: str) -> Callable[[Function], Function]:
     Parameters
     ----------
     name : str
-        What users will call it.
+        Name of the generator.
 
     Raises
     ------
     InputError
-        If another generator has that name, or the function is none: its parameters are
-        annotated with int, float, str or choices of text, what it returns with ``TaskGraph``.
+        If another generator has that name, or the annotations are wrong: parameters need int,
+        float, str or choices of text, the result ``TaskGraph``.
 
     See Also
     --------
-    generate : a graph by the name of its generator.
+    generate : makes a graph by the name of its generator.
 
     Examples
     --------
@@ -236,18 +235,18 @@ def names_generator(text: str) -> bool:
 
 
 def find(name: str) -> Generator:
-    """Return the generator *name*; for the user's own words, ``MODULE:FUNCTION`` as well.
+    """Return the generator *name*, which may be the user's own ``MODULE:FUNCTION``.
 
     Raises
     ------
     InputError
-        If there is none; with the nearest name.
+        If there is none, with the nearest name.
     """
     return GENERATORS.resolve(name)
 
 
 def generators() -> list[Generator]:
-    """Return all generators, in the order of :func:`names`, but for broken ones."""
+    """Return all working generators, in the order of :func:`names`."""
     return list(GENERATORS.items().values())
 
 
@@ -264,9 +263,9 @@ def generate(name: str, /, **arguments: object) -> TaskGraph:
     Parameters
     ----------
     name : str
-        A registered name, or ``MODULE:FUNCTION`` of one's own.
+        A registered name, or ``MODULE:FUNCTION``.
     **arguments : int, float or str
-        As the generator's signature has them; numbers may be texts.
+        Arguments of the generator; numbers may be texts.
 
     Raises
     ------
@@ -276,7 +275,7 @@ def generate(name: str, /, **arguments: object) -> TaskGraph:
     See Also
     --------
     generator : registers a function.
-    load_graph : a graph by name or from a file.
+    load_graph : loads a graph by name or from a file.
 
     Examples
     --------
@@ -303,7 +302,7 @@ def parse(name: str, settings: Iterable[str]) -> TaskGraph:
 
 
 def name_and_settings(text: str) -> tuple[str, list[str]]:
-    """Return the name of a graph and the settings behind it; a path may have blanks in it.
+    """Return the name of a graph and its settings; a path may contain blanks.
 
     >>> name_and_settings("cholesky tiles=4 tile_size=64")
     ('cholesky', ['tiles=4', 'tile_size=64'])

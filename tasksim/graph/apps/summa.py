@@ -29,13 +29,13 @@ def summa(
     Parameters
     ----------
     tiles
-        Tile rows, and columns, of each matrix.
+        Tile rows and columns of each matrix.
     tile_size
-        Rows, and columns, of a tile.
+        Rows and columns of a tile.
     dtype
-        The elements.
+        Type of the elements.
     rows, columns
-        The grid of nodes that wait for each other after each step; 1 x 1: nobody waits.
+        The grid of nodes that wait for each other after each step; with 1 x 1 none waits.
     """
     b = tile_size
     g = GraphBuilder("summa", model_names=model_names(dtype, "gemm"))

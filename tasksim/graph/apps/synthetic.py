@@ -28,9 +28,9 @@ def chain(length: Count, duration: Seconds = 1e-3, size_bytes: Size = 0) -> Task
     length
         Number of tasks.
     duration
-        Of every task, in seconds: its parameter ``duration_s``.
+        Duration of every task in seconds, its parameter ``duration_s``.
     size_bytes
-        Of the data that they hand on.
+        Size of the data passed from task to task.
     """
     g = ColumnBuilder("chain", tasks=length)
     x = g.handle("x", size_bytes=size_bytes)
@@ -53,9 +53,9 @@ def fork_join(
     stages
         Number of stages.
     duration
-        Of every task, in seconds: its parameter ``duration_s``.
+        Duration of every task in seconds, its parameter ``duration_s``.
     size_bytes
-        Of each of the data that tasks hand on.
+        Size of each datum passed from task to task.
     """
     g = GraphBuilder("fork-join")
     s = g.handle("s", size_bytes=size_bytes)
@@ -85,17 +85,17 @@ def random_layered(
     Parameters
     ----------
     layers
-        Number of layers: the depth of the graph.
+        Number of layers, the depth of the graph.
     width
         Tasks per layer.
     fan_in
-        Tasks that each depends on, all different; at most ``width``.
+        Number of tasks that each task depends on, at most ``width``.
     seed
-        Of the random choices.
+        Seed of the random choices.
     duration
         The middle one of the five durations, in seconds.
     size_bytes
-        Of what every task writes.
+        Size of the datum that a task writes.
     """
     rng = random.Random(seed)
     durations = [duration * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)]

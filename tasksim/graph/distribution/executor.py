@@ -1,4 +1,4 @@
-"""Executors of tasks, the nodes that own the written data."""
+"""Executors of tasks: the nodes that own the written data."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["READS", "WRITES", "executors"]
 
 READS: Final = np.array([mode not in (0, 2, 6, 7) for mode in range(8)])
-"""Whether the task needs the previous value of the datum, per access mode."""
+"""Access mode -> whether the task needs the previous value of the datum."""
 WRITES: Final = np.array([mode in (2, 3, 4, 5) for mode in range(8)])
-"""Whether the task changes the datum, per access mode."""
+"""Access mode -> whether the task changes the datum."""
 
 
 def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks: int) -> Int32:
-    """Return the node of each of so many *tasks*: *owner computes*.
+    """Return the node of each of *tasks* tasks: *owner computes*.
 
-    That is the owner of the data that it writes. Where they have several owners, or there are
-    none, it is the node with most bytes, read ones and written ones counted once each; of equal
-    ones the lowest, so tasks without data are on node 0.
+    It is the owner of the written data. With several owners or none, it is the node with most
+    accessed bytes, in a tie the lowest one, so that tasks without data are on node 0. Read and
+    written bytes count once each.
     """
     node, single = _only_owners(accesses, owners, tasks)
     if not single.all():
@@ -37,7 +37,7 @@ def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks
 
 
 def _only_owners(accesses: Accesses, owners: Int32, tasks: int) -> tuple[Int32, NDArray[np.bool_]]:
-    """Return per task the owner of what it writes, and whether there is just one."""
+    """Return the owner of each task's written data, and whether there is exactly one."""
     node, single = np.zeros(tasks, np.int32), np.zeros(tasks, np.bool_)
     places = np.flatnonzero(WRITES[accesses.mode])
     if len(places):
@@ -49,7 +49,7 @@ def _only_owners(accesses: Accesses, owners: Int32, tasks: int) -> tuple[Int32, 
 
 
 def _most_bytes(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, node: Int32) -> None:
-    """Set *node* of the tasks that have *accesses* to the one with most bytes of theirs."""
+    """Set *node* of the tasks with *accesses* to the one with most of their bytes."""
     if not len(accesses.task):
         return
     times = READS[accesses.mode].astype(np.int64) + WRITES[accesses.mode]
@@ -57,6 +57,6 @@ def _most_bytes(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, nod
     held, place = np.unique(keys, return_inverse=True)
     amount = np.zeros(len(held), np.int64)
     np.add.at(amount, place, times * sizes[accesses.handle])
-    # Ascending nodes of each task: stable, so that of equal ones the lowest is last in reverse.
+    # Nodes of each task, ascending and stable, so that the lowest one wins a tie in reverse.
     order = np.lexsort((-(held & 0xFFFFFFFF), amount, held >> 32))
     node[held[order] >> 32] = held[order] & 0xFFFFFFFF

@@ -1,9 +1,8 @@
 """Messages between nodes, one per version of a datum and node that reads it.
 
-All nodes go through the whole graph and find the same messages, as in StarPU-MPI: before a task,
-the owners of its input data send them; afterwards an executor that is not the owner sends the
-written data back. A datum is sent again after a task has written it, or after the program has
-declared that it is not used any more.
+All nodes traverse the whole graph and find the same messages, as in StarPU-MPI: before a task, the
+owners of its input data send them; after it, an executor that is not the owner sends the written
+data back. A datum is sent again after a write, or after a hint that it is not used any more.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ class MessageTable:
     Attributes
     ----------
     source, target
-        int32: the node that sends, and the one that receives.
+        int32: the sending and the receiving node.
     handle, size_bytes
-        int32, int64: the datum, of the whole graph, and its size.
+        int32, int64: the datum in the whole graph, and its size.
     priority
-        int32: that of the task that caused it.
+        int32: the priority of the task that caused it.
     task
-        int32: that task, of the whole graph: the first reader on the target, or the writer.
+        int32: that task in the whole graph: the first reader on the target, or the writer.
     back
-        bool: whether it brings what was written home, after its task.
+        bool: whether it returns written data to the owner, after its task.
     send, receive
-        int32: its communication tasks' numbers in the parts of source and target.
+        int32: the numbers of its communication tasks in the parts of source and target.
     """
 
     source: Int32
@@ -55,7 +54,7 @@ class MessageTable:
     receive: Int32
 
     def __len__(self) -> int:
-        """Return how many messages there are."""
+        """Return the number of messages."""
         return len(self.source)
 
     @property
@@ -66,16 +65,16 @@ class MessageTable:
 
 @dataclass(frozen=True, eq=False)
 class Needed:
-    """Ordered messages of a graph, and the lifetimes of the copies that they bring.
+    """Ordered messages of a graph, and the lifetimes of their copies.
 
     Attributes
     ----------
     source, target, handle, task
-        As of :class:`MessageTable`.
+        As in :class:`MessageTable`.
     order
-        int64: where it is posted, see :func:`posting_order`.
+        int64: its place in :func:`posting_order`.
     dropped
-        int32: after how many tasks it is said that the copy will not be used; -1 if never.
+        int32: number of tasks before the hint that drops the copy; -1 for never.
     """
 
     source: Int32
@@ -87,9 +86,9 @@ class Needed:
 
 
 def posting_order(task: Int32, place: Int64, *, after: bool) -> Int64:
-    """Return numbers that sort messages as they are posted: before their tasks or *after* them.
+    """Return numbers that sort messages in the order of posting, before or *after* their tasks.
 
-    *place* is the number of the access. A task itself comes before what is posted after it.
+    *place* is the number of the access. A task itself comes before messages posted after it.
     """
     return task.astype(np.int64) << 32 | (place + 1 | 1 << 31 if after else place)
 
@@ -102,9 +101,9 @@ def needed_messages(
     *,
     cache: bool,
 ) -> Needed:
-    """Return the messages that *accesses* take, where *hints* say which data are dropped when.
+    """Return the messages for *accesses*, with data dropped by *hints*.
 
-    Without *cache*, each task that reads a remote datum has a message of its own.
+    Without *cache*, each reader of a remote datum has a message of its own.
     """
     remote = owners[accesses.handle] != executor[accesses.task]
     read = np.flatnonzero(remote & READS[accesses.mode])
@@ -136,10 +135,10 @@ def _first_readers(
     *,
     cache: bool,
 ) -> tuple[Int64, Int32]:
-    """Return the accesses among *read* that need a message, and when what it brings is dropped."""
+    """Return the accesses among *read* that need a message, and when its copy is dropped."""
     if not len(read):
         return read, np.empty(0, np.int32)
-    # In the order of what is looked for, which is found several times faster then.
+    # Sorted keys are found several times faster.
     task = accesses.task[read].astype(np.int64)
     moment = accesses.handle[read].astype(np.int64) << 33 | task << 1
     order = np.argsort(moment)
@@ -149,8 +148,8 @@ def _first_readers(
     dropped = _dropped(ends, version, handle)
     if not cache:
         return read, dropped
-    # Versions that end never have no number of their own: that of the datum tells them apart, and
-    # as both ascend, so does their sum.
+    # Versions that never end have no number of their own: the datum distinguishes them, and as both
+    # ascend, so does their sum.
     keys = (version + handle) << 16 | executor[accesses.task[read]]
     order = np.argsort(keys)
     begins = np.flatnonzero(np.diff(keys[order], prepend=-1))
@@ -158,9 +157,9 @@ def _first_readers(
 
 
 def _ends_of_versions(accesses: Accesses, hints: tuple[Int32, Int32]) -> Int64:
-    """Return when data were written or dropped: the datum, and twice the task, sorted.
+    """Return sorted writes and drops of data: the datum, and twice the task.
 
-    What is dropped before a task is dropped half a task before it.
+    A drop before a task counts as half a task earlier.
     """
     places = np.flatnonzero(WRITES[accesses.mode])
     written = accesses.handle[places].astype(np.int64) << 33
@@ -174,7 +173,7 @@ def _ends_of_versions(accesses: Accesses, hints: tuple[Int32, Int32]) -> Int64:
 
 
 def _dropped(ends: Int64, version: Int64, handle: Int64) -> Int32:
-    """Return after how many tasks each *version* of its *handle* is dropped; -1: it is not."""
+    """Return the number of tasks before each *version* of its *handle* is dropped; -1 for never."""
     found = np.append(ends, -1)[version]
     by_hint = (found >> 33 == handle) & (found & 1 == 1)
     return np.where(by_hint, (found & 0x1FFFFFFFF) + 1 >> 1, -1).astype(np.int32)

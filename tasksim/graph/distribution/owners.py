@@ -68,7 +68,7 @@ def row_major(graph: TaskGraph, grid: Grid) -> Int64:
 
 
 def column_major(graph: TaskGraph, grid: Grid) -> Int64:
-    """Return owners on such a grid whose nodes are numbered column by column.
+    """Return owners on a 2-D block-cyclic grid whose nodes are numbered column by column.
 
     Tile (m, n) is on node ``(n mod Q) P + m mod P``, as in ScaLAPACK, SLATE, and StarPU's LU.
     """
@@ -80,16 +80,16 @@ def column_major(graph: TaskGraph, grid: Grid) -> Int64:
 def diamond(graph: TaskGraph, grid: Grid) -> Int64:
     """Return owners by diagonals: tile (m, n) is on node ``(m + n) mod N``.
 
-    Neighbours in a row and in a column are on different nodes.
+    Neighbours in a row or a column are on different nodes.
     """
     row, column, flat = _coordinates(graph)
     return np.where(flat, row, row + column) % grid.nodes
 
 
 def round_robin(graph: TaskGraph, grid: Grid) -> Placement:
-    """Return owners by number: datum *i* is on node ``i mod N``, whatever it is.
+    """Return owners by number: datum *i* is on node ``i mod N``.
 
-    So are tasks without data.
+    Tasks without data are distributed in the same way.
     """
     tasks = np.arange(len(graph))
     without_data = np.diff(graph.access_ptr) == 0
@@ -98,9 +98,9 @@ def round_robin(graph: TaskGraph, grid: Grid) -> Placement:
 
 
 def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
-    """Return the nodes that tasks say by a parameter ``node``: where each is executed.
+    """Return the nodes by the tasks' parameter ``node``, where each is executed.
 
-    A datum is where the first task is that writes it, else the first that reads it.
+    A datum is on the node of its first writer, or else of its first reader.
 
     Raises :exc:`InputError` if a task has no such parameter, or a node that is none.
     """
@@ -124,9 +124,9 @@ def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
 
 
 def morton(graph: TaskGraph, grid: Grid) -> Int64:
-    """Return owners of contiguous pieces: of each vector, and row of a matrix, so much per node.
+    """Return owners of contiguous, equal pieces of each vector and each row of a matrix.
 
-    The groups of a fast multipole method are in Morton order: each node has a region of space.
+    The groups of a fast multipole method are in Morton order, so each node has a region of space.
     """
     owner = np.arange(graph.handles) % grid.nodes
     for block in graph.handle_blocks:
@@ -150,7 +150,7 @@ OWNERS: Final[Registry[Owners]] = Registry(
     },
     lambda name, found: _adopted(name, found),
 )
-"""Distributions by name. Another package adds its own by an entry point of this group."""
+"""Distributions by name."""
 
 
 def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
@@ -159,7 +159,7 @@ def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
     Parameters
     ----------
     graph : TaskGraph
-        Whose data.
+        Graph with the data.
     grid : Grid
         The nodes.
     owner : str, default "row"
@@ -180,7 +180,7 @@ def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
 
 
 def placement_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Placement:
-    """Return the owners of data, and the nodes of tasks that go by something else.
+    """Return the owners of data, and the nodes of tasks that do not follow them.
 
     Parameters and errors are those of :func:`owners_of`.
     """
@@ -195,7 +195,7 @@ def placement_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Placement:
 
 
 def nearly_square(nodes: int) -> Grid:
-    """Return the grid of *nodes* whose rows are the largest divisor up to the square root.
+    """Return the nearly square grid of *nodes*: its rows are the largest divisor up to the root.
 
     >>> nearly_square(8)
     Grid(rows=2, columns=4)
@@ -205,7 +205,7 @@ def nearly_square(nodes: int) -> Grid:
 
 
 def grid_or_square(grid: Grid | None, nodes: int) -> Grid:
-    """Return *grid*, or one that is nearly square; :exc:`InputError` if it has not so many."""
+    """Return *grid*, or a nearly square one; raise :exc:`InputError` for a wrong number."""
     if grid is None:
         return nearly_square(nodes)
     if grid.nodes != nodes:
@@ -215,7 +215,7 @@ def grid_or_square(grid: Grid | None, nodes: int) -> Grid:
 
 
 def _coordinates(graph: TaskGraph) -> tuple[Int64, Int64, Any]:
-    """Return row and column of each datum in its block, and which are in no matrix."""
+    """Return row and column of each datum in its block, and which are not in a matrix."""
     row, column = np.arange(graph.handles), np.zeros(graph.handles, np.int64)
     flat = np.ones(graph.handles, np.bool_)
     for block in graph.handle_blocks:

@@ -44,9 +44,9 @@ class Affinity:
     pointers : int64 [vertices + 1]
     neighbours : int64 [edges]
     bytes : float64 [edges]
-        What goes between nodes if the ends of an edge are on different ones.
+        Bytes between nodes if the ends of an edge are on different ones.
     without_data : int64
-        The tasks that the last vertices are.
+        The tasks of the last vertices.
     """
 
     work: NDArray[np.float64]
@@ -60,9 +60,9 @@ class Affinity:
 
 
 def work_of(graph: TaskGraph) -> NDArray[np.float64]:
-    """Return the work of each task: how long it says to take, else its operations, else 1.
+    """Return the work of each task: its own duration, or its operations, or 1.
 
-    Of kernels whose operations are not known, as much as that of others in the mean.
+    Kernels of unknown operations get the mean work of others.
     """
     seconds = np.full(len(graph), np.nan)
     for number, names in enumerate(graph.parameter_names):
@@ -78,11 +78,11 @@ def work_of(graph: TaskGraph) -> NDArray[np.float64]:
 
 
 def affinity_of(graph: TaskGraph) -> Affinity:
-    """Return what the data of *graph* have to do with each other.
+    """Return the affinity of the data of *graph*.
 
-    A task is where the first datum is that it writes, or, if it writes none, the first that it
-    reads. Every version of another datum that it reads would be sent there, every other one that
-    it writes be sent back. An order without data weighs a byte.
+    A task is on the node of the first datum that it writes, or else reads. Every version of another
+    datum that it reads is sent there, and every other datum that it writes is sent back. A
+    dependency without data weighs a byte.
     """
     counts = np.diff(graph.access_ptr)
     task = np.repeat(np.arange(len(graph)), counts)
@@ -107,7 +107,7 @@ def _homes(
     mode: NDArray[np.int8],
     tasks: int,
 ) -> NDArray[np.int64]:
-    """Return per task the first datum that it writes, else the first that it reads, else -1."""
+    """Return the first datum that each task writes, or else reads, or -1."""
     home = np.full(tasks, -1, np.int64)
     for chosen in (np.ones(len(task), np.bool_), WRITES[mode]):
         found, first = np.unique(task[chosen], return_index=True)
@@ -121,7 +121,7 @@ def _both_ways(
     weight: NDArray[np.float64],
     vertices: int,
 ) -> tuple[Int64, Int64, NDArray[np.float64]]:
-    """Return pointers, neighbours and weights; edges that are there several times added up."""
+    """Return pointers, neighbours and weights, with multiple edges added up."""
     apart = source != target
     ends = (
         np.concatenate((source[apart], target[apart])),
@@ -137,14 +137,14 @@ def _both_ways(
 PASSES: Final = 4
 """Number of passes over all data: later passes move hardly any."""
 SLACK: Final = 0.02
-"""Share of the mean work by which a node may exceed it, in addition to the work of one datum:
-METIS's own bound is .03."""
+"""Share by which a node's work may exceed the mean, in addition to the work of one datum; METIS's
+own bound is .03."""
 MOST_WEIGHT: Final = 1 << 20
-"""Largest weight for METIS: integers whose sums must fit in 32 bits for some thousand vertices."""
+"""Largest weight for METIS: sums over some thousand vertices must fit in 32 bits."""
 
 
 def partitioned(graph: TaskGraph, grid: Grid) -> Placement:
-    """Return owners that give all nodes as much work, and send few bytes.
+    """Return owners with equal work for all nodes and few bytes between them.
 
     See Also
     --------
@@ -189,13 +189,13 @@ def _placement(graph: TaskGraph, affinity: Affinity, node: NDArray[np.int64]) ->
 
 
 def _limit(affinity: Affinity, nodes: int) -> float:
-    """Return the most work that a node may have."""
+    """Return the largest work that a node may have."""
     mean = float(affinity.work.sum()) / nodes
     return mean + max(SLACK * mean, float(affinity.work.max(initial=0.0)))
 
 
 def _pieces(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
-    """Return pieces of equal work, in an order in which neighbours are close."""
+    """Return pieces of equal work, in an order that keeps neighbours close."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -204,7 +204,7 @@ def _pieces(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
         (np.ones(len(affinity.neighbours)), affinity.neighbours, affinity.pointers), (count, count)
     )
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True) if count else np.empty(0, np.int64)
-    # Data without work count little, and all alike, so that they are spread, too.
+    # Data without work have small equal weights, so that they are spread, too.
     work = affinity.work[order]
     work = work + (work.sum() or 1.0) * 1e-6 / max(count, 1)
     middle = np.cumsum(work) - work / 2
@@ -215,7 +215,7 @@ def _pieces(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
 
 
 def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
-    """Move data to nodes with which they share more bytes, while the work stays balanced."""
+    """Move data to nodes with which they share more bytes, with balanced work."""
     limit = _limit(affinity, nodes)
     load = np.bincount(node, weights=affinity.work, minlength=nodes).tolist()
     pointers, work = affinity.pointers.tolist(), affinity.work.tolist()
@@ -241,7 +241,7 @@ def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
 def _ties(
     vertex: int, pointers: list[int], neighbours: list[int], shared: list[float], of: list[int]
 ) -> dict[int, float]:
-    """Return the bytes that *vertex* shares with each node that has neighbours of it."""
+    """Return the bytes that *vertex* shares with each node of its neighbours."""
     ties: dict[int, float] = {}
     for place in range(pointers[vertex], pointers[vertex + 1]):
         other = of[neighbours[place]]
@@ -250,7 +250,7 @@ def _ties(
 
 
 def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
-    """Move work off nodes that have too much, to those that have least."""
+    """Move work from nodes with too much to those with least."""
     limit = _limit(affinity, nodes)
     load = np.bincount(node, weights=affinity.work, minlength=nodes)
     lightest = [(float(each), number) for number, each in enumerate(load)]
@@ -261,7 +261,7 @@ def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
             if load[full] <= limit:
                 break
             while lightest[0][0] != load[lightest[0][1]]:
-                heappop(lightest)  # it has changed since
+                heappop(lightest)  # the entry is outdated
             target = lightest[0][1]
             load[full] -= affinity.work[vertex]
             load[target] += affinity.work[vertex]

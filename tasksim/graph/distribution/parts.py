@@ -3,8 +3,8 @@
 Each part is a task graph of its own. Its tasks are those that the node executes and *communication
 tasks*, in the order in which the node submits them: a send reads its datum, a receive writes the
 node's copy of it. So dependencies inferred from accesses determine when a message can start, and
-which tasks wait for it. An order that no access implies takes a message, too: if others wait for a
-task without a shared datum, the task writes a datum of no bytes, which they read.
+which tasks wait for it. A dependency without a shared datum takes a message, too: the task writes a
+datum of no bytes, which its successors read.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = [
 
 
 SEND: Final = "send"
-"""Kernel of the communication tasks that send."""
+"""Name of the kernel of sending communication tasks."""
 RECEIVE: Final = "receive"
-"""Kernel of the communication tasks that receive."""
+"""Name of the kernel of receiving communication tasks."""
 MOST_NODES: Final = 65_536
-"""Largest number of nodes, more than any machine has: typing errors are refused at once."""
+"""Largest number of nodes, more than any machine has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +56,13 @@ class LocalPart:
     Attributes
     ----------
     graph
-        Its tasks and communication tasks, numbered as it submits them, and the data that it has.
+        Its tasks and communication tasks, in the order of submission, and its data.
     task
-        int32: per task its number in the whole graph; -1 for communication tasks.
+        int32: number of each task in the whole graph; -1 for communication tasks.
     message
-        int32: per communication task its message; -1 for others.
+        int32: message of each communication task; -1 for others.
     handle
-        int32: per datum of *graph* its number in the whole graph.
+        int32: number of each datum of *graph* in the whole graph.
     """
 
     graph: TaskGraph
@@ -78,13 +78,13 @@ class Distribution:
     Attributes
     ----------
     graph
-        The whole graph; data that only make an order, without bytes, come after its own.
+        The whole graph; data without bytes, which only order tasks, come after its own.
     owners
-        int32: per datum the node that owns it.
+        int32: owner of each datum.
     executor
-        int32: per task the node that executes it.
+        int32: executing node of each task.
     parts
-        Per node what it does.
+        The part of each node.
     messages
         All messages.
     """
@@ -114,16 +114,15 @@ def distribute(
     Parameters
     ----------
     graph : TaskGraph
-        Hints that a datum will not be used drop the copies that nodes have received: it is sent
-        again if it is read again.
+        The graph; its hints drop received copies, so that a datum that is read again is sent again.
     owners : array of int
-        Per datum its node; see :mod:`tasksim.graph.distribution.owners`.
+        Node of each datum; see :mod:`tasksim.graph.distribution.owners`.
     nodes : int
-        How many there are.
+        Number of nodes.
     cache : bool, default True
-        Whether a node keeps what it has received until it is written or dropped.
+        Whether a node keeps received data until they are written or dropped.
     executor : array of int, optional
-        Per task its node; -1, and by default, where the data are that it writes.
+        Node of each task; -1, the default, is the owner of its written data.
 
     Returns
     -------
@@ -137,7 +136,7 @@ def distribute(
 
     See Also
     --------
-    tasksim.graph.distribution.owners.owners_of : who owns what, by name.
+    tasksim.graph.distribution.owners.owners_of : distributions by name.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def distribute(
 
 
 def _nodes(given: ArrayLike, length: int, nodes: int, what: str, of: str, lowest: int) -> Int32:
-    """Return *given* nodes as a column, checked."""
+    """Return the *given* nodes as a column, after a check."""
     column = np.asarray(given)
     if column.shape != (length,) or column.dtype.kind not in "iu":
         raise InputError(f"{what}: legal: a node for each {of}, {length} integers")
@@ -201,8 +200,7 @@ class _Cut:
             (np.arange(tasks, dtype=np.int64) << 32 | 1 << 31, needed.order, needed.order)
         )
         sends = np.repeat([False, True, False], [tasks, messages, messages])
-        # Three ascending columns: a stable sort merges them. Numbers of nodes have 16 bits: they
-        # are sorted digit by digit.
+        # A stable sort merges three ascending columns; node numbers of 16 bits take a radix sort.
         order = np.argsort(self._when, kind="stable")
         order = order[np.argsort(node.astype(np.uint16)[order], kind="stable")]
         self._node, self._task, self._message = node[order], task[order], message[order]
@@ -220,7 +218,7 @@ class _Cut:
         return Distribution(self.graph, self.owners, self.executor, parts, self._messages())
 
     def _columns(self) -> tuple[Int64, dict[str, NDArray[Any]]]:
-        """Return the data that nodes have, ``node << 32 | handle``, and columns of all tasks."""
+        """Return the data of the nodes, ``node << 32 | handle``, and columns of all tasks."""
         access_ptr, handle, mode = self._merged_accesses()
         operation = np.repeat(np.arange(len(self._node), dtype=np.int32), np.diff(access_ptr))
         handles, place = self._numbered(handle, access_ptr[self._begin])
@@ -240,10 +238,10 @@ class _Cut:
         }
 
     def _numbered(self, handle: Int32, begin: Int64) -> tuple[Int64, Int32]:
-        """Return the data that nodes have, and per access, node after node, which of them it is.
+        """Return the data of the nodes, and the index of each access in them, node by node.
 
-        The accesses of a node *begin* there. One node after the other, as those of one stay in a
-        cache.
+        *begin* has the first access of each node. Nodes come one by one, as the data of one stay in
+        a cache.
         """
         place, number = np.empty_like(handle), np.empty(len(self.owners), np.int32)
         found, first = [np.empty(0, np.int64)], 0
@@ -259,7 +257,7 @@ class _Cut:
     def _merged_accesses(self) -> tuple[Int64, Int32, NDArray[np.int8]]:
         """Return the accesses of all tasks: pointers, data of the whole graph, modes."""
         needed, given = self._needed.handle, self._accesses
-        # The graph's, then those of sends, then those of receives.
+        # Those of the graph, then of sends, then of receives.
         handle = np.concatenate((given.handle, needed, needed))
         modes = np.repeat([AccessMode.R, AccessMode.W], len(needed))
         mode = np.concatenate((given.mode, modes.astype(np.int8)))
@@ -270,9 +268,9 @@ class _Cut:
         return pointers_of_counts(counts), handle[places], mode[places]
 
     def _with_data_of_ranks(self, accesses: Accesses) -> Accesses:
-        """Return *accesses*, and that receives read what their readers read and write.
+        """Return *accesses*, extended so that receives read the data of their readers.
 
-        So a rank asks for a message when the task before the one that reads it has ended.
+        So a rank posts a receive when the task before its reader has ended.
         """
         datum, local = np.full((2, len(self._node)), -1, np.int32)
         both = accesses.mode == AccessMode.RW
@@ -309,9 +307,9 @@ class _Cut:
         return np.unique(self.graph.handle_size[self._needed.handle])
 
     def _hints(self, handles: Int64) -> tuple[Int64, Int32, Int64]:
-        """Return the hints of all nodes: pointers per node, local data, when.
+        """Return the hints of all nodes: pointers per node, local data, and times.
 
-        An owner hears of all about its data, others of those that drop what they have received.
+        An owner gets all hints about its data, other nodes those that drop received copies.
         """
         graph, needed = self.graph, self._needed
         dropped = needed.dropped >= 0
@@ -328,7 +326,7 @@ class _Cut:
         return np.searchsorted(node, np.arange(self._nodes + 1)), place.astype(np.int32), local
 
     def _operations_before(self, node: Int32, after: Int64) -> Int64:
-        """Return how many tasks each *node* has submitted when *after* of the graph's were."""
+        """Return the number of tasks that each *node* submitted after *after* of the graph."""
         local = np.empty(len(node), np.int64)
         limits = np.searchsorted(node, np.arange(self._nodes + 1))
         for number in np.unique(node):
@@ -398,7 +396,7 @@ class _Cut:
 
 
 def _list(pointers: NDArray[Any], here: slice) -> tuple[Int64, slice]:
-    """Return the pointers of some lists, from 0, and where what they contain is."""
+    """Return the pointers of some lists, from 0, and the positions of their elements."""
     found = np.asarray(pointers[here.start : here.stop + 1], np.int64)
     return found - found[0], slice(int(found[0]), int(found[-1]))
 
@@ -406,10 +404,10 @@ def _list(pointers: NDArray[Any], here: slice) -> tuple[Int64, slice]:
 def with_data_of_edges(
     graph: TaskGraph, accesses: Accesses, owners: Int32, executor: Int32
 ) -> tuple[TaskGraph, Accesses, Int32]:
-    """Return *graph* and its *accesses* with data for the order that these do not imply.
+    """Return *graph* and its *accesses*, with data for dependencies that these do not imply.
 
-    And the *owners* of all data: those of the new ones are who writes them. The graph has the new
-    data, its columns of accesses are left as they are.
+    Return also the *owners* of all data; writers own the new ones. The graph has the new data, but
+    its columns of accesses do not change.
     """
     edges = _not_implied(graph, accesses)
     if not len(edges):

@@ -8,12 +8,12 @@ __all__ = ["bruck", "linear", "neighbours", "pairwise", "recursive_doubling", "r
 
 
 def linear(ranks: int, size: float) -> Program:
-    """Return the program in which all send to all at once."""
+    """Return the program in which all ranks send to all at once."""
     return [[Step(to_all(rank, ranks, size), to_all(rank, ranks, size))] for rank in range(ranks)]
 
 
 def ring(ranks: int, size: float) -> Program:
-    """Return the program in which what each has goes round."""
+    """Return the program in which the data of each rank go round a ring."""
     return [
         [exchange((rank + 1) % ranks, (rank - 1) % ranks, size, size)] * (ranks - 1)
         for rank in range(ranks)
@@ -21,9 +21,9 @@ def ring(ranks: int, size: float) -> Program:
 
 
 def recursive_doubling(ranks: int, size: float) -> Program:
-    """Return the program in which pairs exchange all they know, a power of two of ranks.
+    """Return the program in which pairs exchange all that they have, for powers of two.
 
-    Of other numbers of ranks, Bruck's.
+    For other numbers of ranks it is Bruck's.
     """
     if ranks & (ranks - 1):
         return bruck(ranks, size)
@@ -38,7 +38,7 @@ def recursive_doubling(ranks: int, size: float) -> Program:
 
 
 def bruck(ranks: int, size: float) -> Program:
-    """Return Bruck's program: in ceil(log2) rounds, whatever the number of ranks."""
+    """Return Bruck's program, in ceil(log2) rounds for any number of ranks."""
     program: Program = [[] for _ in range(ranks)]
     distance = 1
     while distance < ranks:
@@ -51,7 +51,7 @@ def bruck(ranks: int, size: float) -> Program:
 
 
 def pairwise(ranks: int, size: float) -> Program:
-    """Return the program in which each exchanges its own with one other at a time."""
+    """Return the program in which each rank exchanges its data with one other at a time."""
     if ranks & (ranks - 1):
         return ring(ranks, size)
     return [
@@ -63,7 +63,7 @@ def pairwise(ranks: int, size: float) -> Program:
 def neighbours(ranks: int, size: float) -> Program:
     """Return the program in which neighbours to the left and right exchange the newest pairs.
 
-    Of odd numbers of ranks, a ring.
+    For odd numbers of ranks it is a ring.
     """
     if ranks % 2:
         return ring(ranks, size)

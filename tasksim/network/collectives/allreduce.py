@@ -15,7 +15,7 @@ def reduce_broadcast(ranks: int, size: float) -> Program:
 
 
 def recursive_doubling(ranks: int, size: float) -> Program:
-    """Return the program in which pairs exchange all, at twice the distance each time."""
+    """Return the program in which pairs exchange all data, doubling the distance each time."""
     many = power_below(ranks)
     inner: Program = [[] for _ in range(many)]
     distance = 1
@@ -40,7 +40,7 @@ def rabenseifner(ranks: int, size: float) -> Program:
 
 
 def ring(ranks: int, size: float) -> Program:
-    """Return the program in which parts go round twice: to be added up, and to be known."""
+    """Return the program in which parts go round twice, for the sums and to distribute them."""
     block = size / ranks
     program: Program = []
     for rank in range(ranks):

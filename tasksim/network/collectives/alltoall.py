@@ -11,11 +11,11 @@ __all__ = ["bruck", "linear", "pairwise", "ring", "scattered"]
 
 
 BATCH: Final = 4
-"""Number of messages of :func:`scattered` under way at once: MPICH's."""
+"""Number of concurrent messages in :func:`scattered`, as in MPICH."""
 
 
 def scattered(ranks: int, size: float) -> Program:
-    """Return the program in which each sends to itself, and to those behind it, four at a time."""
+    """Return the program in which each rank sends to itself and the others, four at a time."""
     return [
         [
             Step(
@@ -31,7 +31,7 @@ def scattered(ranks: int, size: float) -> Program:
 
 
 def ring(ranks: int, size: float) -> Program:
-    """Return the program in which each sends farther ahead from round to round."""
+    """Return the program in which each rank sends one rank farther in each round."""
     return [
         [
             exchange((rank + hop) % ranks, (rank - hop) % ranks, size, size)
@@ -42,7 +42,7 @@ def ring(ranks: int, size: float) -> Program:
 
 
 def pairwise(ranks: int, size: float) -> Program:
-    """Return the program in which pairs exchange, of a power of two of ranks; else :func:`ring`."""
+    """Return the program in which pairs exchange, for powers of two; else :func:`ring`."""
     if ranks & (ranks - 1):
         return ring(ranks, size)
     return [
@@ -52,7 +52,7 @@ def pairwise(ranks: int, size: float) -> Program:
 
 
 def bruck(ranks: int, size: float) -> Program:
-    """Return Bruck's program: in ceil(log2) rounds, each of about half of the data."""
+    """Return Bruck's program, in ceil(log2) rounds with about half of the data each."""
     program: Program = [[] for _ in range(ranks)]
     distance = 1
     while distance < ranks:

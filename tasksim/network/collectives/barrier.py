@@ -9,13 +9,13 @@ __all__ = ["dissemination", "linear", "recursive_doubling", "tree"]
 
 
 def linear(ranks: int, _size: float = 0.0) -> Program:
-    """Return the program in which all tell rank 0, and it tells all."""
+    """Return the program in which all ranks notify rank 0, which then notifies all."""
     first = [Step(receives=to_all(0, ranks, 0.0)), Step(sends=to_all(0, ranks, 0.0))]
     return [first, *([send(0, 0.0), receive(0, 0.0)] for _ in range(1, ranks))]
 
 
 def dissemination(ranks: int, _size: float = 0.0) -> Program:
-    """Return the program in which all tell those ahead, at twice the distance each time."""
+    """Return the program in which ranks notify those ahead, doubling the distance each time."""
     program: Program = [[] for _ in range(ranks)]
     distance = 1
     while distance < ranks:
@@ -27,7 +27,7 @@ def dissemination(ranks: int, _size: float = 0.0) -> Program:
 
 
 def recursive_doubling(ranks: int, _size: float = 0.0) -> Program:
-    """Return the program in which pairs meet, at twice the distance each time."""
+    """Return the program in which pairs meet, doubling the distance each time."""
     many = 1 << (ranks.bit_length() - 1)
     program: Program = [[] for _ in range(ranks)]
     for rank in range(many, ranks):

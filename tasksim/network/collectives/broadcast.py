@@ -15,7 +15,7 @@ def linear(ranks: int, size: float) -> Program:
 
 
 def binomial(ranks: int, size: float) -> Program:
-    """Return the program along a binomial tree, the farthest first."""
+    """Return the program along a binomial tree, the farthest rank first."""
     return [_in_tree(rank, ranks, size) for rank in range(ranks)]
 
 
@@ -36,7 +36,7 @@ def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
 
 
 def chain(ranks: int, size: float, segments: int = 1) -> Program:
-    """Return the program in which each rank hands on to the next, piece by piece."""
+    """Return the program in which each rank forwards pieces to the next."""
     piece = size / segments
     program: Program = [[send(1, piece)] * segments if ranks > 1 else []]
     for rank in range(1, ranks):
@@ -58,7 +58,7 @@ def scatter_ring(ranks: int, size: float) -> Program:
 
 
 def scattered(rank: int, ranks: int, block: float) -> list[Step]:
-    """Return the steps by which each *rank* gets the blocks of those below it in the tree."""
+    """Return the steps in which each *rank* gets the blocks of its subtree."""
     steps: list[Step] = []
     distance = 1
     while distance < ranks and not rank & distance:
@@ -75,7 +75,7 @@ def scattered(rank: int, ranks: int, block: float) -> list[Step]:
 
 
 def best_segments(ranks: int, size: float, alpha_s: float, beta_s: float) -> int:
-    """Return into how many pieces a chain cuts *size* bytes at best, by Hockney's model.
+    """Return the best number of pieces of *size* bytes in a chain, by Hockney's model.
 
     >>> best_segments(10, 1e6, 1e-5, 1e-9)
     28

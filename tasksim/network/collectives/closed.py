@@ -2,7 +2,7 @@
 
 R. Hockney 1994; R. Thakur et al., "Optimization of collective communication operations in MPICH",
 IJHPCA 19 (1), 2005; J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective
-operations", Cluster Computing 10 (2), 2007. Ports are full duplex, nothing else is under way.
+operations", Cluster Computing 10 (2), 2007. Ports are full duplex, and there is no other traffic.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ def closed_s(
     operation, algorithm : str
         As in :data:`tasksim.network.collectives.registry.ALGORITHMS`.
     ranks : int
-        How many.
+        Number of ranks.
     size : float
         Bytes.
     alpha_s, beta_s : float
         Seconds per message, and per byte.
     reduce_s_per_byte : float, default 0
-        What it takes to reduce a byte.
+        Seconds to reduce a byte.
 
     Raises
     ------
     InputError
-        If there is no formula, with the nearest name.
+        If there is no formula; with the nearest name.
 
     Examples
     --------

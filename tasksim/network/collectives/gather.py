@@ -7,18 +7,18 @@ from tasksim.network.collectives.steps import Program, Step, receive, send, to_a
 __all__ = ["binomial", "in_turns", "linear", "one_by_one"]
 
 LARGE, LARGE_BEGIN, SMALL_BEGIN = 92160.0, 32768.0, 1024.0
-"""Threshold in bytes, and the sizes of the first part above and below it, as in Open MPI's module
+"""Threshold in bytes, and sizes of the first part above and below it, as in Open MPI's module
 tuned."""
 
 
 def linear(ranks: int, size: float) -> Program:
-    """Return the program in which all send to rank 0 at once."""
+    """Return the program in which all ranks send to rank 0 at once."""
     received = Step(receives=to_all(0, ranks, size))
     return [[received], *([send(0, size)] for _ in range(1, ranks))]
 
 
 def binomial(ranks: int, size: float) -> Program:
-    """Return the program along a binomial tree: each hands on what has come to it."""
+    """Return the program along a binomial tree: ranks forward the data of their subtrees."""
     return [_in_tree(rank, ranks, size) for rank in range(ranks)]
 
 
@@ -37,13 +37,13 @@ def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
 
 
 def one_by_one(ranks: int, size: float) -> Program:
-    """Return the program in which rank 0 receives from one after the other."""
+    """Return the program in which rank 0 receives from one rank after the other."""
     received = [receive(rank, size) for rank in range(1, ranks)]
     return [received, *([send(0, size)] for _ in range(1, ranks))]
 
 
 def in_turns(ranks: int, size: float) -> Program:
-    """Return the program in which rank 0 asks each for a beginning, and for the rest at once."""
+    """Return the program in which rank 0 gets a first part of each rank, then the rest at once."""
     begins = min(size, LARGE_BEGIN if size > LARGE else SMALL_BEGIN)
     root: list[Step] = []
     for rank in range(1, ranks):

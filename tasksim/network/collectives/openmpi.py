@@ -113,7 +113,7 @@ all bounds are exclusive."""
 
 
 def openmpi(operation: str, ranks: int, size: float) -> str:
-    """Return what Open MPI's tables say for an operation among so many ranks, of a size.
+    """Return the algorithm in Open MPI's tables for an operation, a number of ranks and a size.
 
     >>> openmpi("allreduce", 16, 1e6)
     'rabenseifner'
@@ -125,7 +125,9 @@ def openmpi(operation: str, ranks: int, size: float) -> str:
 
 
 ELEMENT_BYTES: Final = 8
-"""Size of an element of a reduction: a ring passes on whole elements, if there is one per rank."""
+"""Size of an element of a reduction in bytes: a ring forwards whole elements, if there is one per
+rank.
+"""
 
 
 def _rows(operation: str) -> Iterator[tuple[float, list[str]]]:

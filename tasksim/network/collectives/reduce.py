@@ -17,19 +17,19 @@ __all__ = ["binomial", "linear", "one_by_one", "scatter_gather"]
 
 
 def linear(ranks: int, size: float) -> Program:
-    """Return the program in which all send to rank 0 at once."""
+    """Return the program in which all ranks send to rank 0 at once."""
     received = Step(receives=to_all(0, ranks, size), reduced_bytes=(ranks - 1) * size)
     return [[received], *([send(0, size)] for _ in range(1, ranks))]
 
 
 def one_by_one(ranks: int, size: float) -> Program:
-    """Return the program in which rank 0 receives from one after the other, the last first."""
+    """Return the program in which rank 0 receives from one rank after the other, the last first."""
     received = [receive(rank, size, size) for rank in range(ranks - 1, 0, -1)]
     return [received, *([send(0, size)] for _ in range(1, ranks))]
 
 
 def binomial(ranks: int, size: float) -> Program:
-    """Return the program along a binomial tree, the nearest first."""
+    """Return the program along a binomial tree, the nearest rank first."""
     return [_in_tree(rank, ranks, size) for rank in range(ranks)]
 
 
@@ -47,7 +47,7 @@ def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
 
 
 def halving(ranks: int, size: float) -> Program:
-    """Return the program of a reduce-scatter among a power of two of ranks: halves, quarters."""
+    """Return the program of a reduce-scatter by halves, quarters and so on, for powers of two."""
     program: Program = [[] for _ in range(ranks)]
     distance, part = ranks // 2, size / 2
     while distance:
@@ -60,10 +60,10 @@ def halving(ranks: int, size: float) -> Program:
 
 
 def folded(ranks: int, size: float, inner: Program, *, back: bool) -> Program:
-    """Return *inner*, of a power of two of ranks, for any number of them.
+    """Return *inner*, a program for powers of two, extended to any number of ranks.
 
-    Of the first ranks, as many as there are too many, the even ones send what they have to the
-    odd ones, and get the result *back* at the end, where they need it.
+    Among the first ranks, two for each excess rank, the even ones send their data to the odd ones,
+    and get the result *back* at the end, if they need it.
     """
     many = len(inner)
     rest = ranks - many

@@ -89,17 +89,18 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
         "tree": barrier.tree,
     },
 }
-"""Operation -> algorithms by name. A size is that of a rank's data, or its data for one other."""
+"""Operation -> algorithms by name. A size is that of a rank's data, or of its data for one other.
+"""
 
 
 def _nonoverlapping(ranks: int, size: float) -> Program:
-    """Return the reduction, then the broadcast, that Open MPI chooses."""
+    """Return the reduction and the broadcast that Open MPI chooses, in sequence."""
     parts = (collective(name, ranks, size, selector="openmpi") for name in ("reduce", "bcast"))
     return joined(*parts)
 
 
 def _smpi(operation: str, ranks: int, size: float) -> str:
-    """Return what SimGrid 3.32's MPI chooses by default; all-to-all as measured up to 16 ranks."""
+    """Return the default of SimGrid 3.32's MPI; for all-to-all, as measured up to 16 ranks."""
     if operation == "alltoall":
         if ranks >= 16 and 4 <= size < 512:
             return "bruck"
@@ -108,7 +109,7 @@ def _smpi(operation: str, ranks: int, size: float) -> str:
 
 
 def _mpich(operation: str, ranks: int, size: float) -> str:
-    """Return what MPICH's rules in SimGrid 3.32 choose, one rank per host."""
+    """Return the choice of MPICH's rules in SimGrid 3.32, with one rank per host."""
     power = not ranks & (ranks - 1)
     if operation == "reduce":
         return "binomial" if size < 2048 else "scatter_gather"
@@ -140,7 +141,7 @@ def selected(operation: str, ranks: int, size: float, selector: str = "mpich") -
     Raises
     ------
     InputError
-        For an operation or library that is not known, with the nearest.
+        For an unknown operation or library, with the nearest match.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def selected(operation: str, ranks: int, size: float, selector: str = "mpich") -
 def collective(
     operation: str, ranks: int, size: float, algorithm: str | None = None, selector: str = "mpich"
 ) -> Program:
-    """Return the program of an *operation* among so many ranks.
+    """Return the program of an *operation* among *ranks* ranks.
 
     Parameters
     ----------
@@ -165,21 +166,21 @@ def collective(
         ``bcast``, ``reduce``, ``allreduce``, ``allgather``, ``alltoall``, ``gather``,
         ``scatter``, ``barrier``.
     ranks : int
-        How many.
+        Number of ranks.
     size : float
-        Bytes of what one rank has (bcast, reduce and allreduce: all of it).
+        Bytes of the data of one rank (for bcast, reduce and allreduce: of all data).
     algorithm : str, optional
-        Default: what the *selector* chooses.
+        Default: the choice of the *selector*.
     selector : str, default "mpich"
         ``mpich``, ``openmpi`` or ``smpi``.
 
     Raises
     ------
     InputError
-        For names that are not known, and less than one rank.
+        For unknown names, and fewer than one rank.
     """
     if ranks < 1:
-        raise InputError(f"collective {operation}: ranks must be at least 1 (got {ranks})")
+        raise InputError(f"collective {operation}: got ranks={ranks}; legal: at least 1")
     name = algorithm or selected(operation, ranks, size, selector)
     known = ALGORITHMS.get(operation)
     if known is None:

@@ -14,7 +14,7 @@ def linear(ranks: int, size: float) -> Program:
 
 
 def binomial_near_first(ranks: int, size: float) -> Program:
-    """Return :func:`binomial` with the nearest served first, as MPICH in SimGrid does."""
+    """Return :func:`binomial` with the nearest rank served first, as by MPICH in SimGrid."""
     program = binomial(ranks, size)
     return [
         [step for step in steps if step.receives] + [step for step in steps[::-1] if step.sends]
@@ -23,11 +23,11 @@ def binomial_near_first(ranks: int, size: float) -> Program:
 
 
 def binomial(ranks: int, size: float) -> Program:
-    """Return the program along a binomial tree: each gets what is for those below it, too."""
+    """Return the program along a binomial tree, in which ranks get the data of their subtrees."""
     return [scattered(rank, ranks, size) for rank in range(ranks)]
 
 
 def one_by_one(ranks: int, size: float) -> Program:
-    """Return the program in which rank 0 sends to one after the other."""
+    """Return the program in which rank 0 sends to one rank after the other."""
     sent = [send(rank, size) for rank in range(1, ranks)]
     return [sent, *([receive(0, size)] for _ in range(1, ranks))]

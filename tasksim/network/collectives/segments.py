@@ -31,7 +31,7 @@ SEGMENT: Final = 8192.0
 
 
 def pieces(size: float, segment: float) -> list[float]:
-    """Return the bytes of each piece, the last of which may have fewer."""
+    """Return the bytes of each piece; the last one may be smaller."""
     if not 0 < segment < size:
         return [size]
     whole = int(size // segment)
@@ -40,19 +40,19 @@ def pieces(size: float, segment: float) -> list[float]:
 
 
 def segmented_chain(ranks: int, size: float) -> Program:
-    """Return the broadcast along a chain in which all pieces are expected from the beginning."""
+    """Return the broadcast along a chain, with receives for all pieces from the beginning."""
     return _handed_on(_chain(ranks), pieces(size, SEGMENT))
 
 
 def binary(ranks: int, size: float) -> Program:
-    """Return the broadcast along a binary tree in which all pieces are expected at once."""
+    """Return the broadcast along a binary tree, with receives for all pieces from the beginning."""
     tree = [[c for c in (2 * k + 1, 2 * k + 2) if c < ranks] for k in range(ranks)]
     return _handed_on(tree, pieces(size, SEGMENT))
 
 
 def pipeline(ranks: int, size: float) -> Program:
-    """Return the broadcast along a chain, the next piece expected while one is handed on."""
-    # Linear fits of Open MPI's module tuned: ranks up to which pieces are so large.
+    """Return the broadcast along a chain, which receives the next piece while it forwards one."""
+    # Linear fits of Open MPI's module tuned: ranks up to which pieces have a size.
     segment = 128.0 * 1024
     for most, factor, offset in ((128, 1.6134e-6, 2.1102), (64, 2.3679e-6, 1.1787),
                                  (16, 3.2118e-6, 8.7936)):  # fmt: skip
@@ -71,7 +71,7 @@ def pipeline(ranks: int, size: float) -> Program:
 
 
 def four_nomial(ranks: int, size: float) -> Program:
-    """Return the broadcast along a tree in which each sends to three of each level at once."""
+    """Return the broadcast along a tree in which each rank sends to three of each level at once."""
     program: Program = []
     for rank in range(ranks):
         distance, steps = 1, []
@@ -114,7 +114,7 @@ def pipeline_reduce(ranks: int, size: float) -> Program:
 
 
 def chain_reduce(ranks: int, size: float) -> Program:
-    """Return the reduction along half as many chains as there are ranks, in pieces of 64 KiB."""
+    """Return the reduction along chains, half as many as ranks, in pieces of 64 KiB."""
     chains = min(max(1, ranks // 2), ranks - 1)
     longest, more = -(-(ranks - 1) // chains), (ranks - 1) % chains or chains
     tree: Tree = [[] for _ in range(ranks)]
@@ -129,7 +129,7 @@ def chain_reduce(ranks: int, size: float) -> Program:
 
 
 def segmented_binomial(ranks: int, size: float) -> Program:
-    """Return the reduction along a binomial tree; among many ranks in pieces of 1 KiB."""
+    """Return the reduction along a binomial tree, in pieces of 1 KiB for many ranks."""
     tree: Tree = [[] for _ in range(ranks)]
     for rank in range(1, ranks):
         tree[rank & (rank - 1)].append(rank)
@@ -143,7 +143,7 @@ def _chain(ranks: int) -> Tree:
 
 
 def _levels(ranks: int) -> Tree:
-    """Return a binary tree in whose levels the children of a rank are apart by their number."""
+    """Return a binary tree in which the children of a rank are a level's size apart."""
     tree: Tree = [[] for _ in range(ranks)]
     for rank in range(ranks):
         on_level = 1 << ((rank + 1).bit_length() - 1)
@@ -160,10 +160,10 @@ def _parents(tree: Tree) -> list[int]:
 
 
 def _handed_on(tree: Tree, cut: Sequence[float]) -> Program:
-    """Return the broadcast in which a rank expects all pieces, and hands on each as it comes."""
+    """Return the broadcast in which a rank posts all receives, and forwards pieces on arrival."""
     program: Program = []
     for children, parent in zip(tree, _parents(tree), strict=True):
-        if parent < 0 and len(cut) > 1:  # all pieces to one child after the other, at once
+        if parent < 0 and len(cut) > 1:  # all pieces at once, to one child after the other
             to = tuple((child, piece) for piece in cut for child in children)
             program.append([Step(sends=to)])
             continue
@@ -179,7 +179,7 @@ def _handed_on(tree: Tree, cut: Sequence[float]) -> Program:
 
 
 def _added_up(tree: Tree, cut: Sequence[float]) -> Program:
-    """Return the reduction in which the next piece is expected while one is added and sent on."""
+    """Return the reduction in which a rank receives a piece while it adds and forwards one."""
     program: Program = []
     for children, parent in zip(tree, _parents(tree), strict=True):
         if not children:

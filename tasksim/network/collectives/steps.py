@@ -19,7 +19,7 @@ class Step(NamedTuple):
     reduced_bytes: float = 0.0
     """Size of the reduction once all messages have arrived."""
     ahead: tuple[tuple[int, float], ...] = ()
-    """Receives that are also posted, but that only a later step waits for."""
+    """Receives posted ahead, which only a later step waits for."""
     awaited: tuple[int, ...] = ()
     """Numbers, within the program, of the receives posted ahead that this step waits for."""
 
@@ -29,7 +29,7 @@ Program: TypeAlias = list[list[Step]]
 
 
 def as_awaited(steps: list[Step]) -> list[Step]:
-    """Return *steps* with receives where they are waited for, none ahead."""
+    """Return *steps* with receives at the steps that wait for them, none ahead."""
     if not any(step.ahead for step in steps):
         return steps
     ahead = [message for step in steps for message in step.ahead]

@@ -37,24 +37,25 @@ def collective(
 ) -> TaskGraph:
     """A collective operation among nodes, as the messages of its algorithm.
 
-    Ranks are programs of MPI: what a rank sends and asks for together is on its way together, and
-    the rank goes on when all of that has ended. On as many nodes as ranks each rank is on its own.
+    Ranks behave as in MPI: the messages that a rank posts together are under way together, and the
+    rank continues when all of them have ended. On as many nodes as ranks each rank has its own
+    node.
 
     Parameters
     ----------
     operation
         Which.
     ranks
-        How many nodes take part.
+        Number of ranks.
     size_bytes
-        What one has, or has for one other.
+        Bytes of the data of a rank, or of its data for one other.
     algorithm
-        Its name (``binomial``, ``ring``, ...), or that of a library,
-        ``mpich``, ``openmpi`` or ``smpi``: what that chooses.
+        Its name (``binomial``, ``ring``, ...), or the library that chooses it: ``mpich``,
+        ``openmpi`` or ``smpi``.
     repeat
-        How many times, one after the other.
+        Number of operations, one after the other.
     per_byte
-        Seconds that it takes to reduce a byte.
+        Seconds to reduce a byte.
     """
     from tasksim.network.collectives.registry import SELECTORS
     from tasksim.network.collectives.registry import collective as program_of
@@ -72,7 +73,7 @@ def collective(
 
 
 class _Insertion:
-    """The tasks of one collective, in an order in which ranks can execute them.
+    """Insertion of the tasks of one collective, in an order in which ranks can execute them.
 
     Each step of a rank has a task that ends it and begins the next one: it writes the messages that
     the next step sends, and the *requests* of those that it receives. Each message has a task that
@@ -98,11 +99,11 @@ class _Insertion:
         """Messages and requests that have been written, without the arrival."""
 
     def _vectors(self, name: str, sizes: list[list[float]]) -> list[range]:
-        """Return the data of each rank, of so many bytes each."""
+        """Return the data of each rank, of *size* bytes each."""
         ranks, most = len(sizes), max(map(len, sizes))
         if not most:
             return [range(0)] * ranks
-        # Items of a vector go round the nodes: those of one rank are on its node.
+        # Items of a vector go round the nodes, so those of a rank are on its node.
         items = [0] * (most * ranks)
         for rank, column in enumerate(sizes):
             items[rank : len(column) * ranks : ranks] = map(round, column)
@@ -110,7 +111,7 @@ class _Insertion:
         return [range(first + rank, first + len(items), ranks) for rank in range(ranks)]
 
     def insert_all(self) -> None:
-        """Insert all tasks: of each rank as many as there can be, again and again."""
+        """Insert all tasks, rank by rank as far as possible, until none is left."""
         going = [rank for rank in self.ranks if self._go_on(rank)]
         while going:
             able = [rank for rank in going if self.apart.isdisjoint(rank.waits_for)]
@@ -143,7 +144,7 @@ class _Insertion:
     def _match(
         self, pair: _Pair, *, message: int | None = None, request: int | None = None
     ) -> None:
-        """Note a *message* or a *request* of a *pair*; insert the arrival if it has both ends."""
+        """Note a *message* or a *request* of a *pair*; insert the arrival once both are known."""
         for queue, datum in ((pair.messages, message), (pair.requests, request)):
             if datum is not None:
                 queue.append(datum)
@@ -155,7 +156,7 @@ class _Insertion:
 
 
 def _receives(step: Step) -> tuple[tuple[int, float], ...]:
-    """Return all that is asked for as *step* begins, what only a later one waits for first."""
+    """Return all receives posted at the beginning of *step*, those posted ahead first."""
     return step.ahead + step.receives
 
 

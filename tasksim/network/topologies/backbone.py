@@ -35,7 +35,7 @@ class Backbone:
         return self.switch.nodes
 
     def sized(self, nodes: int) -> Backbone:
-        """Return the topology with so many hosts."""
+        """Return the topology with *nodes* hosts."""
         return replace(self, switch=self.switch.sized(nodes))
 
     @property
@@ -50,7 +50,7 @@ class Backbone:
         return Links.joined([Links.of([backbone]), self.switch.links])
 
     def route(self, source: int, target: int) -> tuple[int, ...]:
-        """Return the way up, the backbone and the way down."""
+        """Return the links up, the backbone and the links down."""
         switch = self.switch
         if source == target and switch.loopback is not None:
             return tuple(link + 1 for link in switch.route(source, target))
@@ -65,16 +65,16 @@ class Backbone:
         return np.stack([*up, np.zeros_like(source), *down], axis=1)
 
     def link_name(self, link: int) -> str:
-        """Return what people call the link."""
+        """Return the name of the link."""
         return self.switch.link_name(link - 1) if link else "backbone"
 
 
 class BackboneSection(SwitchSection):
-    """A backbone in a file, with the fields of a switch and its own."""
+    """Section of a backbone, with the fields of a switch and its own."""
 
-    backbone_bandwidth: float = given(BANDWIDTH, description="of the link that all share")
-    backbone_latency: float = given(LATENCY, 0, "of the link that all share")
-    backbone_shared: bool = given(FLAG, True, "false: each message has all of it")
+    backbone_bandwidth: float = given(BANDWIDTH, description="bandwidth of the shared link")
+    backbone_latency: float = given(LATENCY, 0, "latency of the shared link")
+    backbone_shared: bool = given(FLAG, True, "whether messages share its bandwidth")
 
     def build(self) -> Any:
         """Return the topology."""

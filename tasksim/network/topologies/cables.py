@@ -19,8 +19,8 @@ LOOPBACK: Final = 10e9
 class Cables(NamedTuple):
     """Common properties of all cables of a topology.
 
-    Link 0 carries messages of hosts to themselves: each has all of it, so one link stands for all
-    hosts. Cable *k* is the links 1 + 2k, up, and 2 + 2k, down; half duplex, it is 1 + k.
+    Link 0 carries messages of hosts to themselves, which do not share it, so one link stands for
+    all hosts. Cable *k* is the links 1 + 2k, up, and 2 + 2k, down; half duplex, it is 1 + k.
     """
 
     bandwidth_bytes_per_s: float
@@ -30,19 +30,19 @@ class Cables(NamedTuple):
     loopback_latency_s: float = 0.0
 
     def up(self, cable: int) -> int:
-        """Return the link of a *cable* away from the host, or to the next one."""
+        """Return the link of a *cable* away from the host, or to the next host."""
         return 1 + 2 * cable if self.full_duplex else 1 + cable
 
     def down(self, cable: int) -> int:
-        """Return the link of a *cable* the other way."""
+        """Return the link of a *cable* in the opposite direction."""
         return 2 + 2 * cable if self.full_duplex else 1 + cable
 
     def link_count(self, count: int) -> int:
-        """Return how many links *count* cables are, with that of messages to oneself."""
+        """Return the number of links of *count* cables and the loopback."""
         return 1 + count * (1 + self.full_duplex)
 
     def links(self, count: int, strands: np.ndarray | None = None) -> Links:
-        """Return the links of *count* cables; of *strands* each, which multiply the bandwidth."""
+        """Return the links of *count* cables of *strands* each, which multiply the bandwidth."""
         many = np.ones(count) if strands is None else strands
         bandwidth = np.repeat(many * self.bandwidth_bytes_per_s, 1 + self.full_duplex)
         alike = Links(
@@ -52,7 +52,7 @@ class Cables(NamedTuple):
         return Links.joined([own, alike])
 
     def name(self, link: int, cable_name: str) -> str:
-        """Return what people call a *link* of the cable of that name."""
+        """Return the name of a *link* of the cable of that name."""
         if not self.full_duplex:
             return cable_name
         return f"{cable_name}/{'down' if link % 2 == 0 else 'up'}"
@@ -63,11 +63,11 @@ class Cables(NamedTuple):
 
 
 class CablesSection(Section):
-    """The fields of cables in a file; subclasses add what they connect."""
+    """Section with the fields of cables; subclasses add the structure."""
 
-    bandwidth: float = given(BANDWIDTH, description="of a cable, one way")
+    bandwidth: float = given(BANDWIDTH, description="bandwidth of a cable, in one direction")
     latency: float = given(LATENCY, 0, "of a cable")
-    full_duplex: bool = given(FLAG, True, "whether both ways have the bandwidth at once")
+    full_duplex: bool = given(FLAG, True, "whether both directions have the bandwidth at once")
     loopback_bandwidth: float = given(BANDWIDTH, "10 GB/s", "of a host to itself")
     loopback_latency: float = given(LATENCY, 0, "of a host to itself")
 

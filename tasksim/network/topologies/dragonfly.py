@@ -47,12 +47,12 @@ class Dragonfly:
         return self.groups * self.chassis * self.routers * self.hosts
 
     def sized(self, nodes: int) -> Dragonfly:  # noqa: ARG002
-        """Return the dragonfly: its hosts are what they are."""
+        """Return the dragonfly, whose number of hosts is fixed."""
         return self
 
     @property
     def _counts(self) -> tuple[int, int, int, int]:
-        """Numbers of cables: those of hosts, green, black and blue ones."""
+        """Numbers of cables: to hosts, green, black and blue ones."""
         green = self.groups * self.chassis * comb(self.routers, 2)
         black = self.groups * self.routers * comb(self.chassis, 2)
         return self.nodes, green, black, comb(self.groups, 2)
@@ -69,7 +69,7 @@ class Dragonfly:
         return self.cables.links(len(strands), strands)
 
     def _between(self, first: int, many: int, block: int, here: int, there: int) -> int:
-        """Return the link from *here* to *there*, of *many* that are connected pair by pair."""
+        """Return the link from *here* to *there*, among *many* that are connected in pairs."""
         low, high = min(here, there), max(here, there)
         pair = low * (2 * many - low - 1) // 2 + high - low - 1
         cable = first + block * comb(many, 2) + pair
@@ -112,7 +112,7 @@ class Dragonfly:
         return (*route, self.cables.down(target))
 
     def link_name(self, link: int) -> str:
-        """Return the sort of cable and its number."""
+        """Return the kind of the cable and its number."""
         if link == 0:
             return "loopback"
         cable = self.cables.cable(link)
@@ -127,11 +127,11 @@ _COUNT = Whole(1, MOST_HOSTS)
 
 
 class DragonflySection(CablesSection):
-    """A dragonfly in a file."""
+    """Section of a dragonfly."""
 
     groups: int = given(_COUNT, description="of chassis")
     chassis: int = given(_COUNT, description="per group")
-    routers: int = given(_COUNT, description="per chassis, at least as many as groups")
+    routers: int = given(_COUNT, description="routers per chassis, at least as many as groups")
     hosts: int = given(_COUNT, description="per router")
     blue: int = given(_COUNT, 1, "strands of a cable between groups")
     black: int = given(_COUNT, 1, "strands of a cable between chassis")
@@ -139,7 +139,7 @@ class DragonflySection(CablesSection):
 
     @classmethod
     def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
-        """Return *value*, if there are routers enough, and hosts not too many."""
+        """Return *value*, if there are enough routers, and not too many hosts."""
         if name == "routers" and before["groups"] is not BAD and value < before["groups"]:
             what = f"must be at least groups (got {value}, groups is {before['groups']})"
             found.append(FileProblem(location, what))

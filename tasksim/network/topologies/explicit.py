@@ -1,4 +1,4 @@
-"""Explicit topology: links by name, and the route between each pair of hosts that has one."""
+"""Explicit topology, with links by name and routes between pairs of hosts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Explicit:
         return len(self.hosts)
 
     def sized(self, nodes: int) -> Explicit:  # noqa: ARG002
-        """Return the topology: its hosts are what they are."""
+        """Return the topology, whose number of hosts is fixed."""
         return self
 
     @property
@@ -66,7 +66,7 @@ class Explicit:
 
     @cached_property
     def links(self) -> Links:
-        """The links, as they were given."""
+        """The links in the given order."""
         return Links.of(
             (link.bandwidth_bytes_per_s, link.latency_s, link.shared) for link in self.named
         )
@@ -77,38 +77,38 @@ class Explicit:
         Raises
         ------
         InputError
-            If there is none: the network partitions hosts that must talk.
+            If there is none between hosts that must communicate.
         """
         found = self.routes.get((source, target))
         if found is None:
             ends = f"{self.hosts[source]} to {self.hosts[target]}"
-            raise InputError(f"the network has no route from {ends}, which must talk")
+            raise InputError(f"the network has no route from {ends}, which must communicate")
         return found
 
     def link_name(self, link: int) -> str:
-        """Return the name it was given."""
+        """Return the given name."""
         return self.named[link].name
 
 
 class LinkSection(Section):
-    """A link in a file."""
+    """Section of a link."""
 
     bandwidth: float = given(BANDWIDTH, description="e.g. 12.5 GB/s")
     latency: float = given(LATENCY, 0, "e.g. 1 us")
-    shared: bool = given(FLAG, True, "whether messages share it; else each has all of it")
+    shared: bool = given(FLAG, True, "whether messages share its bandwidth")
 
 
 class RouteSection(Section):
-    """A route in a file."""
+    """Section of a route."""
 
     source: str = given(TEXT, alias="from")
     target: str = given(TEXT, alias="to")
-    links: list[str] = given(ListOf(TEXT, least=1), description="the links it crosses, in order")
-    one_way: bool = given(FLAG, False, "whether it does not lead back over the same links")
+    links: list[str] = given(ListOf(TEXT, least=1), description="its links, in order")
+    one_way: bool = given(FLAG, False, "whether it holds in this direction only")
 
 
 class ExplicitSection(Section):
-    """An explicit topology in a file."""
+    """Section of an explicit topology."""
 
     hosts: list[str] = given(ListOf(TEXT, least=1), description="the hosts by name; node 0 first")
     links: dict[str, LinkSection] = given(
@@ -122,7 +122,7 @@ class ExplicitSection(Section):
     def check(
         cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
     ) -> Any:
-        """Return *value*, if it names each host once, and hosts and links that are there."""
+        """Return *value*, if it names each host once, and only known hosts and links."""
         count = len(found)
         if name == "hosts":
             for place, host in enumerate(value):
@@ -158,7 +158,7 @@ def _check_route(
     location: Location,
     found: Found,
 ) -> None:
-    """Note what is wrong with a *route*, whose *ends* others may have already."""
+    """Note problems of a *route*, whose *ends* other routes may have already."""
     for word, end in (("from", route.source), ("to", route.target)):
         if end not in before["hosts"]:
             what = f"no such host '{end}'{nearest(end, before['hosts'])}"

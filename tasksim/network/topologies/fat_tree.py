@@ -1,4 +1,4 @@
-"""Fat tree: levels of switches, each with so many children, parents, and cables to each parent.
+"""Fat tree: levels of switches, each with a number of children, parents, and cables to each parent.
 
 Routes are those of D-mod-K (E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
 permutations on real life fat trees", CCIT report 776, 2010), with SimGrid's choice of cables.
@@ -43,12 +43,12 @@ class FatTree:
         return prod(self.children)
 
     def sized(self, nodes: int) -> FatTree:  # noqa: ARG002
-        """Return the tree: its hosts are what they are."""
+        """Return the tree, whose number of hosts is fixed."""
         return self
 
     @cached_property
     def _below(self) -> tuple[int, ...]:
-        """Number of hosts below a switch, by level; below a host, itself."""
+        """Number of hosts below a switch, by level; 1 for a host."""
         return tuple(accumulate(self.children, mul, initial=1))
 
     @cached_property
@@ -58,7 +58,7 @@ class FatTree:
 
     @cached_property
     def _first(self) -> tuple[int, ...]:
-        """The first cable above each level, and how many there are in all."""
+        """The first cable above each level, and the number of all cables."""
         counts = (
             self.nodes // self._below[level] * self._ways_up[level] * self._ports(level)
             for level in range(len(self.children))
@@ -84,7 +84,7 @@ class FatTree:
         return self._first[level] + switch * self._ports(level) + port
 
     def route(self, source: int, target: int) -> tuple[int, ...]:
-        """Return the way up, as the target's number says, and the only way down."""
+        """Return the way up, chosen by the target's number, and the only way down."""
         if source == target:
             return (0,)
         up, level, way, ways = [], 0, 0, [0]
@@ -117,15 +117,19 @@ _COUNTS = ListOf(Whole(1, MOST_HOSTS), least=1)
 
 
 class FatTreeSection(CablesSection):
-    """A fat tree in a file."""
+    """Section of a fat tree."""
 
-    children: list[int] = given(_COUNTS, description="of a switch, per level, the hosts' first")
-    parents: list[int] = given(_COUNTS, description="of a host or switch, per level")
-    cables_: list[int] = given(_COUNTS, description="to each parent, per level", alias="cables")
+    children: list[int] = given(
+        _COUNTS, description="children of a switch per level, the hosts' level first"
+    )
+    parents: list[int] = given(_COUNTS, description="parents of a host or switch per level")
+    cables_: list[int] = given(
+        _COUNTS, description="cables to each parent per level", alias="cables"
+    )
 
     @classmethod
     def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
-        """Return *value*, if there are as many levels as of children, and hosts enough."""
+        """Return *value*, if its levels match those of children, with not too many hosts."""
         children = before.get("children", value)
         if name in ("parents", "cables_") and children is not BAD and len(value) != len(children):
             what = f"must have {len(children)} entries, one per level (got {len(value)})"

@@ -1,4 +1,4 @@
-"""Switch: every host has a cable to one crossbar, which itself is never the bottleneck."""
+"""Switch: every host has a cable to one crossbar, which is never the bottleneck."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Switch:
     limiter_bytes_per_s: float | None = None
     """Maximum bandwidth of both directions of a host together."""
     loopback: tuple[float, float] | None = None
-    """Bandwidth and latency of messages of a host to itself; without it, they go up and down."""
+    """Bandwidth and latency of messages of a host to itself; by default they go up and down."""
 
     def __str__(self) -> str:
         return "switch"
 
     def sized(self, nodes: int) -> Switch:
-        """Return the switch with so many hosts."""
+        """Return the switch with *nodes* hosts."""
         return replace(self, nodes=nodes)
 
     @property
@@ -72,14 +72,14 @@ class Switch:
         return 1 + self.full_duplex + optional
 
     def up(self, host: Host) -> tuple[Host, ...]:
-        """Return the links from *host* to the crossbar; of many hosts, columns."""
+        """Return the links from *host* to the crossbar; columns for an array of hosts."""
         first = host * self.per_host
         if self.limiter_bytes_per_s is None:
             return (first,)
         return first, first + 1 + self.full_duplex
 
     def down(self, host: Host) -> tuple[Host, ...]:
-        """Return the links from the crossbar to *host*, likewise."""
+        """Return the links from the crossbar to *host*; columns for an array of hosts."""
         first = host * self.per_host
         cable = first + self.full_duplex
         if self.limiter_bytes_per_s is None:
@@ -87,7 +87,7 @@ class Switch:
         return first + 1 + self.full_duplex, cable
 
     def route(self, source: int, target: int) -> tuple[int, ...]:
-        """Return the way up of *source* and the way down of *target*."""
+        """Return the links up from *source* and down to *target*."""
         if source == target and self.loopback is not None:
             return ((source + 1) * self.per_host - 1,)
         return (*self.up(source), *self.down(target))
@@ -97,7 +97,7 @@ class Switch:
         return np.stack([*self.up(source), *self.down(target)], axis=1)
 
     def link_name(self, link: int) -> str:
-        """Return the host and which of its links it is."""
+        """Return the host and the role of the link."""
         host, kind = divmod(link, self.per_host)
         words = ["up", "down"] if self.full_duplex else ["cable"]
         if self.limiter_bytes_per_s is not None:
@@ -108,9 +108,9 @@ class Switch:
 
 
 class SwitchSection(Section):
-    """A switch in a file."""
+    """Section of a switch."""
 
-    nodes: int | None = given(HOSTS, None, "how many hosts; without it, any number")
+    nodes: int | None = given(HOSTS, None, "number of hosts [default: any number]")
     bandwidth: float = given(BANDWIDTH, description="of a host's cable, one way")
     latency: float = given(LATENCY, 0, "of a host's cable")
     full_duplex: bool = given(FLAG, True, "whether both ways have the bandwidth at once")

@@ -181,7 +181,7 @@ def test_rank_0_says_when_all_run_again(tmp_path):
 def test_a_run_over_ranks_cannot_be_isolated():
     done = run("cholesky", "tiles=4", "--isolate")
     assert done.returncode == 2
-    assert done.stderr.count("each rank is a process of its own") == 1
+    assert done.stderr.count("each rank is already a process of its own") == 1
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_a_grid_of_other_ranks_is_one_message(tmp_path):
     [
         (["--nope"], "No such option '--nope'"),
         (["--seed", "x"], "'x' is not"),
-        (["--isolate", "--calm"], "--calm is for measuring"),
+        (["--isolate", "--calm"], "--calm is for measurements"),
         (["--auto", "nosuch.json"], "nosuch.json: nothing to choose"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_task_that_fails_on_one_rank_ends_all_with_one_message(tmp_path):
         (("tile_size=24", "--grid", "2x2"), "mpiexec -n 4"),
         (("tile_size=24", "--network", "switch:latency=1us"), "are for --by simulation"),
         (("tile_size=24", "scheduler=heft"), "scheduler heft"),
-        (("tile_size=24", "--by", "simulation"), "legal without mpiexec"),
+        (("tile_size=24", "--by", "simulation"), "run it without mpiexec"),
     ],
 )
 def test_bad_input_is_one_message(options, error):
@@ -229,4 +229,4 @@ def test_an_interruption_tells_what_is_done_and_ends_all(tmp_path):
     told = json.loads(out[out.index("{") :])  # mpiexec has a word to say before
     assert told["interrupted"]
     assert [row["values"]["graph.n"] for row in told["choices"]] == [1]
-    assert "only what was done by then" in err
+    assert "these are the results so far" in err

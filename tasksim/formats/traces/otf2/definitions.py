@@ -1,4 +1,4 @@
-"""Definitions of an OTF2 archive, as far as tasks need them: clock, regions, locations."""
+"""Definitions of an OTF2 archive that concern tasks: clock, regions, locations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Region:
     ----------
     name
     role
-        What it is, as OTF2 calls it: FUNCTION, TASK, ...
+        Role by OTF2: FUNCTION, TASK, ...
     """
 
     name: str
@@ -50,13 +50,13 @@ class Region:
 
 @dataclass(frozen=True)
 class Location:
-    """Where events happen: a thread, a stream of an accelerator.
+    """Place of events: a thread, or a stream of an accelerator.
 
     Attributes
     ----------
     name
     kind
-        As OTF2 calls it: CPU_THREAD, ACCELERATOR_STREAM, ...
+        Kind by OTF2: CPU_THREAD, ACCELERATOR_STREAM, ...
     process
         Number of its process.
     """
@@ -73,9 +73,9 @@ class Definitions:
     ----------
     regions : dict of int -> Region
     locations : list of Location
-        In the order of the archive, by which rows are numbered.
+        In the order of the archive, which numbers the rows.
     nodes : dict of int -> int
-        Per process the number of what it is on in the tree of the system.
+        Process -> number of its place in the tree of the system.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Definitions:
         self._ticks_per_s, self._offset = 0, 0
 
     def take(self, found: Records, line: str, number: int) -> None:
-        """Take a line; tell *found* of one that is not as it should be."""
+        """Take a line; report a malformed one to *found*."""
         word = line.partition(" ")[0]
         if word not in _WORDS:
             return

@@ -1,4 +1,4 @@
-"""Lines that ``otf2-print`` prints of an archive, of the tool itself or of a file."""
+"""Lines of ``otf2-print``, from the tool itself or from a file."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ FAILURE: Final = "==ERROR=="
 
 
 def is_printed(path: Path) -> bool:
-    """Return whether a file has what the tool has printed; else it is of an archive."""
+    """Return whether a file is output of the tool, and not part of an archive."""
     with reading(path) as file:
         return head_text(file.read(HEAD_BYTES)).lstrip().startswith("=== OTF2-PRINT")
 
 
 def printed_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of all that an archive contains, with their numbers, from 1.
+    """Yield the printed lines of an archive with their numbers, from 1.
 
     Parameters
     ----------
     path : Path
-        The anchor file of the archive, or a text that the tool has printed.
+        The anchor file of the archive, or output of the tool.
 
     Raises
     ------
     InputError
-        If the tool is not there, or cannot read the archive; the message says why.
+        If the tool is missing, or cannot read the archive; the message says why.
     """
     if is_printed(path):
         yield from lines(path)
@@ -49,8 +49,9 @@ def printed_lines(path: Path) -> Iterator[tuple[int, str]]:
     tool = shutil.which(TOOL)
     if tool is None:
         raise InputError(
-            f"{path}: archives of OTF2 are read by {TOOL}, which is not here: install otf2-tools "
-            f"(Debian, Ubuntu) or OTF2; or import what '{TOOL} -A {path.name}' prints where it is"
+            f"{path}: {TOOL} reads archives of OTF2, but is not installed: install otf2-tools"
+            f" (Debian, Ubuntu) or OTF2, or import the output of '{TOOL} -A {path.name}' from"
+            " another machine"
         )
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(

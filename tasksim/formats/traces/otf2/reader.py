@@ -1,4 +1,4 @@
-"""Archives of OTF2, which Score-P, APEX and others write: tasks, and what they waited for."""
+"""Archives of OTF2, by Score-P, APEX and others, as tasks and their dependencies."""
 
 from __future__ import annotations
 
@@ -36,35 +36,34 @@ Reader: TypeAlias = OpenMPTasks | TaskRegions | OutermostRegions
 READERS: Final[dict[type[Reader], tuple[str, str]]] = {
     OpenMPTasks: (
         "tasks are those of OpenMP, and their creations outside of tasks",
-        "dependences by depend are not in the trace; a barrier is waited for by those who created "
-        "tasks before it",
+        "dependences by depend are not in the trace; whatever created tasks before a barrier waits"
+        " for them there",
     ),
     TaskRegions: (
         "tasks are the regions of role TASK",
-        "what created a task may be in the trace, but not what it waited for",
+        "the creators of tasks may be in the trace, but not their dependencies",
     ),
-    OutermostRegions: ("no tasks are in the trace: the outermost regions of threads count", ""),
+    OutermostRegions: ("the trace has no tasks: the outermost regions of threads count", ""),
 }
-"""What each reader takes for tasks, and what it lacks, in the order in which they are tried."""
+"""Reader -> its notion of tasks, and its gaps, in the order in which they are tried."""
 MOST_CALLED: Final = 4
 """Largest number of locations, or of types of events, that a note names."""
 
 
 def read_otf2(path: Path, skip_bad: bool = False) -> RecordedTrace:
-    """Return the run in an OTF2 archive, which ``otf2-print`` prints.
+    """Return the run in an OTF2 archive, by the output of ``otf2-print``.
 
     Parameters
     ----------
     path : Path
-        The anchor file of the archive (``traces.otf2``), or a text that ``otf2-print -A`` has
-        printed.
+        The anchor file of the archive (``traces.otf2``), or output of ``otf2-print -A``.
     skip_bad : bool, default False
-        Whether lines that are wrong are passed over, and counted.
+        Whether malformed lines are skipped and counted.
 
     Raises
     ------
     InputError
-        ``file:line: what is wrong``; if otf2-print is not here, or refuses the archive.
+        ``file:line: problem``; or if otf2-print is missing, or refuses the archive.
     """
     from tasksim.formats.traces.recorded_trace import assembled
 
@@ -113,7 +112,7 @@ class _Content:
 
     def _event(self, line: str, number: int) -> None:
         match = _EVENT.match(line)
-        if match is None:  # perhaps a name with a line break in it
+        if match is None:  # perhaps part of a name with a line break
             self._unknown_lines += not line.startswith(_HEADINGS)
             return
         word, location, ticks, text = match.groups()
@@ -143,7 +142,7 @@ class _Content:
         self._waiting = Event(word, row, time_ns, key, number)
 
     def _hand_on(self) -> None:
-        """Give the last event to the readers, as far as its tasks may still be what is taken."""
+        """Give the last event to the readers that may still be chosen."""
         event, self._waiting = self._waiting, None
         if event is None:
             return
@@ -155,7 +154,7 @@ class _Content:
                 break
 
     def tasks(self) -> Stretches:
-        """Return the stretches of what counts as tasks, and say what that is."""
+        """Return the stretches of tasks, and note what counts as a task."""
         found = self._found
         for each in self._readers:
             each.close(self._last_ns)
@@ -169,13 +168,13 @@ class _Content:
         for text, count in reader.counts.items():
             found.note(f"{count} tasks {text}")
         if self._unknown_lines:
-            found.note(f"{self._unknown_lines} lines are none of events, and are left out")
+            found.note(f"{self._unknown_lines} lines are not events, and are left out")
         if self._others:
             total = sum(self._others.values())
             named = ", ".join(
                 f"{count} {word}" for word, count in self._others.most_common(MOST_CALLED)
             )
-            found.note(f"{total} events say nothing of tasks, and are not used ({named})")
+            found.note(f"{total} events are not about tasks, and are not used ({named})")
         return reader.stretches
 
     def _name_workers(self, stretches: Stretches) -> None:

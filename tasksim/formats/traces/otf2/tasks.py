@@ -1,10 +1,9 @@
-"""Tasks of an OTF2 archive, from its events: three ways to tell of them, of which one is taken.
+"""Tasks of an OTF2 archive, from one of three kinds of events.
 
 - OpenMP's tasks (Score-P): events of their creation, of switches between them, of their end. A task
-  is cut where it creates another, and where it waits for those that it has created; what creates
-  tasks outside of any is a task of its own, after the one before it on its thread.
-- Regions of role TASK (APEX, HPX): each is a task. One that is left and entered again, by its GUID,
-  is resumed.
+  is cut where it creates another, and where it waits for those that it has created; code outside
+  of tasks that creates some is a task of its own, after the one before it on its thread.
+- Regions of role TASK (APEX, HPX): each is a task, which is resumed if its GUID is entered again.
 - Any other regions: the outermost of each thread.
 """
 
@@ -24,14 +23,14 @@ __all__ = ["Event", "OpenMPTasks", "OutermostRegions", "TaskRegions"]
 TASK: Final = ("TASK", "TASK_UNTIED")
 CREATION: Final = "TASK_CREATE"
 WAITS: Final = ("TASK_WAIT", "BARRIER", "IMPLICIT_BARRIER")
-"""Roles of regions that a thread leaves when tasks have ended that it has created."""
+"""Roles of regions that a thread leaves once tasks that it created have ended."""
 UNKNOWN: Final = "task"
-"""Kernel of a task whose region is not in the trace."""
+"""Name of the kernel of a task whose region is not in the trace."""
 
 
 NOT_ENDED: Final = "had not ended at the end of the trace, which counts as their end"
-OTHER_THREAD: Final = "were executed under the number of another thread than they were created by"
-UNBEGUN: Final = "ended without a begin, and are left out"
+OTHER_THREAD: Final = "were executed under the number of a thread that did not create them"
+UNBEGUN: Final = "ended without a beginning, and are left out"
 
 
 class Event(NamedTuple):
@@ -47,9 +46,9 @@ class Event(NamedTuple):
     key
         Number of a region; or team, thread and generation of a task.
     line
-        Of what otf2-print prints.
+        Line of the output of otf2-print.
     guid
-        Number that the attributes of the event give its task; 0: none.
+        Number of its task by the attributes of the event; 0: none.
     """
 
     word: str
@@ -62,18 +61,18 @@ class Event(NamedTuple):
 
 @dataclass
 class _Context:
-    """What creates tasks and waits for them: a task, or a thread outside of any."""
+    """Creator of tasks, which waits for them: a task, or a thread outside of any."""
 
     children: list[str] = field(default_factory=list)
     last: int = NOWHERE
-    """Its last stretch, which what follows comes after."""
+    """Its last stretch, before the next one."""
     needs: list[int] = field(default_factory=list)
-    """Stretches that its next one waits for."""
+    """Stretches that the next one waits for."""
 
 
 @dataclass
 class _Open:
-    """Stretch that a location executes."""
+    """Stretch in execution on a location."""
 
     task: str
     start_ns: int
@@ -90,15 +89,15 @@ class OpenMPTasks:
         self._contexts: dict[str, _Context] = {}
         self._running: dict[int, _Open] = {}
         self._creating: dict[int, tuple[int, str]] = {}
-        """Per location when it entered a region that creates a task, and that region's name."""
+        """Location -> when it entered a region that creates a task, and the region's name."""
         self._pending: dict[int, str] = {}
-        """Per location the task that has begun, and whose region is the next that is entered: of
-        role TASK by Score-P, of another by EZTrace."""
+        """Location -> the task that has begun, whose region is entered next: of role TASK by
+        Score-P, of another by EZTrace."""
         self._unbegun: dict[tuple[int, int], list[str]] = {}
-        """Tasks that have been created and not begun, by process and generation."""
+        """Tasks that are created but not begun, by process and generation."""
         self._aliases: dict[str, str] = {}
         self._waiting: set[str] = set()
-        """Tasks that wait: until they go on, nothing that runs is theirs."""
+        """Waiting tasks: nothing that runs belongs to them."""
 
     def take(self, event: Event) -> None:
         """Take the next event."""
@@ -113,7 +112,7 @@ class OpenMPTasks:
         task = self._meant(event, task)
         if event.word == "THREAD_TASK_SWITCH":
             self._leave(event.location, event.time_ns)
-            if event.key[2]:  # others are those that threads have implicitly
+            if event.key[2]:  # others are implicit tasks of threads
                 self._running[event.location] = _Open(task, event.time_ns, event.line)
                 if task not in self._kernel:
                     self._pending[event.location] = task
@@ -123,7 +122,7 @@ class OpenMPTasks:
                 self._leave(event.location, event.time_ns)
 
     def close(self, end_ns: int) -> None:
-        """End what runs at the end of the trace."""
+        """End the stretches that are open at the end of the trace."""
         for location in list(self._running):
             self.counts[NOT_ENDED] += 1
             self._leave(location, end_ns)
@@ -132,10 +131,10 @@ class OpenMPTasks:
         return self._definitions.locations[event.location].process, event.key[2]
 
     def _meant(self, event: Event, task: str) -> str:
-        """Return the task that a switch is to.
+        """Return the target of a switch.
 
-        EZTrace calls it by the thread that executes it, and not by the one that has created it: it
-        is then the first of its generation that has not begun.
+        EZTrace names the executing thread, not the creating one: the target is then the first task
+        of its generation that has not begun.
         """
         if not event.key[2]:
             return task
@@ -172,7 +171,7 @@ class OpenMPTasks:
             self._wait(event, entered=entered)
 
     def _create(self, event: Event, task: str) -> None:
-        """Note a creation; within a task it ends a stretch."""
+        """Note a creation, which ends a stretch within a task."""
         context = self._context(event.location)
         context.children.append(task)
         self.stretches.submitted(task, event.time_ns)
@@ -193,7 +192,7 @@ class OpenMPTasks:
             self._creating.pop(event.location, None)
 
     def _wait(self, event: Event, *, entered: bool) -> None:
-        """Cut a task that waits, and have what follows wait for what it has created."""
+        """Cut a task that waits, and let its next stretch wait for the tasks that it created."""
         context, running = self._context(event.location), self._running.get(event.location)
         if entered:
             if running is not None and running.task not in self._waiting:
@@ -210,7 +209,7 @@ class OpenMPTasks:
             running.start_ns = event.time_ns
 
     def _cut(self, location: int, time_ns: int, line: int) -> int:
-        """End the stretch of a location and begin another of its task; return the first."""
+        """End the stretch of a location, and begin another of its task; return the first one."""
         running = self._running[location]
         stretch = self._end(location, running, time_ns)
         self._running[location] = _Open(running.task, time_ns, line)
@@ -293,7 +292,7 @@ class TaskRegions:
 
 
 class OutermostRegions:
-    """Tasks by the regions that are within no other of their thread."""
+    """Tasks by the regions that are not nested in others of their thread."""
 
     def __init__(self, stretches: Stretches, definitions: Definitions) -> None:
         self.stretches, self._definitions = stretches, definitions

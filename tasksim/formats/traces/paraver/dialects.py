@@ -1,4 +1,4 @@
-"""Types of events by which the tools that write Paraver traces tell of tasks."""
+"""Types of the events about tasks, by the tool that writes a Paraver trace."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 __all__ = ["CREATION", "DIALECTS", "Dialect", "dialect_of", "possible_dialects"]
 
 CREATION: Final = 0xFFFFFF00
-"""Tag of the communications of Nanos6 from the creation of a task to its begin."""
+"""Tag of the communications of Nanos6 from the creation of a task to its beginning."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """Types of events that tell of tasks.
+    """Types of events about tasks.
 
     Attributes
     ----------
     name
-        What they tell of, and what writes them.
+        Their subject, and the tool that writes them.
     kernels
-        Types whose value is the code that runs, 0 for none; the first that occurs counts.
+        Types whose value is the running code, 0 for none; the first that occurs counts.
     task
-        Type whose value is the number of the task that runs, 0 for none; None if there is none.
+        Type whose value is the number of the running task, 0 for none; None without such a type.
     priority
         Type whose value is the priority of that task.
     parts
-        Types whose values tell tasks of one number apart: the process, or a part of the task.
+        Types whose values separate tasks of one number: the process, or a part of the task.
     label
-        How the type *task* must be called in the ``.pcf``, where its number says too little.
+        Name that the type *task* must have in the ``.pcf``, if its number is ambiguous.
     nested
-        Whether a 0 ends the code that began last, and what that had interrupted goes on; otherwise
-        each value says what runs from now on.
+        Whether a 0 ends the code that began last, and resumes the code that it interrupted;
+        otherwise each value is the code that runs from now on.
     is_task
         Whether the code is that of tasks.
     """
@@ -71,7 +71,7 @@ DIALECTS: Final = (
     Dialect("parallel functions of OpenMP, by Extrae", (60012, 60013), nested=True, is_task=False),
     Dialect("user functions, by Extrae", (60000019, 60000119), nested=True, is_task=False),
 )
-"""In the order in which they are tried: tasks before what is only code that ran."""
+"""All dialects, in the order in which they are tried: tasks before mere code."""
 
 
 def possible_dialects(labels: Labels) -> list[Dialect]:

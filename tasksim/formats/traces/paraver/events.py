@@ -38,7 +38,7 @@ class Events(NamedTuple):
         """Yield the events of a dialect, row by row, in order of time and then of the file."""
         kept = np.flatnonzero(np.isin(self.kind, list(dialect.types())))
         order = kept[np.lexsort((kept, self.time_ns[kept], self.row[kept]))]
-        # Parts, so that few of many millions are Python's at a time.
+        # Parts, so that few of many millions are Python objects at a time.
         for part in np.array_split(order, 1 + len(order) // PART):
             yield from zip(*(column[part].tolist() for column in self), strict=True)
 
@@ -55,7 +55,7 @@ def stretches_of_events(
     stretches: Stretches,
     end_ns: int,
 ) -> None:
-    """Add the stretches of the tasks that *events* tell of; the last ones end at *end_ns*."""
+    """Add the stretches of the tasks in *events*; open ones end at *end_ns*."""
     present = set(np.unique(events.kind[events.value != 0]).tolist())
     kernel = next((kind for kind in dialect.kernels if kind in present), dialect.kernels[0])
     if dialect.task not in present:
@@ -72,8 +72,8 @@ def stretches_of_events(
         found.note(text.format(count))
 
 
-OPEN: Final = "{} tasks had not ended at the end of the trace, which counts as theirs"
-UNBEGUN: Final = "{} ends without a begin are left out: the trace begins within these"
+OPEN: Final = "{} tasks had not ended at the end of the trace, which counts as their end"
+UNBEGUN: Final = "{} ends without a beginning are left out: the trace begins within these"
 
 
 class _Running(NamedTuple):
@@ -87,11 +87,10 @@ class _Running(NamedTuple):
 
 
 class RunningTask:
-    """State of a row whose events say which task runs from now on.
+    """State of a row whose events name the task that runs from now on.
 
-    Events of one time belong together, whatever their order. A task has the code that it begins
-    with; what the events call it later is a part of it. Where tasks have no numbers, each begin of
-    code is one.
+    Events of one time belong together in any order. A task is named by the code that it begins
+    with; later code is a part of it. If tasks have no numbers, each beginning of code is one.
     """
 
     def __init__(self, stretches: Stretches, dialect: Dialect, kernel: int, labels: Labels) -> None:
@@ -129,7 +128,7 @@ class RunningTask:
         self._time_ns, self._begun_ns, self._has_ended = NOWHERE, NOWHERE, False
 
     def _settle(self, row: int) -> None:
-        """Take what the events of one time say."""
+        """Apply the events of one time."""
         task, running = self._task(), self._running
         if running is not None and running.task != task:
             self._end(row, self._time_ns)
@@ -144,7 +143,7 @@ class RunningTask:
         self._has_ended = False
 
     def _task(self) -> str:
-        """Return the task that runs; nothing if none does."""
+        """Return the running task, or None."""
         values, value = self._values, self._values.get(self._key, 0)
         if not value:
             return ""
@@ -165,7 +164,7 @@ class RunningTask:
 
 
 class NestedCode:
-    """State of a row where code begins within other code, which goes on when that has ended."""
+    """State of a row with nested code, which resumes the outer code when it ends."""
 
     def __init__(self, stretches: Stretches, dialect: Dialect, kernel: int, labels: Labels) -> None:
         self._stretches, self._labels = stretches, labels
@@ -201,7 +200,7 @@ class NestedCode:
         self._open.clear()
 
     def _end(self, row: int, end_ns: int) -> None:
-        """End the stretch of what runs."""
+        """End the stretch of the running code."""
         if self._open:
             name, kernel, line = self._open[-1]
             self._stretches.add(name, kernel, row, (self._since_ns, end_ns), line, 0)

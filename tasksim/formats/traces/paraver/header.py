@@ -50,7 +50,7 @@ class Header:
                 count += threads
 
     def number(self, application: int, process: int, thread: int) -> int | None:
-        """Return the number of a thread among all, from 0; None where the header has none."""
+        """Return the number of a thread among all, from 0; None if the header has none."""
         first = self._first.get((application, process))
         if first is None or not 0 < thread <= self.applications[application - 1][process - 1][0]:
             return None
@@ -64,12 +64,12 @@ class Header:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes that processes are on."""
+        """Number of nodes with processes."""
         return len({node for each in self.applications for _, node in each})
 
 
 def parse_header(found: Records, line: str) -> Header:
-    """Return the header in the first line of a trace; tell *found* what is wrong with it."""
+    """Return the header in the first line of a trace; report problems to *found*."""
     match = _FORM.match(line)
     if match is None:
         found.bad(f"got '{line[:60]}'; legal: {_LEGAL}", 1, column=1)
@@ -84,7 +84,7 @@ def parse_header(found: Records, line: str) -> Header:
         )
     scale = UNITS.get(unit, 1)
     if not unit:
-        found.note("times are in microseconds: the header names no other unit")
+        found.note("times are in microseconds, as the header names no other unit")
     applications: list[tuple[tuple[int, int], ...]] = []
     at = match.end()
     while at < len(line):

@@ -40,7 +40,7 @@ class Labels:
         self.states: dict[int, str] = {}
 
     def of(self, kind: int, value: int, otherwise: str) -> str:
-        """Return the name of a value of a type of events; *otherwise* and the value if none."""
+        """Return the name of a value of a type of events, or *otherwise* and the value."""
         return self.values.get(kind, {}).get(value) or f"{otherwise} {value}"
 
 
@@ -56,11 +56,11 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 def read_labels(found: Records) -> Labels:
-    """Return the labels in the ``.pcf`` beside a trace; *found* is told if there is none."""
+    """Return the labels in the ``.pcf`` beside a trace; note in *found* if there is none."""
     path = beside(found.path, ".pcf")
     labels = Labels()
     if not is_file(path):
-        found.note(f"no {path.name}: kernels are called by numbers, not by their names")
+        found.note(f"no {path.name}: kernels have numbers instead of names")
         return labels
     section, types = "", list[int]()
     for _, line in lines(path):
@@ -81,7 +81,7 @@ def read_labels(found: Records) -> Labels:
 
 
 def read_thread_names(found: Records) -> list[str]:
-    """Return the names of all threads in the ``.row`` beside a trace; none where it has none."""
+    """Return the names of all threads in the ``.row`` beside a trace, if there are any."""
     path = beside(found.path, ".row")
     if not is_file(path):
         return []

@@ -1,4 +1,4 @@
-"""Paraver's traces, which BSC's Extrae, OmpSs-2 and ovni write: tasks, and what they waited for."""
+"""Paraver's traces, by BSC's Extrae, OmpSs-2 and ovni, as tasks and their dependencies."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ EVENT_FIELDS: Final = 8
 """Smallest number of fields of a record of events: one type and its value."""
 COMMUNICATION_FIELDS: Final = 15
 RUNNING: Final = 1
-"""State of a thread that runs the program's own code, as all tools of BSC number it."""
+"""Number of the state of a thread in the program's own code, in all tools of BSC."""
 OTHERS: Final = ("#", "c:", "i:", "d:")
-"""Beginnings of lines that are no records: comments, communicators, and what is rare."""
+"""Prefixes of lines that are no records: comments, communicators, rare ones."""
 COLLECTIVE: Final = "4"
 """Record of a collective call among processes, in traces of tools before 2005."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-"""Bounds of the values that are kept; larger ones, of unsigned 64 bits, wrap around."""
+"""Bounds of the stored values; larger ones, of unsigned 64 bits, wrap around."""
 _ACCELERATORS: Final = ("cuda", "opencl", "hip", "gpu")
 
 
 def read_paraver(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """Return the run in a Paraver trace, with the labels in the ``.pcf`` and ``.row`` beside it.
 
-    Tasks are what the first of these tells of that the trace has: events of ovni, of Nanos6, of
-    OmpSs, of OpenMP tasks, of OpenMP's parallel functions, of user functions; or the state Running.
-    Communications that lead from a task that ended to the begin of one are dependencies.
+    Tasks come from the first of these that the trace has: events of ovni, of Nanos6, of OmpSs, of
+    OpenMP tasks, of OpenMP's parallel functions, of user functions; or the state Running.
+    Communications from an ended task to the beginning of another are dependencies.
 
     Parameters
     ----------
     path : Path
         A ``.prv`` file, compressed or not.
     skip_bad : bool, default False
-        Whether records that are wrong are passed over, and counted.
+        Whether malformed records are skipped and counted.
 
     Raises
     ------
@@ -79,9 +79,9 @@ def read_paraver(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
 
 class _Content:
-    """Records of a trace, as far as they may tell of tasks, in columns of numbers.
+    """Records of a trace that may concern tasks, in columns of numbers.
 
-    Rows are the threads that it has, in order of their first record.
+    Rows are its threads, in the order of their first records.
     """
 
     def __init__(self, found: Records, possible: list[Dialect]) -> None:
@@ -90,7 +90,7 @@ class _Content:
         self._known = {str(kind): kind for each in possible for kind in each.types()}
         self._telling = {kind for each in possible for kind in (*each.kernels, each.task)}
         self._has_tasks = False
-        """Whether events tell of tasks: states then are none."""
+        """Whether events concern tasks, so that states do not count."""
         self.header = Header(0, 1)
         self.rows: dict[str, int] = {}
         self.last_ns = 0
@@ -189,7 +189,7 @@ class _Content:
         self._add(self.communications, (source, sent_ns, target, received_ns, tag, is_within))
 
     def _time(self, text: str) -> int:
-        """Return a time in ns; raise ValueError for what is none."""
+        """Return a time in ns; raise ValueError for anything else."""
         time_ns = int(text) * self.header.scale
         if not 0 <= time_ns <= LONGEST_NS:
             raise ValueError
@@ -197,7 +197,7 @@ class _Content:
         return time_ns
 
     def _row(self, fields: list[str], first: int) -> int:
-        """Return the row of a thread; raise ValueError if a number of it is none."""
+        """Return the row of a thread; raise ValueError for malformed numbers."""
         text = ":".join(fields[first : first + 3])
         row = self.rows.get(text)
         if row is None:
@@ -212,7 +212,7 @@ class _Content:
             column.append(value)
 
     def _no_number(self, fields: list[str], line: int) -> None:
-        """Tell of the first field that is not what it must be."""
+        """Report the first illegal field."""
         latest = LONGEST_NS // self.header.scale
         for at, text in enumerate(fields):
             if at in TIMES[fields[0]]:
@@ -229,10 +229,10 @@ class _Content:
                 return
 
     def name_workers(self, names: list[str]) -> list[str]:
-        """Return the name of each row, as workers of a platform are called: cpu0, node1/cuda0.
+        """Return a name for each row, like those of workers of a platform: cpu0, node1/cuda0.
 
-        *names* are those of all threads, which decide between processors and accelerators. The
-        records are told of architectures and nodes, and which row is which.
+        *names* are those of all threads, and decide between processors and accelerators. The
+        records get architectures and nodes, and a note on the rows.
         """
         found, header = self._found, self.header
         several = header.nodes > 1
@@ -259,7 +259,7 @@ class _Content:
 
 
 MOST_CALLED: Final = 4
-"""Largest number of rows that a note names."""
+"""Maximum number of rows that a note names."""
 TIMES: Final = {STATE: (5, 6), EVENT: (5,), COMMUNICATION: (5, 6, 11, 12)}
 """Positions of times among the fields of each type of record."""
 THREADS: Final = {STATE: (2, 3, 4), EVENT: (2, 3, 4), COMMUNICATION: (2, 3, 4, 8, 9, 10)}
@@ -284,7 +284,7 @@ def _column(fields: list[str], at: int) -> int:
 
 
 def _stretches(found: Records, content: _Content, labels: Labels, workers: list[str]) -> Stretches:
-    """Return the stretches of what counts as a task, and say what that is."""
+    """Return the stretches of tasks, and note what counts as a task."""
     events = Events(*(np.array(column, np.int64) for column in content.events))
     present = np.unique(events.kind[events.value != 0]).tolist()
     dialect = dialect_of(present, content.possible)
@@ -293,16 +293,16 @@ def _stretches(found: Records, content: _Content, labels: Labels, workers: list[
     if dialect is None:
         others += len(events.kind)
         _add_running(found, content, labels, stretches)
-        why = "they say that threads ran nothing of the program"
+        why = "in these states threads run nothing of the program"
     else:
         others += int((~np.isin(events.kind, list(dialect.types()))).sum())
         states += len(content.states[0])
         found.note(f"tasks are the {dialect.name}")
         end_ns = max(content.last_ns, content.header.end_ns)
         stretches_of_events(found, events, dialect, labels, stretches, end_ns)
-        why = "events tell of tasks"
+        why = "events of tasks count instead"
     if others:
-        found.note(f"{others} events of other types say nothing of tasks, and are not used")
+        found.note(f"{others} events of other types are not about tasks, and are not used")
     if states:
         found.note(f"{states} states are not used: {why}")
     if content.collectives:
@@ -311,22 +311,22 @@ def _stretches(found: Records, content: _Content, labels: Labels, workers: list[
 
 
 def _add_running(found: Records, content: _Content, labels: Labels, stretches: Stretches) -> None:
-    """Add the stretches in which threads were in the state Running, each a task."""
+    """Add each stretch of the state Running as a task."""
     label = labels.states.get(RUNNING, "Running")
     found.note(
-        f"no events of tasks are in the trace: each stretch of state '{label}' counts as a task"
+        f"the trace has no events of tasks: each stretch of state '{label}' counts as a task"
     )
     for number, (row, begin, end, _, line) in enumerate(zip(*content.states, strict=True)):
         stretches.add(f"state{number}", label, row, (begin, end), line, 0)
 
 
 def _add_communications(found: Records, content: _Content, stretches: Stretches) -> None:
-    """Make dependencies and creations of the communications between stretches."""
+    """Turn communications between stretches into dependencies and creations."""
     messages = unknown = 0
     rows = zip(*content.communications, strict=True)
     for source, sent_ns, target, received_ns, tag, is_within in rows:
         after = stretches.begun(target, received_ns)
-        # What is sent when its receiver begins is not of what begins then.
+        # A message sent at the moment when its receiver begins belongs to the stretch before.
         at_once = after != NOWHERE and sent_ns == received_ns
         before = stretches.last(source, sent_ns, earlier=at_once)
         if not is_within:
@@ -339,7 +339,10 @@ def _add_communications(found: Records, content: _Content, stretches: Stretches)
             stretches.submitted(stretches.task_of(after), sent_ns)
     if messages:
         found.note(
-            f"{messages} messages between processes are not used: what they held up is not known"
+            f"{messages} messages between processes are not used: the tasks that waited for them"
+            " are unknown"
         )
     if unknown:
-        found.note(f"{unknown} communications lead to the begin of no task, and are not used")
+        found.note(
+            f"{unknown} communications do not lead to the beginning of a task, and are not used"
+        )
