@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal
-
-import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.platform.load import load, settable
@@ -147,18 +146,15 @@ def axes_of(
     platform = resolved.platform
     found: list[Axis] = []
     if resolved.scenario.workers is not None:
-        count = len(platform.workers)
-        found.append(Axis("workers", "", count, count_values(count, 24)))
-    groups = [
-        (name, section["count"])
-        for name, section in entries(data, "workers")
-        if _SETTABLE_NAME.fullmatch(name) and isinstance(section.get("count"), int)
-    ]
-    most = round(MOST_MACHINES ** (1 / max(len(groups), 1))) - 1
-    found += [
-        Axis("workers", name, count, count_values(count, most, least=0 if groups[1:] else 1))
-        for name, count in groups
-    ]
+        counts = {"": len(platform.workers)}
+    else:
+        counts = {
+            name: section["count"]
+            for name, section in entries(data, "workers")
+            if _SETTABLE_NAME.fullmatch(name) and isinstance(section.get("count"), int)
+        }
+    offered = count_values(counts)
+    found += [Axis("workers", name, counts[name], values) for name, values in offered.items()]
     if scalable:
         known = _settable(names(data, "arch"))
         found += [Axis("speed", name) for name in platform.architectures if name in known]
@@ -173,22 +169,36 @@ def axes_of(
     return found
 
 
-def count_values(count: int, most: int, least: int = 1) -> tuple[int, ...]:
-    """Return at most *most* worker counts from *least* to twice *count* or more.
+def count_values(counts: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the worker counts that sliders of groups offer, up to twice the present *counts*.
 
-    >>> count_values(9, 12)
-    (1, 2, 4, 6, 8, 9, 10, 12, 16, 20)
+    A group alone keeps a worker. Of many groups each has few values, and the last ones have none.
+
+    >>> count_values({"cpu": 9})
+    {'cpu': (1, 2, 3, 4, 6, 8, 9, 10, 12, 16, 18, 20)}
+    >>> count_values({"gpu": 2, "cpu": 4})
+    {'gpu': (0, 1, 2, 3, 4), 'cpu': (0, 1, 2, 3, 4, 5, 6, 8)}
     """
-    near = {count - 1, count, count + 1, 2 * count}
-    top = max(2 * count, count + 2)
-    values = sorted({least, *near, *(v for v in _COUNTS if v <= 1.2 * top)})
-    values = [value for value in values if value >= least]
-    while len(values) > max(most, 3):
-        # The value whose neighbours are closest to each other tells least.
-        inner = [k for k in range(1, len(values) - 1) if values[k] != count]
-        gaps = [values[k + 1] / max(values[k - 1], 0.5) for k in inner]
-        values.pop(inner[int(np.argmin(gaps))])
-    return tuple(values)
+    least = 0 if len(counts) > 1 else 1
+    found = {}
+    for name, count in counts.items():
+        top = max(2 * count, count + 2)
+        near = {least, count - 1, count, count + 1, 2 * count}
+        values = sorted({*near, *(value for value in _COUNTS if value <= 1.2 * top)})
+        found[name] = [value for value in values if value >= least]
+    while prod(len(values) + 1 for values in found.values()) > MOST_MACHINES:
+        name = max(found, key=lambda name: len(found[name]))
+        if len(found[name]) > 3:
+            _thin(found[name], counts[name])
+        else:
+            found.popitem()
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _thin(values: list[int], kept: int) -> None:
+    """Remove the value whose neighbours are closest to each other: it tells least."""
+    inner = [place for place in range(1, len(values) - 1) if values[place] != kept]
+    values.pop(min(inner, key=lambda place: values[place + 1] / max(values[place - 1], 0.5)))
 
 
 def _of_links(platform: Platform, parts: Parts) -> list[Axis]:

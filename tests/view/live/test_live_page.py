@@ -84,7 +84,7 @@ def test_answers_are_those_of_the_commands(opened, hybrid, hybrid_page, tmp_path
 def test_a_slider_asks_and_the_address_keeps_it(opened, hybrid_page):
     browser = opened(hybrid_page)
     before = answered(browser)
-    browser.evaluate("document.querySelector('[aria-label=\"cuda\"]').focus()")
+    browser.evaluate("document.querySelector('[aria-label=\"number of cuda\"]').focus()")
     browser.key("ArrowLeft")
     after = answered(browser)
     assert after["makespan"] != before["makespan"]

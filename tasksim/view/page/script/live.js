@@ -12,7 +12,7 @@ import { timeText } from "./units.js";
 const NS = -9; // exponent of a tick of the core's clock
 const POINTS = 6; // of a curve beside the present one: some of a scale tell its shape
 const MOST_IDLE_MS = 120000; // of curves: a machine is not kept busy for longer without being asked
-const SHARED = ["kernel", "priority", "number", "predecessors", "predecessor", "iteration", "flop"];
+const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns of the graph, with lists of predecessors
 
 /** Start the worker of the page; it answers by `onmessage`. */
 async function startWorker(live) {
@@ -125,6 +125,7 @@ export class LiveView {
   #runOf({ record, numbers }, number, name) {
     const { header, columns } = record;
     for (const shared of SHARED) if (this.recording.columns[shared]) columns[shared] = this.recording.columns[shared];
+    columns.lists = this.recording.predecessors;
     const facts = [["makespan", timeText(numbers.makespan)], ["replayed", "here, by the compiled core"]];
     return new RunData(number, {
       ...header, name, facts, kernels: this.recording.kernels, messages: 0, others: null,

@@ -89,12 +89,12 @@ export class LivePanel {
 
   #row(scale, label, text) {
     const slider = element("input", {
-      type: "range", min: "0", max: String(scale.texts.length - 1), step: "1", ariaLabel: label,
+      type: "range", min: "0", max: String(scale.texts.length - 1), step: "1", ariaLabel: longLabel(scale, label),
       oninput: () => this.view.set(scale, scale.texts[Number(slider.value)]),
     });
     const value = element("output", {}), curve = shape("svg", { class: "curve", width: CURVE.width, height: CURVE.height,
       viewBox: `0 0 ${CURVE.width} ${CURVE.height}`, "aria-hidden": "true" });
-    const reset = button("×", `${label} as in the scenario`, () => this.view.set(scale, scale.base));
+    const reset = button("×", `${longLabel(scale, label)} as in the scenario`, () => this.view.set(scale, scale.base));
     this.rows.set(scale.key, { scale, slider, value, curve, reset, text, label });
     return element("div", { className: "slider" },
       element("span", { className: "label", title: label }, label), value, reset, slider, curve);
@@ -239,7 +239,7 @@ function axisLabel({ section, name }) {
 function longLabel({ key }, label) {
   const [kind, section] = key.split(".");
   if (kind === "count") return `number of ${label}`;
-  if (kind === "factor") return `${section === "kernel" ? "speed" : section} of ${label}`;
+  if (kind === "factor") return `${section === "kernel" ? "speed" : section === "memory" ? "size" : section} of ${label}`;
   return kind === "overhead" ? `overhead ${label}` : label;
 }
 

@@ -67,9 +67,9 @@ export class RunData {
       const since = distance ? endTick[task - distance] : columns.submitted[task];
       this.readyTick[task] = since + columns.ready[task];
     }
-    this.predecessors = columns.predecessors
+    this.predecessors = columns.lists ?? (columns.predecessors
       ? listsOf(columns.predecessors, columns.predecessor)
-      : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean));
+      : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
   }
 
   /** The successors of each task; made when they are first asked for. */
