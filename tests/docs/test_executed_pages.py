@@ -45,6 +45,8 @@ def test_a_line_of_dots_stands_for_any_lines_or_none(expected, output, right):
         ("total 3 us\ngemm 2 us\n", "total 3 us\ngemm 2 us\ntrsm 1 us\n", False),
         ("total 3 us\ngemm 2 us\n", "total 3 us\ntrsm 2 us\n", False),
         ("total 3 us\n...\n", "total 4 us\nof far data\n", True),
+        ("...\ngemm 3 us\ntrsm 2 us\n", "note\ntrsm 4 us\ngemm 1 us\n", True),
+        ("...\ngemm 3 us\ntrsm 2 us\n", "note\ngemm 1 us\n", False),
     ],
 )
 def test_where_timings_vary_lines_start_alike_in_any_order(expected, output, right):
