@@ -93,8 +93,8 @@ def optimizing(
 
     GRAPH is a graph as for 'tasksim simulate', with the same options. Each candidate is replayed
     with copies, limited memories, costs of the runtime and contention. The search begins with the
-    schedules of the heuristics, so its result is never worse than theirs. Ctrl-C keeps the best so
-    far.
+    schedules of the heuristics as plans, so its result is never worse than these. Ctrl-C keeps the
+    best so far.
 
     The folder of --output gets plan.csv, for --scheduler static:file=plan.csv of 'tasksim simulate'
     and 'tasksim run'; graph.npz, the graph with the plan's order as priorities, for dynamic

@@ -106,7 +106,8 @@ def optimize(
 
     Every candidate is replayed as :func:`tasksim.simulate` replays it, with copies, limited
     memories, the costs of the runtime and contention. The search begins with the best schedule of
-    the heuristics, so the result is never worse. Ctrl-C ends the search and keeps the best.
+    the heuristics, replayed as a plan, so the result is never worse than that. Ctrl-C ends the
+    search and keeps the best.
 
     Parameters
     ----------
