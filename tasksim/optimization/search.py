@@ -49,8 +49,8 @@ METHODS: Final = get_args(Method)
 DEFAULT_TIME_S: Final = 60.0
 """Duration of a search that has no limit, in seconds."""
 HEURISTICS: Final = (
-    "heft", "peft", "cpop", "min-min", "max-min", "modular-heft",
-    "dmda", "dmdas", "dmdar", "dmdasd", "heteroprio", "prio", "lws", "eager",
+    "heft", "peft", "cpop", "min-min", "max-min", "heteroprio-static", "modular-heft",
+    "dmda", "dmdas", "dmdar", "dmdasd", "heteroprio", "multiprio", "prio", "lws", "eager",
 )  # fmt: skip
 """Schedulers whose schedules the search may start from."""
 QUICK_HEURISTICS: Final = ("dmda", "dmdas", "dmdar", "prio", "lws", "eager")

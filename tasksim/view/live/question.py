@@ -392,7 +392,7 @@ def _described(
 
 
 def _far(machine: _Machine, store: Store) -> dict[str, Any]:
-    """Return what far data cost at speed 1, which :class:`FarPart` divides by the speeds."""
+    """Return what far data cost at speed 1, which ``FarPart`` of the page divides by the speeds."""
     graph, platform = machine.question.graph, machine.question.platform
     read_bytes, written_bytes = read_and_written_bytes(graph)
     size_of = caches_of(platform)[1]
