@@ -59,7 +59,7 @@ PAGES = [
 PAGES = [page for page in PAGES if "/generated/" not in page]
 DESIGN = "docs/design/"
 """Explains with fragments that do not run, except where a page says how to add something."""
-LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text", "c"}
+LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text", "c", "js"}
 
 FENCE = re.compile(r"```(\S*)$")
 STARPU = ROOT.parent / "shared" / "data" / "starpu"

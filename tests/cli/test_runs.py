@@ -354,7 +354,7 @@ def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
     accounts = {"threads": True, "waiting": True, "host": False, "limit": False, "pressure": True}
     monkeypatch.setattr(doctor, "_accounts", lambda: accounts)
     line = (
-        "processor time of threads, waiting for a core, pressure on the cores; not told: what the "
+        "processor time of threads, waiting for a core, pressure on the cores; missing: what the "
         "host took, limits"
     )
     assert line in tasksim("doctor").out

@@ -64,7 +64,7 @@ class Darts : public Scheduler {
   // What a class could do with one more datum.
   struct Candidate {
     i64 handle;
-    std::vector<int> free;  // tasks that lack nothing else
+    std::vector<int> free = {};  // tasks that lack nothing else
     double free_s = 0.0, all_s = 0.0;
     i64 priority = 0;  // the highest of the free tasks
     i64 nearly = 0;    // tasks that lack one more datum

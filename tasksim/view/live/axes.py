@@ -31,6 +31,8 @@ _SETTABLE_NAME: Final = re.compile(r"[^.*?\[\]=\s][^.*?\[\]=]*")
 """A name that a path of ``--set`` can have: no dots, which part it, and no wildcards."""
 _COUNTS: Final = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
 """Worker counts that a slider offers, beside the present one and its neighbours."""
+_LARGER_MACHINE: Final = 16
+"""Worker count that a slider reaches at least, if it is the only one: from a laptop to a node."""
 MOST_MACHINES: Final = 160
 """Maximum number of machines in a page, one per combination of worker counts: to settle one takes
 some 10 ms, and a page some kilobytes."""
@@ -172,17 +174,20 @@ def axes_of(
 def count_values(counts: dict[str, int]) -> dict[str, tuple[int, ...]]:
     """Return the worker counts that sliders of groups offer, up to twice the present *counts*.
 
-    A group alone keeps a worker. Of many groups each has few values, and the last ones have none.
+    A group alone keeps a worker, and may have as many as a larger machine. Of many groups each has
+    few values, and the last ones have none.
 
     >>> count_values({"cpu": 9})
     {'cpu': (1, 2, 3, 4, 6, 8, 9, 10, 12, 16, 18, 20)}
+    >>> count_values({"cpu": 2})
+    {'cpu': (1, 2, 3, 4, 6, 8, 10, 12, 16)}
     >>> count_values({"gpu": 2, "cpu": 4})
     {'gpu': (0, 1, 2, 3, 4), 'cpu': (0, 1, 2, 3, 4, 5, 6, 8)}
     """
     least = 0 if len(counts) > 1 else 1
     found = {}
     for name, count in counts.items():
-        top = max(2 * count, count + 2)
+        top = max(2 * count, count + 2 if len(counts) > 1 else _LARGER_MACHINE)
         near = {least, count - 1, count, count + 1, 2 * count}
         values = sorted({*near, *(value for value in _COUNTS if value <= 1.2 * top)})
         found[name] = [value for value in values if value >= least]

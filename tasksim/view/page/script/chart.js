@@ -14,7 +14,7 @@ const RIGHT = 8;
 /** The chart of some runs. */
 export class Chart {
   constructor(scene, viewport, state) {
-    Object.assign(this, { scene, viewport, state, curves: new Map() });
+    Object.assign(this, { scene, viewport, state, curves: new Map(), spare: 0 });
     this.picture = element("canvas", { className: "picture" });
     this.over = element("canvas", { className: "over" });
     this.box = element("div", {
@@ -26,7 +26,7 @@ export class Chart {
 
   /** Show another scene. */
   show(scene) {
-    Object.assign(this, { scene, trees: scene.runs.map(treeOf) });
+    Object.assign(this, { scene, trees: scene.runs.map(treeOf), spare: 0 });
     this.curves.clear();
   }
 
@@ -43,10 +43,12 @@ export class Chart {
     return true;
   }
 
-  /** The height of a panel; all of them leave half of the chart to the rows. */
+  /** The height of a panel; all of them leave half of the chart to the rows, and get what these do not fill. */
   get panelHeight() {
-    const most = (this.fullHeight - TOP) / 2 / Math.max(this.state.panels.size, 1);
-    return Math.max(HEIGHTS.leastPanel, Math.min(HEIGHTS.panel, Math.floor(most)));
+    const count = Math.max(this.state.panels.size, 1);
+    const most = (this.fullHeight - TOP) / 2 / count;
+    const height = Math.max(HEIGHTS.leastPanel, Math.min(HEIGHTS.panel, Math.floor(most)));
+    return Math.min(HEIGHTS.mostPanel, height + Math.floor(this.spare / count));
   }
 
   get room() {
@@ -57,7 +59,9 @@ export class Chart {
 
   /** Lay out the rows and the view of them. */
   arrange(theme) {
+    this.spare = 0;
     const { rows, height } = layOut(this.trees, this.state.folded, this.room);
+    this.spare = Math.max(0, this.room - height);
     this.state.scroll = Math.max(0, Math.min(this.state.scroll, height - this.room));
     const { scroll } = this.state;
     const isSeen = (row) => row.y + row.height > scroll && row.y < scroll + this.room;

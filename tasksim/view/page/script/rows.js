@@ -1,6 +1,8 @@
 // Rows of the chart: runs, their nodes and types of workers, workers, copies; folded or open.
 
-export const HEIGHTS = { run: 26, group: 18, panel: 74, leastPanel: 44, least: 5, most: 40, link: 14 };
+export const HEIGHTS = {
+  run: 26, group: 18, panel: 74, leastPanel: 44, mostPanel: 220, least: 5, most: 72, link: 14,
+};
 const BAND = 90; // of a closed group, where there is room: its share is read to a percent
 const FOLDED_FROM = 48; // workers of a group that is closed at first where not all have room
 
