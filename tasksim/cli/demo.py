@@ -36,6 +36,7 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
 
     refuse_folder(output, force=force, what="what a demo wrote", mark="demo.json")
     refuse_unwritable(output)
+    from tasksim.reports.demo import LIVE_PAGE_NAME
     from tasksim.reports.demo import demo as everything
 
     with showing("demo") as progress:
@@ -44,4 +45,6 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
         print_json(result.to_json())
     else:
         click.echo(result.table())
+    if result.live_refused:
+        note(f"Note: {output / LIVE_PAGE_NAME} shows the recording only: {result.live_refused}")
     note(f"Wrote {output}")

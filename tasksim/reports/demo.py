@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Prediction
 
-__all__ = ["CALIBRATED_TILES", "DemoCase", "DemoResult", "demo", "replay_error", "replay_line"]
+__all__ = [
+    "CALIBRATED_TILES",
+    "LIVE_PAGE_NAME",
+    "DemoCase",
+    "DemoResult",
+    "demo",
+    "replay_error",
+    "replay_line",
+]
 
 
 def replay_error(run: Run, graph: TaskGraph) -> float:
@@ -172,6 +180,8 @@ class DemoResult:
     files: tuple[str, ...] = ()
     replay_errors: tuple[float, ...] = ()
     """Errors of all native runs replayed with their own durations, without kernel models."""
+    live_refused: str = ""
+    """Why the live page shows a recording only; empty if it replays."""
 
     @property
     def errors(self) -> ErrorSummary:
@@ -221,6 +231,7 @@ class DemoResult:
             "others_share": self.others_share,
             "replay_errors": list(self.replay_errors),
             "output": str(self.output),
+            "live_refused": self.live_refused or None,
             "files": list(self.files),
         }
 
@@ -319,7 +330,8 @@ def _written(folder: Path, result: DemoResult) -> DemoResult:
     save_page(runs, folder / PAGE_NAME, names=["native", "simulated"])
     predicted = drawn.measured.scenario.vary(clock="simulated")
     moved = str(predicted.platform).replace(str(folder), str(result.output))
-    live_page(predicted, told=predicted.vary(platform=moved)).save(folder / LIVE_PAGE_NAME)
+    live = live_page(predicted, told=predicted.vary(platform=moved))
+    live.save(folder / LIVE_PAGE_NAME)
     native, simulated = (_moved(run, folder, result.output) for run in runs)
     save(native, folder / "native")
     save(simulated, folder / "simulated")
@@ -328,7 +340,7 @@ def _written(folder: Path, result: DemoResult) -> DemoResult:
         save_figure(chart, folder / f"gantt.{suffix}")
     # Last, because it names the others.
     files = tuple(sorted([*(path.name for path in folder.iterdir()), "demo.json"]))
-    result = replace(result, files=files)
+    result = replace(result, files=files, live_refused=live.refused)
     write_text(folder / "demo.json", json.dumps(result.to_json(), indent=1) + "\n")
     return result
 

@@ -7,7 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 
-def test_prints_the_table_or_the_object(tasksim, monkeypatch):
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [("", ""), ("no core", "Note: d/live.html shows the recording only: no core\n")],
+)
+def test_prints_the_table_or_the_object(tasksim, monkeypatch, refused, said):
     from tasksim.reports import demo
 
     seen = []
@@ -18,11 +22,12 @@ def test_prints_the_table_or_the_object(tasksim, monkeypatch):
         return SimpleNamespace(
             table=lambda: "the table",
             to_json=lambda: {"median_error": 0.01},
+            live_refused=refused,
         )
 
     monkeypatch.setattr(demo, "demo", everything)
     called = tasksim("demo --output d --workers 2")
-    assert (called.code, called.out, called.err) == (0, "the table\n", "Wrote d\n")
+    assert (called.code, called.out, called.err) == (0, "the table\n", f"{said}Wrote d\n")
     assert tasksim("demo --force --json").json == {"schema_version": 1, "median_error": 0.01}
     assert seen == [("d", 2, False), ("demo-output", None, True)]
 

@@ -8,6 +8,7 @@ import pytest
 
 from tasksim.base.errors import InputError, TaskFailed
 from tasksim.base.units import format_time
+from tasksim.core.library import wasm_status
 from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
 from tasksim.reports import demo as module
@@ -65,6 +66,7 @@ def _check_json(data, result, workers):
     assert data["files"] == sorted(path.name for path in result.output.iterdir())
     assert data == json.loads(json.dumps(result.to_json()))
     assert (data["schema_version"], data["workers"]) == (2, workers)
+    assert (data["live_refused"] is None) == wasm_status().available
     cases = data["cases"]
     named = [(case["graph"], case["scheduler"]) for case in cases]
     assert named == [
