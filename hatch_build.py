@@ -17,7 +17,7 @@ from tasksim.core.library import (
     BESIDE,
     RECORDER,
     RECORDER_WHY_NOT,
-    WASM,
+    WASM_PATH,
     WHY_NOT,
     units,
     wasm_status,
@@ -46,7 +46,7 @@ class CoreHook(BuildHookInterface):
         if not found.available:
             self.app.display_info(f"tasksim has no core for browsers: it is {found.why}")
         elif version != "editable":  # data, the same for every machine
-            build_data["force_include"][str(WASM)] = f"{INSIDE}/{WASM.name}"
+            build_data["force_include"][str(WASM_PATH)] = f"{INSIDE}/{WASM_PATH.name}"
 
     def _add(self, build_data: dict[str, Any]) -> str | None:
         """Put the core into the wheel, or the reason why there is none, which is returned."""

@@ -77,7 +77,7 @@ OTHER_ARGUMENTS: Final = {
     "pipeline.f90": "250 6",
 }  # fmt: skip
 """Sizes between these two, for which a run takes 2 to 15 ms."""
-SIZES: Final = {"fine": ARGUMENTS, "coarse": COARSE_ARGUMENTS, "other": OTHER_ARGUMENTS}
+ARGUMENTS_BY_SIZE: Final = {"fine": ARGUMENTS, "coarse": COARSE_ARGUMENTS, "other": OTHER_ARGUMENTS}
 COMPILERS: Final = {".c": "gcc", ".cpp": "g++", ".f90": "gfortran"}
 MAX_OFF_CORE: Final = 0.02
 """Share of the threads' time without a core up to which a recording is calm."""
@@ -126,7 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
     parser.add_argument("--keep", type=int, default=3, help="calm recordings of each, default 3")
-    parser.add_argument("--sizes", choices=list(SIZES), default="fine", help="default fine")
+    parser.add_argument(
+        "--sizes", choices=list(ARGUMENTS_BY_SIZE), default="fine", help="default fine"
+    )
     parser.add_argument("--costs", action="store_true", help="only the costs of recording")
     parser.add_argument("--tries", type=int, default=40, help="at most, default 40")
     parser.add_argument("--pause", type=float, default=0.05, help="seconds between, default .05")
@@ -147,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     rows = []
     with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-        for name, sizes in SIZES[given.sizes].items():
+        for name, sizes in ARGUMENTS_BY_SIZE[given.sizes].items():
             if Path(name).stem not in chosen:
                 continue
             program = compiled(EXAMPLES / name, Path(folder))

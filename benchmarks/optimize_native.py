@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 TILE_SIZE = 256
-WORKERS = 2
+WORKER_COUNT = 2
 APPLICATIONS = ("cholesky", "qr")
 DYNAMIC_SCHEDULERS = (
     "eager", "prio", "ws", "lws", "random", "libomp", "libgomp", "dask", "graph_test",
@@ -67,10 +67,10 @@ def means_of(runs: Sequence[Run]) -> dict[str, float]:
 def mean_durations(app: str, tiles: int) -> dict[str, float]:
     """Return the mean duration of each kernel in some runs beforehand, in seconds."""
     asked = graph_text(app, tiles)
-    program = bind(tasksim.generate(app, tiles=tiles, tile_size=TILE_SIZE), WORKERS)
-    action = partial(tasksim.execute, asked, workers=WORKERS, program=program)
+    program = bind(tasksim.generate(app, tiles=tiles, tile_size=TILE_SIZE), WORKER_COUNT)
+    action = partial(tasksim.execute, asked, workers=WORKER_COUNT, program=program)
     action()
-    gate = run_gate(WORKERS)
+    gate = run_gate(WORKER_COUNT)
     done = measure_calmly([action], gate, repetitions=WARM_RUNS, patience_s=MEANS_PATIENCE_S)
     return means_of(done.values[0])
 
@@ -86,7 +86,7 @@ def search(folder: Path, steps: int) -> None:
     """Search for a plan for each graph of ``means.json``."""
     for asked, seconds in json.loads((folder / "means.json").read_text()).items():
         found = tasksim.optimize(
-            asked, workers=WORKERS, durations=seconds, steps=steps, method="annealing"
+            asked, workers=WORKER_COUNT, durations=seconds, steps=steps, method="annealing"
         )
         found.save(folder / asked.replace(" ", "-"), force=True)
         print(
@@ -101,7 +101,7 @@ def measure(folder: Path, repetitions: int, patience_s: float) -> None:
     for asked, seconds in json.loads((folder / "means.json").read_text()).items():
         app, tiles = asked.split()[0], int(asked.split()[1].removeprefix("tiles="))
         graph = tasksim.generate(app, tiles=tiles, tile_size=TILE_SIZE)
-        program = bind(graph, WORKERS)
+        program = bind(graph, WORKER_COUNT)
         estimates = [[seconds[graph.kernel_of(task)] for task in range(len(graph))]]
         plan = folder / asked.replace(" ", "-")
         names = [
@@ -110,13 +110,13 @@ def measure(folder: Path, repetitions: int, patience_s: float) -> None:
         ]
         actions = [
             partial(
-                tasksim.execute, asked, workers=WORKERS, scheduler=name, program=program,
+                tasksim.execute, asked, workers=WORKER_COUNT, scheduler=name, program=program,
                 estimates=estimates,
             )
             for name in names
         ]  # fmt: skip
-        tasksim.execute(asked, workers=WORKERS, program=program)
-        gate = run_gate(WORKERS)
+        tasksim.execute(asked, workers=WORKER_COUNT, program=program)
+        gate = run_gate(WORKER_COUNT)
         done = measure_calmly(actions, gate, repetitions=repetitions, patience_s=patience_s)
         medians = {
             name: statistics.median(run.makespan_s for run in runs)
@@ -124,7 +124,7 @@ def measure(folder: Path, repetitions: int, patience_s: float) -> None:
         }
         beside = [run for name in BESIDE for run in done.values[names.index(name)]]
         replay = tasksim.Scenario(
-            asked, workers=WORKERS, durations=means_of(beside), scheduler=names[-2]
+            asked, workers=WORKER_COUNT, durations=means_of(beside), scheduler=names[-2]
         )
         predicted_s = replay.solve().makespan_s
         bound_s = max(resolve(replay).bounds().values())

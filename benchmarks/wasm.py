@@ -29,7 +29,7 @@ from tasksim.schedulers.registry import create
 
 SCHEDULERS = ("eager", "dmdas")
 PATIENCE_S = 300.0
-SCRIPT = """
+ASKING_SCRIPT = """
 let core, questions;
 onmessage = async ({ data }) => {
   if (data.wasm) {
@@ -65,7 +65,7 @@ def compare(tiles: int, folder: Path) -> None:
     browser = chromium.Browser(folder / "profile")
     try:
         data = [as_data(question, 0) for question in asked]
-        first_answer(browser, SCRIPT, data, folder)
+        first_answer(browser, ASKING_SCRIPT, data, folder)
         for number, question in enumerate(asked):
             native, wasm, answer = [], [], {}
             for _ in range(max(2, min(30, 300_000 // len(graph)))):

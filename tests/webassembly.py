@@ -12,7 +12,7 @@ import chromium
 import numpy as np
 import pytest
 
-from tasksim.core.library import WASM, wasm_status
+from tasksim.core.library import WASM_PATH, wasm_status
 from tasksim.view.page.document import bundle
 
 NODE = shutil.which("node")
@@ -21,7 +21,7 @@ needs_wasm = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 needs_node = pytest.mark.skipif(not NODE, reason="no Node here: apt-get install nodejs")
 
 # JSON has neither arrays of bytes nor numbers that are not finite.
-SCRIPT = """
+ASKING_SCRIPT = """
 const TYPES = { f8: Float64Array, i8: BigInt64Array, i4: Int32Array, i2: Int16Array,
   i1: Int8Array, u4: Uint32Array };
 const NAMES = Object.entries(TYPES);
@@ -108,10 +108,10 @@ def ask_chromium(questions, folder):
 
 def first_answer(browser, script, questions, folder):
     """Return what a worker answers that runs *script*; the page then has *ask* for more."""
-    wasm = np.frombuffer(WASM.read_bytes(), np.int8)
+    wasm = np.frombuffer(WASM_PATH.read_bytes(), np.int8)
     asked = json.dumps({"wasm": encoded(wasm), "questions": encoded(questions)})
     page = folder / "page.html"
-    page.write_text(PAGE.format(worker=bundle("core") + SCRIPT + script, asked=asked))
+    page.write_text(PAGE.format(worker=bundle("core") + ASKING_SCRIPT + script, asked=asked))
     browser.call("Page.navigate", url=page.as_uri())
     browser.wait("globalThis.answers")
     return json.loads(browser.evaluate("answers"))
@@ -120,10 +120,10 @@ def first_answer(browser, script, questions, folder):
 def ask_node(questions, folder, script=OF_NODE):
     """Return the answers to *questions*, of the core in Node; *script* writes them."""
     program, asked, answers = (folder / name for name in ("ask.mjs", "asked.json", "answers.json"))
-    program.write_text(bundle("core") + SCRIPT + script)
+    program.write_text(bundle("core") + ASKING_SCRIPT + script)
     asked.write_text(json.dumps({"questions": encoded(questions)}))
     done = subprocess.run(
-        [NODE, program, WASM, asked, answers], capture_output=True, text=True, timeout=300
+        [NODE, program, WASM_PATH, asked, answers], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return decoded(json.loads(answers.read_text()))

@@ -45,7 +45,7 @@ from tasksim.core.library import (
     FOLDER,
     RECORDER,
     RECORDER_WHY_NOT,
-    WASM,
+    WASM_PATH,
     WHY_NOT,
     digest,
     units,
@@ -125,7 +125,7 @@ def build(
     return target
 
 
-def build_wasm(target: Path = WASM, *, compiler: Compiler | None = None) -> Path:
+def build_wasm(target: Path = WASM_PATH, *, compiler: Compiler | None = None) -> Path:
     """Make the core as WebAssembly, which replays and does nothing else; return *target*.
 
     Raises :exc:`NotBuilt` as :func:`build` does; it is
@@ -137,7 +137,7 @@ def build_wasm(target: Path = WASM, *, compiler: Compiler | None = None) -> Path
     with locked(place):
         started = time.time()
         objects = _compiled(compiler, WASM_FAST, FOLDER, place, _NOT_FOR_WASM)
-        linked = _linked(compiler, [()], objects, place / WASM.name)
+        linked = _linked(compiler, [()], objects, place / WASM_PATH.name)
         _copy(linked, target, started)
     return target
 
@@ -332,7 +332,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sanitize:
             parser.error("--target wasm takes no --sanitize")
         ignored = NoCompiler if options.optional else ()
-        return _built(lambda: build_wasm(options.output or WASM), "core as WebAssembly", ignored)
+        return _built(
+            lambda: build_wasm(options.output or WASM_PATH), "core as WebAssembly", ignored
+        )
     output = options.output or BESIDE
     if sanitize and output == BESIDE:
         parser.error("--sanitize needs --output: Python alone cannot load such a library")

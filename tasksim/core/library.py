@@ -23,7 +23,7 @@ __all__ = [
     "RECORDER",
     "RECORDER_WHY_NOT",
     "VERSION",
-    "WASM",
+    "WASM_PATH",
     "Status",
     "all_sources",
     "digest",
@@ -39,7 +39,7 @@ FOLDER: Final = Path(__file__).resolve().parent
 """Folder of the sources in a checkout. Wheels have the library instead."""
 BESIDE: Final = FOLDER / "libtasksim_core.so"
 """Path of the library, in a build and in wheels."""
-WASM: Final = BESIDE.with_suffix(".wasm")
+WASM_PATH: Final = BESIDE.with_suffix(".wasm")
 """Path of the core as WebAssembly, for pages, where it was built."""
 WHY_NOT: Final = FOLDER / "not-built.txt"
 """File with the reason of a failed build, written by the build."""
@@ -111,12 +111,12 @@ def status() -> Status:
 def wasm_status() -> Status:
     """Return whether the core is there as WebAssembly, and why not."""
     build = f"'{_REBUILD} --target wasm' does it"
-    if not WASM.is_file():
+    if not WASM_PATH.is_file():
         there = f"built in this checkout; {build}" if all_sources() else "in this installation"
         return Status(False, f"not {there}", None)
-    if all_sources() and digest().encode() not in WASM.read_bytes():
-        return Status(False, f"not made of the sources that are here; {build} again", WASM)
-    return Status(True, "there", WASM, VERSION)
+    if all_sources() and digest().encode() not in WASM_PATH.read_bytes():
+        return Status(False, f"not made of the sources that are here; {build} again", WASM_PATH)
+    return Status(True, "there", WASM_PATH, VERSION)
 
 
 def _found() -> _Loaded:

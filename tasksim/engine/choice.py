@@ -177,7 +177,7 @@ def series_of(question: Question) -> Series | None:
 
 
 def as_data(question: Question, seed: int) -> dict[str, Any]:
-    """Return what the core would be asked, for a core elsewhere: numbers, texts, arrays by name.
+    """Return the question that a core elsewhere would get: numbers, texts and arrays by name.
 
     Raises ``Refused`` if the core does not know all that is asked, or if the scheduler is none of
     its own.

@@ -189,7 +189,7 @@ def _file_of(run: Run) -> Path | None:
 
 
 def _difference(run: Run, graph: TaskGraph) -> str:
-    """Return how the tasks of *run* differ from those of *graph*; empty if they do not."""
+    """Return the difference between the tasks of *run* and of *graph*, in words; empty if none."""
     if len(run) != len(graph):
         return f"{len(graph)} tasks, the run has {len(run)}"
     ran = np.array(run.kernel_names, dtype=object)[run.tasks.kernel]

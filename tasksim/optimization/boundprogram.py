@@ -26,7 +26,7 @@ WINDOWS_PER_ROUND: Final = 20
 
 
 class Binding(NamedTuple):
-    """What a bound consists of, by the dual values of its program, in shares of the bound."""
+    """Shares of a bound that each limit accounts for, by the dual values of its program."""
 
     classes: dict[str, float]
     """The load of each class of workers: by this share of a relative change of its size the bound

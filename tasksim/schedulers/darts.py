@@ -25,7 +25,7 @@ READING: Final = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
 
 
 class _Candidate:
-    """What a class of workers could do with one more datum."""
+    """A datum that a class of workers lacks, and the waiting tasks that would gain by it."""
 
     __slots__ = ("all_s", "free", "free_s", "nearly", "nearly_priority", "nearly_task", "priority")
 

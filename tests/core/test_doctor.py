@@ -56,7 +56,7 @@ def test_one_that_is_there(doctor, monkeypatch, sources, tmp_path):
 @pytest.mark.parametrize("made", [True, False])
 def test_the_core_for_pages(doctor, made, monkeypatch, tmp_path):
     path = tmp_path / "core.wasm"
-    monkeypatch.setattr(library, "WASM", path)
+    monkeypatch.setattr(library, "WASM_PATH", path)
     if made:
         path.write_bytes(library.digest().encode())
     found = json.loads(doctor("--json"))["wasm"]

@@ -313,9 +313,9 @@ def test_sanitizers_are_the_native_cores(capsys):
     ],
 )
 def test_the_module_is_there_if_it_is_made_of_the_sources(content, why, monkeypatch, tmp_path):
-    monkeypatch.setattr(library, "WASM", tmp_path / "core.wasm")
+    monkeypatch.setattr(library, "WASM_PATH", tmp_path / "core.wasm")
     if content is not None:
-        library.WASM.write_bytes(content)
+        library.WASM_PATH.write_bytes(content)
     found = library.wasm_status()
     assert found.why.startswith(why)
     assert found.available == (why == "there")

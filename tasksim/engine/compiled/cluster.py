@@ -156,7 +156,7 @@ class CompiledCluster:
         return NodeOutcome(work, platform, self.columns[node], log, noted.evictions, numa)
 
     def as_data(self, seed: int) -> dict[str, Any]:
-        """Return what the core is asked, as numbers, texts and arrays by name.
+        """Return the question to the core, as numbers, texts and arrays by name.
 
         Raises
         ------

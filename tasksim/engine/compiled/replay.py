@@ -194,7 +194,7 @@ class CompiledReplay:
         return CompiledPlans(view, self._costs, self._given(kept), kept)
 
     def as_data(self, seed: int) -> dict[str, Any]:
-        """Return what the core is asked, as numbers, texts and arrays by name.
+        """Return the question to the core, as numbers, texts and arrays by name.
 
         Raises
         ------

@@ -32,7 +32,7 @@ NOT_NAMED: Final = "not among the parameters named"
 
 DURATION_COLUMN: Final = "Duration"
 US_PER_S: Final = 1e6
-ZERO: Final = "0 us, below the resolution of the clock"
+ZERO_DURATION_REASON: Final = "0 us, below the resolution of the clock"
 _NUMBER: Final = re.compile(
     r"[ \t]*\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?[ \t\r]*"
 )
@@ -152,7 +152,11 @@ def read_samples(path: Path) -> Samples:
     if not kept:
         raise InputError(f"{path}:{len(lines)}:1: expected samples, found none")
     left_out = len(rows) - len(kept)
-    unused = (Unused(f"{left_out} execution{'s' * (left_out > 1)}", ZERO),) if left_out else ()
+    unused = (
+        (Unused(f"{left_out} execution{'s' * (left_out > 1)}", ZERO_DURATION_REASON),)
+        if left_out
+        else ()
+    )
     try:
         durations = [row[0] / US_PER_S for row in kept]
         table = [row[1:] for row in kept]

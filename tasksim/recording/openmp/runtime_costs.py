@@ -43,10 +43,10 @@ MAX_ROUNDS: Final = 10_000
 """Largest number of rounds, which take an hour."""
 DATA: Final = 3
 """Data of each task in the sweep: one that it writes, two that it reads."""
-SIZES: Final = {0: 7, DATA: 3}
+PROBE_SIZES: Final = {0: 7, DATA: 3}
 """Depth of the tree, and steps of the sweep: each of some 250 tasks, a millisecond of them, so that
 few recordings are interrupted."""
-TURNS: Final = 4000
+TASK_LOOP_LENGTH: Final = 4000
 """Length of each task's loop: some microseconds, in which the other thread creates a few tasks."""
 MAX_LOST_SHARE: Final = 0.1
 """Share of the threads' time without a core beyond which a note tells of it: a start takes less."""
@@ -132,7 +132,7 @@ class RuntimeCosts:
 
 
 class _Figures(NamedTuple):
-    """What one recording tells, in seconds; medians of several, column by column."""
+    """Costs in seconds that one recording shows, or the medians of several recordings."""
 
     lost_share: float
     """Share of the threads' time without a core."""
@@ -176,7 +176,7 @@ def measure_runtime(
             SOURCE, Path(folder, "probe"), PURPOSE, linked=(str(runtime), "-pthread")
         )
         found = _measured(program, runtime, rounds, progress)
-    starts_s = [each.start for data in SIZES for each in found[2, data]]
+    starts_s = [each.start for data in PROBE_SIZES for each in found[2, data]]
     calm = {kind: _calmest(each) for kind, each in found.items()}
     alone, beside = (calm[threads, 0] for threads in (1, 2))
     alone_data, beside_data = (calm[threads, DATA] for threads in (1, 2))
@@ -216,10 +216,10 @@ def _measured(
     """Return what recordings tell, by number of threads and of data."""
     prepared = {
         (threads, data): PreparedProgram(
-            program, [str(n) for n in (threads, data, size, TURNS)], libomp=runtime
+            program, [str(n) for n in (threads, data, size, TASK_LOOP_LENGTH)], libomp=runtime
         )
         for threads in (1, 2)
-        for data, size in SIZES.items()
+        for data, size in PROBE_SIZES.items()
     }
     found: dict[tuple[int, int], list[_Figures]] = {}
     for done in range(rounds):

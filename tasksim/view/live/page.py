@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.arguments import flag, path_of, short
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.core.library import WASM, wasm_status
+from tasksim.core.library import WASM_PATH, wasm_status
 from tasksim.run.record import Run
 from tasksim.runtime.flat import Refused
 from tasksim.scenario.resolved import Resolver
@@ -171,7 +171,7 @@ def live_page(scenario: Setup, told: Setup | None = None) -> LivePage:
     if not live["refused"] and not core.available:
         live["refused"] = f"the core for browsers is {core.why}"
     if not live["refused"]:
-        data["core"] = base64.b64encode(zlib.compress(WASM.read_bytes(), 9)).decode("ascii")
+        data["core"] = base64.b64encode(zlib.compress(WASM_PATH.read_bytes(), 9)).decode("ascii")
         data["worker"] = bundle("liveworker")
     header["live"] = live
     html = assembled(scenario.graph_label, header, data, main="livemain", computes="core" in data)

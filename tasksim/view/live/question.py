@@ -124,7 +124,7 @@ def _ascends(values: NDArray[Any]) -> bool:
 
 
 def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any], Columns]:
-    """Return what a page needs to replay a scenario and its variations, and its columns.
+    """Return the data with which a page replays a scenario and its variations, and its columns.
 
     Raises
     ------

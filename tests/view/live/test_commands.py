@@ -35,7 +35,7 @@ def block(html, name):
 
 
 class Page:
-    """What the scripts of a live page say of settings, in Node."""
+    """The scripts of a live page, run in Node."""
 
     def __init__(self, html, folder):
         self.folder = folder

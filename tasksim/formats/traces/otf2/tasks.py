@@ -30,7 +30,7 @@ UNKNOWN: Final = "task"
 
 NOT_ENDED: Final = "had not ended at the end of the trace, which counts as their end"
 OTHER_THREAD: Final = "were executed under the number of a thread that did not create them"
-UNBEGUN: Final = "ended without a beginning, and are left out"
+UNBEGUN_NOTE: Final = "ended without a beginning, and are left out"
 
 
 class Event(NamedTuple):
@@ -265,7 +265,7 @@ class TaskRegions:
             return
         stack = self._open.setdefault(event.location, [])
         if event.word == "LEAVE" and not stack:
-            self.counts[UNBEGUN] += 1
+            self.counts[UNBEGUN_NOTE] += 1
             return
         self._end(event.location, event.time_ns)
         if event.word == "ENTER":

@@ -73,7 +73,7 @@ def stretches_of_events(
 
 
 OPEN: Final = "{} tasks had not ended at the end of the trace, which counts as their end"
-UNBEGUN: Final = "{} ends without a beginning are left out: the trace begins within these"
+UNBEGUN_NOTE: Final = "{} ends without a beginning are left out: the trace begins within these"
 
 
 class _Running(NamedTuple):
@@ -181,7 +181,7 @@ class NestedCode:
         if kind != self._kernel:
             return
         if not value and not self._open:
-            self.counts[UNBEGUN] += 1
+            self.counts[UNBEGUN_NOTE] += 1
             return
         self._end(row, time_ns)
         if value:
