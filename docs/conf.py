@@ -9,6 +9,7 @@ from typing import Any
 from pygments.lexers.special import TextLexer
 
 import tasksim
+from tasksim.view.tokens import COLOURS
 
 GENERATED = Path(__file__).parent / "generated"
 ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -36,6 +37,19 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["images"]
 html_theme = "furo"
 html_title = "tasksim"
+html_theme_options = {
+    f"{scheme}_css_variables": {
+        "color-background-primary": COLOURS["ground"][mode],
+        "color-background-secondary": COLOURS["surface"][mode],
+        "color-background-border": COLOURS["line"][mode],
+        "color-foreground-primary": COLOURS["text"][mode],
+        "color-foreground-secondary": COLOURS["soft"][mode],
+        "color-brand-primary": COLOURS["action"][mode],
+        "color-brand-content": COLOURS["action"][mode],
+    }
+    for mode, scheme in enumerate(("light", "dark"))
+}
+"""The colours of reports and of the page of runs."""
 
 # Headings are targets of links as on GitHub: `cli.md#tasksim-run`.
 myst_heading_anchors = 4

@@ -10,6 +10,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from tasksim.view.tokens import COLOURS, token_sheet
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -34,33 +36,37 @@ DOTS_PER_INCH: Final = 110.0  # figures are as wide as the text on a usual scree
 _VALUE: Final = r"[-+<>≤≥~×–]*\s?\d[\d,.]*(e[-+]?\d+)?\s?(%|[a-zA-Z]{1,3}(/s)?|\*+)?"
 _NUMBER: Final = re.compile(rf"({_VALUE}(\s?(to|±|/|\.\.)\s?{_VALUE})?|\**|[-–]|not known)")
 
-STYLE: Final = """
-:root { color-scheme: light dark; --text: #222; --page: #fff; --line: #dde3e8; --soft: #f5f7f9;
-  --edge: #9aa5b1; --faint: #5a6570; --code: #f0f3f5; --warm: #fdf3ec; --warning: #d55e00;
-  --link: #0b62a8; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #dde3e8; --page: #16191d; --line: #363d45; --soft: #20252b; --edge: #66717d;
-    --faint: #a3adb8; --code: #2a3037; --warm: #33251b; --warning: #f08c3c; --link: #7db8ec; }
-  img { filter: invert(.91) hue-rotate(180deg); }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
+STYLE: Final = (
+    token_sheet(COLOURS)
+    + """\
+@media (prefers-color-scheme: dark) { img { filter: invert(.91) hue-rotate(180deg); } }
+body { font: 15px/1.55 var(--font); color: var(--text); background: var(--ground);
   max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; margin-bottom: .3rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-a { color: var(--link); }
+h1 { font-size: 1.6rem; font-weight: 650; line-height: 1.25; margin-bottom: .3rem; }
+h2 { font-size: 1.15rem; font-weight: 650; margin-top: 2rem; padding-top: 1rem;
+  border-top: 1px solid var(--line); }
+a { color: var(--action); }
+:focus-visible { outline: 2px solid var(--action); outline-offset: 1px; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
-th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; }
+table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0;
+  font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .8rem; border-bottom: 1px solid var(--line); text-align: right; }
+th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
+tbody tr:hover { background: var(--surface); }
 td { white-space: nowrap; }
 th.text, td.text { text-align: left; }
 td.text { white-space: normal; }
 img { max-width: 100%; height: auto; display: block; margin: .8rem 0; }
-.finding { border-left: 4px solid var(--edge); background: var(--soft); padding: .5rem .9rem;
-  margin: .6rem 0; }
+.finding { border-left: 4px solid var(--edge); border-radius: 0 var(--radius) var(--radius) 0;
+  background: var(--surface); padding: .5rem .9rem; margin: .6rem 0; }
 .finding.warning { border-color: var(--warning); background: var(--warm); }
-.finding p { margin: .2rem 0; } .evidence { color: var(--faint); font-size: .85rem; }
-code, pre { background: var(--code); padding: 0 .25rem; }
+.finding p { margin: .2rem 0; } .evidence { color: var(--soft); font-size: .85rem; }
+code, pre { background: var(--band); border-radius: var(--radius); padding: 0 .25rem;
+  font-family: var(--mono); }
 pre { padding: .5rem .9rem; overflow-x: auto; font-size: .85rem; }
+@media print { body { margin: 0; max-width: none; } .wide { overflow: visible; } }
 """
+)
 """Style of a page, light or dark as the reader's system. Figures are drawn on white; in the dark,
 their lightness is inverted and their hues are turned back."""
 

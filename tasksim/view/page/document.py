@@ -38,6 +38,7 @@ from tasksim.view.page.tables import (
     subject_of,
 )
 from tasksim.view.style import RUN_COLOURS, kernel_colours, run_names
+from tasksim.view.tokens import CHART_COLOURS, COLOURS, token_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,7 +199,7 @@ def assembled(
         "TITLE": escape(title),
         "SCRIPTS": " 'wasm-unsafe-eval'" if computes else "",
         "WORKERS": "; worker-src blob:" if computes else "",
-        "STYLE": source("style.css"),
+        "STYLE": token_sheet(COLOURS, CHART_COLOURS) + source("style.css"),
         "HEADER": _json(header),
         "DATA": "\n".join(_data(name, text) for name, text in data.items()),
         "SCRIPT": bundle(main),

@@ -1,6 +1,6 @@
 // The app: what people do with the page, and what follows from it.
 
-import { Chart, LEFT } from "./chart.js";
+import { Chart } from "./chart.js";
 import { MODES, hex, modesOf, rgb } from "./colours.js";
 import { Controls } from "./controls.js";
 import { bandDetails, copyDetails, taskDetails } from "./details.js";
@@ -158,13 +158,13 @@ export class App {
     if (hover?.task >= 0) return taskDetails(hover.run, hover.task, this.runs);
     if (hover?.copy >= 0) return copyDetails(hover.run, hover.copy, this.header);
     if (hover?.panel) return this.#panelDetails(hover);
-    if (hover?.row?.workers.length > 0 && hover.x >= LEFT) return bandDetails(hover.row, hover.time);
+    if (hover?.row?.workers.length > 0 && hover.x >= this.chart.left) return bandDetails(hover.row, hover.time);
     return [];
   }
 
   #panelDetails({ panel, x, time }) {
     const { title, text } = PANELS[panel.name];
-    const at = Math.floor(x - LEFT);
+    const at = Math.floor(x - this.chart.left);
     return [["time", timeText(time)], ...panel.curves.filter(({ values }) => at >= 0 && at < values.length)
       .map(({ name, values }) => [name ? `${title}, ${name}` : title, text(values[at])])];
   }
@@ -221,7 +221,7 @@ export class App {
   click(x, y) {
     this.chart.box.focus({ preventScroll: true });
     const { row, run, task, copy } = this.chart.at(x, y);
-    if (x < LEFT && row?.children.length) return this.fold(row.id);
+    if (x < this.chart.left && row?.children.length) return this.fold(row.id);
     if (task >= 0) return this.pin(run, task);
     const waiter = copy >= 0 ? run.copies.task[copy] : -1;
     if (waiter >= 0 && waiter < run.count) return this.pin(run, waiter);

@@ -7,7 +7,7 @@ import { curvesOf, paintPanel } from "./panels.js";
 import { HEIGHTS, layOut, rowAt, treeOf } from "./rows.js";
 import { element } from "./dom.js";
 
-export const LEFT = 150; // of the names of rows
+const WIDE = 560; // pixels: a chart that has as many gives the names of rows all the room that they want
 export const TOP = 30; // of the time axis
 const RIGHT = 8;
 
@@ -55,7 +55,10 @@ export class Chart {
     return Math.max(60, this.fullHeight - TOP - this.panelHeight * this.state.panels.size);
   }
 
-  get width() { return Math.max(10, this.fullWidth - LEFT - RIGHT); }
+  /** Where time begins, right of the names of rows. */
+  get left() { return this.fullWidth < WIDE ? 96 : 150; }
+
+  get width() { return Math.max(10, this.fullWidth - this.left - RIGHT); }
 
   /** Lay out the rows and the view of them. */
   arrange(theme) {
@@ -68,7 +71,7 @@ export class Chart {
     this.allHeight = height;
     this.view = {
       theme, scroll, viewport: this.viewport, ratio: this.ratio, runs: this.scene.runs,
-      left: LEFT, top: TOP, width: this.width, height: this.room,
+      left: this.left, top: TOP, width: this.width, height: this.room,
       allRows: rows, rows: rows.filter(isSeen), showsWaits: this.state.waits,
     };
   }
@@ -122,14 +125,14 @@ export class Chart {
 
   #paintCursor(context) {
     const { hover } = this.state;
-    if (!hover || hover.x < LEFT || hover.x > LEFT + this.width) return;
+    if (!hover || hover.x < this.left || hover.x > this.left + this.width) return;
     context.strokeStyle = this.view.theme.soft;
     context.globalAlpha = 0.6;
     context.strokeRect(Math.round(hover.x) + 0.5, TOP, 0, this.fullHeight - TOP);
     context.globalAlpha = 1;
   }
 
-  time(x) { return this.viewport.time(x - LEFT, this.width); }
+  time(x) { return this.viewport.time(x - this.left, this.width); }
 
   /** Return what is at a place: {x, time, row, run, task, copy, panel}. */
   at(x, y) {
@@ -141,7 +144,7 @@ export class Chart {
     }
     found.row = y < TOP ? null : rowAt(this.view.allRows, y - TOP + this.view.scroll);
     found.run = found.row?.run ?? null;
-    if (x < LEFT) return found;
+    if (x < this.left) return found;
     const near = (this.viewport.span / this.width) * 2;
     if (found.row?.kind === "worker") found.task = taskNear(found.run, found.row.worker, time, near);
     if (found.row?.kind === "link") found.copy = copyNear(found.run.copies, found.row.link, time, near);

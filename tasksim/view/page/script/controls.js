@@ -1,11 +1,15 @@
-// Controls around the chart: search, colours, filters, details, exports, help.
+// Controls around the chart: the bar above it, with search, views and exports; legend and details beside it.
 
 import { MODES, modesOf } from "./colours.js";
 import { button, element } from "./dom.js";
+import { icon } from "./icons.js";
 import { KEYS } from "./keys.js";
 import { PANELS, panelsOf } from "./panels.js";
 import { QUERY_HELP } from "./query.js";
-import { timeText } from "./units.js";
+import { changeText, countText, percentText, timeText } from "./units.js";
+import { check, iconButton, menu, toggle } from "./widgets.js";
+
+const EXPORTS = [["svg", "shapes, for papers and slides"], ["png", "pixels"], ["csv", "tasks as a table"]];
 
 /** All that stands around the chart of an app. */
 export class Controls {
@@ -14,63 +18,96 @@ export class Controls {
     this.title = header.title;
     this.#makeTop();
     this.#makeSide();
-    this.help = element("dialog", { className: "help" }, ...helpParts(() => this.help.close()));
+    this.help = element("dialog", { className: "help", ariaLabel: "Help" }, ...helpParts(() => this.help.close()));
   }
 
   #makeTop() {
+    this.numbers = element("p", { className: "numbers" });
+    this.top = element("header", { className: "top" },
+      element("div", { className: "title" }, element("h1", { title: this.title }, this.title), this.numbers),
+      this.#searchGroup(), this.#viewGroup(), this.#actionGroup());
+    this.#showNumbers();
+  }
+
+  #searchGroup() {
     const { app } = this;
     this.search = element("input", {
-      type: "search", placeholder: "Search: gemm, #17, /regex/, k=3, slow>1.5", title: QUERY_HELP,
+      type: "search", placeholder: "Search tasks: gemm, #17, k=3, slow>1.5", title: QUERY_HELP,
       ariaLabel: "Search tasks", spellcheck: false,
       oninput: () => app.setQuery(this.search.value),
       onkeydown: (event) => { if (event.key === "Enter") app.nextMatch(event.shiftKey ? -1 : 1); },
     });
     this.found = element("output", { className: "found" });
-    this.only = check("only these", (on) => app.change({ only: on }));
-    this.colour = element("select", {
-      title: "What colours say", ariaLabel: "Colours", onchange: () => app.change({ colour: this.colour.value }),
-    });
+    this.only = toggle("only these", "Grey out all other tasks", (on) => app.change({ only: on }));
+    this.asked = element("span", { className: "asked", hidden: true }, this.found,
+      iconButton("previous", "Task found before (N)", () => app.nextMatch(-1)),
+      iconButton("next", "Next task found (n)", () => app.nextMatch(1)), this.only);
+    return element("div", { className: "search", role: "search" }, icon("search"), this.search, this.asked);
+  }
+
+  /** Return what decides what is seen: in a row, or in a menu where the window is narrow. */
+  #viewGroup() {
+    const { app } = this;
+    this.colour = element("select", { title: "What colours say (g)", onchange: () => app.change({ colour: this.colour.value }) });
     this.#offerModes();
-    this.path = check("critical path", (on) => app.change({ path: on }));
-    this.waits = check("waits", (on) => app.change({ waits: on }));
-    this.messages = check("messages", (on) => app.change({ messages: on }));
-    this.messages.label.title = "An arrow per message between nodes; of many, the longest of each stretch of time";
-    this.waits.label.title = "Colour idle time by what the worker waited for";
-    this.levels = element("output", { className: "levels" });
+    this.path = toggle("critical path", "What the last task waited for, back to the start (c)", (on) => app.change({ path: on }));
+    this.waits = toggle("waits", "Colour idle time by what the worker waited for (i)", (on) => app.change({ waits: on }));
+    this.messages = toggle("messages", "An arrow per message between nodes; of many, the longest of each stretch of time (m)",
+      (on) => app.change({ messages: on }));
     this.panels = panelsOf(app.runs).map((name) => {
       const box = check(PANELS[name].title, (on) => app.togglePanel(name, on));
       return Object.assign(box, { panel: name });
     });
-    this.top = element("header", { className: "top" },
-      element("h1", {}, this.title), this.search,
-      button("‹", "Task found before (N)", () => app.nextMatch(-1)),
-      button("›", "Next task found (n)", () => app.nextMatch(1)),
-      this.found, this.only.label,
-      element("label", {}, "colour ", this.colour), this.path.label, this.waits.label,
-      ...(app.runs.some((run) => run.messages) ? [this.messages.label] : []),
-      element("span", { className: "group", title: "How many levels of dependencies the pinned task shows" },
-        "arrows ", button("−", "A level less ([)", () => app.setLevels(-1)), this.levels,
-        button("+", "A level more (])", () => app.setLevels(1))),
-      menu("panels", ...this.panels.map((box) => box.label)),
-      menu("save", ...["SVG", "PNG", "CSV"].map((kind) => (
-        button(kind, `The visible stretch of time as ${kind}`, () => app.export(kind.toLowerCase()))))),
-      button("all", "Show all (F, or double click)", () => app.fit()),
-      button("tables", "Tables of the same data (t)", () => app.toggleTable()),
-      button("◐", "Light, dark, or as the system", () => app.nextTheme()),
-      button("?", "Keys and help", () => app.toggleHelp()));
+    this.table = toggle("tables", "Tables of the same data (t)", () => app.toggleTable());
+    const made = menu("view", "layers",
+      element("label", { className: "field" }, "colour", this.colour), this.path, this.waits,
+      ...(app.runs.some((run) => run.messages) ? [this.messages] : []),
+      menu("panels", "layers", ...this.panels.map((box) => box.label)), this.table);
+    made.classList.add("views");
+    return made;
+  }
+
+  #actionGroup() {
+    const { app } = this;
+    const exports = EXPORTS.map(([kind, what]) => element("button", {
+      type: "button", title: "Save what is visible", onclick: () => app.export(kind),
+    }, element("b", {}, kind.toUpperCase()), ` ${what}`));
+    return element("div", { className: "actions" },
+      iconButton("fit", "Show all (f, or double click)", () => app.fit()),
+      menu("export", "save", ...exports),
+      iconButton("theme", "Light, dark, or as the system", () => app.nextTheme()),
+      iconButton("help", "Keys and help (?)", () => app.toggleHelp()));
   }
 
   #makeSide() {
-    this.details = element("section", { className: "details", ariaLabel: "Details" });
-    this.status = element("p", { className: "status", ariaLive: "polite", role: "status" });
+    const { app } = this;
     this.legend = element("section", { className: "legend", ariaLabel: "Colours" });
+    this.levels = element("output", {});
+    this.arrows = element("p", { className: "arrows", hidden: true, title: "How many levels of dependencies the pinned task shows" },
+      "arrows", button("−", "A level less ([)", () => app.setLevels(-1)), this.levels,
+      button("+", "A level more (])", () => app.setLevels(1)));
+    this.details = element("section", { className: "details", ariaLabel: "Details" });
+    this.status = element("p", { className: "status", role: "status" });
     this.facts = element("section", { className: "facts", ariaLabel: "Runs" });
     this.#showFacts();
-    this.side = element("aside", { className: "side" }, this.details, this.status, this.legend, this.facts);
+    this.side = element("aside", { className: "side", ariaLabel: "Legend and details" },
+      this.status, this.legend, this.details, this.arrows, this.facts);
+  }
+
+  /** Show the numbers that are read first: makespans, and of one run how near its bounds it is. */
+  #showNumbers() {
+    const { runs } = this.app, [first] = runs;
+    const several = runs.length > 1;
+    const parts = runs.map((run) => keyNumber(several ? run.name : "makespan", timeText(run.makespan),
+      run.reference ? changeText(run.makespan / run.reference.makespan - 1) : ""));
+    const bound = Math.max(...Object.values(first.header.bounds));
+    if (!several && bound > 0) parts.push(keyNumber("lower bound", timeText(bound), percentText(bound / first.makespan)));
+    parts.push(keyNumber("tasks", countText(first.count)), keyNumber("workers", countText(first.workers.length)));
+    this.numbers.replaceChildren(...parts);
   }
 
   #showFacts() {
-    this.facts.replaceChildren(...this.app.runs.map((run) => element("details", {},
+    this.facts.replaceChildren(element("h2", {}, "Runs"), ...this.app.runs.map((run) => element("details", {},
       element("summary", {}, element("b", {}, run.name), ` ${timeText(run.makespan)}`),
       list(run.header.facts))));
   }
@@ -84,6 +121,7 @@ export class Controls {
 
   /** Follow the app to other runs. */
   showRuns() {
+    this.#showNumbers();
     this.#showFacts();
     this.#offerModes();
   }
@@ -98,13 +136,16 @@ export class Controls {
     this.path.checked = state.path;
     this.waits.checked = state.waits;
     this.messages.checked = state.messages;
+    this.table.checked = state.table;
     this.levels.textContent = String(state.levels);
+    this.arrows.hidden = !state.pin;
     for (const box of this.panels) box.checked = state.panels.has(box.panel);
   }
 
   /** Say how many tasks a search has found, or why it cannot search. */
   sayFound(matches, match, error) {
     this.search.classList.toggle("wrong", Boolean(error));
+    this.asked.hidden = !error && matches === null;
     this.found.textContent = error ?? (matches === null ? ""
       : matches.length ? `${match < 0 ? 0 : match + 1} of ${matches.length}` : "none");
   }
@@ -116,7 +157,7 @@ export class Controls {
     this.shownDetails = key;
     this.details.replaceChildren(
       element("h2", {}, isPinned ? "Pinned" : "Under the pointer"),
-      lines.length ? list(lines) : element("p", {}, "Point at a task; click pins it and draws its arrows."));
+      lines.length ? list(lines) : element("p", { className: "hint" }, "Point at a task; click pins it and draws its arrows."));
   }
 
   /** Show what colours say; kernels may be hidden and shown. `others` are of copies and waits. */
@@ -124,11 +165,11 @@ export class Controls {
     const entries = legend.map(({ name, colour, kernel }) => {
       if (!kernel) return element("div", {}, swatch(colour), name);
       return element("button", {
-        type: "button", className: state.hidden.has(kernel) ? "off" : "", title: "Show or hide",
-        ariaPressed: String(!state.hidden.has(kernel)), onclick: () => this.app.toggleKernel(kernel),
+        type: "button", title: "Show or hide", ariaPressed: String(!state.hidden.has(kernel)),
+        onclick: () => this.app.toggleKernel(kernel),
       }, swatch(colour), name);
     });
-    this.legend.replaceChildren(element("h2", {}, MODES[state.colour]), ...entries,
+    this.legend.replaceChildren(element("h2", {}, `Colours: ${MODES[state.colour]}`), ...entries,
       ...others.map(({ name, colour }) => element("div", {}, swatch(colour), name)));
   }
 
@@ -141,15 +182,9 @@ function swatch(colour) {
   return made;
 }
 
-function check(text, onchange) {
-  const box = element("input", { type: "checkbox", onchange: () => onchange(box.checked) });
-  box.label = element("label", {}, box, ` ${text}`);
-  return box;
-}
-
-function menu(name, ...entries) {
-  return element("details", { className: "menu" }, element("summary", {}, name),
-    element("div", { className: "entries" }, ...entries));
+/** Return a number with its name, and its share of another or change against it. */
+function keyNumber(name, text, share = "") {
+  return element("span", { className: "number" }, name, " ", element("b", {}, text), ...(share ? [" ", element("i", {}, share)] : []));
 }
 
 /** Return a list of names and texts; waits have the colours that they have in the chart. */
@@ -165,7 +200,7 @@ function helpParts(close) {
     element("h2", {}, "Keys"),
     element("table", {}, ...rows),
     element("p", {}, "Wheel: zoom at the pointer. Shift and wheel: move. Ctrl and wheel, or over the",
-      " names: scroll. Drag: move. Shift and drag: zoom to a box. Click: pin. Double click: all."),
+      " names: scroll. Drag: move. Shift and drag, or two fingers: zoom. Click: pin. Double click: all."),
     element("p", {}, `Search: ${QUERY_HELP}.`),
     element("p", {}, "The address of the page keeps the view: copy it, with the file, to a colleague."),
     button("Close", "Close (Escape)", close),

@@ -1,7 +1,7 @@
 // Exports of what is visible: SVG, PNG, CSV.
 
 import { hex } from "./colours.js";
-import { LEFT, TOP } from "./chart.js";
+import { TOP } from "./chart.js";
 import { marksOf } from "./frame.js";
 import { OTHERS, hatchedShape } from "./hatching.js";
 import { ticks, timeText } from "./units.js";
@@ -199,7 +199,7 @@ function panelShapes({ panelsShown, panelHeight, view }) {
       textShape(4, top + 14, name, view.theme.text),
       ...curves.map(({ values, colour, dash }) => (
         `<polyline fill="none" stroke="${colour}" stroke-dasharray="${dash.join(" ")}" points="${
-          Array.from(values, (value, x) => `${LEFT + x},${y(value)}`).join(" ")}"/>`)),
+          Array.from(values, (value, x) => `${view.left + x},${y(value)}`).join(" ")}"/>`)),
     ];
   });
 }

@@ -1,30 +1,33 @@
 // The panel of a live page: numbers against the base, sliders with their curves, schedulers, the command.
 
-import { button, element } from "./dom.js";
+import { button, element, shape } from "./dom.js";
 import { isSeed, optionScale } from "./livesettings.js";
-import { countText, percentText, rateText, sizeText, timeText } from "./units.js";
+import { changeText, countText, percentText, rateText, sizeText, timeText } from "./units.js";
+import { iconButton } from "./widgets.js";
 
 const TITLES = {
   workers: "Workers", speed: "Speed of workers", kernel: "Speed of kernels", bandwidth: "Bandwidth of links",
   latency: "Latency of links", memory: "Size of memories", overhead: "Overheads of the runtime",
 };
-const OPEN = ["workers", "speed", "kernel"]; // sections that are open at first
+const OPEN = ["workers", "speed"]; // sections that are open at first
 const COMPARED = [
-  ["makespan", "makespan", timeText, -1], ["efficiency", "efficiency", percentText, 1],
+  ["efficiency", "efficiency", percentText, 1],
   ["criticalPath", "critical path", timeText, -1], ["area", "area bound", timeText, -1],
   ["copies", "copies", countText, -1], ["bytes", "copied", sizeText, -1], ["evictions", "evictions", countText, -1],
 ];
 const MOST_RIVALS = 6; // schedulers in the list of the best
 const MOST_BARS = 6; // sliders in the list of what matters most
 const LEAST_EFFECT = 0.001; // of the makespan: sliders that change less do not matter
-const CURVE = { width: 70, height: 20 };
+const CURVE = { width: 100, height: 20 }; // in its own units: it is as wide as its slider
 
 /** The panel beside the chart of a live view. */
 export class LivePanel {
   constructor(view) {
     this.view = view;
     this.rows = new Map();
-    this.numbers = element("dl", { className: "numbers" });
+    this.sections = [];
+    this.makespan = element("p", { className: "makespan" });
+    this.numbers = element("dl", { className: "answer" });
     this.noises = element("p", { className: "noises" });
     this.status = element("p", { className: "status", role: "status", ariaLive: "polite" });
     this.warning = element("p", { className: "warning", hidden: true });
@@ -32,17 +35,28 @@ export class LivePanel {
     this.matters = element("div", { className: "bars" });
     this.command = element("textarea", { className: "command", readOnly: true, rows: 4, spellcheck: false,
       ariaLabel: "The command that says the same" });
-    this.options = element("div", {});
+    this.options = element("div", { className: "rows" });
+    this.reset = button("reset", "All as in the scenario", () => view.reset());
     this.box = element("aside", { className: "live", ariaLabel: "What if" },
-      element("div", { className: "heading" }, element("h2", {}, "What if"),
-        button("reset", "All as in the scenario", () => view.reset())),
-      this.numbers, this.noises, this.status, this.warning,
-      element("h2", {}, "Scheduler"), this.#schedulerRow(), this.options,
-      ...this.#sections(),
-      element("h2", {}, "Best scheduler now"), this.rivals,
-      element("h2", {}, "What matters most"), this.matters,
-      element("h2", {}, "The same as a command"), this.command,
-      button("copy", "Copy the command", () => this.#copy()));
+      element("div", { className: "headline" },
+        element("div", { className: "heading" }, element("h2", {}, "What if"), this.reset),
+        this.makespan, this.noises, this.status, this.warning),
+      this.numbers,
+      element("section", { className: "section", ariaLabel: "Scheduler" },
+        element("h3", {}, "Scheduler"), this.#schedulerRow(), this.options),
+      this.#section("Best scheduler now", true, [], this.rivals),
+      ...this.#sliderSections(),
+      this.#section("What matters most", true, [], this.matters),
+      this.#section("The same as a command", true, [], this.command,
+        button("copy", "Copy the command", () => this.#copy())));
+  }
+
+  /** Return a part that folds; its title counts which of the scales are changed. */
+  #section(title, open, scales, ...children) {
+    const note = element("output", { className: "changed" });
+    this.sections.push({ note, scales });
+    return element("details", { className: "section", open },
+      element("summary", {}, element("h3", {}, title), note), ...children);
   }
 
   #schedulerRow() {
@@ -68,23 +82,23 @@ export class LivePanel {
   }
 
   /** Return the sliders by section; those of single links are closed at first. */
-  #sections() {
+  #sliderSections() {
     const { axes } = this.view.live;
     return Object.entries(TITLES).flatMap(([section, title]) => {
       const own = axes.filter((axis) => axis.section === section);
       if (!own.length) return [];
       const main = own.filter(({ name }) => name === "*"), each = own.filter(({ name }) => name !== "*");
+      const scales = (some) => some.map((axis) => this.view.scales.get(axisKey(axis)));
       const rows = (some) => some.map((axis) => this.#sliderRow(axis));
-      if (!main.length) return [folding(title, OPEN.includes(section), ...rows(own))];
-      const more = each.length ? [folding("each link", false, ...rows(each))] : [];
-      return [folding(title, true, ...rows(main), ...more)];
+      const open = OPEN.includes(section);
+      if (!main.length) return [this.#section(title, open, scales(own), ...rows(own))];
+      const more = each.length ? [this.#section("each link", false, scales(each), ...rows(each))] : [];
+      return [this.#section(title, open, scales(own), ...rows(main), ...more)];
     });
   }
 
   #sliderRow(axis) {
-    const key = axis.section === "workers" ? `count.${axis.name}`
-      : axis.section === "overhead" ? `overhead.${axis.name}` : `factor.${axis.section}.${axis.name}`;
-    return this.#row(this.view.scales.get(key), axisLabel(axis), (settings) => this.#valueText(axis, settings));
+    return this.#row(this.view.scales.get(axisKey(axis)), axisLabel(axis), (settings) => this.#valueText(axis, settings));
   }
 
   #row(scale, label, text) {
@@ -92,12 +106,12 @@ export class LivePanel {
       type: "range", min: "0", max: String(scale.texts.length - 1), step: "1", ariaLabel: longLabel(scale, label),
       oninput: () => this.view.set(scale, scale.texts[Number(slider.value)]),
     });
-    const value = element("output", {}), curve = shape("svg", { class: "curve", width: CURVE.width, height: CURVE.height,
+    const value = element("output", {}), curve = shape("svg", { class: "curve", preserveAspectRatio: "none",
       viewBox: `0 0 ${CURVE.width} ${CURVE.height}`, "aria-hidden": "true" });
-    const reset = button("×", `${longLabel(scale, label)} as in the scenario`, () => this.view.set(scale, scale.base));
+    const reset = iconButton("close", `${longLabel(scale, label)} as in the scenario`, () => this.view.set(scale, scale.base));
     this.rows.set(scale.key, { scale, slider, value, curve, reset, text, label });
     return element("div", { className: "slider" },
-      element("span", { className: "label", title: label }, label), value, reset, slider, curve);
+      element("span", { className: "label", title: label }, label), value, reset, curve, slider);
   }
 
   /** Return the present value of an axis, with the quantity that it makes. */
@@ -141,6 +155,11 @@ export class LivePanel {
     this.noise.checked = view.settings.noise !== "none";
     if (document.activeElement !== this.seed) this.seed.value = view.settings.seed;
     this.#showOptions();
+    this.reset.disabled = !view.app.state.live;
+    for (const { note, scales } of this.sections) {
+      const changed = scales.filter((scale) => scale.isSet(view.settings)).length;
+      note.textContent = changed ? `${changed} changed` : "";
+    }
     for (const { scale, slider, value, reset, text } of this.rows.values()) {
       slider.value = String(scale.place(view.settings));
       value.textContent = text(view.settings);
@@ -180,8 +199,10 @@ export class LivePanel {
     this.status.classList.remove("wrong");
     this.status.textContent = "";
     const rows = COMPARED.filter(([name]) => now[name] || base[name]);
-    this.numbers.replaceChildren(...rows.flatMap(([name, title, text, better]) => [
-      element("dt", {}, title), element("dd", { className: name }, text(now[name]), change(now[name], base[name], better))]));
+    this.makespan.replaceChildren(element("span", {}, "makespan"), " ", element("b", {}, timeText(now.makespan)), " ",
+      change(now.makespan, base.makespan, -1));
+    this.numbers.replaceChildren(...rows.flatMap(([name, title, text, better]) => [element("dt", {}, title),
+      element("dd", {}, element("b", {}, text(now[name])), " ", change(now[name], base[name], better))]));
   }
 
   /** Show what idle time has brought: schedulers, curves, what matters most. */
@@ -216,8 +237,15 @@ export class LivePanel {
     const most = Math.max(0, ...shown.map(({ high }) => Math.log(high)));
     const place = (ratio) => (Math.log(ratio) - least) / (most - least || 1);
     this.matters.replaceChildren(...shown.map(({ label, low, high, scale }) => bar(label,
-      `${signed(low - 1)} to ${signed(high - 1)}`, place(low), place(high), false,
-      () => this.rows.get(scale.key)?.slider.focus(), place(1))));
+      `${changeText(low - 1)} to ${changeText(high - 1)}`, place(low), place(high), false,
+      () => this.#goTo(scale), place(1))));
+  }
+
+  /** Show the slider of a scale, and let keys move it. */
+  #goTo({ key }) {
+    const { slider } = this.rows.get(key);
+    for (let box = slider.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    slider.focus();
   }
 
   async #copy() {
@@ -229,6 +257,11 @@ export class LivePanel {
     }
     this.status.textContent = "Copied the command.";
   }
+}
+
+function axisKey({ section, name }) {
+  if (section === "workers") return `count.${name}`;
+  return section === "overhead" ? `overhead.${name}` : `factor.${section}.${name}`;
 }
 
 function axisLabel({ section, name }) {
@@ -243,21 +276,12 @@ function longLabel({ key }, label) {
   return kind === "overhead" ? `overhead ${label}` : label;
 }
 
-function folding(title, open, ...children) {
-  return element("details", { className: "section", open }, element("summary", {}, title), ...children);
-}
-
 /** Return how a number has changed against the base, as an arrow and a share; green: for the better. */
 function change(now, base, better) {
-  if (now === base) return element("span", { className: "same" }, "=");
+  if (now === base) return element("span", { className: "change same" }, "as base");
   const rises = now > base;
-  const share = base ? signed(now / base - 1) : "";
-  return element("span", { className: rises === better > 0 ? "better" : "worse" }, `${rises ? "▲" : "▼"} ${share}`);
-}
-
-function signed(share) {
-  const text = Math.abs(100 * share) >= 100 ? Math.abs(100 * share).toFixed(0) : Math.abs(100 * share).toFixed(1);
-  return `${share < 0 ? "−" : "+"}${text} %`;
+  const share = base ? changeText(now / base - 1) : "";
+  return element("span", { className: `change ${rises === better > 0 ? "better" : "worse"}` }, `${rises ? "▲" : "▼"} ${share}`);
 }
 
 /** Return a bar from one share of the width to another, with its name and value; a click acts. */
@@ -275,7 +299,7 @@ function bar(name, text, from, to, isChosen, act, mark = null) {
     element("span", { className: "name" }, name), element("span", { className: "text" }, text), room);
 }
 
-/** Paint a curve of the makespan over a scale, and where the slider stands. */
+/** Paint a curve of the makespan above its slider, and where the slider stands. */
 function drawCurve(svg, curve, scale, settings) {
   svg.replaceChildren();
   const points = [...(curve ?? [])].filter(([, value]) => isFinite(value)).sort((a, b) => a[0] - b[0]);
@@ -285,15 +309,13 @@ function drawCurve(svg, curve, scale, settings) {
   const last = Math.max(scale.texts.length - 1, 1);
   // Small changes look small: the height is a tenth of the makespan at least.
   const height = Math.max(span, 0.1 * low);
-  const x = (place) => 2 + (place / last) * (CURVE.width - 4);
+  const x = (place) => (place / last) * CURVE.width;
   const y = (value) => CURVE.height - 3 - ((value - low) / (height || 1)) * (CURVE.height - 6);
+  if (scale.isSet(settings)) {
+    svg.append(shape("line", { x1: x(scale.texts.indexOf(scale.base)), x2: x(scale.texts.indexOf(scale.base)), y1: 0, y2: CURVE.height }));
+  }
   svg.append(shape("polyline", { points: points.map(([place, value]) => `${x(place)},${y(value)}`).join(" ") }));
   const now = scale.place(settings);
-  if (curve.has(now)) svg.append(shape("circle", { cx: x(now), cy: y(curve.get(now)), r: 2.5 }));
-}
-
-function shape(name, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  return made;
+  // A line without length and with round ends: a circle would be as wide as the curve is stretched.
+  if (curve.has(now)) svg.append(shape("path", { d: `M${x(now)} ${y(curve.get(now))}h0` }));
 }

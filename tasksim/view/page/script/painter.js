@@ -166,7 +166,8 @@ function edges(view, start, end) {
 function paintLabel(context, label, colour, left, width, middle, view) {
   const begin = Math.max(left, view.left) + 4;
   const room = Math.min(left + width, view.left + view.width) - begin - 3;
-  const text = [label, label.split(" ")[0]].find((some) => some.length * LETTER <= room);
+  const text = [label, label.split(" ")[0]].find((some) => (
+    some.length * LETTER <= room && context.measureText(some).width <= room));
   if (!text) return;
   const light = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2];
   context.fillStyle = light > 130 ? "#000000" : "#ffffff";

@@ -26,7 +26,7 @@ export class TableView {
   update(state) {
     this.box.hidden = !state.table;
     this.range.checked = state.range;
-    for (const tab of this.tabs) tab.ariaSelected = String(tab.table === state.table);
+    for (const tab of this.tabs) tab.setAttribute("aria-selected", String(tab.table === state.table));
     if (!state.table) return;
     const { viewport, runs } = this.app;
     const range = state.range ? viewport : { from: -Infinity, to: Infinity };

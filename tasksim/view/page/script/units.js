@@ -57,6 +57,12 @@ export function percentText(share) {
   return `${(100 * share).toFixed(1)} %`;
 }
 
+/** Return a change as a share of what was before, with a sign: "+3.5 %", "−120 %". */
+export function changeText(share) {
+  const percent = Math.abs(100 * share);
+  return `${share < 0 ? "−" : "+"}${percent.toFixed(percent >= 100 ? 0 : 1)} %`;
+}
+
 /** Return round times from `from` to `to`, about `count` of them, with their texts. */
 export function ticks(from, to, count) {
   const rough = (to - from) / Math.max(count, 1);
