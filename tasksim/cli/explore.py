@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    cluster_options,
     force_option,
     graph_argument,
     json_option,
@@ -36,6 +37,7 @@ __all__ = ["explore_command"]
 )
 @graph_argument()
 @scenario_options
+@cluster_options
 @scheduler_option("lws")
 @seed_option
 @trust_option
@@ -113,7 +115,10 @@ def explore_command(
 
 def _refuse_others(ctx: click.Context) -> None:
     """Raise if an option is given that a simulated run already determines."""
-    settled = {"platform", "workers", "models", "durations", "model_names", "library", "changes"}
+    settled = {
+        "platform", "workers", "models", "durations", "model_names", "library", "changes",
+        "network", "nodes", "grid", "owner",
+    }  # fmt: skip
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

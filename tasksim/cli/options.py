@@ -280,8 +280,9 @@ _WHERE = (
         "changes",
         multiple=True,
         metavar="PATH=VALUE",
-        help="Change of the platform, platform.workers.cpu.count=24, or of the simulation,"
-        " engine.submission=recorded; may be repeated.",
+        help="Change of the platform, platform.workers.cpu.count=24, of the network between nodes,"
+        " network.links.*.latency=x2, or of the simulation, engine.submission=recorded; may be"
+        " repeated.",
     ),
 )
 

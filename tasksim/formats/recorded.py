@@ -114,7 +114,7 @@ def platform_of(
     name = _named(said)
     if name is not None:
         changes = [text for text in said.get("set") or () if isinstance(text, str)]
-        own = [text for text in changes if not text.startswith("engine.")]
+        own = [text for text in changes if not text.startswith(("engine.", "network."))]
         return load(name, library, [*own, *settings])
     if "object" in said or len(run.memories) > 1:
         what = "was made in Python" if "object" in said else "has several memories, and no file"

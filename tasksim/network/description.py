@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tasksim.network.model import Model
 
-__all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology", "routes"]
+__all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology", "link_kinds", "routes"]
 
 
 MOST_HOSTS = 100_000
@@ -104,6 +104,8 @@ class Network:
         The costs of messages.
     description : str, default ""
         Description in one line.
+    changed_links : Links or None, default None
+        The links with the changes of settings; None: they are those of the topology.
 
     See Also
     --------
@@ -121,6 +123,12 @@ class Network:
     topology: Topology
     model: Model
     description: str = ""
+    changed_links: Links | None = None
+
+    @property
+    def links(self) -> Links:
+        """The links by number, of a network with a known number of hosts."""
+        return self.topology.links if self.changed_links is None else self.changed_links
 
     @property
     def nodes(self) -> int | None:
@@ -145,12 +153,12 @@ class Network:
 
     def latency_s(self, source: int, target: int) -> float:
         """Return the latency of the route from *source* to *target*, before any factor."""
-        links = self.topology.links
+        links = self.links
         return float(links.latency_s[list(self.topology.route(source, target))].sum())
 
     def bandwidth_bytes_per_s(self, source: int, target: int) -> float:
         """Return the bandwidth of the narrowest link from *source* to *target*."""
-        links = self.topology.links
+        links = self.links
         return float(links.bandwidth_bytes_per_s[list(self.topology.route(source, target))].min())
 
     def alone_s(self, source: int, target: int, size_bytes: float) -> float:
@@ -182,3 +190,13 @@ def routes(
     lists = [topology.route(one, other) for one, other in pairs]
     links = np.array([link for each in lists for link in each], np.int64)
     return np.cumsum([0, *map(len, lists)], dtype=np.int64), links
+
+
+def link_kinds(topology: Topology) -> dict[str, NDArray[np.int64]]:
+    """Return the numbers of the links of each kind.
+
+    A topology may have a property ``kinds`` that tells them apart, such as the levels of a tree;
+    the links of others are all of one kind, ``link``.
+    """
+    kinds: dict[str, NDArray[np.int64]] | None = getattr(topology, "kinds", None)
+    return {"link": np.arange(topology.link_count)} if kinds is None else kinds

@@ -35,7 +35,7 @@ from tasksim.platform.power import EXPONENT
 if TYPE_CHECKING:
     from tasksim.base.documents.places import Location
 
-__all__ = ["TREE", "Leaf", "Settings"]
+__all__ = ["MULTIPLY", "TREE", "Leaf", "Settings"]
 
 
 class Leaf(NamedTuple):
@@ -159,7 +159,8 @@ LONGEST_PART: Final = 200
 """Longest name or pattern in a path, in characters: names in platform files have some twenty, and
 the time of matching grows with characters times stars."""
 
-_MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+"""Pattern of a factor of the present value, such as ``x1.5``."""
 
 
 @dataclass
@@ -204,7 +205,7 @@ class Settings:
         if root != "platform" or not pattern:
             raise InputError(f"unknown path (got {path!r}, legal platform.FIELD)")
         matches = _matches(self.data, pattern)
-        if _MULTIPLY.fullmatch(value.strip()):
+        if MULTIPLY.fullmatch(value.strip()):
             matches = self._multipliable(matches)
         named = {location for location, _ in matches}
         for location, leaf in matches:
@@ -234,7 +235,7 @@ class Settings:
         """Scale measured values with their link; drop those that a new value replaces."""
         if _get(self.data, measured) is None:
             return
-        if _MULTIPLY.fullmatch(value):
+        if MULTIPLY.fullmatch(value):
             self._set(measured, leaf, value, text)
         else:
             _get(self.data, measured[:-1]).pop(measured[-1])
@@ -323,7 +324,7 @@ def _value(present: object, leaf: Leaf, text: str) -> object:
         return text
     if leaf.kind == "names" and not text.startswith("["):
         return text
-    match = _MULTIPLY.fullmatch(text)
+    match = MULTIPLY.fullmatch(text)
     if match is not None:
         return _multiplied(present, leaf, match[1] + (match[2] or ""))
     try:

@@ -112,6 +112,8 @@ def _digested(scenario: Setup, resolver: Resolver) -> Any:
     if (cluster := resolver.cluster(scenario, resolver.platform(scenario))) is not None:
         network = cluster.network
         said = f"{network.topology!r} {network.model!r}"
+        if scenario.network_changes:
+            said += f" {scenario.network_changes!r}"
         shared = [] if cluster.cores is None else [cluster.cores]
         data["cluster"] = [len(cluster.nodes), said, scenario.grid, scenario.owner, *shared]
     if scenario.clock == "native" and scenario.runtime != "auto":

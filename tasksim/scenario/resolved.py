@@ -368,6 +368,11 @@ class Resolver:
         Raises :exc:`InputError` if their number or their network is unknown.
         """
         if scenario.clock == "native" or not scenario.is_on_nodes:
+            for change in scenario.network_changes:
+                raise InputError(
+                    f"{option('set')} {change} changes a network between nodes: "
+                    f"give {option('nodes', 'N')} and {option('network', 'NETWORK')}"
+                )
             return None
         from tasksim.formats.platforms import load_network
         from tasksim.network.cluster import Cluster
@@ -394,7 +399,11 @@ class Resolver:
         cores = None if file is None else file.cores
         if file is None and (replayed := self.replayed(scenario)) is not None:
             cores = replayed.cores(scenario)
-        key = ("cluster", id(platform), nodes, scenario.network, cores)
+        if changes := scenario.network_changes:
+            from tasksim.network.settings import with_settings
+
+            network = with_settings(network.sized(nodes), changes)
+        key = ("cluster", id(platform), nodes, scenario.network, cores, *changes)
         make = partial(Cluster.alike, platform, nodes, network, cores)
         return self.once(key, lambda: (platform, make()))[1]
 

@@ -54,6 +54,7 @@ class Scenario(Setup):
         Library to search before the others: a folder with ``platforms/`` and ``models/``.
     changes : sequence of str, default ()
         Changes as for ``--set``: ``"platform.workers.cpu.count=24"``,
+        ``"network.links.*.latency=x2"``,
         ``"engine.simultaneous_pushes=blind"``, ``"engine.submission=recorded"``,
         ``"engine.far_data=mean"``.
     scheduler : str, Scheduler or class, default "lws"

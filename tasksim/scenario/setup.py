@@ -52,7 +52,7 @@ ENGINE_OPTIONS: Final = {
 MAX_NODES: Final = 65_536
 """Maximum number of nodes, as in :mod:`tasksim.network.cluster`, which few commands import."""
 _GRID = re.compile(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})")
-_PATHS: Final = ("graph.", "platform.", "engine.")
+_PATHS: Final = ("graph.", "platform.", "network.", "engine.")
 """Prefixes of paths that do not name a parameter of the scenario."""
 
 
@@ -377,7 +377,12 @@ class Setup:
     @property
     def platform_changes(self) -> list[str]:
         """Entries of :attr:`changes` for the platform."""
-        return [text for text in self.changes if not text.startswith("engine.")]
+        return [text for text in self.changes if not text.startswith(("engine.", "network."))]
+
+    @property
+    def network_changes(self) -> list[str]:
+        """Entries of :attr:`changes` for the network between nodes."""
+        return [text for text in self.changes if text.startswith("network.")]
 
     @property
     def is_on_nodes(self) -> bool:
@@ -416,9 +421,9 @@ class Setup:
         Parameters
         ----------
         changes : mapping, optional
-            Path -> value: ``graph.KEY`` is a setting of the generator, ``platform.PATH`` and
-            ``engine.OPTION`` are as for ``--set``, anything else is a parameter of the scenario.
-            A later value for a path replaces an earlier one.
+            Path -> value: ``graph.KEY`` is a setting of the generator, ``platform.PATH``,
+            ``network.PATH`` and ``engine.OPTION`` are as for ``--set``, anything else is a
+            parameter of the scenario. A later value for a path replaces an earlier one.
         **values
             Parameters of the scenario, by name.
 

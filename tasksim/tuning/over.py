@@ -26,7 +26,7 @@ _ON_NODES: Final = ("grid", "owner")
 """Axes of the distribution over nodes, whose number mpiexec fixes for real runs."""
 _OWN: Final = ("scheduler", "models", "seed", "nodes", *_ON_NODES)
 """Axes that are fields of the scenario."""
-_PREFIXES: Final = ("graph.", "platform.", "engine.")
+_PREFIXES: Final = ("graph.", "platform.", "network.", "engine.")
 
 
 @dataclass(frozen=True)

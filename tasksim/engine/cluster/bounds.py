@@ -80,7 +80,7 @@ def _volume_s(cut: Distribution, nodes: int, network: Network) -> float:
     if not len(messages.source) or not model.shared:
         return 0.0
     fastest = max((bandwidth for _, _, bandwidth in (model.pieces or ())), default=1.0)
-    links = network.topology.links
+    links = network.links
     worst = 0.0
     for end in (messages.source, messages.target):
         total = np.bincount(end, messages.size_bytes, minlength=nodes)

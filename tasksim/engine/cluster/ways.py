@@ -51,7 +51,7 @@ class Ways:
     def __init__(self, network: Network, ticks_per_s: float = 1e9) -> None:
         self._model, self._topology = network.model, network.topology
         self._ticks_per_s = ticks_per_s
-        links = network.topology.links
+        links = network.links
         self._bandwidth: list[float] = links.bandwidth_bytes_per_s.tolist()
         self._latency: list[float] = links.latency_s.tolist()
         self._shared: list[bool] = links.shared.tolist()

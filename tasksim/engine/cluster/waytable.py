@@ -44,7 +44,7 @@ def way_table(network: Network, source: Ints, target: Ints, ticks_per_s: float =
 
     It adds in the same order as ``Ways``, so that sums are the same to the last bit.
     """
-    model, links = network.model, network.topology.links
+    model, links = network.model, network.links
     pointers, route = routes(network.topology, source, target)
     bandwidth = links.bandwidth_bytes_per_s[route]
     latency_s = _sums(pointers, links.latency_s[route])
@@ -84,7 +84,7 @@ def _uses(
         way = np.concatenate((way, np.repeat(np.arange(len(source)), np.diff(back_pointers))))
         taken = np.concatenate((taken, np.full(len(back), network.model.cross_traffic)))
         route = np.concatenate((route, back))
-    shared = network.topology.links.shared
+    shared = network.links.shared
     keys = way * len(shared) + route
     found, first, which = np.unique(keys, return_index=True, return_inverse=True)
     of_byte: Floats = np.bincount(which, taken, len(found)).astype(np.float64, copy=False)

@@ -64,6 +64,12 @@ class Backbone:
         down = [link + 1 for link in self.switch.down(target)]
         return np.stack([*up, np.zeros_like(source), *down], axis=1)
 
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """The backbone, and the kinds of the switch."""
+        kinds = self.switch.kinds.items()
+        return {"backbone": np.array([0]), **{kind: links + 1 for kind, links in kinds}}
+
     def link_name(self, link: int) -> str:
         """Return the name of the link."""
         return self.switch.link_name(link - 1) if link else "backbone"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,7 +10,14 @@ from tasksim.base.documents.sections import FLAG, Section, given
 from tasksim.network.description import Links
 from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
 __all__ = ["Cables", "CablesSection"]
+
+Link = TypeVar("Link", int, "NDArray[np.int64]")
 
 LOOPBACK: Final = 10e9
 """Default bandwidth of messages of a host to itself, in bytes per second: SimGrid's."""
@@ -51,14 +58,22 @@ class Cables(NamedTuple):
         own = Links.of([(self.loopback_bytes_per_s, self.loopback_latency_s, False)])
         return Links.joined([own, alike])
 
+    def kinds(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.int64]]:
+        """Return the links by the kind of their cables, of which *counts* has the numbers."""
+        kinds, first = {}, 1
+        for kind, count in counts.items():
+            kinds[kind] = np.arange(first, first + count * (1 + self.full_duplex))
+            first += len(kinds[kind])
+        return {**kinds, "loopback": np.array([0])}
+
     def name(self, link: int, cable_name: str) -> str:
         """Return the name of a *link* of the cable of that name."""
         if not self.full_duplex:
             return cable_name
         return f"{cable_name}/{'down' if link % 2 == 0 else 'up'}"
 
-    def cable(self, link: int) -> int:
-        """Return the cable of a *link*."""
+    def cable(self, link: Link) -> Link:
+        """Return the cable of a *link*; of each, for an array of links."""
         return (link - 1) // 2 if self.full_duplex else link - 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,7 +18,13 @@ from tasksim.base.documents.sections import BAD, Found, Whole, given
 from tasksim.network.description import MOST_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["Dragonfly", "DragonflySection"]
+
+CABLES: Final = ("node", "green", "black", "blue")
+"""Kinds of cables, in the order of their numbers: to hosts, between routers, chassis, groups."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,17 @@ class Dragonfly:
             route.append(self._black(group, to_router, chassis, to_chassis))
         return (*route, self.cables.down(target))
 
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """The cables of the hosts, and the green, black and blue ones."""
+        return self.cables.kinds(dict(zip(CABLES, self._counts, strict=True)))
+
     def link_name(self, link: int) -> str:
         """Return the kind of the cable and its number."""
         if link == 0:
             return "loopback"
         cable = self.cables.cable(link)
-        for word, count in zip(("node", "green", "black", "blue"), self._counts, strict=True):
+        for word, count in zip(CABLES, self._counts, strict=True):
             if cable < count:
                 return self.cables.name(link, f"{word}{cable}")
             cable -= count

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tasksim.base.documents.places import FileProblem
 from tasksim.base.documents.sections import (
     BAD,
@@ -25,6 +27,8 @@ from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from tasksim.base.documents.places import Location
 
 __all__ = ["Explicit", "ExplicitSection", "NamedLink"]
@@ -41,11 +45,11 @@ class NamedLink(NamedTuple):
 
 @dataclass(frozen=True)
 class Explicit:
-    """Named hosts, *links*, and *routes* by the numbers of their ends."""
+    """Named hosts, *named* links, and the route of each pair of hosts, by their numbers."""
 
     hosts: tuple[str, ...]
     named: tuple[NamedLink, ...]
-    routes: Mapping[tuple[int, int], tuple[int, ...]]
+    route_of: Mapping[tuple[int, int], tuple[int, ...]]
 
     def __str__(self) -> str:
         return "explicit links"
@@ -79,11 +83,16 @@ class Explicit:
         InputError
             If there is none between hosts that must communicate.
         """
-        found = self.routes.get((source, target))
+        found = self.route_of.get((source, target))
         if found is None:
             ends = f"{self.hosts[source]} to {self.hosts[target]}"
             raise InputError(f"the network has no route from {ends}, which must communicate")
         return found
+
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """Each link, by its name."""
+        return {link.name: np.array([number]) for number, link in enumerate(self.named)}
 
     def link_name(self, link: int) -> str:
         """Return the given name."""

@@ -11,12 +11,17 @@ from functools import cached_property
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
 from tasksim.network.description import MOST_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["FatTree", "FatTreeSection"]
 
@@ -102,6 +107,12 @@ class FatTree:
         strand = source % self.parallel[level]
         port = parent + strand * self.parents[level]
         return self.cables.down(self._cable(level, target, ways[level], port))
+
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """The cables of each level: those of the hosts are ``level0``."""
+        counts = np.diff(self._first).tolist()
+        return self.cables.kinds({f"level{level}": count for level, count in enumerate(counts)})
 
     def link_name(self, link: int) -> str:
         """Return the level, the switch and its port."""

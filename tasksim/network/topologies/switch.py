@@ -96,6 +96,19 @@ class Switch:
         """Return the routes from each *source* to its *target*, another host: a row each."""
         return np.stack([*self.up(source), *self.down(target)], axis=1)
 
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """The cables of all hosts, their limiters and their loopbacks."""
+        roles, hosts = np.array(self._roles), np.arange(self.link_count) % self.per_host
+        return {role: np.flatnonzero(roles[hosts] == role) for role in dict.fromkeys(self._roles)}
+
+    @property
+    def _roles(self) -> list[str]:
+        """The kinds of the links of a host."""
+        optional = {"limiter": self.limiter_bytes_per_s, "loopback": self.loopback}
+        roles = [role for role, value in optional.items() if value is not None]
+        return ["cable"] * (1 + self.full_duplex) + roles
+
     def link_name(self, link: int) -> str:
         """Return the host and the role of the link."""
         host, kind = divmod(link, self.per_host)

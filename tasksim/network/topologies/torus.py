@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
 from tasksim.network.description import MOST_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Torus", "TorusSection"]
 
@@ -65,6 +70,14 @@ class Torus:
                 at, here = following, there
             stride *= size
         return tuple(route)
+
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """The cables of each dimension."""
+        links = np.arange(1, self.link_count)
+        dimension = self.cables.cable(links) % len(self.dimensions)
+        found = {f"dimension{n}": links[dimension == n] for n in range(len(self.dimensions))}
+        return {**found, "loopback": np.array([0])}
 
     def link_name(self, link: int) -> str:
         """Return the host, the dimension and the way."""

@@ -203,7 +203,7 @@ def _is_range(axis: Axis) -> bool:
     return (
         axis.is_numeric
         and not axis.aliases
-        and axis.name.startswith(("graph.", "platform.", "engine."))
+        and axis.name.startswith(("graph.", "platform.", "network.", "engine."))
         and all(map(math.isfinite, axis.numbers or ()))
     )
 

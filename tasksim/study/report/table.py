@@ -22,7 +22,7 @@ __all__ = ["REQUIRED_COLUMNS", "RESULT_COLUMNS", "StudyTable"]
 
 REQUIRED_COLUMNS: Final = ("cell", "graph", "platform", "scheduler", "seed", "status", "makespan_s")
 """Columns that a report needs."""
-_PATH_PREFIXES: Final = ("graph.", "platform.", "engine.")
+_PATH_PREFIXES: Final = ("graph.", "platform.", "network.", "engine.")
 """Prefixes of the paths of settings. Options of schedulers are no settings: they are part of the
 scheduler's name."""
 _WORKERS: Final = re.compile(r"\d+ workers?")
