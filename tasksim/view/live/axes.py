@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Axis", "Parts", "PartsByName", "axes_of", "count_values", "data_of"]
 
-Section = Literal["workers", "speed", "kernel", "bandwidth", "latency", "memory", "overhead"]
+Section = Literal[
+    "nodes", "workers", "speed", "kernel", "bandwidth", "latency", "memory", "overhead",
+    "network_bandwidth", "network_latency", "message", "message_factor",
+]  # fmt: skip
 
 _SETTABLE_NAME: Final = re.compile(r"[^.*?\[\]=\s][^.*?\[\]=]*")
 """A name that a path of ``--set`` can have: no dots, which part it, and no wildcards."""
@@ -49,9 +52,10 @@ class Axis:
     name : str
         The entry of the platform file, the kernel, or the overhead; ``*`` for all entries.
     values : tuple of int, default ()
-        The legal values of a worker count; other quantities have a fixed scale.
+        The legal values of a count of nodes or workers; other quantities have a fixed scale.
     base : float
-        The present value of a worker count or, in seconds, of an overhead; else factor 1.
+        The present value of a count or, in seconds, of an overhead or the cost of a message; else
+        factor 1.
     """
 
     section: Section
@@ -129,7 +133,13 @@ class PartsByName:
 
 
 def axes_of(
-    resolved: Resolved, data: dict[str, Any], parts: Parts, *, scalable: bool, kernels: list[str]
+    resolved: Resolved,
+    data: dict[str, Any],
+    parts: Parts,
+    *,
+    scalable: bool,
+    kernels: list[str],
+    most_machines: int = MOST_MACHINES,
 ) -> list[Axis]:
     """Return what a page of *resolved* can change, from the *data* of its platform file.
 
@@ -144,6 +154,8 @@ def axes_of(
         Whether durations follow the speeds of architectures.
     kernels : list of str
         The kernels whose tasks take the same time on each class of workers.
+    most_machines : int, default MOST_MACHINES
+        Maximum number of combinations of worker counts.
     """
     platform = resolved.platform
     found: list[Axis] = []
@@ -155,7 +167,7 @@ def axes_of(
             for name, section in entries(data, "workers")
             if _SETTABLE_NAME.fullmatch(name) and isinstance(section.get("count"), int)
         }
-    offered = count_values(counts)
+    offered = count_values(counts, most_machines)
     found += [Axis("workers", name, counts[name], values) for name, values in offered.items()]
     if scalable:
         known = _settable(names(data, "arch"))
@@ -171,7 +183,7 @@ def axes_of(
     return found
 
 
-def count_values(counts: dict[str, int]) -> dict[str, tuple[int, ...]]:
+def count_values(counts: dict[str, int], most: int = MOST_MACHINES) -> dict[str, tuple[int, ...]]:
     """Return the worker counts that sliders of groups offer, up to twice the present *counts*.
 
     A group alone keeps a worker, and may have as many as a larger machine. Of many groups each has
@@ -191,7 +203,7 @@ def count_values(counts: dict[str, int]) -> dict[str, tuple[int, ...]]:
         near = {least, count - 1, count, count + 1, 2 * count}
         values = sorted({*near, *(value for value in _COUNTS if value <= 1.2 * top)})
         found[name] = [value for value in values if value >= least]
-    while prod(len(values) + 1 for values in found.values()) > MOST_MACHINES:
+    while prod(len(values) + 1 for values in found.values()) > most:
         name = max(found, key=lambda name: len(found[name]))
         if len(found[name]) > 3:
             _thin(found[name], counts[name])

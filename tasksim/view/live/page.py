@@ -159,7 +159,7 @@ def live_page(scenario: Setup, told: Setup | None = None) -> LivePage:
     run = solve(resolved, digests=False)
     header, data = packed_runs([subject_of(run, "base")], resolved.graph.name)
     header["title"] = scenario.graph_label
-    live: dict[str, Any] = {"refused": "", "command": _command(told or scenario)}
+    live: dict[str, Any] = {"refused": "", "command": _command(told or resolved.scenario)}
     try:
         question, columns = live_question(resolved, resolver)
         live["columns"] = columns.layout
@@ -202,6 +202,10 @@ def _command(scenario: Setup) -> dict[str, Any]:
         "words": ["tasksim", "simulate"] if named else None,
         "graph": graph,
         "workers": scenario.workers,
+        "nodes": scenario.nodes,
+        "grid": scenario.grid,
+        "network": scenario.network,
+        "owner": scenario.owner if scenario.is_on_nodes else None,
         "options": options,
         "named": scenario.models is not None or scenario.model_names is not None,
         "changes": list(scenario.changes),

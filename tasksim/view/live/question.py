@@ -26,10 +26,12 @@ from tasksim.engine.durations import Demands
 from tasksim.engine.locality import MIN_NEAR_SHARE, caches_of
 from tasksim.engine.simulation import Settled
 from tasksim.graph.reuse import read_and_written_bytes
+from tasksim.run.power import power_info
 from tasksim.runtime.flat import Refused
 from tasksim.runtime.policies import ported
 from tasksim.schedulers.registry import SCHEDULERS, create
-from tasksim.view.live.axes import Axis, Parts, PartsByName, axes_of, data_of
+from tasksim.view.live.axes import MOST_MACHINES, Axis, Parts, PartsByName, axes_of, data_of
+from tasksim.view.live.nodes import Cuts, network_axes, node_axes, on_nodes
 from tasksim.view.page.columns import Columns
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ class Store:
         """Return plain data for *value*, in which arrays are names of columns."""
         if isinstance(value, dict):
             return {key: self(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self(item) for item in value]
         if not isinstance(value, np.ndarray):
             return value.item() if hasattr(value, "item") else value
         key = value.dtype.str, value.tobytes()
@@ -142,16 +146,19 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
         )
     data = data_of(resolved.platform, library, changes)
     parts = PartsByName(library, data)
-    axes = axes_of(
+    nodes = node_axes(resolved, resolver)
+    of_node = axes_of(
         resolved,
         data,
         parts(resolved),
         scalable=base.scaled,
         # A given duration would know nothing of far data.
         kernels=_even_kernels(base) if base.scaled and not base.localities else [],
+        most_machines=MOST_MACHINES // max(sum(len(axis.values) for axis in nodes), 1),
     )
-    schedulers = _schedulers(base)
-    machines = {"": _described(base, parts(resolved), rows, store, schedulers)}
+    axes = [*nodes, *of_node, *network_axes(resolved)]
+    schedulers, cuts = _schedulers(base), Cuts(store, _OF_THE_GRAPH)
+    machines = {"": _described(base, parts(resolved), rows, store, schedulers, cuts)}
     for name, changed in _with_counts(resolved, axes):
         try:
             machine = _machine(resolver.resolve(changed))
@@ -159,7 +166,7 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
             machines[name] = {"refused": str(error)}
             continue
         own = parts(machine.resolved)
-        machines[name] = _described(machine, own, rows, store, schedulers)
+        machines[name] = _described(machine, own, rows, store, schedulers, cuts)
         if machine.scaled != base.scaled:
             machines[name] = {"refused": "its durations do not follow the sliders of speeds"}
     graph = store(as_data(base.question, scenario.seed)["graph"])
@@ -169,6 +176,7 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
         "axes": [axis.to_json() for axis in axes],
         "kernels": list(base.question.graph.kernels),
         "machines": machines,
+        "cuts": cuts.described,
         "kinds": rows.described,
         "schedulers": [entry.described for entry in schedulers],
         "scheduler": schedulers[0].described["text"],
@@ -182,8 +190,6 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
 
 def _refuse(resolved: Resolved) -> None:
     """Raise :exc:`Unanswerable` for scenarios beyond a page."""
-    if resolved.cluster is not None:
-        raise Unanswerable("it is of several nodes, whose messages a live page does not replay yet")
     if resolved.engine.get("simultaneous_pushes", "serial") != "serial":
         raise Unanswerable("its pushes are blind, which a live page does not replay yet")
     if not isinstance(resolved.scenario.scheduler, str):
@@ -246,19 +252,26 @@ def _even_kernels(machine: _Machine) -> list[str]:
 
 
 def _with_counts(resolved: Resolved, axes: list[Axis]) -> Iterator[tuple[str, Setup]]:
-    """Yield the scenario with each combination of worker counts, and its name in the page."""
+    """Yield the scenario with each combination of node and worker counts, and its name."""
     scenario: Any = resolved.scenario
-    groups = [axis for axis in axes if axis.section == "workers"]
+    groups = [axis for axis in axes if axis.section in ("nodes", "workers")]
     durations = len(resolved.graph) * len(resolved.platform.classes)
     combinations = itertools.product(*((None, *axis.values) for axis in groups))
     for counts in itertools.islice(combinations, 1, 1 + MOST_DURATIONS // max(durations, 1)):
-        given = [(a.name, n) for a, n in zip(groups, counts, strict=True) if n is not None]
-        name = ",".join(f"{group}={count}" for group, count in given)
-        if scenario.workers is not None:
-            yield name, replace(scenario, workers=given[0][1])
-        else:
-            texts = [f"platform.workers.{group}.count={count}" for group, count in given]
-            yield name, replace(scenario, changes=(*scenario.changes, *texts))
+        given = [(a, n) for a, n in zip(groups, counts, strict=True) if n is not None]
+        changed, words = scenario, []
+        for axis, count in given:
+            if axis.section == "nodes":
+                changed = changed if count == axis.base else on_nodes(changed, count)
+                words.append(f"nodes {count}")
+                continue
+            words.append(f"{axis.name}={count}")
+            if scenario.workers is not None:
+                changed = replace(changed, workers=count)
+            else:
+                text = f"platform.workers.{axis.name}.count={count}"
+                changed = replace(changed, changes=(*changed.changes, text))
+        yield ",".join(words), changed
 
 
 class _Rows:
@@ -356,7 +369,12 @@ def _scheduler(text: str, base: _Machine) -> _Offered | None:
 
 
 def _described(
-    machine: _Machine, parts: Parts, rows: _Rows, store: Store, schedulers: list[_Offered]
+    machine: _Machine,
+    parts: Parts,
+    rows: _Rows,
+    store: Store,
+    schedulers: list[_Offered],
+    cuts: Cuts,
 ) -> dict[str, Any]:
     """Return a machine as data, the links and memories of which are these *parts* of a file."""
     question, platform = machine.question, machine.question.platform
@@ -385,6 +403,8 @@ def _described(
             for name in type(platform.overheads).__slots__
         },
         **_network(machine, parts),
+        "cluster": cuts(machine.resolved, question, [offered.policy for offered in schedulers]),
+        "power": _power(machine, store),
         "tables": [
             store(offered.tables(view)) if offered.policy.asks else None for offered in schedulers
         ],
@@ -407,6 +427,21 @@ def _far(machine: _Machine, store: Store) -> dict[str, Any]:
         "read_bytes": store(np.asarray(read_bytes, np.float64)),
         "written_bytes": store(np.asarray(written_bytes, np.float64)),
         "least_near": MIN_NEAR_SHARE,
+    }
+
+
+def _power(machine: _Machine, store: Store) -> dict[str, Any] | None:
+    """Return the power of a node in watts: static, of its workers, of copies; None if unknown."""
+    info = power_info([machine.question.platform])
+    if info is None:
+        return None
+    names = machine.question.graph.kernels
+    return {
+        "static": info.static_w,
+        "kind_of": list(info.kind_of),
+        "idle": [kind.idle_w for kind in info.kinds],
+        "busy": [store(np.array([kind.of(name) for name in names])) for kind in info.kinds],
+        "copies": [[*ends, watts] for ends, watts in info.copies.items()],
     }
 
 

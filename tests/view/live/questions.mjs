@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { inflatedText, unpack } from "./columns.js";
 import { commandOf } from "./livecommand.js";
-import { askedBy, revived } from "./livequestion.js";
+import { askedBy } from "./livenodes.js";
+import { revived } from "./livequestion.js";
 import { allScales, settingsOf, settingsText } from "./livesettings.js";
 
 const given = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -17,6 +18,7 @@ function plain(value) {
     const bytes = new Uint8Array(Float64Array.from(value).buffer);
     return { real: Buffer.from(bytes).toString("base64") };
   }
+  if (Array.isArray(value)) return value.map(plain);
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
 }

@@ -16,6 +16,7 @@ from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 from tasksim.core.library import status
 from tasksim.engine.choice import as_data
+from tasksim.engine.cluster import choice as cluster_choice
 from tasksim.engine.simulation import Settled
 from tasksim.scenario import solving
 from tasksim.scenario.scenario import Scenario
@@ -79,6 +80,9 @@ def of_command(monkeypatch, capsys):
         with pytest.raises(InputError, match="seen"):
             cli.main(shlex.split(command)[1:], standalone_mode=False)
         simulation = seen[0].simulation()
+        if simulation.cluster is not None:
+            asked = Settled().question_on_nodes(simulation)
+            return cluster_choice.as_data(asked, simulation.seed)
         policy = create(simulation.scheduler)
         return as_data(Settled().question(simulation, policy), simulation.seed)
 
@@ -108,6 +112,9 @@ def differences(page, python, where=""):
                 yield here
         elif isinstance(value, dict):
             yield from differences(other, value, here)
+        elif isinstance(value, list):
+            for number, (mine, theirs) in enumerate(zip(other, value, strict=True)):
+                yield from differences(mine, theirs, f"{here}[{number}]")
         elif isinstance(value, np.ndarray):
             if other is None or not same(other, value.ravel()):
                 yield here

@@ -128,7 +128,7 @@ export class LiveView {
     columns.lists = this.recording.predecessors;
     const facts = [["makespan", timeText(numbers.makespan)], ["replayed", "here, by the compiled core"]];
     return new RunData(number, {
-      ...header, name, facts, kernels: this.recording.kernels, messages: 0, others: null,
+      ...header, name, facts, kernels: this.recording.kernels, others: null,
       bounds: { critical_path_s: numbers.criticalPath, area_s: numbers.area },
       expected_by: this.recording.header.expected_by, known_edges: true, data: this.recording.header.data,
     }, columns, NS);
@@ -193,7 +193,7 @@ export class LiveView {
 
   /** The machine of the settings; null if there is none. */
   get machine() {
-    const found = this.live.machines[machineName(this.live, this.settings.counts)];
+    const found = this.live.machines[machineName(this.live, this.settings)];
     return found && !found.refused ? found : null;
   }
 

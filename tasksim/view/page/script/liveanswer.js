@@ -20,10 +20,11 @@ export function recordOf(machine, question, answer) {
   columns.critical = criticalTasks(order, tasks, end, ready);
   const header = {
     workers: machine.workers, memories: machine.memories.length > 1 ? machine.memories : [],
-    makespan_s: answer.makespan_s, links: [], known_memories: [],
+    makespan_s: answer.makespan_s, links: [], known_memories: [], messages: 0,
   };
   if (answer.copies) addCopies(header, columns, machine, question, answer.copies, tasks, start);
   if (answer.memory) addMemory(header, columns, answer.memory);
+  if (answer.messages) addMessages(header, columns, answer.messages);
   return { header, columns };
 }
 
@@ -93,11 +94,29 @@ function addCopies(header, columns, machine, question, copies, tasks, start) {
   columns.copy_start = column((copy) => begin[copy]);
   columns.copy_duration = column((copy) => until[copy] - begin[copy]);
   columns.copy_requested = column((copy) => begin[copy] - asked[copy]);
-  columns.copy_bytes = column((copy) => Number(question.graph.handle_size[copies.handle[copy]]));
+  columns.copy_bytes = column((copy) => sizeOfCopy(question, copies, copy));
   columns.copy_handle = column((copy) => copies.handle[copy]);
   columns.copy_task = column((copy) => copies.task[copy]);
   columns.copy_reason = column((copy) => copies.reason[copy]);
   columns.arrival = arrivals(machine, copies, tasks, start, until);
+}
+
+/** Return the bytes of a copy; those of nodes know them themselves. */
+export function sizeOfCopy({ graph }, { size, handle }, copy) {
+  return size ? size[copy] : Number(graph.handle_size[handle[copy]]);
+}
+
+/** Add the messages by start, as tables.py has those of recorded runs. */
+function addMessages(header, columns, { source, target, size, handle, task, ready_s: ready, started, ended }) {
+  const begin = filled(Float64Array, started.length, (message) => Number(started[message]));
+  const rows = filled(Int32Array, begin.length, (message) => message).sort((a, b) => begin[a] - begin[b] || a - b);
+  const column = (value) => filled(Float64Array, rows.length, (row) => value(rows[row]));
+  header.messages = rows.length;
+  columns.message_start = column((message) => begin[message]);
+  columns.message_duration = column((message) => Number(ended[message]) - begin[message]);
+  columns.message_ready = column((message) => begin[message] - Math.round(ready[message] * TICKS_PER_S));
+  const kept = { source, target, bytes: size, handle, task };
+  for (const [name, values] of Object.entries(kept)) columns[`message_${name}`] = column((message) => values[message]);
 }
 
 /** Return how long before its start the data of a task had come, a tick more; 0: none came. */

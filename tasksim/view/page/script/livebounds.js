@@ -1,5 +1,8 @@
 // Numbers of an answer: makespan, efficiency, lower bounds, copies.
 
+import { sizeOfCopy } from "./liveanswer.js";
+import { waitForMessages } from "./livenodes.js";
+
 const ROUNDS = 400; // of the search for the weights of the area bound, where kinds of workers are more than two
 
 /** Return the length of the longest path of a graph, each task on its fastest class, in seconds. */
@@ -106,7 +109,7 @@ export function numbersOf(machine, question, answer) {
   let busy = 0, bytes = 0;
   for (let task = 0; task < tasks; task++) busy += end[task] - start[task];
   const copies = answer.copies?.handle ?? [];
-  for (const handle of copies) bytes += Number(question.graph.handle_size[handle]);
+  for (let copy = 0; copy < copies.length; copy++) bytes += sizeOfCopy(question, answer.copies, copy);
   const capacity = machine.workers.length * answer.makespan_s;
   return {
     makespan: answer.makespan_s,
@@ -116,5 +119,8 @@ export function numbersOf(machine, question, answer) {
     copies: copies.length,
     bytes,
     evictions: answer.evictions,
+    messages: answer.messages?.size.length ?? 0,
+    sent: answer.messages?.size.reduce((sum, size) => sum + size, 0) ?? 0,
+    waiting: answer.messages ? waitForMessages(answer, machine.workers.length) : 0,
   };
 }

@@ -11,6 +11,7 @@ export function commandOf(live, settings) {
   if (durations === null) return null;
   const workers = settings.counts[""] ?? command.workers;
   if (workers !== null) words.push("--workers", String(workers));
+  words.push(...nodesText(command, settings));
   words.push(...command.options);
   if (durations) words.push("--durations", durations);
   for (const change of [...command.changes, ...changesOf(live, settings)]) words.push("--set", change);
@@ -31,12 +32,28 @@ function changesOf(live, settings) {
     if (section === "overhead" && name in settings.overheads) {
       found.push(`platform.overheads.${name}=${settings.overheads[name]} us`);
     }
+    if (section === "message" && name in settings.messages) {
+      found.push(`network.${name}=${settings.messages[name]} us`);
+    }
     if (factor === undefined) continue;
+    if (section.startsWith("network_")) found.push(`network.links.${name}.${section.slice(8)}=x${factor}`);
+    if (section === "message_factor") found.push(`network.${name}=x${factor}`);
     if (section === "speed") found.push(`platform.arch.${name}.speed=x${factor}`);
     if (section === "bandwidth" || section === "latency") found.push(`platform.links.${name}.${section}=x${factor}`);
     if (section === "memory") found.push(`platform.memories.${name}.size=x${factor}`);
   }
   return found;
+}
+
+/** Return the options of nodes; another number of nodes is a square, or a row or a column as before. */
+function nodesText({ nodes, grid, network, owner }, settings) {
+  const [rows, columns] = (grid ?? "2x2").split("x").map(Number);
+  const changed = settings.nodes !== undefined;
+  const shape = !changed ? grid : rows * columns === 1 ? null : rows === 1 ? `1x${settings.nodes}`
+    : columns === 1 ? `${settings.nodes}x1` : null;
+  const count = changed ? settings.nodes : nodes;
+  return Object.entries({ "--nodes": count, "--grid": shape, "--network": network, "--owner": owner === "row" ? null : owner })
+    .flatMap(([option, value]) => (value === null || value === undefined ? [] : [option, String(value)]));
 }
 
 /** Return what `--durations` says, nothing if it is not given; null if a command cannot say it. */
@@ -53,7 +70,7 @@ function durationsText(live, settings) {
 
 /** Return [name, seconds] of a kernel that is faster or slower, by the models of the workers. */
 function secondsOf(live, settings, kernel) {
-  const machine = live.machines[machineName(live, settings.counts)];
+  const machine = live.machines[machineName(live, settings)];
   const kind = live.kinds.kernel.indexOf(live.kernels.indexOf(kernel));
   const factor = factorOf(settings, "kernel", kernel);
   const found = new Map();

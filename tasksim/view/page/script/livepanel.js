@@ -1,19 +1,23 @@
 // The panel of a live page: numbers against the base, sliders with their curves, schedulers, the command.
 
 import { button, element, shape } from "./dom.js";
-import { isSeed, optionScale } from "./livesettings.js";
-import { changeText, countText, percentText, rateText, sizeText, timeText } from "./units.js";
+import { isSeed, optionScale, scaleOf } from "./livesettings.js";
+import { changeText, countText, energyText, percentText, rateText, sizeText, timeText } from "./units.js";
 import { iconButton } from "./widgets.js";
 
 const TITLES = {
-  workers: "Workers", speed: "Speed of workers", kernel: "Speed of kernels", bandwidth: "Bandwidth of links",
+  nodes: "Nodes", workers: "Workers", speed: "Speed of workers", kernel: "Speed of kernels",
+  network_bandwidth: "Bandwidth between nodes", network_latency: "Latency between nodes",
+  message: "Costs of a message", message_factor: "Costs of a message", bandwidth: "Bandwidth of links",
   latency: "Latency of links", memory: "Size of memories", overhead: "Overheads of the runtime",
 };
-const OPEN = ["workers", "speed"]; // sections that are open at first
+const OPEN = ["nodes", "workers", "speed"]; // sections that are open at first
 const COMPARED = [
   ["efficiency", "efficiency", percentText, 1],
   ["criticalPath", "critical path", timeText, -1], ["area", "area bound", timeText, -1],
   ["copies", "copies", countText, -1], ["bytes", "copied", sizeText, -1], ["evictions", "evictions", countText, -1],
+  ["messages", "messages", countText, -1], ["sent", "sent", sizeText, -1],
+  ["waiting", "wait for messages", timeText, -1], ["energy", "energy", energyText, -1],
 ];
 const MOST_RIVALS = 6; // schedulers in the list of the best
 const MOST_BARS = 6; // sliders in the list of what matters most
@@ -98,7 +102,8 @@ export class LivePanel {
   }
 
   #sliderRow(axis) {
-    return this.#row(this.view.scales.get(axisKey(axis)), axisLabel(axis), (settings) => this.#valueText(axis, settings));
+    const { key } = scaleOf(axis);
+    return this.#row(this.view.scales.get(key), axisLabel(axis), (settings) => this.#valueText(axis, settings));
   }
 
   #row(scale, label, text) {
@@ -117,6 +122,10 @@ export class LivePanel {
   /** Return the present value of an axis, with the quantity that it makes. */
   #valueText(axis, settings) {
     const { live } = this.view;
+    if (axis.section === "nodes") return settings.nodes ?? String(axis.base);
+    if (axis.section === "message") {
+      return timeText(axis.name in settings.messages ? Number(`${settings.messages[axis.name]}e-6`) : axis.base);
+    }
     if (axis.section === "workers") return settings.counts[axis.name] ?? String(this.#workersOf(axis));
     if (axis.section === "overhead") {
       return timeText(axis.name in settings.overheads ? Number(`${settings.overheads[axis.name]}e-6`) : axis.base);
@@ -144,7 +153,7 @@ export class LivePanel {
 
   /** Return the scales that have curves: those of single links would take long. */
   scales() {
-    const single = /^factor\.(bandwidth|latency)\.(?!\*$)/;
+    const single = /^factor\.(network_)?(bandwidth|latency)\.(?!\*$)/;
     return [...this.rows.values()].map(({ scale }) => scale).filter(({ key }) => !single.test(key));
   }
 
@@ -259,18 +268,18 @@ export class LivePanel {
   }
 }
 
-function axisKey({ section, name }) {
-  if (section === "workers") return `count.${name}`;
-  return section === "overhead" ? `overhead.${name}` : `factor.${section}.${name}`;
-}
-
 function axisLabel({ section, name }) {
+  if (section === "nodes") return "nodes";
   if (section === "workers") return name || "workers";
+  if (section.startsWith("message")) return name === "isend" ? "for the sender" : "for the receiver";
   return name === "*" ? "all links" : name;
 }
 
 function longLabel({ key }, label) {
   const [kind, section] = key.split(".");
+  if (kind === "nodes") return "number of nodes";
+  if (kind === "message" || section === "message_factor") return `cost of a message ${label}`;
+  if (section?.startsWith("network_")) return `${section.slice(8)} between nodes, ${label}`;
   if (kind === "count") return `number of ${label}`;
   if (kind === "factor") return `${section === "kernel" ? "speed" : section === "memory" ? "size" : section} of ${label}`;
   return kind === "overhead" ? `overhead ${label}` : label;

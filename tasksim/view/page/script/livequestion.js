@@ -21,14 +21,15 @@ export function revived(value, columns) {
 
 /** Return the settings of the scenario itself: nothing is changed. */
 export function baseSettings(live) {
-  return { counts: {}, factors: {}, overheads: {}, scheduler: live.scheduler, options: {}, seed: String(live.seed),
+  return { counts: {}, factors: {}, overheads: {}, messages: {}, scheduler: live.scheduler, options: {}, seed: String(live.seed),
     noise: live.noise };
 }
 
-/** Return the name of the machine with these worker counts. */
-export function machineName(live, counts) {
-  return live.axes.filter(({ section, name }) => section === "workers" && name in counts)
-    .map(({ name }) => `${name}=${counts[name]}`).join(",");
+/** Return the name of the machine with these counts of nodes and workers. */
+export function machineName(live, { nodes, counts }) {
+  const workers = live.axes.filter(({ section, name }) => section === "workers" && name in counts)
+    .map(({ name }) => `${name}=${counts[name]}`);
+  return [...(nodes === undefined ? [] : [`nodes ${nodes}`]), ...workers].join(",");
 }
 
 /** Return the factor of an axis, 1 where it is not set. */
@@ -41,9 +42,9 @@ export function schedulerOf(live, settings) {
   return live.schedulers.find(({ text }) => text === settings.scheduler);
 }
 
-/** Return {machine, question}: the machine of these settings, and what the core is asked of it. */
-export function askedBy(live, settings) {
-  const machine = live.machines[machineName(live, settings.counts)];
+/** Return {machine, whole}: the machine of these settings, and the question of a node with the whole graph. */
+export function wholeBy(live, settings) {
+  const machine = live.machines[machineName(live, settings)];
   if (!machine || machine.refused) throw new Error(machine?.refused ?? "no such machine");
   const overheads = overheadsOf(machine, settings);
   const modelled = durationsOf(live, machine, machine.costs, settings);
@@ -54,7 +55,7 @@ export function askedBy(live, settings) {
   const needsMachine = machine.machine
     || IN_TICKS.some((name) => !BASIC.includes(name) && overheads[name] > 0);
   const scheduler = schedulerOf(live, settings);
-  const question = {
+  const whole = {
     graph: live.graph,
     platform: platformOf(live, machine, overheads, settings),
     question: {
@@ -68,7 +69,7 @@ export function askedBy(live, settings) {
       seed: BigInt(settings.seed),
     },
   };
-  return { machine, question };
+  return { machine, whole };
 }
 
 function optionsOf(scheduler, settings) {

@@ -36,11 +36,17 @@ export class Scale {
 
 /** Return the scale of an axis. */
 export function scaleOf({ section, name, base, values }) {
+  if (section === "nodes") {
+    return new Scale("nodes", values.map(String), String(base), "nodes", ({ nodes }) => nodes, (settings, text) => {
+      if (text === undefined) delete settings.nodes;
+      else settings.nodes = text;
+    });
+  }
   if (section === "workers") return tableScale(`count.${name}`, values.map(String), String(base), "counts", name);
-  if (section === "overhead") {
+  if (section === "overhead" || section === "message") {
     const present = String(Number((base * 1e6).toPrecision(12)));
     const texts = [...new Set([...MICROSECONDS, present])].sort((a, b) => a - b);
-    return tableScale(`overhead.${name}`, texts, present, "overheads", name);
+    return tableScale(`${section}.${name}`, texts, present, `${section}s`, name);
   }
   return tableScale(`factor.${section}.${name}`, FACTORS, "1", "factors", `${section}.${name}`);
 }

@@ -3,7 +3,8 @@
 import { loadCore } from "./core.js";
 import { recordOf } from "./liveanswer.js";
 import { numbersOf } from "./livebounds.js";
-import { askedBy } from "./livequestion.js";
+import { energyOf } from "./liveenergy.js";
+import { askedBy, together } from "./livenodes.js";
 
 const EVENTS = 100000; // between two looks for a newer request
 
@@ -32,12 +33,12 @@ self.onmessage = async ({ data }) => {
   }
 };
 
-/** Replay some settings; post the makespan alone, or all of the answer. */
-async function replay({ number, settings, whole }) {
+/** Replay some settings; post makespan and energy alone, or all of the answer. */
+async function replay({ number, settings, whole: isWhole }) {
   const begin = performance.now();
   await pause();
   if (state.latest !== number) return;
-  const { machine, question } = askedBy(state.live, settings);
+  const { machine, question, whole } = askedBy(state.live, settings);
   const asked = state.core.ask(question);
   try {
     while (asked.goOn(EVENTS)) {
@@ -46,10 +47,13 @@ async function replay({ number, settings, whole }) {
     }
     const answer = asked.answer();
     const took = performance.now() - begin;
-    if (!whole) return self.postMessage({ number, makespan: answer.makespan_s, took });
-    const record = recordOf(machine, question, answer);
+    const all = machine.cluster ? together(state.live, machine, whole, answer) : { machine, question, answer };
+    const energy = energyOf(all.machine, all.question, all.answer);
+    if (!isWhole) return self.postMessage({ number, makespan: answer.makespan_s, energy, took });
+    const record = recordOf(all.machine, all.question, all.answer);
+    const numbers = { ...numbersOf(all.machine, all.question, all.answer), energy };
     const buffers = new Set(Object.values(record.columns).map((column) => column.buffer));
-    self.postMessage({ number, numbers: numbersOf(machine, question, answer), record, took }, [...buffers]);
+    self.postMessage({ number, numbers, record, took }, [...buffers]);
   } finally {
     asked.free();
   }

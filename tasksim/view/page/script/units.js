@@ -47,6 +47,12 @@ function perSecond(count, units) {
   return `${digits(value)} ${units[unit]}`;
 }
 
+/** Return joules with a fitting unit. */
+export function energyText(joules) {
+  const [unit, size] = [["MJ", 1e6], ["kJ", 1e3], ["J", 1], ["mJ", 1e-3]].find(([, least]) => joules >= least) ?? ["J", 1];
+  return `${digits(joules / size)} ${unit}`;
+}
+
 /** Return a number of things, thousands apart. */
 export function countText(count) {
   return Math.round(count).toLocaleString("en");
