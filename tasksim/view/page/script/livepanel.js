@@ -92,7 +92,7 @@ export class LivePanel {
       const own = axes.filter((axis) => axis.section === section);
       if (!own.length) return [];
       const main = own.filter(({ name }) => name === "*"), each = own.filter(({ name }) => name !== "*");
-      const scales = (some) => some.map((axis) => this.view.scales.get(axisKey(axis)));
+      const scales = (some) => some.map((axis) => this.view.scales.get(scaleOf(axis).key));
       const rows = (some) => some.map((axis) => this.#sliderRow(axis));
       const open = OPEN.includes(section);
       if (!main.length) return [this.#section(title, open, scales(own), ...rows(own))];
