@@ -64,7 +64,7 @@ KINDS = {
 }
 RUNS = 31
 """How often each size is timed, at different times."""
-MOST = 150
+MAX_CONFIGURATIONS = 150
 """Configurations of a kernel that are judged: more take long to fit."""
 BUDGET_S = 3.0
 """For each kind, kernel and table."""
@@ -207,7 +207,7 @@ def _separable(samples: Samples) -> Samples:
 def _fewer(samples: Samples) -> Samples:
     """Return the samples of at most so many configurations, drawn with equal chance each."""
     rows, group = samples.configurations()
-    drawn = np.random.default_rng(0).permutation(len(rows))[:MOST]
+    drawn = np.random.default_rng(0).permutation(len(rows))[:MAX_CONFIGURATIONS]
     return samples.select(np.isin(group, drawn))
 
 

@@ -56,15 +56,15 @@ if TYPE_CHECKING:
 
 __all__ = ["BEYOND_PEERS", "PEERS", "Peer", "cached", "cached_beyond", "listed", "numbers"]
 
-FIVE_FOLDS_MOST: Final = 1024
+MAX_FIVE_FOLD_SAMPLES: Final = 1024
 """Number of samples up to which settings are chosen by five folds ..."""
-THREE_FOLDS_MOST: Final = 4096
+MAX_THREE_FOLD_SAMPLES: Final = 4096
 """... and by three folds; of more, a fifth is left out once."""
-PROCESS_MOST: Final = 2048
+MAX_PROCESS_SAMPLES: Final = 2048
 """Number of samples that a Gaussian process learns from."""
-SCALES_MOST: Final = (512, 1024)
+SCALE_SAMPLES: Final = (512, 1024)
 """Numbers of samples whose likelihood gives the scales of a process: first roughly, then better."""
-VECTORS_MOST: Final = 4096
+MAX_VECTOR_SAMPLES: Final = 4096
 """Number of samples that support vectors learn from: the time grows with their square."""
 BEYOND_PEERS: Final = (
     "Gaussian process", "neural network", "LightGBM", "law + boosting", "adaptive splines",
@@ -178,8 +178,8 @@ def _learnt_from(columns: Columns, samples: Samples, most: int) -> tuple[Floats,
 def _split(count: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """Yield positions of samples to learn from, and of those left out."""
     order = np.random.default_rng(seed).permutation(count)
-    folds = 5 if count <= FIVE_FOLDS_MOST else 3
-    if count > THREE_FOLDS_MOST:
+    folds = 5 if count <= MAX_FIVE_FOLD_SAMPLES else 3
+    if count > MAX_THREE_FOLD_SAMPLES:
         yield order[count // 5 :], order[: count // 5]
         return
     for part in range(folds):
@@ -218,7 +218,7 @@ class GaussianProcess:
         if self._linear:
             kernel = kernel + ConstantKernel(0.1, (1e-4, 1e3)) * DotProduct(1.0, (1e-2, 1e2))
         rng = np.random.default_rng(self._seed)
-        for most in SCALES_MOST:
+        for most in SCALE_SAMPLES:
             kept = rng.permutation(len(y))[:most]
             learner = GaussianProcessRegressor(kernel, optimizer=_optimised, random_state=0)
             kernel = learner.fit(x[kept], y[kept]).kernel_
@@ -473,11 +473,11 @@ PEERS: Final = {
         Peer(
             "adaptive splines", "numpy", _splines,
             ({"degree": 1}, {"degree": 2}, {"degree": 3}, {"degree": 2, "penalty": 6.0}),
-            PROCESS_MOST, PROCESS_MOST,
+            MAX_PROCESS_SAMPLES, MAX_PROCESS_SAMPLES,
         ),
         Peer(
             "sparse grid", "numpy", _sparse_grid, tuple({"level": level} for level in (2, 3, 4, 5)),
-            PROCESS_MOST, PROCESS_MOST,
+            MAX_PROCESS_SAMPLES, MAX_PROCESS_SAMPLES,
         ),
         Peer("extra trees", "sklearn", _hot(_extra), FOREST),
         Peer("random forest", "sklearn", _hot(_forest), FOREST),
@@ -491,7 +491,7 @@ PEERS: Final = {
                 {"nu": 1.5, "linear": False}, {"nu": 1.5, "linear": True},
                 {"nu": 2.5, "linear": True},
             ),
-            PROCESS_MOST, SCALES_MOST[0],
+            MAX_PROCESS_SAMPLES, SCALE_SAMPLES[0],
         ),
         Peer(
             "support vectors", "sklearn", _hot(_vectors),
@@ -499,7 +499,7 @@ PEERS: Final = {
                 {"C": c, "gamma": gamma, "epsilon": 0.02}
                 for c in (10.0, 100.0) for gamma in ("scale", 0.03)
             ),
-            VECTORS_MOST, PROCESS_MOST,
+            MAX_VECTOR_SAMPLES, MAX_PROCESS_SAMPLES,
         ),
         Peer(
             "neural network", "sklearn", _hot(_network),
@@ -509,7 +509,7 @@ PEERS: Final = {
                 {"hidden_layer_sizes": (128, 128), "alpha": 1e-2},
                 {"hidden_layer_sizes": (128, 128, 128), "alpha": 1e-3},
             ),
-            tuned_most=PROCESS_MOST,
+            tuned_most=MAX_PROCESS_SAMPLES,
         ),
     )
 }  # fmt: skip

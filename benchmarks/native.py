@@ -62,7 +62,7 @@ ORDER, C_ORDER, NUMBA_ORDER = 72, 26, 36
 Numba makes use of all that this processor has."""
 REFERENCE = ("eager", "prio", "lws", "dm")
 """The policies under which Python's runtime is measured, and kernels of other kinds."""
-MOST_LOST_US, MOST_IDLE = 3.0, 25.0
+MAX_LOST_US, MAX_IDLE = 3.0, 25.0
 """Per task, microseconds; of the time of workers, percent: what the core is meant for."""
 SOURCE = """
 extern "C" void product(const double *a, const double *b, double *c, const long *order) {
@@ -288,8 +288,8 @@ def show_goals(found: dict[Case, list[Lost]], workers: int) -> None:
         elif case.runtime == "compiled" and case.tasks == "BLAS":
             idle[case.scheduler] = 100 - 100 * statistics.median(v.busy for v in values)
     goals = (
-        (lost_us, MOST_LOST_US, f"at most {MOST_LOST_US:g} us are lost per empty task", "us"),
-        (idle, MOST_IDLE, f"tasks of 10 us keep workers busy, idle at most {MOST_IDLE:g} %", "%"),
+        (lost_us, MAX_LOST_US, f"at most {MAX_LOST_US:g} us are lost per empty task", "us"),
+        (idle, MAX_IDLE, f"tasks of 10 us keep workers busy, idle at most {MAX_IDLE:g} %", "%"),
     )
     for values, limit, text, unit in goals:
         over = [f"{name} {value:.1f}" for name, value in values.items() if value > limit]

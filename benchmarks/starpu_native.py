@@ -64,7 +64,7 @@ CALIBRATED, CALIBRATIONS = 10, 4
 Case = tuple[str, int, str]
 """Generator, tiles in a row, scheduler."""
 
-MOST_TAKEN = 0.1
+MAX_SHARE_OF_OTHERS = 0.1
 """Largest share of the cores that others use during a calm run. The shortest take .06 s, of which
 the unit of /proc/stat, a hundredth of a second, is .08 of two cores; a neighbour takes .3 to .5."""
 
@@ -194,7 +194,7 @@ def calibrate_calmly(starpu: StarPU, tile_size: int, patience_s: float) -> int:
     What a disturbed run added to StarPU's files is taken back, and it is done again, while patience
     lasts.
     """
-    gate, until = MeasuredGate(others_share, MOST_TAKEN), time.monotonic() + patience_s
+    gate, until = MeasuredGate(others_share, MAX_SHARE_OF_OTHERS), time.monotonic() + patience_s
     before, disturbed = starpu.home.with_name("before"), 0
     for graph in list(PROGRAMS) * CALIBRATIONS:
         shutil.copytree(starpu.home, before)
@@ -270,7 +270,7 @@ def main() -> None:
                 partial(timed, partial(native.run, case, given.tile_size, STARPU_CALIBRATE="0"))
                 for case in cases
             ],
-            MeasuredGate(others_share, MOST_TAKEN),
+            MeasuredGate(others_share, MAX_SHARE_OF_OTHERS),
             repetitions=given.rounds,
             patience_s=patience_s / 2,
             progress=lambda done, of: print(f"\r{done}/{of}", end="", file=sys.stderr, flush=True),

@@ -60,7 +60,7 @@ noise: model
 }
 
 
-MOST_WHOLE, LEAST_RATE = 1.3, 2000.0
+MAX_WHOLE, LEAST_RATE = 1.3, 2000.0
 
 
 class Timed(NamedTuple):
@@ -111,7 +111,7 @@ def report(name: str, loops: list[float], found: dict[str, list[Timed]]) -> bool
         numbers = f"{numbers} {1e6 * over_s:5.1f} us {whole:6.2f} {wall_s:5.2f} s"
         print(f"  {executor:10} {workers:9}   {numbers}")
         if executor == "auto":
-            good = whole <= MOST_WHOLE if name == "factorisations" else rate >= LEAST_RATE
+            good = whole <= MAX_WHOLE if name == "factorisations" else rate >= LEAST_RATE
     return good
 
 

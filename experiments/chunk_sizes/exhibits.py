@@ -66,7 +66,7 @@ REPORTED: Final = {
     ),
     "beyond-2": "nothing is simulated.",
 }
-MOST_DISTURBED: Final = 0.2
+MAX_DISTURBED_SHARE: Final = 0.2
 """Share of the runs beyond which a report says that its figures are the machine's, too."""
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#777777")
 ALIKE: Final = 0.03
@@ -360,7 +360,7 @@ def _calm(rows: Sequence[Found]) -> str:
         return "Nobody looked whether the machine was calm."
     share = sum(row["disturbed"] or 0 for row in rows) / runs
     said = f"Others took more than 2 % of the workers' time of {100 * share:.0f} % of the runs"
-    return f"{said}: what differs is then theirs." if share > MOST_DISTURBED else f"{said}."
+    return f"{said}: what differs is then theirs." if share > MAX_DISTURBED_SHARE else f"{said}."
 
 
 def _best(values: Mapping[str, float]) -> str:

@@ -26,7 +26,7 @@ MATRIX_BLOCK: Final = 8
 """Elements, or rows, of a block: the paper's block of a vector, and a few rows."""
 RATES: Final = {"vector": 4e9, "matrix": 3e9, "matrix-vector": 8e9, "multiply": 2e10}
 """Orders of magnitude of flop/s, which determine only how many passes a run has."""
-MOST_PASSES: Final = 200
+MAX_PASSES: Final = 200
 SCHEDULES: Final = ("static", "guided", "factoring", "trapezoid")
 
 
@@ -52,7 +52,7 @@ def loop(operation: str, n: int, threads: int, run_s: float) -> dict[str, Any]:
     )  # fmt: skip
     block = VECTOR_BLOCK if is_vector(operation) else MATRIX_BLOCK
     each = flop(operation, n)
-    passes = min(MOST_PASSES, max(1, round(run_s * RATES[kind] * threads / each)))
+    passes = min(MAX_PASSES, max(1, round(run_s * RATES[kind] * threads / each)))
     return {
         "operation": operation, "n": n, "block": block, "iterations": passes, "threads": threads,
         "flop": each * passes, "blocks": -(-n // block),

@@ -37,7 +37,7 @@ POINT_TO_POINT: Final = "point to point"
 """What tasksim calls messages of no collective operation."""
 SMALL_DISTANCE: Final = 1e-2
 """Distance of shares that still counts as the paper's good match, which was 0.0001."""
-MOST_FUNCTIONS: Final = 8
+MAX_FUNCTIONS: Final = 8
 """Most functions in a figure of two profilers."""
 NOISE_PERCENT: Final = 2.0
 """Difference of errors that timings on a busy machine may cause, in percent."""
@@ -553,7 +553,7 @@ def show_sampling(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Show
     if "why" in sampled:
         return Shown(f"Not sampled here: {sampled['why']}.")
     shares = {source: sampled[source]["shares"] for source in ("perf", "callgrind")}
-    names = list(dict.fromkeys([*shares["perf"], *shares["callgrind"]]))[:MOST_FUNCTIONS]
+    names = list(dict.fromkeys([*shares["perf"], *shares["callgrind"]]))[:MAX_FUNCTIONS]
     figure, (axes,) = panels(1, 6.0, 3.0)
     places = np.arange(len(names))
     for number, (source, about) in enumerate(

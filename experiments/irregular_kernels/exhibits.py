@@ -99,15 +99,15 @@ REPORTED: Final = {
     "beyond-2": "statistically extremely accurate models, with an adjusted R2 of .99.",
     "beyond-3": "gives no targets; these are ours.",
 }  # fmt: skip
-MOST_ERROR: Final = {SPECIFIC: 0.03, GENERAL: 0.05}
+MAX_ERROR: Final = {SPECIFIC: 0.03, GENERAL: 0.05}
 """Largest median error of the makespan that counts as a few percent."""
-MOST_UNSEEN_ERROR: Final = 0.08
+MAX_UNSEEN_ERROR: Final = 0.08
 """The same of spheres: no model has seen their distributions, so more is granted."""
 LEAST_RSQUARED: Final = 0.97
 """Least adjusted R2 of a kernel's model that misses no parameter: direct ones alone leave more."""
-MOST_COUNTING_PERCENT: Final = 5.0
+MAX_COUNTING_PERCENT: Final = 5.0
 """Share of the makespan up to which counting is harmless: the error of a good prediction."""
-MOST_DISTURBED: Final = 0.5
+MAX_DISTURBED_SHARE: Final = 0.5
 """Share of disturbed runs beyond which an error of the makespan is the machine's, too: the verdict
 is then left open, unless the models are right nevertheless."""
 CLEAR_FACTOR: Final = 2.0
@@ -306,7 +306,7 @@ def makespans(found: Found, _: Found) -> Shown:
         f"{_spread(rows)} "
         f"{_calm(found, ('fitted', 'predicted'))}"
     )
-    agrees = typical[GENERAL] <= MOST_ERROR[GENERAL] and (
+    agrees = typical[GENERAL] <= MAX_ERROR[GENERAL] and (
         typical[NAIVE] >= CLEAR_FACTOR * typical[GENERAL]
     )
     told = agrees or _is_told(found, ("fitted", "predicted"))
@@ -325,7 +325,7 @@ def unseen(found: Found, _: Found) -> Shown:
         f"{_share(max(map(abs, errors)))} at most.{_alone(rows, GENERAL)} {_spread(rows)} "
         f"{_calm(found, ('unseen',))}"
     )
-    agrees = _median(errors) <= MOST_UNSEEN_ERROR
+    agrees = _median(errors) <= MAX_UNSEEN_ERROR
     return Shown(
         said, agrees if agrees or _is_told(found, ("unseen",)) else None, draw_makespans(rows),
         _makespan_table(rows), 40,
@@ -363,7 +363,7 @@ def _is_told(found: Found, parts: Sequence[str]) -> bool:
     """Return whether at most half of the runs were disturbed, so that errors are the models'."""
     rounds = [r for part in parts for measured in found[part] for r in measured["rounds"]]
     disturbed = sum(r["disturbed"] or 0 for r in rounds)
-    return bool(disturbed <= MOST_DISTURBED * sum(len(r["makespans_s"]) for r in rounds))
+    return bool(disturbed <= MAX_DISTURBED_SHARE * sum(len(r["makespans_s"]) for r in rounds))
 
 
 def _calm(found: Found, parts: Sequence[str]) -> str:
@@ -489,7 +489,7 @@ def costs(found: Found, _: Found) -> Shown:
     ]  # fmt: skip
     table = pd.DataFrame(rows)
     shares = table["of the makespan (%)"]
-    harmless = bool(shares.max() < MOST_COUNTING_PERCENT)
+    harmless = bool(shares.max() < MAX_COUNTING_PERCENT)
     return Shown(
         f"counting takes {table['per task (us)'].median():.2f} us per task in the median, "
         f"{shares.median():.2f} % of the makespan ({shares.max():.2f} % at most): "
@@ -544,10 +544,10 @@ def targets(found: Found, _: Found) -> Shown:
         *(
             (f"{name}: median error of the makespan", _share(typical[name]),
              f"at most {100 * most:.0f} %", typical[name] <= most)
-            for name, most in MOST_ERROR.items()
+            for name, most in MAX_ERROR.items()
         ),
         ("unseen distributions: median error", _share(spheres),
-         f"at most {100 * MOST_UNSEEN_ERROR:.0f} %", spheres <= MOST_UNSEEN_ERROR),
+         f"at most {100 * MAX_UNSEEN_ERROR:.0f} %", spheres <= MAX_UNSEEN_ERROR),
         ("naive: median error", _share(typical[NAIVE]), f"at least {CLEAR_FACTOR:.0f} x general",
          typical[NAIVE] >= CLEAR_FACTOR * typical[GENERAL]),
         ("general: lowest adjusted R2", f"{lowest['rsquared_adj']:.4f} ({lowest['kernel']})",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLOURS",
     "MARKERS",
-    "MOST_SHOWN_ERROR",
+    "MAX_SHOWN_ERROR",
     "error_axis",
     "panels",
     "powers_axis",
@@ -24,10 +24,10 @@ __all__ = [
 
 PANEL_INCHES: Final = (3.6, 3.0)
 """Width and height of a panel: three fit a page."""
-MOST_SHOWN_ERROR: Final = 3.0
+MAX_SHOWN_ERROR: Final = 3.0
 """Error at which figures are cut off: twenty times too long or short is wrong anyway."""
 COLUMNS: Final = 3
-MOST_LABELLED_RANGE: Final = 200.0
+MAX_LABELLED_RANGE: Final = 200.0
 """Largest ratio of the ends of an axis up to which twos and fives are labelled, too."""
 LEAST_PARTED_RANGE: Final = 3.0
 """Ratio of the ends of an axis up to which it may have neither a two nor a five."""
@@ -78,7 +78,7 @@ def error_axis(axes: Axes, top: float | None = None) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     # Labels between decades help where a panel spans less than one, and crowd others.
     low, high = axes.get_ylim()
-    few = high / low < MOST_LABELLED_RANGE
+    few = high / low < MAX_LABELLED_RANGE
     labelled = "25" if high / low > LEAST_PARTED_RANGE else "123456789"
     axes.yaxis.set_minor_formatter(
         FuncFormatter(lambda value, _: f"{value:.3g}" if f"{value:e}"[0] in labelled else "")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from experiments.tensor_completion.datasets import encoded
-from experiments.tensor_completion.sparse_grids import MOST_POINTS, SparseGrid, points_of
+from experiments.tensor_completion.sparse_grids import MAX_POINTS, SparseGrid, points_of
 from experiments.tensor_completion.splines import Splines
 from tasksim import HybridModel, LearnedModel
 
@@ -85,7 +85,7 @@ def learners(families: tuple[str, ...], samples: Samples) -> Iterator[Learner]:
                 )
         elif family == "SGR":
             for level in range(2, 9):
-                if points_of(modes, level) <= MOST_POINTS:
+                if points_of(modes, level) <= MAX_POINTS:
                     yield Learner(
                         family, f"level {level}", _general(partial(SparseGrid, level), apart=False)
                     )

@@ -36,7 +36,7 @@ NETWORK: Final = (
     "fat-tree:children=[{ppn},{nodes}],parents=[1,1],cables=[1,1],bandwidth=12.5GB/s,latency=1us"
 )
 """Network of the broadcast: ranks of a node share its cable to the switch between nodes."""
-MOST_MPI_BYTES: Final = 2**22
+MAX_MPI_BYTES: Final = 2**22
 """Largest message of the broadcast that is measured here, in bytes: some milliseconds."""
 LEAST_MPI: Final = 60
 """Smallest number of configurations of that broadcast: of fewer, too few are left to judge by."""
@@ -62,7 +62,7 @@ def applications(work: Work) -> dict[str, Application]:
         parameters = tuple(word.partition("=")[0] for word in known[name].split())
         found[name] = kernel(name, parameters, settings["largest"])
     others = (
-        broadcast(settings["broadcast_ranks"]), mpi(MOST_MPI_BYTES), fmm(settings["particles"]),
+        broadcast(settings["broadcast_ranks"]), mpi(MAX_MPI_BYTES), fmm(settings["particles"]),
         AMG, KRIPKE,
     )  # fmt: skip
     wanted = set(settings["applications"])

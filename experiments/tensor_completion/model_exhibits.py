@@ -8,7 +8,7 @@ from experiments.frame import Headline, Shown
 from experiments.tensor_completion.figures import (
     COLOURS,
     MARKERS,
-    MOST_SHOWN_ERROR,
+    MAX_SHOWN_ERROR,
     error_axis,
     panels,
     powers_axis,
@@ -57,7 +57,7 @@ def show_samples(found: Found, settings: Found) -> Shown:
                 axes.plot(best.index, best, color=COLOURS[family], marker=MARKERS[family],
                           markersize=4, label=family)  # fmt: skip
         powers_axis(axes, sorted(set(own["samples"])), "samples")
-        error_axis(axes, MOST_SHOWN_ERROR)
+        error_axis(axes, MAX_SHOWN_ERROR)
 
     table = (
         least_errors(every, ["application", "samples", "family"]).unstack("family").reset_index()
@@ -104,7 +104,7 @@ def show_sizes(found: Found, settings: Found) -> Shown:
             axes.plot(front["bytes"], front["error"], color=COLOURS[family],
                       marker=MARKERS[family], markersize=4, linewidth=1, label=family)  # fmt: skip
         powers_axis(axes, [], "bytes of the model", base=10)
-        error_axis(axes, MOST_SHOWN_ERROR)
+        error_axis(axes, MAX_SHOWN_ERROR)
 
     ratios, lowest = {}, []
     for name in application_names(found):
@@ -166,7 +166,7 @@ def show_beyond(found: Found, settings: Found) -> Shown:
                 axes.plot(best.index, best, color=COLOURS[family], marker=MARKERS[family],
                           markersize=4, label=family)  # fmt: skip
         powers_axis(axes, known[name]["tops"], "largest value learnt from, N")
-        error_axis(axes, MOST_SHOWN_ERROR)
+        error_axis(axes, MAX_SHOWN_ERROR)
 
     table = least_errors(judged, ["case", "top", "family"]).unstack("family").reset_index()
     wins: dict[str, list[bool]] = {}

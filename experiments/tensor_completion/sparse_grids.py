@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparseGrid", "points_of"]
 
-MOST_POINTS: Final = 1500
+MAX_POINTS: Final = 1500
 """Most points of a grid: normal equations of so many take a second."""
 CHUNK_ROWS: Final = 2048
 """Rows whose hats are evaluated at once, for memory."""
@@ -65,8 +65,8 @@ class SparseGrid:
             If the grid has too many points.
         """
         points = points_of(table.shape[1], self.level)
-        if points > MOST_POINTS:
-            raise InputError(f"a sparse grid of {points} points; legal: {MOST_POINTS} at most")
+        if points > MAX_POINTS:
+            raise InputError(f"a sparse grid of {points} points; legal: {MAX_POINTS} at most")
         self.low_ = table.min(axis=0)
         self.width_ = np.maximum(table.max(axis=0) - self.low_, 1e-12)
         gram, moment = np.zeros((points, points)), np.zeros(points)

@@ -10,7 +10,7 @@ from experiments.frame import Shown
 from experiments.tensor_completion.figures import (
     COLOURS,
     MARKERS,
-    MOST_SHOWN_ERROR,
+    MAX_SHOWN_ERROR,
     error_axis,
     panels,
     powers_axis,
@@ -82,7 +82,7 @@ def show_cells(found: Found, settings: Found) -> Shown:
                       label=f"tensor, rank {rank}")  # fmt: skip
         _grid_peers(axes, with_most_samples(others, name), over_levels=True)
         powers_axis(axes, settings["cells"], "cells per parameter (SGR: 2^level)")
-        error_axis(axes, MOST_SHOWN_ERROR)
+        error_axis(axes, MAX_SHOWN_ERROR)
 
     gains, wins, ratios = [], [], {}
     for name in application_names(found):
@@ -126,7 +126,7 @@ def show_ranks(found: Found, settings: Found) -> Shown:
             axes.plot(best.index, best, color=colour, marker="o", markersize=3, label=f"C{count}")
         _grid_peers(axes, with_most_samples(others, name), over_levels=False)
         powers_axis(axes, settings["ranks"], "rank")
-        error_axis(axes, MOST_SHOWN_ERROR)
+        error_axis(axes, MAX_SHOWN_ERROR)
 
     enough, gains = [], {}
     for name in application_names(found):
@@ -159,7 +159,7 @@ def show_density(found: Found, settings: Found) -> Shown:
             best = least_errors(own[own["cells"] == count], "samples")
             axes.plot(best.index, best, color=colour, marker="o", markersize=3, label=f"C{count}")
         powers_axis(axes, sorted(set(own["samples"])), "samples")
-        error_axis(axes, MOST_SHOWN_ERROR)
+        error_axis(axes, MAX_SHOWN_ERROR)
 
     kept = tensors[tensors["error"].notna()]
     at = kept.groupby(["application", "samples", "cells"])["error"].idxmin()

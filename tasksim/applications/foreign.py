@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.registry import where_raised
-from tasksim.kernels.calls import MOST_REALS, Function, Tells, address_of, bits_of
+from tasksim.kernels.calls import MAX_REALS, Function, Tells, address_of, bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -128,7 +128,7 @@ class ForeignFunction:
     @property
     def without_python(self) -> bool:
         """Whether the core can call it, which passes few real numbers by value."""
-        return sum(map(_is_real, self.arguments)) <= MOST_REALS
+        return sum(map(_is_real, self.arguments)) <= MAX_REALS
 
     def __call__(self, *operands: Any, **numbers: Any) -> int | None:
         """Call it on arrays; *numbers* are its other arguments."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "JittedCalls", "entry_of"]
 
-MOST_ARRAYS: Final = 30
-"""Maximum number of arrays: the core passes at most 32 arguments (``TASKSIM_MOST_ARGUMENTS``), two
+MAX_ARRAYS: Final = 30
+"""Maximum number of arrays: the core passes at most 32 arguments (``TASKSIM_MAX_ARGUMENTS``), two
 of which are the tables."""
 
 
@@ -104,7 +104,7 @@ def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
         return None
     pointer: Any = numba.types.CPointer
     pointers = [pointer(kind.dtype) for kind in types if _is_array(kind)]
-    if len(pointers) > MOST_ARRAYS:
+    if len(pointers) > MAX_ARRAYS:
         return None
     tables = pointer(numba.types.int64), pointer(numba.types.float64)
     signature = numba.types.int32(*pointers, *tables)

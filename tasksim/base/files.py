@@ -31,10 +31,10 @@ __all__ = [
     "writing",
 ]
 
-MOST_TEXT_BYTES: Final = 256 * 2**20
+MAX_TEXT_BYTES: Final = 256 * 2**20
 """Largest text file, in bytes: ten times the largest known one (samples of some million tasks),
 and a laptop has memory for such a text and the values read from it."""
-MOST_BYTES: Final = 4 * 2**30
+MAX_FILE_BYTES: Final = 4 * 2**30
 """Largest file of any other kind, in bytes: a graph of 20 million tasks has 4 GiB."""
 
 EXTRA_READ_BYTES: Final = 2**12
@@ -72,7 +72,7 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
+def read_text(path: Path, limit: int = MAX_TEXT_BYTES) -> str:
     """Return the text (UTF-8) of a file.
 
     Parameters
@@ -110,7 +110,7 @@ def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
-def read_bytes(path: Path, limit: int = MOST_BYTES) -> bytes:
+def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
     """Return the content of a file.
 
     Parameters
@@ -154,7 +154,7 @@ def _read_up_to(file: BinaryIO, size_bytes: int) -> bytes:
 
 
 @contextmanager
-def reading(path: Path, limit: int = MOST_BYTES) -> Iterator[BinaryIO]:
+def reading(path: Path, limit: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
     """Open the file *path* for reading within the block.
 
     Parameters

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 RUN = click.Path(path_type=Path)
-MOST_COMPARED: Final = 4  # as many as a page shows
+MAX_RUNS_IN_PAGE: Final = 4  # as many as a page shows
 
 
 @command(
@@ -96,8 +96,8 @@ def compare(
 
 def _refuse(paths: Sequence[Path], figure: Path | None, html: Path | None, *, force: bool) -> None:
     """Refuse illegal options before any work is done."""
-    if len(paths) > MOST_COMPARED:
-        raise InputError(f"got {len(paths)} runs; legal: 2 to {MOST_COMPARED}")
+    if len(paths) > MAX_RUNS_IN_PAGE:
+        raise InputError(f"got {len(paths)} runs; legal: 2 to {MAX_RUNS_IN_PAGE}")
     if figure is not None:
         refuse_figure(figure, force=force)
     if html is not None:

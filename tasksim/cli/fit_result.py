@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_result", "fit_text", "unused_lines"]
 
-MOST_LISTED = 6
+MAX_NAMES_IN_LINE = 6
 """Maximum number of parameters or terms in a line of text: more do not fit a terminal."""
 
 
@@ -255,9 +255,9 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
 def _alternative_text(alternative: dict[str, Any]) -> str:
     """Return the terms that the samples cannot tell from one of the model's, in words."""
     found = [entry["term"] for entry in alternative["instead"]]
-    listed = ", ".join(found[:MOST_LISTED])
-    if len(found) > MOST_LISTED:
-        listed += f" and {len(found) - MOST_LISTED} more"
+    listed = ", ".join(found[:MAX_NAMES_IN_LINE])
+    if len(found) > MAX_NAMES_IN_LINE:
+        listed += f" and {len(found) - MAX_NAMES_IN_LINE} more"
     if alternative["term"] is None:
         return f"with one more term, though the samples do not tell which: {listed}"
     others = [listed] if listed else []

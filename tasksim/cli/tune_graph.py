@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["graph"]
 
-MOST_LISTED = 40
+MAX_CHOICES_IN_TEXT = 40
 """Maximum number of choices in the text, two screens; JSON has all."""
 
 
@@ -199,9 +199,9 @@ def _text(result: dict[str, Any], found: Tuned, paths: Sequence[str]) -> Iterato
     header = [*map(_name, paths), "makespan", "ratio"]
     header += ["interval", "seeds"] if result["seeds"] > 1 else []
     rows = [_cells(row, paths, result["seeds"] > 1) for row in result["choices"]]
-    yield table(header, rows[:MOST_LISTED], left=len(paths))
-    if len(rows) > MOST_LISTED:
-        yield f"... and {len(rows) - MOST_LISTED} more (--json has all)"
+    yield table(header, rows[:MAX_CHOICES_IN_TEXT], left=len(paths))
+    if len(rows) > MAX_CHOICES_IN_TEXT:
+        yield f"... and {len(rows) - MAX_CHOICES_IN_TEXT} more (--json has all)"
     yield from _errors(result, paths)
 
 

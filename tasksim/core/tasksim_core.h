@@ -264,8 +264,8 @@ enum tasksim_tells {
   TASKSIM_TELLS_LAST = 2,    // its last argument points to one, like LAPACK's info
 };
 
-#define TASKSIM_MOST_ARGUMENTS 32
-#define TASKSIM_MOST_REALS 8
+#define TASKSIM_MAX_ARGUMENTS 32
+#define TASKSIM_MAX_REALS 8
 
 // Functions that the tasks of a native run call by address, without Python. Arguments are pointers,
 // or integers in the place of one: first those of the task, then the worker's own arguments for

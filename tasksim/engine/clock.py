@@ -1,7 +1,7 @@
 """Simulated clock, SimPy's environment in whole nanoseconds.
 
 Sums of whole nanoseconds do not depend on the order of their terms, so that events meant for the
-same instant happen at that instant. Within an instant, events happen in the order of their *rank*.
+same instant happen at that instant. Within an instant, events happen in the order of their *phase*.
 """
 
 from __future__ import annotations
@@ -15,29 +15,31 @@ if TYPE_CHECKING:
     from simpy.core import SimTime
     from simpy.events import EventPriority
 
-__all__ = ["END_RANK", "Clock", "Routine", "Steps", "Wait"]
+__all__ = ["END_PHASE", "Clock", "Routine", "Steps", "Wait"]
 
 Steps: TypeAlias = Generator[Event, Any, Any]
 """A generator of SimPy events, as :class:`simpy.Process` takes it."""
 
-END_RANK: Final = 1.0
-"""Rank of ends within an instant: before all beginnings."""
-FIRST_RANK: Final = 0.0
-"""Rank of events that have none, such as the start of a process: before all others."""
+END_PHASE: Final = 1.0
+"""Phase of ends within an instant: before all beginnings."""
+FIRST_PHASE: Final = 0.0
+"""Phase of events that have none, such as the start of a process: before all others."""
 
 
 class Wait(Timeout):
-    """A timeout with a rank among the events of the instant at which it ends."""
+    """A timeout with a phase among the events of the instant at which it ends."""
 
-    def __init__(self, clock: Clock, delay: int, rank: float = END_RANK, value: Any = None) -> None:
-        self.rank = rank
+    def __init__(
+        self, clock: Clock, delay: int, phase: float = END_PHASE, value: Any = None
+    ) -> None:
+        self.phase = phase
         super().__init__(clock, delay, value)
 
 
 class Clock(Environment):
-    """SimPy's environment, with the events of one instant ordered by rank.
+    """SimPy's environment, with the events of one instant ordered by phase.
 
-    Events of equal rank happen in the order in which they were scheduled, or in the reverse order
+    Events of equal phase happen in the order in which they were scheduled, or in the reverse order
     after :meth:`end_waits_in_reverse`.
     """
 
@@ -59,17 +61,21 @@ class Clock(Environment):
         priority: EventPriority = 1,  # type: ignore[assignment]  # noqa: ARG002
         delay: SimTime = 0,
     ) -> None:
-        """Schedule *event* after *delay* ticks, by its rank."""
-        rank = getattr(event, "rank", FIRST_RANK)
-        order = self._order() if self._reversed and rank > FIRST_RANK else 0
+        """Schedule *event* after *delay* ticks, by its phase."""
+        phase = getattr(event, "phase", FIRST_PHASE)
+        order = self._order() if self._reversed and phase > FIRST_PHASE else 0
         # SimPy only compares priorities, so a tuple can take the place of its number.
-        super().schedule(event, cast("EventPriority", (rank, order)), delay)
+        super().schedule(event, cast("EventPriority", (phase, order)), delay)
 
     def alarm(
-        self, delay: int, callback: Callable[[Any], None], value: Any = None, rank: float = END_RANK
+        self,
+        delay: int,
+        callback: Callable[[Any], None],
+        value: Any = None,
+        phase: float = END_PHASE,
     ) -> None:
         """Call *callback* after *delay* ticks with an event of that *value*."""
-        Wait(self, delay, rank, value).callbacks.append(callback)
+        Wait(self, delay, phase, value).callbacks.append(callback)
 
     def at_once(self, event: Event) -> None:
         """Process *event*, which was triggered just now, before the caller continues."""
@@ -101,8 +107,8 @@ class Routine:
 
     Attributes
     ----------
-    rank : float
-        Rank of its waits; its generator sets it before it waits.
+    phase : float
+        Phase of its waits; its generator sets it before it waits.
     asleep : bool
         Whether it sleeps.
     woken : bool
@@ -114,7 +120,7 @@ class Routine:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.rank = END_RANK
+        self.phase = END_PHASE
         self.asleep = self.woken = self.notified = False
 
     def begin(self, steps: Steps) -> None:
@@ -125,7 +131,7 @@ class Routine:
 
     def wait(self, delay: int) -> Wait:
         """Return an event that happens after *delay* ticks."""
-        return Wait(self._clock, delay, self.rank)
+        return Wait(self._clock, delay, self.phase)
 
     def sleep(self) -> Event:
         """Return an event that happens when the routine is woken."""

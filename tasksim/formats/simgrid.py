@@ -36,7 +36,7 @@ MODEL: Final = "smpi"
 POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
 BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
 """Routings that combine several routes."""
-MOST_HOSTS: Final = 1000
+MAX_HOSTS: Final = 1000
 """Largest number of hosts of an explicit network, whose routes are listed: a million routes take
 300 MB."""
 
@@ -106,8 +106,8 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
             _route(element, found, problems)
     if not found.hosts:
         problems.at(root, "a <cluster>, or a <host> or more", "neither")
-    if len(found.hosts) > MOST_HOSTS:
-        problems.at(root, f"at most {MOST_HOSTS} hosts outside clusters", f"{len(found.hosts)}")
+    if len(found.hosts) > MAX_HOSTS:
+        problems.at(root, f"at most {MAX_HOSTS} hosts outside clusters", f"{len(found.hosts)}")
         return {}
     routes = _shortest(found) if shortest else _between_hosts(found)
     return {

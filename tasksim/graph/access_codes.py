@@ -15,7 +15,7 @@ from tasksim.base.errors import GraphError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import owner
 from tasksim.graph.dependencies import Accesses
-from tasksim.graph.handles import MOST
+from tasksim.graph.handles import INT32_LIMIT
 
 if TYPE_CHECKING:
     from array import array
@@ -276,8 +276,8 @@ def decode(codes: array[int], ends: array[int]) -> Accesses:
     np.invert(coded, out=coded)
     modes = (coded & 7).astype(np.int8)
     coded >>= 3
-    if len(coded) and coded.max() >= MOST:
-        place = int(np.argmax(coded >= MOST))
+    if len(coded) and coded.max() >= INT32_LIMIT:
+        place = int(np.argmax(coded >= INT32_LIMIT))
         raise GraphError(f"task #{owner(limits, place)}: accesses handle {coded[place]}: no such")
     task_of = np.repeat(np.arange(len(limits) - 1, dtype=np.int32), np.diff(limits))
     return Accesses(task_of, coded.astype(np.int32), modes)

@@ -39,7 +39,7 @@ __all__ = ["RW", "ColumnBuilder", "Commute", "R", "W"]
 R, W, RW = AccessMode.R, AccessMode.W, AccessMode.RW
 Commute = AccessMode.COMMUTATIVE
 
-MOST_TASKS: Final = 2**31
+MAX_TASKS: Final = 2**31
 """Upper bound (exclusive) of the number of tasks: the columns of a graph are int32."""
 BYTES_PER_TASK: Final = 300
 """Memory per task with three accesses during construction, in bytes (measured): a graph that does
@@ -86,8 +86,8 @@ class ColumnBuilder:
     """
 
     def __init__(self, name: str, tasks: int, model_names: Mapping[str, str] | None = None) -> None:
-        if tasks >= MOST_TASKS:
-            raise GraphError(f"a graph of {tasks} tasks; legal: fewer than {MOST_TASKS}")
+        if tasks >= MAX_TASKS:
+            raise GraphError(f"a graph of {tasks} tasks; legal: fewer than {MAX_TASKS}")
         refuse_too_large(tasks * BYTES_PER_TASK, f"{name}: a graph of {tasks} tasks")
         self.name = name
         self.tasks = tasks

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HandleRegister", "Matrix", "Vector", "whole"]
 
-MOST: Final = 2**31
+INT32_LIMIT: Final = 2**31
 """Upper bound (exclusive) of the numbers of handles and memories: graphs' columns are int32."""
 LARGEST_BYTES: Final = 2**63
 """Upper bound (exclusive) of sizes in bytes: int64."""
@@ -130,8 +130,8 @@ class HandleRegister:
         rows, columns = (*_shape(name, shape), 0, 0)[:2]
         size, memory = _sizes(name, rows, size_bytes), _home(name, home)
         block = HandleBlock(name, rows, columns, self.count)
-        if block.end >= MOST:
-            raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {MOST}")
+        if block.end >= INT32_LIMIT:
+            raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {INT32_LIMIT}")
         self.blocks.append(block)
         self._sizes.append(size)
         self._homes.append(memory)
@@ -182,7 +182,7 @@ def _size(name: str, size: object) -> int:
 
 def _home(name: str, home: object) -> int:
     memory = whole(home)
-    if memory is not None and 0 <= memory < MOST:
+    if memory is not None and 0 <= memory < INT32_LIMIT:
         return memory
     legal = "the number of a memory, from 0, less than 2**31"
     raise GraphError(f"data {name}: home {home!r:.60}; legal: {legal}")

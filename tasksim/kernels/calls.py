@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "MOST_REALS",
+    "MAX_REALS",
     "CallTable",
     "Calls",
     "Copies",
@@ -43,8 +43,8 @@ __all__ = [
     "bits_of",
 ]
 
-MOST_REALS: Final = 8
-"""Largest number of real arguments, ``TASKSIM_MOST_REALS`` in ``tasksim_core.h``: the number of
+MAX_REALS: Final = 8
+"""Largest number of real arguments, ``TASKSIM_MAX_REALS`` in ``tasksim_core.h``: the number of
 registers for them."""
 
 

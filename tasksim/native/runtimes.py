@@ -47,14 +47,14 @@ def choose_runtime(runtime: Runtime, platform: Platform) -> Chosen:
 def _why_not(platform: Platform) -> str:
     """Return why the core cannot execute on *platform*; empty if it can."""
     from tasksim.core.library import status
-    from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES
+    from tasksim.runtime.flat import MAX_CLASSES, MAX_MEMORIES
 
     core = status()
     if not core.available:
         return f"the core is {core.why}"
-    if len(platform.classes) > MOST_CLASSES or len(platform.memories) > MOST_MEMORIES:
+    if len(platform.classes) > MAX_CLASSES or len(platform.memories) > MAX_MEMORIES:
         return (
-            f"the core supports at most {MOST_CLASSES} worker classes and {MOST_MEMORIES} "
+            f"the core supports at most {MAX_CLASSES} worker classes and {MAX_MEMORIES} "
             "memories, and the platform has more"
         )
     return ""

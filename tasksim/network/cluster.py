@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tasksim.network.description import Network
     from tasksim.platform.description import Platform
 
-__all__ = ["MOST_NODES", "Cluster"]
+__all__ = ["MAX_NODES", "Cluster"]
 
-MOST_NODES: Final = 65_536
+MAX_NODES: Final = 65_536
 """Largest number of nodes, beyond any machine: a larger number would only fill the memory."""
-MOST_CORES: Final = 1 << 20
+MAX_CORES: Final = 1 << 20
 """Largest number of cores, more than any machine has."""
 
 
@@ -62,7 +62,7 @@ class Cluster:
     def __post_init__(self) -> None:
         _refuse_many(len(self.nodes))
         if self.cores is not None:
-            whole_number(self.cores, "cores that all nodes share", 1, MOST_CORES)
+            whole_number(self.cores, "cores that all nodes share", 1, MAX_CORES)
         object.__setattr__(self, "network", self.network.sized(len(self.nodes)))
 
     @classmethod
@@ -82,5 +82,5 @@ class Cluster:
 
 
 def _refuse_many(nodes: int) -> None:
-    if not 1 <= nodes <= MOST_NODES:
-        raise InputError(f"{nodes} nodes; legal: 1 to {MOST_NODES}")
+    if not 1 <= nodes <= MAX_NODES:
+        raise InputError(f"{nodes} nodes; legal: 1 to {MAX_NODES}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import is_file
-from tasksim.network.cluster import MOST_CORES, MOST_NODES
+from tasksim.network.cluster import MAX_CORES, MAX_NODES
 from tasksim.network.load import read_network
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def read_cluster_file(path: Path) -> ClusterFile | None:
         if field not in NODES:
             raise _wrong(document, ("nodes", field), "no such field", NODES)
     count, like, cores = nodes.get("count"), nodes.get("like"), nodes.get("cores")
-    count = _number(document, "count", count, MOST_NODES)
+    count = _number(document, "count", count, MAX_NODES)
     if cores is not None:
-        cores = _number(document, "cores", cores, MOST_CORES)
+        cores = _number(document, "cores", cores, MAX_CORES)
     if not isinstance(like, str) or not like:
         what = f"like is {like!r:.40}"
         raise _wrong(document, ("nodes",), what, ("a platform's name", "a file"))

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from tasksim.network.model import Model
 
-__all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology", "link_kinds", "routes"]
+__all__ = ["MAX_HOSTS", "MAX_LINKS", "Links", "Network", "Topology", "link_kinds", "routes"]
 
 
-MOST_HOSTS = 100_000
+MAX_HOSTS = 100_000
 """Largest number of hosts, ten times that of the largest machines; their links take 10 MB."""
 
-MOST_LINKS = 2_000_000
+MAX_LINKS = 2_000_000
 """Largest number of links: a fat tree of three levels and as many hosts has six per host; 35 MB."""
 
 
@@ -143,8 +143,8 @@ class Network:
         InputError
             If it has fewer hosts.
         """
-        if nodes > MOST_HOSTS:
-            raise InputError(f"network {self.name}: got {nodes} nodes; legal: at most {MOST_HOSTS}")
+        if nodes > MAX_HOSTS:
+            raise InputError(f"network {self.name}: got {nodes} nodes; legal: at most {MAX_HOSTS}")
         if self.nodes is None:
             return replace(self, topology=self.topology.sized(nodes))
         if self.nodes < nodes:

@@ -27,7 +27,7 @@ from tasksim.base.documents.sections import (
 from tasksim.base.documents.yaml_document import YamlDocument, plain_value
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists
-from tasksim.network.description import MOST_LINKS, Network
+from tasksim.network.description import MAX_LINKS, Network
 from tasksim.network.model import HostCost, Model, Piece
 from tasksim.network.models import MODELS
 from tasksim.network.topologies.registry import TOPOLOGIES
@@ -140,8 +140,8 @@ def read_section(
     if len(found) > before:
         return None
     built = topology.build()
-    if built.link_count > MOST_LINKS:
-        what = f"has {built.link_count} links, must be at most {MOST_LINKS}"
+    if built.link_count > MAX_LINKS:
+        what = f"has {built.link_count} links, must be at most {MAX_LINKS}"
         found.append(FileProblem((*location, "topology"), what))
         return None
     return Network(title, built, chosen, about)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder
+from tasksim.base.files import MAX_FILE_BYTES, exists, is_file, new_folder
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.graph.graph_file import load as load_graph
 from tasksim.graph.graph_file import save as save_graph
@@ -212,7 +212,7 @@ def _refuse_rows(kind: type[RecordTable], got: int, rows: int, path: Path) -> No
         raise InputError(
             f"{path} has {got} {kind.rows}, {RUN_JSON} says {rows}: they are not of one run"
         )
-    most = MOST_BYTES // sum(dtype.itemsize for dtype in kind.dtypes.values())
+    most = MAX_FILE_BYTES // sum(dtype.itemsize for dtype in kind.dtypes.values())
     if got > most:
         raise InputError(f"{path} has {got} {kind.rows}; legal: at most {most}")
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import View
 
 __all__ = [
-    "MOST_CLASSES",
-    "MOST_MEMORIES",
+    "MAX_CLASSES",
+    "MAX_MEMORIES",
     "Arrays",
     "Flat",
     "FlatStructure",
@@ -38,9 +38,9 @@ __all__ = [
     "policy_structure",
 ]
 
-MOST_CLASSES: Final = 64
+MAX_CLASSES: Final = 64
 """Maximum number of classes of workers in the core: a mask of classes is one word."""
-MOST_MEMORIES: Final = 64
+MAX_MEMORIES: Final = 64
 """Maximum number of memories in the core: a mask of memories is one word."""
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "KernelShare", "Prediction", "difference", "predicted"]
 
-MOST_NAMED: Final = 4
+MAX_KERNELS_IN_LINE: Final = 4
 """Maximum number of kernels in a line: all of a factorisation."""
 ROUNDING: Final = 1e-9
 """Share of the mean below which differences of makespans are rounding errors."""
@@ -171,7 +171,7 @@ class Prediction:
         ]
         named = ", ".join(
             f"{k.kernel} on {k.architecture} {100 * k.share:.0f} %"
-            for k in self.kernels[:MOST_NAMED]
+            for k in self.kernels[:MAX_KERNELS_IN_LINE]
         )
         return "\n".join([*lines, f"spread explained by kernels: {named}"])
 

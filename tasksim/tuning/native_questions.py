@@ -38,7 +38,7 @@ RUN_S: Final = 4e-3
 time to wake threads."""
 TEACHING_S: Final = 1e-3
 """Duration of a run of a training loop, in seconds: its noise averages out over the loops."""
-MOST_PASSES: Final = 500
+MAX_PASSES: Final = 500
 """Maximum number of passes of small loops: some ten thousand tasks."""
 CALIBRATED_SHARE: Final = 0.25
 """Share of the requested passes that a calibration runs."""
@@ -230,7 +230,7 @@ def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> Q
     block = 8 if operation.startswith("matrix") else 4096 if n > 100_000 else 1024
     blocks = -(-n // block)
     flop = OPERATIONS[operation].flop(n)
-    passes = min(MOST_PASSES, max(1, round(run_s * RATES[operation] / flop)))
+    passes = min(MAX_PASSES, max(1, round(run_s * RATES[operation] / flop)))
     settings = {"operation": operation, "n": n, "block": block, "iterations": passes}
     chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
     return Question(

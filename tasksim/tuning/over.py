@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["MOST", "Candidate", "axes_of", "candidates"]
+__all__ = ["MAX_COMBINATIONS", "Candidate", "axes_of", "candidates"]
 
-MOST: Final = 100_000
+MAX_COMBINATIONS: Final = 100_000
 """Maximum number of combinations: at a millisecond each they take minutes, and cannot be resumed as
 a study can."""
 _ON_NODES: Final = ("grid", "owner")
@@ -113,10 +113,10 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
     count = 1
     for values in axes.values():
         count *= len(values)
-    if not axes or count > MOST:
+    if not axes or count > MAX_COMBINATIONS:
         raise InputError(
-            f"{option('over')}: {count if axes else 0} combinations; legal: from 1 to {MOST};"
-            " 'tasksim study run' takes more, and can be resumed"
+            f"{option('over')}: {count if axes else 0} combinations; legal: from 1 to "
+            f"{MAX_COMBINATIONS}; 'tasksim study run' takes more, and can be resumed"
         )
     for named in axes.get("scheduler", ()):
         if isinstance(named, str):

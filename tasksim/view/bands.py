@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST_VECTORS", "Bands", "Boxes", "add_bands", "coverage_image", "darker"]
+__all__ = ["MAX_VECTOR_BOXES", "Bands", "Boxes", "add_bands", "coverage_image", "darker"]
 
 _CHUNK: Final = 64
 """Number of bands per step: bounds the memory to some megabytes at any number of rows."""
@@ -189,7 +189,7 @@ def _add_row(image: Floats, row: Floats, low: float, high: float) -> None:
             image[y] += share * row
 
 
-MOST_VECTORS: Final = 20_000
+MAX_VECTOR_BOXES: Final = 20_000
 """Maximum number of boxes drawn as vectors: some 6 MB of SVG or 1 MB of PDF, which viewers scroll
 well."""
 _BORDER_POINTS: Final = 0.4
@@ -214,7 +214,7 @@ class Bands(Artist):
             return
         renderer.open_group("bands", self.get_gid())
         context = renderer.new_gc()
-        if isinstance(renderer, RendererAgg) or len(self.boxes) > MOST_VECTORS:
+        if isinstance(renderer, RendererAgg) or len(self.boxes) > MAX_VECTOR_BOXES:
             context.set_clip_rectangle(self.get_clip_box())
             context.set_clip_path(self.get_clip_path())
             self._draw_image(renderer, context)
@@ -301,7 +301,7 @@ def add_bands(axes: Axes, boxes: Boxes) -> Bands:
 
     Screens and PNG get pixels that are true to the time: each has the mean of the colours that
     cover it. PDF and SVG get vectors, or such pixels where there are more than
-    :data:`MOST_VECTORS` boxes. Where there is room, boxes have thin borders.
+    :data:`MAX_VECTOR_BOXES` boxes. Where there is room, boxes have thin borders.
     """
     drawn = Bands(boxes)
     axes.add_artist(drawn)

@@ -42,7 +42,7 @@ _ALIKE: Final = 3.0
 than a third of the width cannot be read."""
 _AXIS_INCHES: Final = 0.4
 """Height of the labels of a time axis, in inches."""
-_MOST_BARS: Final = 10
+_MAX_BARS: Final = 10
 """Maximum number of bars or boxes beside another panel with readable names below them."""
 _TITLE_LETTERS: Final = 80
 """Maximum length of the name of a graph in a title, before scheduler, platform and makespan, in
@@ -128,7 +128,7 @@ def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]
         for panel in _at("below", panels)
     ]
     kernels = {run.kernel_names[k] for run in runs for k in set(run.tasks.kernel.tolist())}
-    narrow = len(kernels) * len(runs) > _MOST_BARS
+    narrow = len(kernels) * len(runs) > _MAX_BARS
     beside = [cell for cell in cells if not (narrow or cell.panel.wide)]
     alone = [cell for cell in cells if narrow or cell.panel.wide]
     return [*([beside] if beside else []), *([cell] for cell in alone)]
@@ -164,7 +164,7 @@ _METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
 }
-_MOST_DOTS: Final = 1200.0
+_MAX_DOTS_PER_INCH: Final = 1200.0
 """Maximum resolution in dots per inch, that of printers: drawing a chart of eight inches then
 needs half a gigabyte."""
 
@@ -299,8 +299,8 @@ def save_figure(
 def _resolution(value: Any) -> float:
     """Return *value* if it is a number of dots per inch that fits into memory."""
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 < value <= _MOST_DOTS:
-        legal = f"more than 0, {_MOST_DOTS:g} at most"
+    if not number or not 0 < value <= _MAX_DOTS_PER_INCH:
+        legal = f"more than 0, {_MAX_DOTS_PER_INCH:g} at most"
         raise InputError(f"dots_per_inch: got {short(value)}; legal: {legal}")
     return float(value)
 

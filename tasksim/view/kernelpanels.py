@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.run.record import Run
-from tasksim.view.bands import MOST_VECTORS
+from tasksim.view.bands import MAX_VECTOR_BOXES
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import TEXT, fits, kernel_colours, name_runs, new_axes, run_names
 
@@ -249,7 +249,7 @@ def _two(runs: Sequence[Run]) -> tuple[Run, Run]:
 
 def _draw_kernel(axes: Axes, x: Float64, y: Float64, colour: str, name: str) -> None:
     look: Any = {"linestyle": "", "marker": "o", "color": colour}
-    many = len(x) > MOST_VECTORS // 10
+    many = len(x) > MAX_VECTOR_BOXES // 10
     axes.plot(x, y, markersize=2.2, alpha=0.25, markeredgewidth=0, rasterized=many, **look)
     axes.plot([x.mean()], [y.mean()], markersize=8, markeredgecolor="#111111", label=name, **look)
 

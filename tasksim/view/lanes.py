@@ -36,17 +36,17 @@ __all__ = [
     "transfer_legend",
 ]
 
-MOST_ARROWS: Final = 80
+MAX_ARROWS: Final = 80
 """Maximum number of arrows: on 9 inches of axis, more cross each other until none can be followed.
 """
 
 
 def arrows_shown(table: Moved) -> NDArray[np.intp]:
     """Return the rows of *table* that have arrows, in order: the longest of each slice of time."""
-    if len(table) <= MOST_ARROWS:
+    if len(table) <= MAX_ARROWS:
         return np.arange(len(table))
     until = float(table.end_s.max()) or 1.0
-    slices = (table.start_s / until * MOST_ARROWS).astype(np.int64)
+    slices = (table.start_s / until * MAX_ARROWS).astype(np.int64)
     # By slice, the longest first; of equals the first in the table.
     order = np.lexsort((np.arange(len(table)), -table.duration_s, slices))
     first = np.flatnonzero(np.diff(slices[order], prepend=-1))
@@ -85,7 +85,7 @@ def draw_arrows_of(
     )
     if len(shown) == len(table):
         return ""
-    part = f"the longest of each 1/{MOST_ARROWS} of the time"
+    part = f"the longest of each 1/{MAX_ARROWS} of the time"
     return f"arrows: {len(shown)} of {len(table):,} {what}, {part}"
 
 
@@ -145,7 +145,7 @@ REASONS = {
 }
 """Reason for a copy -> its name in the legend and its colour."""
 
-_MOST_LEVELS: Final = 6
+_MAX_LEVELS: Final = 6
 """Maximum number of levels for simultaneous copies; further copies share the last level, as thinner
 ones would be invisible."""
 
@@ -198,7 +198,7 @@ def _extents(
     low, high = np.zeros(len(transfers)), np.zeros(len(transfers))
     for lane in drawn:
         start, end = transfers.start_s[lane.rows], transfers.end_s[lane.rows]
-        levels = np.minimum(overlap_levels(start, end), _MOST_LEVELS - 1)
+        levels = np.minimum(overlap_levels(start, end), _MAX_LEVELS - 1)
         step = 0.84 * lane.height / overlap_depths(start, end, levels)
         low[lane.rows] = lane.top + 0.08 * lane.height + levels * step
         high[lane.rows] = low[lane.rows] + step

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
-from tasksim.view.bands import MOST_VECTORS
+from tasksim.view.bands import MAX_VECTOR_BOXES
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
@@ -184,7 +184,7 @@ def _draw_evictions(axes: Axes, run: Run, shown: Sequence[int], room: float) -> 
         times = transfers.start_s[evicted & (transfers.source == memory)]
         low, high = 1.0 - room * (row + 0.85), 1.0 - room * (row + 0.15)
         look: Any = {"colors": colours[memory], "linewidths": 0.7, "transform": across}
-        axes.vlines(times, low, high, rasterized=len(times) > MOST_VECTORS, **look)
+        axes.vlines(times, low, high, rasterized=len(times) > MAX_VECTOR_BOXES, **look)
     marker: Any = {"marker": "|", "markersize": 7.0, "linestyle": "", "color": "#333333"}
     return [Line2D([], [], label="made room", **marker)] if evicted.any() else []
 

@@ -34,7 +34,7 @@ __all__ = [
 HEIGHT_INCHES: Final = 1.8
 SLICES: Final = 300
 """Number of slices of time, three pixels each at the usual width: narrower ones look like noise."""
-MOST_COLOURS: Final = 8
+MAX_COLOURED_NODES: Final = 8
 """Maximum number of nodes with colours of their own; for more nodes, only the sum is drawn."""
 UNITS: Final = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 
@@ -91,7 +91,7 @@ def panel_network(
     edges = np.linspace(0.0, max(until, 1e-12), SLICES + 1)
     out, into = node_rates(run, edges)
     names = [f"node {node}" for node in range(len(out))]
-    if len(out) > MOST_COLOURS:
+    if len(out) > MAX_COLOURED_NODES:
         out, into, names = out.sum(axis=0)[None], into.sum(axis=0)[None], ["all nodes"]
     top = 0.0
     for rates, sign in ((out, 1.0), (into, -1.0)):

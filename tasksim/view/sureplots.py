@@ -49,11 +49,11 @@ SHADES: Final = ("#0b5394", "#4a90c8", "#a9cdea", "#e3e8ee")
 TAILS: Final = (0.05, 0.95)
 """Quantiles that show the tails: a few far-off replications do not move them."""
 DARK, ORANGE = "#222222", "#d55e00"
-MOST_BINS: Final = 60
+MAX_BINS: Final = 60
 """Maximum number of bins of a histogram: some ten pixels each, so that a step looks like one."""
 FILLED: Final = 0.62
 """Share of a row's height for the highest bin; the interval of the mean is below it."""
-MOST_KERNELS: Final = 12
+MAX_KERNELS: Final = 12
 """Maximum number of rows of a tornado: beyond that many, the other kernels hardly matter."""
 ROW_INCHES: Final = 0.85
 BAR_INCHES: Final = 0.36
@@ -102,7 +102,7 @@ def figure_sure(predictions: Predictions) -> Figure:
     """
     named = _named(predictions)
     first = next(iter(named.values()))
-    bars = min(len(first.kernels), MOST_KERNELS)
+    bars = min(len(first.kernels), MAX_KERNELS)
     needed = AROUND_INCHES + max(ROW_INCHES * len(named), BAR_INCHES * bars)
     made = new_figure(max(LEAST_INCHES, needed))
     grid = made.add_gridspec(1, 2, width_ratios=(1.2, 1.0))
@@ -147,7 +147,7 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
     name; other kernels take what they take. The number beside the bar is its share of the variance.
     """
     kernels = sorted(prediction.kernels, key=lambda kernel: -abs(kernel.swing_s))
-    drawn = [kernel for kernel in kernels if kernel.swing_s][:MOST_KERNELS]
+    drawn = [kernel for kernel in kernels if kernel.swing_s][:MAX_KERNELS]
     axes = new_axes(ax, AROUND_INCHES + BAR_INCHES * max(1, len(drawn)))
     axes.set_title(_tornado_title(kernels, drawn, name), fontsize=TEXT["title"], loc="left")
     if not drawn:
@@ -228,8 +228,8 @@ def _edges(spans: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the edges of bins; those of few far-off replications do not make them wider."""
     near = spans[np.abs(spans - np.median(spans)) <= FURTHEST * np.ptp(np.quantile(spans, TAILS))]
     found = np.histogram_bin_edges(near, "fd")
-    if len(found) > MOST_BINS:
-        found = np.linspace(near.min(), near.max(), MOST_BINS + 1)
+    if len(found) > MAX_BINS:
+        found = np.linspace(near.min(), near.max(), MAX_BINS + 1)
     return np.unique(np.concatenate(([spans.min()], found, [spans.max()])))
 
 

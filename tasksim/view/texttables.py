@@ -340,7 +340,7 @@ def _spread(counts: Sequence[int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-MOST_PAIRS: Final = 12
+MAX_PAIRS: Final = 12
 """Maximum number of rows of a table that is read at a glance, as for all pairs of four nodes."""
 
 
@@ -368,7 +368,7 @@ def pair_headers() -> list[str]:
 def pair_rows(messages: MessageComparison) -> list[list[str]]:
     """Return a row per pair of nodes; of many those whose time differs most."""
     pairs = sorted(messages.pairs, key=lambda p: -abs(p.b.moving_s - p.a.moving_s))
-    shown = sorted(pairs[:MOST_PAIRS], key=lambda p: (p.source, p.target))
+    shown = sorted(pairs[:MAX_PAIRS], key=lambda p: (p.source, p.target))
     return [
         [
             f"{pair.source} -> {pair.target}",

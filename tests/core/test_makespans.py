@@ -13,7 +13,7 @@ OTHERS = (
     "lws", "dm", "dmda", "dmdar", "dmdas", "dmdasd", "heteroprio", "graph_test",
     "modular-heft", "modular-eager", "modular-dmdas",
 )  # fmt: skip
-MOST_TILES, ROWS_OF_EACH = (24, 24) if LONG else (16, 20)
+MAX_TILES, ROWS_OF_EACH = (24, 24) if LONG else (16, 20)
 
 
 @pytest.fixture(scope="module", params=[needs_core("core")])
@@ -24,7 +24,7 @@ def questions(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", OTHERS)
 def test_every_row_comes_out_the_same(questions, scheduler):
-    asked = [row for row in rows(scheduler) if int(row["nblocks"]) <= MOST_TILES]
+    asked = [row for row in rows(scheduler) if int(row["nblocks"]) <= MAX_TILES]
     assert len(asked) == ROWS_OF_EACH
     for question in map(questions.of, asked):
         assert disagreement(question) is None

@@ -83,15 +83,15 @@ def test_to_notify_is_to_wake_and_to_note_why():
     assert routine.notified
 
 
-def test_of_one_instant_the_lowest_rank_comes_first():
+def test_of_one_instant_the_lowest_phase_comes_first():
     env, log = Clock(), []
-    for rank in (3.0, 2.5, 2.0):
+    for phase in (3.0, 2.5, 2.0):
         routine = Routine(env)
-        routine.rank = rank
+        routine.phase = phase
 
-        def loop(rank=rank, routine=routine):
+        def loop(phase=phase, routine=routine):
             yield routine.wait(4)
-            log.append(rank)
+            log.append(phase)
 
         routine.begin(loop())
     env.alarm(4, lambda _: log.append("alarm"))
@@ -141,7 +141,7 @@ def test_events_of_simpy_come_before_those_with_a_rank():
         yield env.timeout(4)
         log.append("simpy")
 
-    env.alarm(4, lambda _: log.append("alarm"), rank=0.5)
+    env.alarm(4, lambda _: log.append("alarm"), phase=0.5)
     env.process(process())
     env.run()
     assert log == ["simpy", "alarm"]

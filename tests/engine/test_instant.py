@@ -112,8 +112,8 @@ def test_pushes_of_one_instant_come_in_reverse_those_of_own_tasks_first(pushes, 
 
 
 def test_each_device_makes_all_workers_ask_later():
-    assert BY_NUMBER.pop_rank(0) < BY_NUMBER.pop_rank(1) < BY_NUMBER.push
+    assert BY_NUMBER.pop_phase(0) < BY_NUMBER.pop_phase(1) < BY_NUMBER.push
     one, three = (in_steps(machine(devices=count)) for count in (1, 3))
-    assert one.push < one.pop_rank(0) == one.pop_rank(1) < one.commit_own < one.commit
-    assert three.pop_rank(0) == one.pop_rank(0) + 32 > three.commit
-    assert in_steps(machine(devices=0, cores=2)).pop_rank(0) == 18
+    assert one.push < one.pop_phase(0) == one.pop_phase(1) < one.commit_own < one.commit
+    assert three.pop_phase(0) == one.pop_phase(0) + 32 > three.commit
+    assert in_steps(machine(devices=0, cores=2)).pop_phase(0) == 18

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["limit_memory", "main"]
 
-MOST_BYTES = 2**30
+MAX_MEMORY_BYTES = 2**30
 """What an input may cost in memory."""
 LARGEST_KEPT = 20_000
 """The bytes of an input that others are made from: a tenth of the largest, so that most take
@@ -46,7 +46,7 @@ def limit_memory() -> None:
     """Let this process take 1 GiB more than it has now, for data: libraries do not count."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     data = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
-    limit = data * 1024 + MOST_BYTES
+    limit = data * 1024 + MAX_MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
 
 

@@ -45,7 +45,7 @@ WORDS = (
 """Words that mean something to some format, or must not."""
 NUMBER = re.compile(rb"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
-MOST_MERGES = 8
+MAX_MERGES = 8
 """In a file of YAML whose tree is changed: PyYAML writes out what they merge, 2**30 for 30."""
 _DEPTHS = (10, 101, 1000, 30_000)
 
@@ -173,7 +173,7 @@ def _tree_file(name: str, content: bytes, random: Random) -> bytes:
     """Return a file of JSON, JSON lines or YAML with its tree changed, if it is one."""
     try:
         if name.endswith(".yaml"):
-            if content.count(b"<<") > MOST_MERGES:
+            if content.count(b"<<") > MAX_MERGES:
                 return _flip(content, content, random)
             tree = _tree(yaml.safe_load(content), random)
             return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).encode()

@@ -24,7 +24,7 @@ __all__ = ["CPU_S", "Find", "check", "watch_actions"]
 CPU_S = 30.0
 """The CPU time for one input, of 200 kB at most. The slowest took 9 s where its lines were traced
 beside other programs; what grows with the square of an input takes minutes."""
-LONGEST_LINE, MOST_LINES = 1100, 60
+LONGEST_LINE, MAX_LINES = 1100, 60
 """Of a message: a line names a file, and what is legal may be two dozen names; of a platform file
 all that is wrong is told, up to a number of lines."""
 _FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "os.fork",
@@ -99,7 +99,7 @@ def _message(error: TasksimError) -> Find | None:
         return Find(
             "message", f"{type(error).__name__} is no InputError: {text:.200}", _where(error)
         )
-    if len(lines) > MOST_LINES or max(map(len, lines)) > LONGEST_LINE:
+    if len(lines) > MAX_LINES or max(map(len, lines)) > LONGEST_LINE:
         size = f"{len(lines)} lines, the longest of {max(map(len, lines))} characters"
         return Find("message", f"long: {size}: {text[:100]}", _where(error))
     if not text.strip() or not text.replace("\n", "").isprintable():

@@ -20,7 +20,7 @@ __all__ = ["FINDS", "Result", "search"]
 HERE = Path(__file__).resolve().parent
 FINDS = HERE / "finds"
 """A folder per reader, in it one per find: its input."""
-MOST_FINDS = 5
+MAX_FINDS = 5
 """After which a process that has died is not followed by another: they may all do."""
 SILENCE_S = 60.0
 """After the time is over: an input takes `CPU_S` at most, and the machine may be busy."""
@@ -70,7 +70,7 @@ def search(
     while (left := end - time.monotonic()) > 0 and result.inputs < inputs:
         if not _searched(result, seed, left, inputs - result.inputs, nice):
             break
-        if len(result.finds) > MOST_FINDS:
+        if len(result.finds) > MAX_FINDS:
             break
         seed += 1
     return result

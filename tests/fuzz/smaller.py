@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["smaller"]
 
-MOST_TRIES = 300
+MAX_TRIES = 300
 """A find should be looked at in a minute; what is left is small enough to be looked at."""
 _BINARY = (".npz", ".parquet")
 
@@ -28,7 +28,7 @@ def smaller(given: Input, key: object, key_of: Callable[[Input], object]) -> Inp
     def same(other: Input) -> bool:
         nonlocal tries
         tries += 1
-        return tries <= MOST_TRIES and key_of(other) == key
+        return tries <= MAX_TRIES and key_of(other) == key
 
     found = dict(given)
     for name in sorted(given):

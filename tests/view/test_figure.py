@@ -210,7 +210,7 @@ def test_pdf_has_tasks_as_shapes(make, tmp_path):
 
 
 def test_svg_of_very_many_tasks_has_them_as_an_image(make, tmp_path, monkeypatch):
-    monkeypatch.setattr("tasksim.view.bands.MOST_VECTORS", 3999)
+    monkeypatch.setattr("tasksim.view.bands.MAX_VECTOR_BOXES", 3999)
     save_figure(figure(make.run(tasks=4000), ("gantt",)), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
     assert text.count("<image") == 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.base.files import MOST_TEXT_BYTES, read_text
+from tasksim.base.files import MAX_TEXT_BYTES, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +53,7 @@ _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
 _SURROGATE: Final = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
-def read_json(path: Path, limit: int = MOST_TEXT_BYTES) -> Any:
+def read_json(path: Path, limit: int = MAX_TEXT_BYTES) -> Any:
     """Return the value of the JSON file at *path*.
 
     Parameters

@@ -40,7 +40,7 @@ _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """Pattern of numbers that may exceed the range of a float: the schema reports them."""
 VERSIONED_MAPPING = "a mapping that begins `version: 1`"
 """Description of the legal form of most files, for messages."""
-MOST_BYTES = 2**20
+MAX_YAML_BYTES = 2**20
 """Maximum size of a file in bytes: four times that of a platform with a number per core of 32,767.
 PyYAML needs up to 350 bytes of memory per byte (measured), and ten seconds for this size."""
 _MAX_VALUES = 1_000_000
@@ -73,7 +73,7 @@ class YamlDocument:
 
         *legal* describes the legal form, for messages.
         """
-        return cls.parse(read_text(path, MOST_BYTES), path, legal)
+        return cls.parse(read_text(path, MAX_YAML_BYTES), path, legal)
 
     @classmethod
     def parse(cls, text: str, path: Path, legal: str = VERSIONED_MAPPING) -> YamlDocument:

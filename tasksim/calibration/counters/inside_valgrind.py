@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["MOST_INTEGERS", "Window", "main", "window_library"]
+__all__ = ["MAX_INTEGERS", "Window", "main", "window_library"]
 
-MOST_INTEGERS: Final = 32
-MOST_REALS: Final = 8
-"""Largest numbers of arguments, as in the core (``TASKSIM_MOST_ARGUMENTS``,
-``TASKSIM_MOST_REALS``)."""
-MOST_RESTORED: Final = 8
+MAX_INTEGERS: Final = 32
+MAX_REALS: Final = 8
+"""Largest numbers of arguments, as in the core (``TASKSIM_MAX_ARGUMENTS``,
+``TASKSIM_MAX_REALS``)."""
+MAX_WRITTEN_OPERANDS: Final = 8
 """Largest number of operands that a kernel writes: those of LAPACK write at most three."""
 
-_PLACES: Final = ", ".join(f"i[{n}]" for n in range(MOST_INTEGERS))
-_REALS: Final = ", ".join(f"r[{n}]" for n in range(MOST_REALS))
+_PLACES: Final = ", ".join(f"i[{n}]" for n in range(MAX_INTEGERS))
+_REALS: Final = ", ".join(f"r[{n}]" for n in range(MAX_REALS))
 SOURCE: Final = f"""
 #include <string.h>
 #include <valgrind/callgrind.h>
 // More arguments than a function takes do no harm: the caller clears them away.
-typedef void (*Function)({", ".join(["long"] * MOST_INTEGERS + ["double"] * MOST_REALS)});
+typedef void (*Function)({", ".join(["long"] * MAX_INTEGERS + ["double"] * MAX_REALS)});
 #define OFFERED extern "C" __attribute__((visibility("default")))
 OFFERED void window_begin() {{ CALLGRIND_START_INSTRUMENTATION; }}
 OFFERED void window_end() {{ CALLGRIND_STOP_INSTRUMENTATION; }}
@@ -50,9 +50,9 @@ OFFERED void window_nothing() {{}}
 OFFERED void window_zero() {{ CALLGRIND_ZERO_STATS; }}
 OFFERED void window_write(const char *label) {{ CALLGRIND_DUMP_STATS_AT(label); }}
 struct Restored {{ char *where; const char *from; long bytes; }};
-static long i[{MOST_INTEGERS}];
-static double r[{MOST_REALS}];
-static struct Restored again[{MOST_RESTORED}];
+static long i[{MAX_INTEGERS}];
+static double r[{MAX_REALS}];
+static struct Restored again[{MAX_WRITTEN_OPERANDS}];
 // The arguments lie at places of their own: where Python has them differs between processes.
 OFFERED void window_call(Function function, const long *integers, const double *reals,
                          const char *label, const struct Restored *restored, long count) {{
@@ -113,8 +113,8 @@ class Window:
         function is called once before, so that its data are in the caches, and then the operands
         are restored.
         """
-        places = (ctypes.c_long * MOST_INTEGERS)(*integers)
-        numbers = (ctypes.c_double * MOST_REALS)(*reals)
+        places = (ctypes.c_long * MAX_INTEGERS)(*integers)
+        numbers = (ctypes.c_double * MAX_REALS)(*reals)
         function = ctypes.c_void_p(address)
         flat = [number for one in restored for number in one]
         saved = (ctypes.c_long * len(flat))(*flat)

@@ -9,9 +9,9 @@
 
 namespace tasksim {
 
-inline constexpr double END_RANK = 1.0;     // rank, within an instant, of ends: SimPy's own
-inline constexpr double PUSH_RANK = 3.0;    // rank of pushes that take time, and of blind choices
-inline constexpr double COMMIT_RANK = 4.0;  // rank of the commits of blind choices
+inline constexpr double END_PHASE = 1.0;     // phase, within an instant, of ends: SimPy's own
+inline constexpr double PUSH_PHASE = 3.0;    // phase of pushes that take time, and of blind choices
+inline constexpr double COMMIT_PHASE = 4.0;  // phase of the commits of blind choices
 
 // The sum of two times. A replay of centuries is left to the engine with unbounded integers.
 inline i64 later(i64 time, i64 delay) {
@@ -48,9 +48,9 @@ class Clock {
   // Lets the next wait end after those that began before it.
   void keep_order() { forward_ = true; }
 
-  // Calls who.happen(value) after *delay* ticks; of one instant, the lowest *rank* first.
-  void after(i64 delay, double rank, Awaiting &who, i64 value = 0) {
-    const Event event{later(now, delay), rank, next_number(), &who, value};
+  // Calls who.happen(value) after *delay* ticks; of one instant, the lowest *phase* first.
+  void after(i64 delay, double phase, Awaiting &who, i64 value = 0) {
+    const Event event{later(now, delay), phase, next_number(), &who, value};
     (delay ? queue_ : instant_).push(event);
   }
 
@@ -76,12 +76,12 @@ class Clock {
     event.who->happen(event.value);
   }
 
-  // Returns whether nothing else happens before a wait of *rank* that takes *delay* ticks ends.
+  // Returns whether nothing else happens before a wait of *phase* that takes *delay* ticks ends.
   // Then they pass without an event in the queue. For an object that the clock has notified and
   // that has nothing else to do at this instant.
-  bool passes(i64 delay, double rank) {
+  bool passes(i64 delay, double phase) {
     const i64 time = later(now, delay);
-    if (left_ <= 0 || happens_by(time, rank)) return false;
+    if (left_ <= 0 || happens_by(time, phase)) return false;
     forward_ = false;
     come_to(time);
     return true;
@@ -93,24 +93,24 @@ class Clock {
  private:
   struct Event {
     i64 time;
-    double rank;
+    double phase;
     i64 number;  // order of equal events
     Awaiting *who;
     i64 value;
 
     bool before(const Event &other) const {
       if (time != other.time) return time < other.time;
-      if (rank != other.rank) return rank < other.rank;
+      if (phase != other.phase) return phase < other.phase;
       return number < other.number;
     }
   };
 
   // Whether some pending event is no later than one that begins now, at *time*.
-  bool happens_by(i64 time, double rank) const {
+  bool happens_by(i64 time, double phase) const {
     const auto is_by = [=](const Heap<Event> &heap) {
       if (heap.empty()) return false;
       const Event &first = heap.first();
-      return first.time < time || (first.time == time && first.rank <= rank);
+      return first.time < time || (first.time == time && first.phase <= phase);
     };
     return is_by(instant_) || is_by(queue_);
   }

@@ -28,11 +28,11 @@ class NumberClock {
     std::int32_t number;  // of a worker
 
     // A woken worker asks for a task after all other events of its instant, in its turn.
-    int rank() const { return what == AWAKE ? number : -1; }
+    int phase() const { return what == AWAKE ? number : -1; }
 
     bool before(const Event &other) const {
       if (time != other.time) return time < other.time;
-      if (rank() != other.rank()) return rank() < other.rank();
+      if (phase() != other.phase()) return phase() < other.phase();
       return count < other.count;
     }
   };
@@ -231,7 +231,7 @@ class MemoryReplay : public Replay {
   bool something_before(int worker) const {
     if (clock_.empty()) return false;
     const auto &first = clock_.first();
-    return first.time == clock_.now && first.rank() < worker;
+    return first.time == clock_.now && first.phase() < worker;
   }
 
   // Whether anything happens until *due*: then the submission waits for it.

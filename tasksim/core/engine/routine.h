@@ -149,7 +149,7 @@ class Routine : public Awaiting {
 
   void happen(i64) override {
     while (go_on())
-      if (!clock_.passes(delay_, rank)) return wait();
+      if (!clock_.passes(delay_, phase)) return wait();
   }
 
   void soon(i64, int turns) const override {
@@ -167,7 +167,7 @@ class Routine : public Awaiting {
   }
 
   const Forerunner *forerunner = nullptr;
-  double rank = END_RANK;      // order of the events of one instant, the lowest first
+  double phase = END_PHASE;      // order of the events of one instant, the lowest first
   bool asleep = false;
   bool woken = false;     // whether wake was called since the routine reset this
   bool notified = false;  // whether something new happened for it
@@ -208,7 +208,7 @@ class Routine : public Awaiting {
     return !asleep;
   }
 
-  void wait() { clock_.after(delay_, rank, *this); }
+  void wait() { clock_.after(delay_, phase, *this); }
 
   // The next coroutine to resume, which may be called, calling, or waiting.
   void turn_to(std::coroutine_handle<> next) {

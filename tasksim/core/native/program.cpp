@@ -53,9 +53,9 @@ constexpr std::array<Caller, sizeof...(Count)> callers(std::index_sequence<Count
   return {call_with<Count>...};
 }
 
-constexpr auto CALLERS = callers(std::make_index_sequence<TASKSIM_MOST_ARGUMENTS + 1>{});
+constexpr auto CALLERS = callers(std::make_index_sequence<TASKSIM_MAX_ARGUMENTS + 1>{});
 constexpr auto CALLERS_WITH_REALS =
-    callers_with_reals(std::make_index_sequence<TASKSIM_MOST_ARGUMENTS + 1>{});
+    callers_with_reals(std::make_index_sequence<TASKSIM_MAX_ARGUMENTS + 1>{});
 
 template <class T>
 std::span<const T> array(const T *given, i64 length) {
@@ -90,7 +90,7 @@ void Program::check_calls() const {
     if (!address_[k] || tells_[k] < TASKSIM_TELLS_NOTHING || tells_[k] > TASKSIM_TELLS_LAST)
       throw BadArrays{};
   for (const auto reals : reals_)
-    if (reals < 0 || reals > TASKSIM_MOST_REALS) throw BadArrays{};
+    if (reals < 0 || reals > TASKSIM_MAX_REALS) throw BadArrays{};
   for (std::size_t task = 0; task < function_.size(); ++task) {
     const auto function = function_[task];
     if (function < -1 || function >= functions_) throw BadArrays{};
@@ -100,21 +100,21 @@ void Program::check_calls() const {
     }
     const i64 given = argument_ptr_[task + 1] - argument_ptr_[task] - reals_[function];
     const i64 count = given + own_ptr_[function + 1] - own_ptr_[function];
-    if (given < 0 || count > TASKSIM_MOST_ARGUMENTS) throw BadArrays{};
+    if (given < 0 || count > TASKSIM_MAX_ARGUMENTS) throw BadArrays{};
     if (tells_[function] == TASKSIM_TELLS_LAST && !count) throw BadArrays{};
   }
 }
 
 i64 Program::call(int task, int worker) const {
   const auto function = function_[task];
-  void *all[TASKSIM_MOST_ARGUMENTS];
+  void *all[TASKSIM_MAX_ARGUMENTS];
   const auto real = arguments_.begin() + argument_ptr_[task + 1] - reals_[function];
   void **end = std::copy(arguments_.begin() + argument_ptr_[task], real, all);
   const auto own = own_.begin() + worker * own_ptr_[functions_];
   end = std::copy(own + own_ptr_[function], own + own_ptr_[function + 1], end);
   i64 told;
   if (reals_[function]) {
-    double reals[TASKSIM_MOST_REALS] = {};
+    double reals[TASKSIM_MAX_REALS] = {};
     for (int i = 0; i < reals_[function]; ++i)
       reals[i] = std::bit_cast<double>(reinterpret_cast<std::uintptr_t>(real[i]));
     told = CALLERS_WITH_REALS[end - all](address_[function], all, reals);

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tasksim.network.model import Model
 
 __all__ = [
-    "COMMUNICATION_RANK",
+    "COMMUNICATION_PHASE",
     "MPI",
     "PLAIN",
     "STARPU",
@@ -129,8 +129,8 @@ def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
     return STARPU if model.envelope_bytes else PLAIN
 
 
-COMMUNICATION_RANK: Final = 1024.0
-"""Rank of communication within an instant: after all actions of workers, even those ordered by
+COMMUNICATION_PHASE: Final = 1024.0
+"""Phase of communication within an instant: after all actions of workers, even those ordered by
 steps, and before the shares of the links are settled."""
 
 
@@ -198,7 +198,7 @@ class Communicator:
         if self._landing is not None:
             self._find_readers()
         self._routine = Routine(node.clock)
-        self._routine.rank = COMMUNICATION_RANK
+        self._routine.phase = COMMUNICATION_PHASE
         self._routine.begin(self._steps())
 
     def take(self, task: int) -> None:
@@ -273,7 +273,7 @@ class Communicator:
             if not (routine.woken or self._done):
                 yield routine.sleep()
             routine.woken = False
-            routine.rank = COMMUNICATION_RANK
+            routine.phase = COMMUNICATION_PHASE
             yield routine.wait(0)
             yield from self._send()
             self._listen()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Flows"]
 
 
-LAST_RANK = inf
-"""Rank of events at the end of an instant."""
+LAST_PHASE = inf
+"""Phase of events at the end of an instant."""
 FULL_LINK_SLACK = 1 + 1e-12
 """Demand on a link, relative to its capacity, up to which it limits no flow: sums are rounded."""
 
@@ -142,7 +142,7 @@ class Flows:
         """Settle at the end of this instant."""
         if not self._settling:
             self._settling = True
-            self._clock.alarm(0, self._settle, rank=LAST_RANK)
+            self._clock.alarm(0, self._settle, phase=LAST_PHASE)
 
     def _settle(self, _event: Any) -> None:
         self._settling = False

@@ -11,8 +11,8 @@ from tasksim.core import interface
 from tasksim.engine.ticks import OverheadTicks, ticks
 from tasksim.platform.description import class_of
 from tasksim.runtime.flat import (
-    MOST_CLASSES,
-    MOST_MEMORIES,
+    MAX_CLASSES,
+    MAX_MEMORIES,
     Arrays,
     Flat,
     FlatStructure,
@@ -33,10 +33,10 @@ __all__ = ["flat_contention", "flat_far", "flat_platform"]
 
 def _flat_platform(platform: Platform) -> Flat:
     workers, classes, memories = platform.workers, platform.classes, platform.memories
-    if len(classes) > MOST_CLASSES:
-        raise Refused(f"the core knows {MOST_CLASSES} classes of workers, and there are more")
-    if len(memories) > MOST_MEMORIES:
-        raise Refused(f"the core knows {MOST_MEMORIES} memories, and there are more")
+    if len(classes) > MAX_CLASSES:
+        raise Refused(f"the core knows {MAX_CLASSES} classes of workers, and there are more")
+    if len(memories) > MAX_MEMORIES:
+        raise Refused(f"the core knows {MAX_MEMORIES} memories, and there are more")
     column, i32, f64 = Arrays(), np.int32, np.float64
     overheads, allocation, copying = platform.overheads, platform.allocation, platform.copying
     cost = OverheadTicks.of(overheads)

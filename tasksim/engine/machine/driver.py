@@ -29,11 +29,11 @@ class Driver:
     """A worker with its number, its memory, its routine, and the intake of data for its tasks.
 
     *pipeline* is the number of tasks that the worker holds at a time; 0 means a core, which runs
-    tasks itself. *turns* orders the workers that share a limited memory. *rank* is the rank of its
-    pops among the events of an instant.
+    tasks itself. *turns* orders the workers that share a limited memory. *phase* is the
+    phase of its pops within an instant.
     """
 
-    __slots__ = ("intake", "memory", "pipeline", "rank", "routine", "turns", "worker")
+    __slots__ = ("intake", "memory", "phase", "pipeline", "routine", "turns", "worker")
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Driver:
         routine: Routine,
         intake: Intake,
         turns: Turns | None,
-        rank: float,
+        phase: float,
     ) -> None:
         self.worker, self.memory, self.pipeline = worker, memory, pipeline
-        self.routine, self.intake, self.turns, self.rank = routine, intake, turns, rank
+        self.routine, self.intake, self.turns, self.phase = routine, intake, turns, phase
 
 
 class Intake:

@@ -19,14 +19,14 @@ __all__ = ["BY_NUMBER", "SERVE_STEPS", "Instant", "SimultaneousPushes", "in_step
 SimultaneousPushes = Literal["serial", "blind"]
 """Rule for simultaneous pushes: whether a push sees the earlier ones of its instant."""
 
-POP_RANK: Final = 2.0
-"""Rank of the pop of worker 0; the others follow in order of number."""
-WORKERS_PER_RANK: Final = 1 << 16
-"""Number of workers whose pops come before all pushes; a power of two, so that ranks are exact."""
-PUSH_RANK: Final = 3.0
-"""Rank of a push that takes time, and of a choice when pushes do not see each other."""
-COMMIT_RANK: Final = 4.0
-"""Rank of the commitment to a choice that was made without seeing the others."""
+POP_PHASE: Final = 2.0
+"""Phase of the pop of worker 0; the others follow in order of number."""
+WORKERS_PER_PHASE: Final = 1 << 16
+"""Number of workers whose pops come before all pushes; a power of two, so that phases are exact."""
+PUSH_PHASE: Final = 3.0
+"""Phase of a push that takes time, and of a choice when pushes do not see each other."""
+COMMIT_PHASE: Final = 4.0
+"""Phase of the commitment to a choice that was made without seeing the others."""
 
 SERVE_STEPS: Final = 3.0
 """Steps of a driver from the end of its wait to its handling of requests."""
@@ -46,9 +46,9 @@ COMMIT_OTHER_STEPS: Final = 60.0
 
 
 class Instant(NamedTuple):
-    """The ranks of events at one instant, the lowest first.
+    """The phases of events at one instant, the lowest first.
 
-    *stepwise*: ranks are steps, and waits that were begun at one instant end in reverse.
+    *stepwise*: phases are steps, and waits that were begun at one instant end in reverse.
     """
 
     stepwise: bool
@@ -59,25 +59,25 @@ class Instant(NamedTuple):
     commit: float
     commit_own: float
 
-    def pop_rank(self, worker: int) -> float:
-        """Return the rank at which *worker* asks for a task."""
+    def pop_phase(self, worker: int) -> float:
+        """Return the phase at which *worker* asks for a task."""
         return self.pop + worker * self.per_worker
 
 
 BY_NUMBER: Final = Instant(
     stepwise=False,
-    pop=POP_RANK,
-    per_worker=1 / WORKERS_PER_RANK,
-    pop_after_copy=POP_RANK,
-    push=PUSH_RANK,
-    commit=COMMIT_RANK,
-    commit_own=COMMIT_RANK,
+    pop=POP_PHASE,
+    per_worker=1 / WORKERS_PER_PHASE,
+    pop_after_copy=POP_PHASE,
+    push=PUSH_PHASE,
+    commit=COMMIT_PHASE,
+    commit_own=COMMIT_PHASE,
 )
 """Order by number of worker: first pops, then pushes, then their commitments."""
 
 
 def in_steps(platform: Platform) -> Instant:
-    """Return the ranks on *platform* under StarPU's schedulers that choose a worker at push."""
+    """Return the phases on *platform* under StarPU's schedulers that choose a worker at push."""
     driven = {w.memory for w in platform.workers if platform.device(w.architecture).pipeline}
     return Instant(
         stepwise=True,

@@ -177,8 +177,8 @@ class Node:
             cost = self.overheads.fetch
             intake = Intake(routine, memory, mover, turns, self.needs, priorities, cost)
             pipeline = platform.device(worker.architecture).pipeline
-            rank = self.instant.pop_rank(worker.id)
-            drivers.append(Driver(worker.id, memory, pipeline, routine, intake, turns, rank))
+            phase = self.instant.pop_phase(worker.id)
+            drivers.append(Driver(worker.id, memory, pipeline, routine, intake, turns, phase))
         return drivers
 
     def _landing(self, routines: list[Routine]) -> Landing | None:
@@ -285,7 +285,7 @@ class Node:
             yield from self.unlocked(task, routine)  # a released task takes its data first
         cost = self.overheads.push
         if cost or self._blind:
-            routine.rank = self.instant.push
+            routine.phase = self.instant.push
             yield routine.wait(cost)
         if self.scheduler.looks_at_data:
             yield from self.unlocked(task, routine)
@@ -296,7 +296,7 @@ class Node:
             return
         choice = self.scheduler.choose(task)
         own = pusher is not None and self.scheduler.chosen(choice) == pusher
-        routine.rank = self.instant.commit_own if own else self.instant.commit
+        routine.phase = self.instant.commit_own if own else self.instant.commit
         self.clock.keep_order()
         yield routine.wait(0)
         self.view.pusher = pusher
@@ -310,7 +310,7 @@ class Node:
         """
         assert self._member is not None
         if self.overheads.push and released_by >= 0:
-            routine.rank = self.instant.push
+            routine.phase = self.instant.push
             yield routine.wait(self.overheads.push)
         self.ledger.release(task, self.clock.now, released_by)
         self.ledger.hand_over(task)

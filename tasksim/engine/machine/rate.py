@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Rate"]
 
-LAST_RANK: Final = inf
-"""Rank of events at the end of an instant."""
+LAST_PHASE: Final = inf
+"""Phase of events at the end of an instant."""
 END_ROUNDING_TICKS: Final = 1e-6
 """Rounding error of ends, in ticks: without it, a task that ends on a tick would end one later."""
 
@@ -159,7 +159,7 @@ class Rate:
     def _settle_soon(self, domain: _Domain) -> None:
         """Settle *domain* at the end of this instant."""
         if not self._changed:
-            self._clock.alarm(0, self._settle, rank=LAST_RANK)
+            self._clock.alarm(0, self._settle, phase=LAST_PHASE)
         self._changed[domain] = None
 
     def _settle(self, _event: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import END_RANK
+from tasksim.engine.clock import END_PHASE
 from tasksim.engine.machine.driver import BLOCKED, COMING, EMPTY, THERE
 from tasksim.engine.machine.instant import SERVE_STEPS
 
@@ -52,12 +52,12 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     This is the loop of StarPU's ``drivers/cpu/driver_cpu.c``, but it sleeps instead of polling.
     """
     routine, intake = driver.routine, driver.intake
-    routine.rank = driver.rank
+    routine.phase = driver.phase
     there = overheads.start if driver.worker > node.graph.starts else 0
     yield from _awake(node, driver, there)
     while True:
         routine.woken = False
-        routine.rank = driver.rank
+        routine.phase = driver.phase
         yield routine.wait(overheads.progress)
         pinned = node.landing is not None and (yield from node.landing.serve(routine))
         task = node.pop(driver)
@@ -65,7 +65,7 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             if not (routine.woken or pinned):
                 yield from _awake(node, driver, there)
             continue
-        routine.rank = END_RANK
+        routine.phase = END_PHASE
         yield from node.unlocked(task, routine)
         overhead = intake.fetch(task)
         if not (node.at_once and node.at_once[task]):
@@ -166,10 +166,10 @@ class _Device:
                 yield routine.sleep()  # instead of rounds that would find nothing to do
                 continue
             if stepwise:
-                routine.rank = SERVE_STEPS
+                routine.phase = SERVE_STEPS
                 clock.keep_order()  # StarPU has two waits here, which keep the order
             else:
-                routine.rank = driver.rank
+                routine.phase = driver.phase
             yield routine.wait(look)
             worked = landing is not None and (yield from landing.serve(routine))
             if serves and (post.waiting or post.arrived):
@@ -177,7 +177,7 @@ class _Device:
             popped = False
             if len(held) < pipeline and intake.state == EMPTY:
                 if stepwise:
-                    routine.rank = node.instant.pop_after_copy if worked else driver.rank
+                    routine.phase = node.instant.pop_after_copy if worked else driver.phase
                     clock.keep_order()
                     yield routine.wait(0)
                 popped = yield from self._take_one()
@@ -202,7 +202,7 @@ class _Device:
             if cost:
                 yield routine.wait(cost)
         else:  # the data are there: the kernel is queued at once
-            routine.rank = END_RANK
+            routine.phase = END_PHASE
             yield routine.wait(cost + self._overheads.kernel)
             intake.state = EMPTY
             self._queue(task)
@@ -215,7 +215,7 @@ class _Device:
             node.started(task, worker)
         if self._alone[task]:
             self._start[task] = node.clock.now
-            routine.rank = END_RANK
+            routine.phase = END_PHASE
             node.clock.keep_order()
             yield routine.wait(node.charges.ticks(task, worker))
             self._end[task] = node.clock.now
@@ -223,7 +223,7 @@ class _Device:
             yield from node.finish(self._driver, task)
             return
         if self._overheads.kernel:
-            routine.rank = END_RANK
+            routine.phase = END_PHASE
             yield routine.wait(self._overheads.kernel)
         self._queue(task)
 

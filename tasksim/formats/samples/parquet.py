@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PARQUET", "read_parquet"]
 
-MOST_VALUES: Final = 100_000_000
+MAX_VALUES: Final = 100_000_000
 """Maximum number of values: with 8 bytes each, and as much again while they are read, they take two
 gigabytes. Even a small file may claim more, as repeated values need hardly any space."""
 INDEX_NAMES: Final = ("__index_level_0__",)
@@ -75,10 +75,10 @@ def read_parquet(
 
 def _read(path: Path) -> pyarrow.Table:
     def refuse(rows: int, columns: int) -> None:
-        if rows * columns > MOST_VALUES:
+        if rows * columns > MAX_VALUES:
             raise InputError(
                 f"{path}: has {rows} rows of {columns} columns; legal: at most"
-                f" {MOST_VALUES // columns} rows of {columns} columns"
+                f" {MAX_VALUES // columns} rows of {columns} columns"
             )
 
     return read_parquet_table(path, refuse)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ARROWS", "CHROME", "Arrows", "read_chrome", "write_chrome"]
 
-MOST_JSON: Final = 2**30
+MAX_JSON_BYTES: Final = 2**30
 """Largest text in bytes: a million tasks take 250 MB."""
 LARGEST_US: Final = 1e18
 """Upper bound of times in us, thirty thousand years: later ones are mistakes, and overflow in ns.
@@ -99,12 +99,12 @@ def _note_others(found: Records, events: list[Any]) -> None:
 
 
 def _json(path: Path) -> Any:
-    with reading(path, MOST_JSON) as file:
+    with reading(path, MAX_JSON_BYTES) as file:
         data = file.read()
     if data.startswith(GZIP):
         try:
             unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            data = unpack.decompress(data, MOST_JSON)
+            data = unpack.decompress(data, MAX_JSON_BYTES)
             if not unpack.eof:
                 raise InputError(f"{path}: the compressed file is cut short, or too large")
         except zlib.error as error:
@@ -318,7 +318,7 @@ Arrows = Literal["none", "critical", "all"]
 ARROWS: Final = ("none", "critical", "all")
 """Choices of arrows between tasks: those of all dependencies outnumber the tasks several times."""
 
-MOST_POINTS: Final = 4000
+MAX_COUNTER_POINTS: Final = 4000
 """Maximum number of points of a counter: twice the columns of a wide screen, and few beside 100,000
 tasks."""
 FIRST_LANE: Final = 100_001
@@ -454,13 +454,13 @@ def _copies(run: Run, pid: int) -> Iterator[str]:
 
 
 def _ready(run: Run, pid: int) -> Iterator[str]:
-    """Yield the number of ready tasks over time, at MOST_POINTS instants at most."""
+    """Yield the number of ready tasks over time, at MAX_COUNTER_POINTS instants at most."""
     tasks = run.tasks
     at, value = counted(tasks.ready_s, tasks.start_s)
     last = np.append(at[1:] != at[:-1], np.ones(min(1, len(at)), bool))
     at, value = at[last], value[last]
-    if len(at) > MOST_POINTS:
-        chosen = np.linspace(0, len(at) - 1, MOST_POINTS).astype(int)
+    if len(at) > MAX_COUNTER_POINTS:
+        chosen = np.linspace(0, len(at) - 1, MAX_COUNTER_POINTS).astype(int)
         at, value = at[chosen], value[chosen]
     for time, count in zip(whole_ns(at), value.tolist(), strict=True):
         yield f'{{"ph":"C","name":"ready","pid":{pid},"ts":{_us(time)},"args":{{"tasks":{count}}}}}'

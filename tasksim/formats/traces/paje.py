@@ -239,7 +239,7 @@ COLOURS: Final = (
     "0.89 0.10 0.11", "0.22 0.49 0.72", "0.60 0.31 0.64", "0.30 0.69 0.29", "1.00 0.50 0.00",
     "0.65 0.34 0.16", "0.97 0.51 0.75", "1.00 1.00 0.20",
 )  # fmt: skip
-MOST_POINTS: Final = 20_000
+MAX_POINTS: Final = 20_000
 """Maximum number of points of a variable: more than the columns of a screen."""
 
 
@@ -356,8 +356,8 @@ def _footprints(run: Run) -> list[int]:
 
 def _variable(name: str, since: Any, until: Any) -> Iterator[Timed]:
     at, value = counted(since, until)
-    if len(at) > MOST_POINTS:
-        chosen = np.linspace(0, len(at) - 1, MOST_POINTS).astype(int)
+    if len(at) > MAX_POINTS:
+        chosen = np.linspace(0, len(at) - 1, MAX_POINTS).astype(int)
         at, value = at[chosen], value[chosen]
     for time, count in zip(whole_ns(at), value.tolist(), strict=True):
         yield time, 3, f"13 {ms_text(time)} scheduler {name} {count}"

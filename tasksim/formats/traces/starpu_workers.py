@@ -140,7 +140,7 @@ NAMES: Final[Mapping[str, str]] = {
 """States of StarPU's workers -> their names in reports; others keep theirs."""
 TASK: Final = "Task"
 """Category of the states that are tasks."""
-MOST_STATES: Final = 64
+MAX_STATES: Final = 64
 """Largest number of different states of a worker: StarPU has fewer than twenty."""
 
 
@@ -162,7 +162,7 @@ class _Worker:
         within = min(time_s, self.end_s) - max(self.since_s, self.begin_s)
         if within > 0 and self.since_s > -math.inf:
             state = self.stack[-1]
-            if state in self.seconds or len(self.seconds) < MOST_STATES:
+            if state in self.seconds or len(self.seconds) < MAX_STATES:
                 self.seconds[state] = self.seconds.get(state, 0.0) + within
         self.since_s = max(self.since_s, time_s)
 

@@ -162,7 +162,7 @@ COPY: Final = {
 """Column of a link -> column of the table of copies; some are tasksim's own."""
 TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
 """Further times of a task; the last two are tasksim's own."""
-MOST_ROWS: Final = 20_000_000
+MAX_ROWS: Final = 20_000_000
 """Largest number of rows: each takes a kilobyte as Python objects, and real traces have fewer."""
 
 
@@ -266,8 +266,8 @@ def _table(path: Path) -> dict[str, list[Any]]:
 
 def _refuse_many(rows: int, columns: int) -> None:  # noqa: ARG001
     """Refuse a table with more rows than fit into memory: few bytes can claim many rows."""
-    if rows > MOST_ROWS:
-        raise InputError(f"a table of {rows} rows; legal: at most {MOST_ROWS}")
+    if rows > MAX_ROWS:
+        raise InputError(f"a table of {rows} rows; legal: at most {MAX_ROWS}")
 
 
 def _number(value: Any, missing: float = math.nan) -> float:

@@ -51,7 +51,7 @@ __all__ = [
     "write_tasks_rec",
 ]
 
-MOST_RANKS: Final = 10_000
+MAX_RANKS: Final = 10_000
 """Upper bound of the ranks: each is a memory of the run, and a table of copies numbers at most
 32767.
 """
@@ -126,7 +126,7 @@ def _message(found: Records, fields: dict[str, str], line: int, path: Path) -> _
             line, path,
         )  # fmt: skip
         return None
-    if not (0 <= source < MOST_RANKS and 0 <= target < MOST_RANKS and source != target):
+    if not (0 <= source < MAX_RANKS and 0 <= target < MAX_RANKS and source != target):
         found.bad(f"a message from rank {source} to rank {target}", line, path)
     elif not 0 <= size < LARGEST_SIZE:
         found.bad(f"Size: got {size}; legal: bytes", line, path)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ran", "dependencies", "graph_of_trace", "submission_order", "through"]
 
-MOST_PASSED = 20_000_000
+MAX_PASSED_DEPENDENCIES = 20_000_000
 """Maximum number of dependencies across tasks that ran nowhere, eight bytes each and more
 meanwhile: a barrier of thousands of tasks on both sides makes millions."""
 
@@ -115,8 +115,10 @@ def through(
         sets = [behind.get(one, frozenset()) for one in inner[task] if not did[one]]
         whole = frozenset(direct.union(*sets))
         total += len(whole)
-        if total > MOST_PASSED:
-            raise InputError(f"more than {MOST_PASSED} dependencies across tasks that ran nowhere")
+        if total > MAX_PASSED_DEPENDENCIES:
+            raise InputError(
+                f"more than {MAX_PASSED_DEPENDENCIES} dependencies across tasks that ran nowhere"
+            )
         if did[task]:
             sources = np.fromiter(whole, np.int64, len(whole))
             kept.append((sources << 32) | task)
@@ -126,7 +128,7 @@ def through(
     return edges >> 32, edges & 0xFFFFFFFF
 
 
-MOST_COPIED: Final = 10_000_000
+MAX_NUMBERED_DATA: Final = 10_000_000
 """Maximum number of data that only have numbers: a file of few bytes could claim many."""
 
 
@@ -273,8 +275,10 @@ def _called(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
 def _copied_data(found: Records, copies: TransferTable) -> tuple[list[str], Int64, list[int]]:
     """Return the data by number of *copies*, with their sizes, at home in the first memory."""
     count = int(copies.handle.max()) + 1
-    if count > MOST_COPIED or copies.handle.min() < 0:
-        raise InputError(f"{found.path}: a copy of datum {count - 1}; legal: 0 to {MOST_COPIED}")
+    if count > MAX_NUMBERED_DATA or copies.handle.min() < 0:
+        raise InputError(
+            f"{found.path}: a copy of datum {count - 1}; legal: 0 to {MAX_NUMBERED_DATA}"
+        )
     size = np.zeros(count, dtype=np.int64)
     np.maximum.at(size, copies.handle, copies.size_bytes)
     return [f"datum{at}" for at in range(count)], size, [0] * count

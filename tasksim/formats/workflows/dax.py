@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from xml.parsers import expat
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import MOST_TEXT_BYTES, reading
+from tasksim.base.files import MAX_TEXT_BYTES, reading
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.jobs import DURATION, Jobs
 
@@ -45,7 +45,7 @@ def read_dax(path: Path) -> GraphInput:
     parser.ExternalEntityRefHandler = reader.entity
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     try:
-        with reading(path, MOST_TEXT_BYTES) as file:
+        with reading(path, MAX_TEXT_BYTES) as file:
             while block := file.read(BUFFER):
                 parser.Parse(block, False)
             parser.Parse(b"", True)

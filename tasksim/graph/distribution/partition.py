@@ -139,7 +139,7 @@ PASSES: Final = 4
 SLACK: Final = 0.02
 """Share by which a node's work may exceed the mean, in addition to the work of one datum; METIS's
 own bound is .03."""
-MOST_WEIGHT: Final = 1 << 20
+MAX_WEIGHT: Final = 1 << 20
 """Largest weight for METIS: sums over some thousand vertices must fit in 32 bits."""
 
 
@@ -292,6 +292,6 @@ def _parts_of_metis(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
 def _whole(weights: NDArray[np.float64], least: int) -> list[int]:
     """Return *weights* as integers that METIS takes."""
     most = float(weights.max(initial=0.0)) or 1.0
-    scaled = np.maximum(np.rint(weights * (MOST_WEIGHT / most)), least)
+    scaled = np.maximum(np.rint(weights * (MAX_WEIGHT / most)), least)
     found: list[int] = scaled.astype(np.int64).tolist()
     return found

@@ -45,7 +45,7 @@ SEND: Final = "send"
 """Name of the kernel of sending communication tasks."""
 RECEIVE: Final = "receive"
 """Name of the kernel of receiving communication tasks."""
-MOST_NODES: Final = 65_536
+MAX_NODES: Final = 65_536
 """Largest number of nodes, more than any machine has."""
 
 
@@ -147,8 +147,8 @@ def distribute(
     >>> len(cut.messages), [len(part.graph) for part in cut.parts]
     (1, [2, 4])
     """
-    if not 1 <= nodes <= MOST_NODES:
-        raise InputError(f"{nodes} nodes; legal: 1 to {MOST_NODES}")
+    if not 1 <= nodes <= MAX_NODES:
+        raise InputError(f"{nodes} nodes; legal: 1 to {MAX_NODES}")
     owner = _nodes(owners, graph.handles, nodes, "owners", "datum", -0)
     given = np.full(len(graph), -1) if executor is None else executor
     chosen = _nodes(given, len(graph), nodes, "executor", "task", -1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import BAD, Found, Whole, given
-from tasksim.network.description import MOST_HOSTS, Links
+from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Dragonfly:
         return f"link{link}"
 
 
-_COUNT = Whole(1, MOST_HOSTS)
+_COUNT = Whole(1, MAX_HOSTS)
 
 
 class DragonflySection(CablesSection):
@@ -158,8 +158,8 @@ class DragonflySection(CablesSection):
         counts = [before.get(word, 1) for word in ("groups", "chassis", "routers")]
         if name == "hosts" and BAD not in counts:
             hosts = value * counts[0] * counts[1] * counts[2]
-            if hosts > MOST_HOSTS:
-                what = f"are {hosts} in all, must be at most {MOST_HOSTS}"
+            if hosts > MAX_HOSTS:
+                what = f"are {hosts} in all, must be at most {MAX_HOSTS}"
                 found.append(FileProblem(location, what))
                 return BAD
         return value

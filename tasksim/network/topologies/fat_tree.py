@@ -17,7 +17,7 @@ import numpy as np
 
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
-from tasksim.network.description import MOST_HOSTS, Links
+from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class FatTree:
         return self.cables.name(link, f"level{level}/{switch}/port{port}")
 
 
-_COUNTS = ListOf(Whole(1, MOST_HOSTS), least=1)
+_COUNTS = ListOf(Whole(1, MAX_HOSTS), least=1)
 
 
 class FatTreeSection(CablesSection):
@@ -146,8 +146,8 @@ class FatTreeSection(CablesSection):
             what = f"must have {len(children)} entries, one per level (got {len(value)})"
             found.append(FileProblem(location, what))
             return BAD
-        if name == "children" and prod(value) > MOST_HOSTS:
-            what = f"are {prod(value)} hosts, must be at most {MOST_HOSTS}"
+        if name == "children" and prod(value) > MAX_HOSTS:
+            what = f"are {prod(value)} hosts, must be at most {MAX_HOSTS}"
             found.append(FileProblem(location, what))
             return BAD
         return value

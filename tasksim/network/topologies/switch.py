@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tasksim.base.documents.sections import FLAG, Amount, Maybe, Section, Whole, given
-from tasksim.network.description import MOST_HOSTS, Links
+from tasksim.network.description import MAX_HOSTS, Links
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ __all__ = ["BANDWIDTH", "HOSTS", "LATENCY", "Switch", "SwitchSection"]
 
 BANDWIDTH = Amount("bandwidth", above=0)
 LATENCY = Amount("time", least=0)
-HOSTS = Maybe(Whole(1, MOST_HOSTS))
+HOSTS = Maybe(Whole(1, MAX_HOSTS))
 
 Host = TypeVar("Host", int, "NDArray[np.int64]")
 

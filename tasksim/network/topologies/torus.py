@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
-from tasksim.network.description import MOST_HOSTS, Links
+from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ class TorusSection(CablesSection):
     """A torus in a file."""
 
     dimensions: list[int] = given(
-        ListOf(Whole(1, MOST_HOSTS), least=1), description="hosts per dimension"
+        ListOf(Whole(1, MAX_HOSTS), least=1), description="hosts per dimension"
     )
 
     @classmethod
     def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
         """Return *value*, if the hosts are not too many."""
-        if name == "dimensions" and prod(value) > MOST_HOSTS:
-            what = f"are {prod(value)} hosts, must be at most {MOST_HOSTS}"
+        if name == "dimensions" and prod(value) > MAX_HOSTS:
+            what = f"are {prod(value)} hosts, must be at most {MAX_HOSTS}"
             found.append(FileProblem(location, what))
             return BAD
         return super().check(name, value, before, location, found)

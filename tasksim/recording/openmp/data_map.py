@@ -39,7 +39,7 @@ LARGEST: Final = 2**48
 """Largest size in bytes, or number of elements: the address space of processors."""
 ADDRESSES: Final = 2**64
 """Number of addresses."""
-MOST_NAMED: Final = 4
+MAX_NAMES_IN_NOTE: Final = 4
 """Largest number of names in a note."""
 _LINE: Final = re.compile(r"(\S{1,200}) +(?:0x)?([0-9a-fA-F]{1,16}) +(\d{1,15})((?: +\S{1,60})*)")
 _WORD: Final = re.compile(r"(element|leading|datum)=(\d{1,15})|tile=(\d{1,15})x(\d{1,15})")
@@ -119,8 +119,12 @@ class DataMap:
             notes.append(_said_of_sizes(len(address), guessed))
         unused = [each.name for each in known if not is_used(each, address)]
         if unused:
-            more = f" and {len(unused) - MOST_NAMED} more" if len(unused) > MOST_NAMED else ""
-            notes.append(f"no depend clause names {', '.join(unused[:MOST_NAMED])}{more}")
+            more = (
+                f" and {len(unused) - MAX_NAMES_IN_NOTE} more"
+                if len(unused) > MAX_NAMES_IN_NOTE
+                else ""
+            )
+            notes.append(f"no depend clause names {', '.join(unused[:MAX_NAMES_IN_NOTE])}{more}")
         labels = [name or f"data[{at}]" for at, name in enumerate(names)] if any(names) else []
         return DescribedData(sizes, tuple(labels), tuple(notes))
 

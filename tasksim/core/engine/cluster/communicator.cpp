@@ -8,9 +8,9 @@ namespace tasksim::cluster {
 
 namespace {
 
-// Rank of communication within an instant: after all steps of workers, even counted ones, and
+// Phase of communication within an instant: after all steps of workers, even counted ones, and
 // before the links are shared.
-constexpr double COMMUNICATION_RANK = 1024.0;
+constexpr double COMMUNICATION_PHASE = 1024.0;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Communicator::begin(Node &node) {
   node_ = &node;
   if (landing()) find_readers();
   routine_ = node.routine();
-  routine_->rank = COMMUNICATION_RANK;
+  routine_->phase = COMMUNICATION_PHASE;
   if (node.threads) bell_ = node.threads->bell(*routine_);
   routine_->begin(steps());
 }
@@ -128,7 +128,7 @@ Steps<> Communicator::steps() {
         co_await SLEEP;
     }
     routine.woken = false;
-    routine.rank = COMMUNICATION_RANK;
+    routine.phase = COMMUNICATION_PHASE;
     co_await Wait{0};
     co_await send();
     listen();
@@ -206,7 +206,7 @@ void Communicator::let_come() {
   coming_ = true;
   ++office_.under_way;
   const i64 delay = office_.envelopes[office_.messages[number].way];
-  office_.clock.after(delay, END_RANK, envelope_come_, number);
+  office_.clock.after(delay, END_PHASE, envelope_come_, number);
 }
 
 void Communicator::on_envelope(int message) {

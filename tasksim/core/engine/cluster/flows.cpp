@@ -6,7 +6,7 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr double LAST_RANK = INF;        // rank of the events at the end of an instant
+constexpr double LAST_PHASE = INF;        // phase of the events at the end of an instant
 constexpr double END_ROUNDING_TICKS = 1e-6;   // of a tick: else an end on a tick would be one later
 
 // The ticks until *bytes* have moved, *rate* in each.
@@ -66,7 +66,7 @@ void Flows::send(const Transfer &transfer, Awaiting &who, i64 value) {
   flow.who = &who;
   flow.value = value;
   if (transfer.latency)
-    clock_.after(transfer.latency, END_RANK, flow);
+    clock_.after(transfer.latency, END_PHASE, flow);
   else
     enter(flow);
 }
@@ -127,7 +127,7 @@ void Flows::happen(i64 tick) {
 void Flows::settle_soon() {
   if (soon_) return;
   soon_ = true;
-  clock_.after(0, LAST_RANK, settling_);
+  clock_.after(0, LAST_PHASE, settling_);
 }
 
 void Flows::settle() {
@@ -167,7 +167,7 @@ i64 Flows::end_of(const Flow &flow) const {
 void Flows::set_alarm() {
   if (ends_.empty() || ends_.first() == alarm_) return;
   alarm_ = ends_.first();
-  clock_.after(alarm_ - clock_.now, END_RANK, *this, alarm_);
+  clock_.after(alarm_ - clock_.now, END_PHASE, *this, alarm_);
   send_for_end(ends_.first_flow(), 2);
   ends_.send_for_next();
 }

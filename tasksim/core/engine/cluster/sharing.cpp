@@ -43,7 +43,7 @@ void SharedCores::set_rate() {
   const i64 end = later(clock_.now, std::max(i64{0}, static_cast<i64>(left)));
   if (end == alarm_) return;
   alarm_ = end;
-  clock_.after(end - clock_.now, END_RANK, *this, end);
+  clock_.after(end - clock_.now, END_PHASE, *this, end);
 }
 
 void SharedCores::happen(i64 tick) {

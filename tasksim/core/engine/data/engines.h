@@ -77,7 +77,7 @@ class CopyEngines {
     const i64 pair = i64{copy.source} * platform_.memories + copy.target;
     if (first_use_ && !used_[pair]) {
       used_[pair] = true;
-      clock_.after(first_use_, END_RANK, copy);
+      clock_.after(first_use_, END_PHASE, copy);
     } else {
       send(copy);
     }

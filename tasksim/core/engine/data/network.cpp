@@ -33,7 +33,7 @@ void Network::send(int source, int target, i64 size, Copy &copy) {
   flow.copy = &copy;
   flow.network = this;
   if (const i64 latency = given_.path_latency[flow.path])
-    clock_.after(latency, END_RANK, flow);
+    clock_.after(latency, END_PHASE, flow);
   else
     enter(flow);
 }
@@ -101,7 +101,7 @@ void Network::settle() {
   // A millionth of a tick is rounding: without it a flow that ends on a tick would end one later.
   const double delay = std::ceil(first - 1e-6);
   if (!(delay < 9e18)) throw Broken{TASKSIM_TOO_LATE};
-  clock_.after(std::max(i64{0}, static_cast<i64>(delay)), END_RANK, *this, settled_);
+  clock_.after(std::max(i64{0}, static_cast<i64>(delay)), END_PHASE, *this, settled_);
 }
 
 // The level rises for all flows at once, each gets level * weight; flows on a full link keep their

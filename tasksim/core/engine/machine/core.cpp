@@ -10,12 +10,12 @@ Steps<> core(Node &node, Driver &driver) {
   const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
   const i64 there = node.graph.there(driver.worker, node.overheads.start);
   routine.forerunner = &driver;
-  routine.rank = driver.rank;
+  routine.phase = driver.phase;
   co_await SLEEP;
   if (const i64 rest = std::max(wakeup, there - node.clock.now); rest > 0) co_await Wait{rest};
   for (;;) {
     routine.woken = false;
-    routine.rank = driver.rank;
+    routine.phase = driver.phase;
     co_await Wait{progress};
     const bool pinned = node.landing && node.landing->waiting();
     if (pinned) co_await node.landing->serve();
@@ -28,7 +28,7 @@ Steps<> core(Node &node, Driver &driver) {
       }
       continue;
     }
-    routine.rank = END_RANK;
+    routine.phase = END_PHASE;
     if (node.locks.any()) co_await node.unlocked(task);
     const i64 asking = node.graph.goes_on_at_once(task) ? 0 : node.overheads.task;
     const i64 overhead = intake.fetch(task) + asking;

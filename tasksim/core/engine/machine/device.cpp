@@ -30,10 +30,10 @@ Steps<> Device::steps() {
       continue;
     }
     if (node_.instant.stepwise) {
-      routine.rank = SERVE_STEPS;
+      routine.phase = SERVE_STEPS;
       node_.clock.keep_order();  // two waits
     } else {
-      routine.rank = driver_.rank;
+      routine.phase = driver_.phase;
     }
     co_await Wait{look};
     bool worked = node_.landing && node_.landing->waiting();
@@ -43,7 +43,7 @@ Steps<> Device::steps() {
     bool popped = false;
     if (held_.size() < pipeline && intake.state == Intake::EMPTY) {
       if (node_.instant.stepwise) {
-        routine.rank = worked ? node_.instant.pop_after_copy : driver_.rank;
+        routine.phase = worked ? node_.instant.pop_after_copy : driver_.phase;
         node_.clock.keep_order();
         co_await Wait{0};
       }
@@ -67,7 +67,7 @@ Steps<bool> Device::take_one() {
   if (intake.state == Intake::COMING || held_.size() == 1 || node_.alone(driver_, task)) {
     if (cost) co_await Wait{cost};
   } else {  // no event can come between: the kernel is queued in one go
-    routine.rank = END_RANK;
+    routine.phase = END_PHASE;
     co_await Wait{later(cost, node_.overheads.kernel)};
     intake.state = Intake::EMPTY;
     queue(task);
@@ -81,7 +81,7 @@ Steps<> Device::launch(int task) {
   if (held_.size() == 1) node_.started(task, worker);
   if (node_.alone(driver_, task)) {
     node_.ledger.of[task].start = node_.now();
-    driver_.routine.rank = END_RANK;
+    driver_.routine.phase = END_PHASE;
     node_.clock.keep_order();
     co_await Wait{node_.cost(task, worker)};
     node_.ledger.of[task].end = node_.now();
@@ -90,7 +90,7 @@ Steps<> Device::launch(int task) {
     co_return;
   }
   if (node_.overheads.kernel) {
-    driver_.routine.rank = END_RANK;
+    driver_.routine.phase = END_PHASE;
     co_await Wait{node_.overheads.kernel};
   }
   queue(task);
@@ -106,7 +106,7 @@ void Device::queue(int task) {
 void Device::run(int task) {
   node_.ledger.of[task].start = node_.now();
   node_.clock.keep_order();
-  node_.clock.after(node_.cost(task, driver_.worker), END_RANK, *this);
+  node_.clock.after(node_.cost(task, driver_.worker), END_PHASE, *this);
 }
 
 void Device::happen(i64) {

@@ -99,7 +99,7 @@ Steps<> Node::finish(Driver &driver, int task) {
       continue;
     }
     if (overheads.push) {
-      routine.rank = PUSH_RANK;
+      routine.phase = PUSH_PHASE;
       co_await Wait{overheads.push};
     }
     if (locks.any() && question.looks_at_data) co_await unlocked(successor);

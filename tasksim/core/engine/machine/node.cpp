@@ -108,7 +108,7 @@ void Node::make_turns() {
 void Node::make_drivers() {
   for (const auto &driver : drivers) {
     driver->turns = turns[driver->memory].get();
-    driver->rank = instant.pop_rank(driver->worker);
+    driver->phase = instant.pop_phase(driver->worker);
     driver->intake = std::make_unique<Intake>(graph, driver->routine, driver->memory,
                                               several ? &mover : nullptr, driver->turns,
                                               question.uses_priorities, overheads.fetch);
@@ -221,7 +221,7 @@ Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
 Steps<> Node::communicate(int task, Routine &routine, int released_by) {
   member_->send_for(task);
   if (overheads.push && released_by >= 0) {
-    routine.rank = instant.push;
+    routine.phase = instant.push;
     co_await Wait{overheads.push};
   }
   hand_over(task, released_by);
@@ -248,7 +248,7 @@ Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
   }
   if (blind && locks.any()) co_await unlocked(task);  // a released task takes its data first
   if (overheads.push || blind) {
-    routine.rank = instant.push;
+    routine.phase = instant.push;
     co_await Wait{overheads.push};
   }
   if (locks.any() && question.looks_at_data) co_await unlocked(task);
@@ -260,7 +260,7 @@ Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
   }
   const Choice choice = scheduler.choose(task);
   const bool own = pusher != NONE && choice.worker == pusher;
-  routine.rank = own ? instant.commit_own : instant.commit;
+  routine.phase = own ? instant.commit_own : instant.commit;
   clock.keep_order();
   co_await Wait{0};
   view.pusher = pusher;

@@ -34,7 +34,7 @@ struct Driver : Forerunner {
   int task = NONE;  // the running task of a core
   int worker, memory;
   int pipeline;  // tasks that it holds at a time; 0: a core
-  double rank = 2.0;
+  double phase = 2.0;
   Turns *turns = nullptr;
   std::unique_ptr<Intake> intake;
   std::unique_ptr<Routine> own;  // last: it refers to the members above

@@ -7,7 +7,7 @@ namespace tasksim {
 
 namespace {
 
-constexpr double LAST_RANK = INF;       // rank of the events at the end of an instant
+constexpr double LAST_PHASE = INF;       // phase of the events at the end of an instant
 // Rounding of an end in ticks: else a task that ends on a tick would end one later.
 constexpr double END_ROUNDING_TICKS = 1e-6;
 
@@ -64,7 +64,7 @@ bool Rate::begin(int task, int worker, i64 work, Routine &routine) {
 }
 
 void Rate::settle_soon(Domain &domain) {
-  if (changed_.empty()) clock_.after(0, LAST_RANK, settling_);
+  if (changed_.empty()) clock_.after(0, LAST_PHASE, settling_);
   if (std::exchange(domain.changed, true)) return;
   changed_.push_back(&domain);
 }
@@ -157,10 +157,10 @@ void Rate::set_alarm(Domain &domain) {
   for (const i64 end : domain.end) first = std::min(first, end);
   if (first == domain.alarm || first == NEVER) return;
   domain.alarm = first;
-  if (&domain == settled_.back() && clock_.passes(first - clock_.now, END_RANK))
+  if (&domain == settled_.back() && clock_.passes(first - clock_.now, END_PHASE))
     return on_alarm(domain, first);
   clock_.keep_order();
-  clock_.after(first - clock_.now, END_RANK, domain, first);
+  clock_.after(first - clock_.now, END_PHASE, domain, first);
 }
 
 void Rate::on_alarm(Domain &domain, i64 when) {

@@ -149,7 +149,7 @@ void DeviceLoop::run(int task) {
   Node &node = loop_.node;
   node.ledger.of[task].start = node.now();
   node.clock.keep_order();
-  node.clock.after(node.cost(task, me_.number), END_RANK, *this);
+  node.clock.after(node.cost(task, me_.number), END_PHASE, *this);
 }
 
 void DeviceLoop::happen(i64) {

@@ -162,7 +162,7 @@ class Actor final : public Routine {
     return step();
   }
 
-  void sleep(i64 delay) { clock_.after(delay, END_RANK, *this); }
+  void sleep(i64 delay) { clock_.after(delay, END_PHASE, *this); }
 
   Kernel &kernel_;
   int skip_ = 0;             // simcalls that it has to make before it continues

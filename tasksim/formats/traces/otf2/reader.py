@@ -46,7 +46,7 @@ READERS: Final[dict[type[Reader], tuple[str, str]]] = {
     OutermostRegions: ("the trace has no tasks: the outermost regions of threads count", ""),
 }
 """Reader -> its notion of tasks, and its gaps, in the order in which they are tried."""
-MOST_CALLED: Final = 4
+MAX_NAMES_IN_NOTE: Final = 4
 """Largest number of locations, or of types of events, that a note names."""
 
 
@@ -172,7 +172,7 @@ class _Content:
         if self._others:
             total = sum(self._others.values())
             named = ", ".join(
-                f"{count} {word}" for word, count in self._others.most_common(MOST_CALLED)
+                f"{count} {word}" for word, count in self._others.most_common(MAX_NAMES_IN_NOTE)
             )
             found.note(f"{total} events are not about tasks, and are not used ({named})")
         return reader.stretches
@@ -195,5 +195,9 @@ class _Content:
             self._workers[row] = name
             found.architectures[name], found.node_of[name] = kind, node
             called.append(f"{name} is {location.name}")
-        more = f" and {len(called) - MOST_CALLED} more" if len(called) > MOST_CALLED else ""
-        found.note(f"workers: {', '.join(called[:MOST_CALLED])}{more}")
+        more = (
+            f" and {len(called) - MAX_NAMES_IN_NOTE} more"
+            if len(called) > MAX_NAMES_IN_NOTE
+            else ""
+        )
+        found.note(f"workers: {', '.join(called[:MAX_NAMES_IN_NOTE])}{more}")

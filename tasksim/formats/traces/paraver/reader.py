@@ -253,12 +253,14 @@ class _Content:
             counts[node, kind] += 1
             found.architectures[name], found.node_of[name] = kind, node
             called.append(f"{name} is {own}")
-        more = f" and {len(called) - MOST_CALLED} more" if len(called) > MOST_CALLED else ""
-        found.note(f"workers: {', '.join(called[:MOST_CALLED])}{more}")
+        more = (
+            f" and {len(called) - MAX_ROWS_IN_NOTE} more" if len(called) > MAX_ROWS_IN_NOTE else ""
+        )
+        found.note(f"workers: {', '.join(called[:MAX_ROWS_IN_NOTE])}{more}")
         return workers
 
 
-MOST_CALLED: Final = 4
+MAX_ROWS_IN_NOTE: Final = 4
 """Maximum number of rows that a note names."""
 TIMES: Final = {STATE: (5, 6), EVENT: (5,), COMMUNICATION: (5, 6, 11, 12)}
 """Positions of times among the fields of each type of record."""
