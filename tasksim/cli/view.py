@@ -22,6 +22,7 @@ from tasksim.cli.output import (
     print_json,
     refuse_figure,
     refuse_html,
+    refuse_unwritable,
     warn,
     write_page,
 )
@@ -44,6 +45,7 @@ __all__ = ["view"]
         "tasksim view runs/dmdas --panels gantt --arrows",
         "tasksim view runs/dmdas --critical-path",
         "tasksim view runs/native runs/simulated --html both.html --open",
+        "tasksim view runs/dm --live live.html",
         "tasksim view machine machine.xml -o machine.svg",
         "tasksim view octree particles=300 height=4 group_size=8 -o octree.png",
     ],
@@ -82,7 +84,16 @@ __all__ = ["view"]
     " (synchronisations, words, flop) beside the workers'.",
 )
 @html_option
-@click.option("--open", "in_browser", is_flag=True, help="Show the page of --html in a browser.")
+@click.option(
+    "--live",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Live page of one run, with sliders that replay it above what it was: one .html file, as"
+    " 'tasksim explore RUN -o FILE' writes it.",
+)
+@click.option(
+    "--open", "in_browser", is_flag=True, help="Show the page of --html or --live in a browser."
+)
 @library_option
 @trust_option
 @force_option
@@ -94,6 +105,7 @@ def view(
     arrows: bool,
     critical_path: bool,
     html: Path | None,
+    live: Path | None,
     in_browser: bool,
     library: Path | None,
     trust: bool,
@@ -103,7 +115,8 @@ def view(
     """Draw runs one above another on one time axis, and print their metrics.
 
     A RUN is a folder that simulate or run wrote. --html writes up to four runs to a page to explore
-    in a browser instead; they are then drawn only with -o.
+    in a browser instead, and --live one run to a page that also replays it; they are then drawn
+    only with -o.
 
     'machine PLATFORM' draws a machine as boxes in boxes: memories, caches, cores, GPUs. PLATFORM
     is a platform's name or file, or a file of hwloc's: lstopo --of xml.
@@ -112,12 +125,13 @@ def view(
     or 3-D, their groups, and the interaction list of a cell. Settings are those of the generator
     fmm, and cell=INDEX; particles=FILE.csv reads positions (columns x, y and perhaps z).
     """
-    if in_browser and html is None:
-        raise InputError("--open shows the page that --html writes: give --html FILE too")
+    page = html or live
+    if in_browser and page is None:
+        raise InputError("--open shows the page that --html or --live writes: give one, too")
     if is_machine(runs):
         for_runs = {
             "--panels": panels, "--arrows": arrows, "--critical-path": critical_path,
-            "--trust": trust,
+            "--trust": trust, "--live": live,
         }  # fmt: skip
         view_machine(
             runs, output, html, library,
@@ -127,15 +141,15 @@ def view(
     if is_octree(runs):
         others = {
             "--arrows": arrows, "--critical-path": critical_path, "--html": html,
-            "--library": library, "--trust": trust,
+            "--live": live, "--library": library, "--trust": trust,
         }  # fmt: skip
         view_octree(runs, output, panels, given=others, force=force, as_json=as_json)
         return
     if library is not None:
         raise InputError("--library is for 'view machine'; runs are folders")
     chosen = None if panels is None else _panels(panels)
-    target = output or (None if html else _beside(runs[0]))
-    _refuse(target, html, len(runs), force=force)
+    target = output or (None if page else _beside(runs[0]))
+    _refuse(target, html, live, len(runs), force=force)
     from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary
 
@@ -150,29 +164,49 @@ def view(
         save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
     if html is not None:
         write_page(runs, loaded, html, force=force, trust=trust)
+    if live is not None:
+        _write_live(loaded[0], runs[0], live, force=force, trust=trust)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
         for entry, run in zip(described, loaded if critical_path else (), strict=False):
             entry["critical_path"] = _path_json(run, trust)
-        print_json({"runs": described, "figure": target, "html": html})
+        print_json({"runs": described, "figure": target, "html": html, "live": live})
     else:
         texts = [_text(path, run) for path, run in zip(runs, loaded, strict=True)]
         if critical_path:
             texts = [f"{t}\n\n{_path_text(r, trust)}" for t, r in zip(texts, loaded, strict=True)]
         click.echo("\n\n".join(texts))
-    for written in (target, html):
+    for written in (target, html, live):
         if written is not None:
             note(f"Wrote {written}")
-    if in_browser and html is not None:
-        open_page(html)
+    if in_browser and page is not None:
+        open_page(page)
 
 
-def _refuse(figure: Path | None, page: Path | None, runs: int, *, force: bool) -> None:
+def _refuse(
+    figure: Path | None, page: Path | None, live: Path | None, runs: int, *, force: bool
+) -> None:
     """Refuse, before any work is done, outputs that could not be written after it."""
     if figure is not None:
         refuse_figure(figure, force=force)
     if page is not None:
         refuse_html(page, runs, force=force)
+    if live is not None:
+        if runs > 1:
+            raise InputError(f"--live: got {runs} runs; a live page replays one")
+        from tasksim.view.live.page import refuse_live_page
+
+        refuse_live_page(live, force=force)
+        refuse_unwritable(live)
+
+
+def _write_live(run: Run, where: Path, path: Path, *, force: bool, trust: bool) -> None:
+    """Write the live page of a run, and warn if it cannot replay."""
+    from tasksim.view.live.page import explore, scenario_of_run
+
+    page = explore(scenario_of_run(run, where, trust=trust), path, force)
+    if page.refused:
+        warn(f"{path} shows the recording only: {page.refused}")
 
 
 def _panels(text: str) -> list[str]:

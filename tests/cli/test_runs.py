@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import pytest
@@ -118,6 +119,18 @@ def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):
     assert "no browser was found on this machine; open v.html in one" in called.err
 
 
+def test_view_writes_a_live_page_of_one_run(two_runs, tmp_path):
+    called = two_runs("view a --live live.html --json")
+    assert (called.json["figure"], called.json["live"]) == (None, "live.html")
+    assert two_runs("explore a -o explored.html").code == 0
+    of_view, of_explore = (
+        re.findall(r'id="(?:live|live-columns|core|worker)">[^<]*', path.read_text())
+        for path in (tmp_path / "live.html", tmp_path / "explored.html")
+    )
+    assert of_view == of_explore
+    assert not (tmp_path / "a.png").exists()
+
+
 def test_view_says_of_pages_what_is_large_or_lacks(two_runs, tmp_path, monkeypatch):
     monkeypatch.setattr("tasksim.cli.output._LARGE_BYTES", 1000)
     called = two_runs("view a --html v.html")
@@ -138,8 +151,13 @@ def test_view_says_of_pages_what_is_large_or_lacks(two_runs, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("view a --open", "Error: --open shows the page that --html writes: give --html FILE too"),
+        (
+            "view a --open",
+            "Error: --open shows the page that --html or --live writes: give one, too",
+        ),
         ("view a --html v.txt", "Error: v.txt: a page is a '.html' file, not '.txt'"),
+        ("view a b --live v.html", "Error: --live: got 2 runs; a live page replays one"),
+        ("view a --live v.txt", "Error: v.txt: a page is a '.html' file, not '.txt'"),
         ("view a a a a a --html v.html", "Error: runs: got 5; legal in a page: 1 to 4"),
     ],
 )
