@@ -122,13 +122,25 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(found["request"]["url"])
 
+    def forget(self):
+        """Forget problems and requests so far."""
+        self.problems.clear()
+        self.requests.clear()
+
     def resize(self, width, height):
         """Give the page a size in pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)  # fmt: skip
 
+    def show(self, url):
+        """Load a page."""
+        self.call("Page.navigate", url="about:blank")  # an address that only differs in its hash
+        self.call("Page.navigate", url=url)
+        self.wait(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
+
     def open(self, url):
         """Load a page and wait until it shows runs, or says why not."""
+        self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=url)
         self.wait("globalThis.tasksimPage || document.querySelector('.failed')")
 
@@ -164,6 +176,13 @@ class Browser:
             self.mouse(kind, x, y, button="left", clickCount=1, modifiers=modifiers)
         self.settle()
 
+    def double_click(self, x, y):
+        """Click twice, at once."""
+        for count in (1, 2):
+            for kind in ("Pressed", "Released"):
+                self.mouse(kind, x, y, button="left", clickCount=count)
+        self.settle()
+
     def drag(self, start, end, modifiers=0):
         """Press at a place, move to another, release."""
         self.mouse("Pressed", *start, button="left", clickCount=1, modifiers=modifiers)
@@ -182,7 +201,14 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=name, modifiers=modifiers)
         self.settle()
 
-    def prefer(self, scheme):
-        """Let the system be "dark" or "light"."""
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
+    def prefer(self, scheme="light", motion="no-preference"):
+        """Let the system be "dark" or "light", and ask to "reduce" motion or not."""
+        features = [
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": motion},
+        ]
         self.call("Emulation.setEmulatedMedia", features=features)
+
+    def download_to(self, folder):
+        """Save files in a folder, without asking."""
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))

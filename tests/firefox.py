@@ -69,12 +69,16 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         self._numbers, self._rest = itertools.count(1), b""
-        self._socket = self._connected(folder / "MarionetteActivePort")
-        self._message()  # it says who it is
-        self.call("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {
-            "pageLoadStrategy": "normal", "acceptInsecureCerts": False}}})  # fmt: skip
-        self.call("WebDriver:SetTimeouts", {"script": int(1000 * PATIENCE_S)})
-        self.resize(*size)
+        self._socket = None
+        try:
+            self._socket = self._connected(folder / "MarionetteActivePort")
+            self._message()  # it says who it is
+            self.call("WebDriver:NewSession", {"capabilities": {}})
+            self.call("WebDriver:SetTimeouts", {"script": int(1000 * PATIENCE_S)})
+            self.resize(*size)
+        except BaseException:
+            self.close()
+            raise
 
     def _connected(self, place):
         """Wait for the file that names the port; return a connection to it."""
@@ -87,9 +91,12 @@ class Browser:
 
     def close(self):
         """End the browser."""
-        with contextlib.suppress(OSError, EOFError, AssertionError):  # it is gone already
-            self.call("Marionette:Quit", {"flags": ["eForceQuit"]})
-        self._socket.close()
+        if self._socket is None:
+            self.process.kill()
+        else:
+            with contextlib.suppress(OSError, EOFError, AssertionError):  # it is gone already
+                self.call("Marionette:Quit", {"flags": ["eForceQuit"]})
+            self._socket.close()
         try:
             self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -141,7 +148,9 @@ class Browser:
     @property
     def requests(self):
         """What the page loaded."""
-        return self.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+        return self.evaluate(
+            "[location.href, ...performance.getEntriesByType('resource').map(({ name }) => name)]"
+        )
 
     def forget(self):
         """Forget the problems so far."""
@@ -160,23 +169,28 @@ class Browser:
         )
         self.wait(f"innerWidth === {width} && innerHeight === {height}")
 
-    def open(self, url):
-        """Load a page and wait until it shows runs, or says why not."""
+    def show(self, url):
+        """Load a page."""
         self.call("WebDriver:Navigate", {"url": "about:blank"})
         self.call("WebDriver:Navigate", {"url": url})
+
+    def open(self, url):
+        """Load a page and wait until it shows runs, or says why not."""
+        self.show(url)
         self.wait("globalThis.tasksimPage || document.querySelector('.failed')")
 
     def evaluate(self, expression):
         """Return the value of an expression of JavaScript; promises are waited for."""
         script = (
             "const done = arguments[0];"
-            f"(async () => ({expression}))().then((value) => done({{ value }}),"
+            f"(async () => ({expression}))().then((value) =>"
+            " done({ value: JSON.stringify(value) ?? 'null' }),"
             " (error) => done({ error: `${error}\\n${error.stack}` }));"
         )
         given = {"script": script, "args": [], "sandbox": None}
         found = self.call("WebDriver:ExecuteAsyncScript", given)["value"]
         assert "error" not in found, found["error"]
-        return found.get("value")
+        return json.loads(found["value"])
 
     def wait(self, expression):
         """Wait until an expression is true; return it."""
@@ -211,13 +225,13 @@ class Browser:
         if modifiers == SHIFT:
             self._type(("keyUp", SHIFT_KEY))
 
-    def mouse(self, kind, x, y, deltaX=0, deltaY=0, modifiers=0, **_):  # noqa: N803
+    def mouse(self, kind, x, y, deltaX=0, deltaY=0, modifiers=0, **_):
         """Move, press, release or turn the wheel: "Moved", "Pressed", "Released", "Wheel"."""
         x, y = round(x), round(y)
         with self._holding(modifiers):
             if kind == "Wheel":
-                self._act({"type": "wheel", "id": "wheel", "actions": [
-                    {"type": "scroll", "x": x, "y": y, "deltaX": deltaX, "deltaY": deltaY}]})  # fmt: skip
+                scroll = {"type": "scroll", "x": x, "y": y, "deltaX": deltaX, "deltaY": deltaY}
+                self._act({"type": "wheel", "id": "wheel", "actions": [scroll]})
                 return
             act = {"Pressed": "pointerDown", "Released": "pointerUp"}.get(kind)
             then = [{"type": act, "button": 0}] if act else []
@@ -227,6 +241,13 @@ class Browser:
         """Click with the left button."""
         for kind in ("Moved", "Pressed", "Released"):
             self.mouse(kind, x, y, modifiers=modifiers if kind == "Pressed" else 0)
+        self.settle()
+
+    def double_click(self, x, y):
+        """Click twice, at once."""
+        place = {"type": "pointerMove", "x": round(x), "y": round(y)}
+        once = [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]
+        self._point(place, *once, *once)
         self.settle()
 
     def drag(self, start, end, modifiers=0):
@@ -246,13 +267,10 @@ class Browser:
             self._type(("keyDown", value), ("keyUp", value))
         self.settle()
 
-    def prefer(self, scheme):
-        """Let the system be "dark" or "light"."""
+    def prefer(self, scheme="light", motion="no-preference"):
+        """Let the system be "dark" or "light", and ask to "reduce" motion or not."""
         self._set("layout.css.prefers-color-scheme.content-override", int(scheme == "light"))
-
-    def reduce_motion(self, on):
-        """Let the system ask for less motion, or not."""
-        self._set("ui.prefersReducedMotion", int(on))
+        self._set("ui.prefersReducedMotion", int(motion == "reduce"))
 
     def download_to(self, folder):
         """Save files in a folder, without asking."""

@@ -179,7 +179,7 @@ def _html(block: Block) -> str:
         data = base64.b64encode(png(block.figure)).decode("ascii")
         return f'<img alt="{escape(block.alt)}" src="data:image/png;base64,{data}">'
     if isinstance(block, Listing):
-        return f"<pre>{escape(chr(10).join(block.lines))}</pre>"
+        return f'<pre tabindex="0">{escape(chr(10).join(block.lines))}</pre>'
     if isinstance(block, Links):
         found = (f'<a href="{escape(quote(to))}">{escape(name)}</a>' for name, to in block.targets)
         return f"<p>{escape(block.text)} {', '.join(found)}</p>"
@@ -200,7 +200,7 @@ def _html_table(table: Table) -> str:
     head = _html_cells("th", table.header, table.texts())
     rows = "\n".join(f"<tr>{_html_cells('td', row, table.texts())}</tr>" for row in table.rows)
     return (
-        f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
+        f'<div class="wide" tabindex="0"><table>\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 

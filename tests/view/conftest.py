@@ -1,9 +1,11 @@
 """Runs to draw, and a browser."""
 
 import dataclasses
+import os
 from types import SimpleNamespace
 
 import chromium
+import firefox
 import numpy as np
 import pytest
 
@@ -14,10 +16,21 @@ KERNELS = ("potrf", "trsm", "syrk", "gemm")
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """One for all tests; each opens its own page in it."""
-    if not chromium.PROGRAM:
-        pytest.skip(chromium.MISSING)
-    found = chromium.Browser(tmp_path_factory.mktemp("profile"))
+    """One for all tests; each opens its own page in it. TASKSIM_TEST_BROWSER=firefox: Firefox."""
+    driver = firefox if os.environ.get("TASKSIM_TEST_BROWSER") == "firefox" else chromium
+    if not driver.PROGRAM:
+        pytest.skip(driver.MISSING)
+    found = driver.Browser(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def firefox_browser(tmp_path_factory):
+    """A Firefox for the tests that ask for it by name."""
+    if not firefox.PROGRAM:
+        pytest.skip(firefox.MISSING)
+    found = firefox.Browser(tmp_path_factory.mktemp("firefox"))
     yield found
     found.close()
 

@@ -62,7 +62,7 @@ def test_commands_and_links_in_both_languages():
         Callout("warning", "few", "", ""),
     ]
     html = html_page("t", blocks)
-    assert "<pre>tasksim study show s 3f # a &lt; b\necho ```</pre>" in html
+    assert "tasksim study show s 3f # a &lt; b\necho ```</pre>" in html
     assert '<p>Data: a_b <a href="data/x%20y.csv">x &amp; y</a></p>' in html
     assert 'class="evidence"' not in html
     markdown = markdown_page("t", blocks, {})

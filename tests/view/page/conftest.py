@@ -26,8 +26,7 @@ def show(browser, tmp_path):
     """Return a function that shows runs in the browser."""
 
     def opened(*runs, hash_="", **options):
-        browser.problems.clear()
-        browser.requests.clear()
+        browser.forget()
         path = tmp_path / "page.html"
         tasksim.save_page(runs, path, force=True, **options)
         browser.open(f"{path.as_uri()}{hash_}")

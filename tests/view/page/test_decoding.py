@@ -74,7 +74,7 @@ def test_predecessors_and_successors(show, cholesky):
     browser = show(cholesky)
     graph = tasksim.generate("cholesky", tiles=6)
     browser.evaluate(
-        "globalThis.listed = ({first, tasks}, task) =>"
+        "window.listed = ({first, tasks}, task) =>"
         " Array.from(tasks.subarray(first[task], first[task + 1])).sort((a, b) => a - b)"
     )
     after = column(browser, "listed(run.successors, task)")

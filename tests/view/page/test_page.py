@@ -79,10 +79,7 @@ def test_wheel_drag_box_and_double_click(show, cholesky):
     browser.drag((400, y), (600, y), modifiers=8)
     boxed = shown(browser)
     assert boxed[1] - boxed[0] < 0.4 * (zoomed[1] - zoomed[0])
-    for count in (1, 2):
-        for kind in ("Pressed", "Released"):
-            browser.mouse(kind, x, y, button="left", clickCount=count)
-    browser.settle()
+    browser.double_click(x, y)
     assert shown(browser) == before
 
 
@@ -188,8 +185,6 @@ def test_the_address_keeps_the_view(show, browser, cholesky, eager):
     before = state(browser, kept)
     assert before[3] == 9
     address = browser.evaluate("location.href")
-    browser.evaluate("delete globalThis.tasksimPage")
-    browser.call("Page.navigate", url="about:blank")
     browser.open(address)
     assert state(browser, kept) == before
 

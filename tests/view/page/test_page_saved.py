@@ -14,7 +14,7 @@ from tests.view.page.onpage import state
 @pytest.fixture
 def saved(browser, tmp_path):
     """Return a function that saves what is visible, and gives the file."""
-    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    browser.download_to(tmp_path)
 
     def export(kind):
         before = set(tmp_path.iterdir())

@@ -39,7 +39,7 @@ export class App {
     this.controls = new Controls(this, header);
     this.tables = new TableView(this);
     root.append(this.controls.top,
-      element("div", { className: "middle" }, this.chart.box, this.controls.side),
+      element("main", { className: "middle" }, this.chart.box, this.controls.side),
       this.tables.box, this.controls.help);
     this.#begin();
   }

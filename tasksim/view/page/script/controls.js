@@ -91,7 +91,7 @@ export class Controls {
     this.facts = element("section", { className: "facts", ariaLabel: "Runs" });
     this.#showFacts();
     this.side = element("aside", { className: "side", ariaLabel: "Legend and details" },
-      this.status, this.legend, this.details, this.arrows, this.facts);
+      this.status, this.legend, this.arrows, this.details, this.facts);
   }
 
   /** Show the numbers that are read first: makespans, and of one run how near its bounds it is. */

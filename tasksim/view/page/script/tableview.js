@@ -2,6 +2,7 @@
 
 import { button, element } from "./dom.js";
 import { TABLES, sortRows, tableOf } from "./tables.js";
+import { check, iconButton } from "./widgets.js";
 
 /** The tables of an app. */
 export class TableView {
@@ -10,12 +11,12 @@ export class TableView {
     this.sorting = { column: 0, descending: false };
     this.tabs = Object.entries(TABLES).map(([name, { title }]) => (
       Object.assign(button(title, title, () => app.change({ table: name })), { table: name, role: "tab" })));
-    this.range = element("input", { type: "checkbox", onchange: () => app.change({ range: this.range.checked }) });
-    this.place = element("div", { className: "place" });
+    this.range = check("visible time only", (range) => app.change({ range }));
+    this.place = element("div", { className: "place", role: "tabpanel", tabIndex: 0, ariaLabel: "Table" });
     this.box = element("section", { className: "tables", ariaLabel: "Tables", hidden: true },
-      element("div", { className: "tabs", role: "tablist" }, ...this.tabs,
-        element("label", {}, this.range, " visible time only"),
-        button("×", "Close (t)", () => app.toggleTable())),
+      element("div", { className: "tabs" },
+        element("div", { role: "tablist", ariaLabel: "Tables" }, ...this.tabs),
+        this.range.label, iconButton("close", "Close (t)", () => app.toggleTable())),
       this.place);
   }
 

@@ -33,7 +33,7 @@ export function check(text, onchange) {
 /** Return a button that opens a list of entries; Escape, and anything done elsewhere, close it. */
 export function menu(name, symbol, ...entries) {
   const list = element("div", { className: "entries", role: "group", ariaLabel: name });
-  const opener = element("button", { type: "button", className: "opener", onclick: () => open(list.hidden) },
+  const opener = element("button", { type: "button", className: "opener", ariaLabel: name, onclick: () => open(list.hidden) },
     icon(symbol), element("span", {}, name), icon("open"));
   const open = (on) => {
     list.hidden = !on;
