@@ -245,7 +245,8 @@ def data_of(platform: Platform, library: Path | None, changes: Sequence[str]) ->
         return {}
     with suppress(InputError):
         again = load(path, library, changes)
-        if replace(again, power=None) == replace(platform, power=None):
+        # The models of kernels may have added their energies.
+        if replace(again, power=platform.power) == platform:
             return settable(path, library, changes)
     return {}
 

@@ -5,6 +5,7 @@ from view.live.conftest import DURATIONS
 from view.live.test_live_page import answered, asked, opened, pytestmark, simulated  # noqa: F401
 from view.live.test_nodes import NETWORKS, scenario
 
+import tasksim
 from tasksim.run.energy import energy
 from tasksim.view.live.page import explore
 
@@ -76,6 +77,29 @@ def test_messages_and_energy_of_nodes_are_those_of_the_command(
         assert shown["released"] == run.tasks.released_by.tolist()
         assert numbers["messages"] == len(run.messages)
         assert numbers["sent"] == run.messages.size_bytes.sum()
+
+
+def test_curves_and_ranks_are_of_makespan_or_energy(opened, powered):  # noqa: F811
+    base = tasksim.Scenario(
+        "cholesky tiles=4 tile_size=512", platform=powered, durations=DURATIONS, scheduler="dmda"
+    )
+    browser = opened(explore(base))
+    answered(browser)
+    browser.wait("!tasksimPage.live.jobs.length && !tasksimPage.live.asked")
+    browser.evaluate(
+        "(() => { const choice = document.querySelector('[aria-label^=\"Rank and draw\"]');"
+        " choice.value = 'energy'; choice.dispatchEvent(new Event('change')); })()"
+    )
+    joules = browser.evaluate("Object.fromEntries(tasksimPage.live.rivals)")
+    used = {name: energy(base.vary(scheduler=name).solve()).total_j for name in ("eager", "dmdas")}
+    assert used == pytest.approx({name: joules[name] for name in used}, rel=1e-9)
+    bars = browser.evaluate(
+        "[...document.querySelectorAll('.bars .name')].map((n) => n.textContent)"
+    )
+    assert min(joules, key=joules.get) == bars[0]
+    faster = browser.evaluate("tasksimPage.live.curves.get('factor.speed.cuda').get(24)")
+    fast = energy(base.with_changes(["platform.arch.cuda.speed=x10"]).solve()).total_j
+    assert faster == pytest.approx(fast, rel=1e-9)
 
 
 def test_a_recorded_run_on_nodes_is_explored(opened, tmp_path, capsys):  # noqa: F811

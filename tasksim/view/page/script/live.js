@@ -11,6 +11,7 @@ import { timeText } from "./units.js";
 
 const NS = -9; // exponent of a tick of the core's clock
 const POINTS = 6; // of a curve beside the present one: some of a scale tell its shape
+const MEASURES = ["makespan", "energy"]; // what curves and ranks can be of
 const MOST_IDLE_MS = 120000; // of curves: a machine is not kept busy for longer without being asked
 const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns of the graph, with lists of predecessors
 
@@ -26,7 +27,7 @@ async function startWorker(live) {
 /** Sliders, answers and curves of a live page. */
 export class LiveView {
   constructor(app, live) {
-    Object.assign(this, { app, live, number: 0, curves: new Map(), rivals: new Map(), replications: [], jobs: [] });
+    Object.assign(this, { app, live, number: 0, measure: "makespan", measured: emptyMeasures(), replications: [], jobs: [] });
     this.recording = app.runs[0];
     if (live.refused) return this.#showRecording(live.refused);
     this.scales = allScales(live);
@@ -137,15 +138,17 @@ export class LiveView {
   // Idle time: the other schedulers, and curves of the makespan over each slider
 
   #planIdle(data, settings) {
-    this.rivals = new Map([[settings.scheduler, data.numbers.makespan]]);
-    this.curves = new Map();
-    const schedulers = this.live.schedulers.filter(({ text }) => text !== settings.scheduler)
-      .map(({ text }) => ({ settings: { ...settings, scheduler: text }, done: (found) => this.rivals.set(text, found) }));
-    const points = this.panel.scales().flatMap((scale) => this.#pointsOf(scale, settings, data.numbers.makespan));
+    this.measured = emptyMeasures();
+    this.#keep((measured, value) => measured.rivals.set(settings.scheduler, value), data.numbers);
+    const schedulers = this.live.schedulers.filter(({ text }) => text !== settings.scheduler).map(({ text }) => ({
+      settings: { ...settings, scheduler: text },
+      done: (found) => this.#keep((measured, value) => measured.rivals.set(text, value), found),
+    }));
+    const points = this.panel.scales().flatMap((scale) => this.#pointsOf(scale, settings, data.numbers));
     this.replications = [];
     const draws = this.machine.draws.map((_, seed) => ({
       settings: { ...settings, noise: "model", seed: String(seed) },
-      done: (found) => this.replications.push(found),
+      done: ({ makespan }) => this.replications.push(makespan),
     }));
     this.jobs = [...draws, ...schedulers, ...points];
     if (data.took * this.jobs.length > MOST_IDLE_MS) this.jobs = [...draws, ...schedulers];
@@ -153,14 +156,31 @@ export class LiveView {
   }
 
   /** Return the jobs of a curve: places on its scale, on both sides of the present one. */
-  #pointsOf(scale, settings, makespan) {
+  #pointsOf(scale, settings, numbers) {
     const now = scale.place(settings), last = scale.texts.length - 1;
     const places = new Set(Array.from({ length: POINTS + 1 }, (_, k) => Math.round((k * last) / POINTS)));
     places.delete(now);
-    const curve = new Map([[now, makespan]]);
-    this.curves.set(scale.key, curve);
+    this.#keep((measured, value) => measured.curves.set(scale.key, new Map([[now, value]])), numbers);
     return [...places].sort((a, b) => Math.abs(a - now) - Math.abs(b - now)).map((place) => (
-      { settings: scale.with(settings, scale.texts[place]), done: (found) => curve.set(place, found) }));
+      { settings: scale.with(settings, scale.texts[place]),
+        done: (found) => this.#keep((measured, value) => measured.curves.get(scale.key).set(place, value), found) }));
+  }
+
+  /** Keep what an answer says of each measure. */
+  #keep(put, found) {
+    for (const name of MEASURES) put(this.measured[name], found[name]);
+  }
+
+  /** By scheduler the value of the measure that the panel ranks by. */
+  get rivals() { return this.measured[this.measure].rivals; }
+
+  /** By scale the values of that measure at places on the scale. */
+  get curves() { return this.measured[this.measure].curves; }
+
+  /** Rank by another measure, and draw its curves. */
+  rankBy(measure) {
+    this.measure = measure;
+    if (this.answer) this.panel.showIdle();
   }
 
   #askNext() {
@@ -168,7 +188,7 @@ export class LiveView {
     const job = this.jobs.shift();
     if (!job) return;
     this.#send(job.settings, false, (data) => {
-      job.done(data.refused ? NaN : data.makespan);
+      job.done(data.refused ? { makespan: NaN, energy: NaN } : data);
       this.panel.showIdle();
     });
   }
@@ -198,6 +218,10 @@ export class LiveView {
   }
 
   get scheduler() { return schedulerOf(this.live, this.settings); }
+}
+
+function emptyMeasures() {
+  return Object.fromEntries(MEASURES.map((name) => [name, { rivals: new Map(), curves: new Map() }]));
 }
 
 function banner(text) {

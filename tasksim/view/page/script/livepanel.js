@@ -48,7 +48,7 @@ export class LivePanel {
       this.numbers,
       element("section", { className: "section", ariaLabel: "Scheduler" },
         element("h3", {}, "Scheduler"), this.#schedulerRow(), this.options),
-      this.#section("Best scheduler now", true, [], this.rivals),
+      this.#section("Best scheduler now", true, [], ...this.#measureRow(), this.rivals),
       ...this.#sliderSections(),
       this.#section("What matters most", true, [], this.matters),
       this.#section("The same as a command", true, [], this.command,
@@ -76,6 +76,15 @@ export class LivePanel {
       this.noise, " noise");
     return element("div", { className: "choice" }, this.scheduler, element("label", {}, "seed ", this.seed),
       ...(draws ? [noisy] : []));
+  }
+
+  /** Return the choice between makespan and energy, where the energy is known. */
+  #measureRow() {
+    const { view } = this;
+    if (!view.live.machines[""].power) return [];
+    const choice = element("select", { ariaLabel: "Rank and draw curves by", onchange: () => view.rankBy(choice.value) },
+      ...["makespan", "energy"].map((measure) => element("option", { value: measure }, measure)));
+    return [element("label", { className: "choice" }, "by ", choice)];
   }
 
   #takeSeed() {
@@ -216,14 +225,14 @@ export class LivePanel {
 
   /** Show what idle time has brought: schedulers, curves, what matters most. */
   showIdle() {
-    const { view } = this, now = view.answer.numbers.makespan;
-    const known = [...view.rivals].filter(([, makespan]) => isFinite(makespan)).sort((a, b) => a[1] - b[1]);
+    const { view } = this, now = view.answer.numbers[view.measure];
+    const known = [...view.rivals].filter(([, value]) => isFinite(value)).sort((a, b) => a[1] - b[1]);
     const shown = known.slice(0, MOST_RIVALS);
     if (!shown.some(([text]) => text === view.settings.scheduler)) {
       shown.push(...known.filter(([text]) => text === view.settings.scheduler));
     }
-    const most = Math.max(...shown.map(([, makespan]) => makespan));
-    this.rivals.replaceChildren(...shown.map(([text, makespan]) => bar(text, timeText(makespan), 0, makespan / most,
+    const most = Math.max(...shown.map(([, value]) => value)), valueText = view.measure === "energy" ? energyText : timeText;
+    this.rivals.replaceChildren(...shown.map(([text, value]) => bar(text, valueText(value), 0, value / most,
       text === view.settings.scheduler, () => view.setScheduler(text))));
     for (const { scale, curve } of this.rows.values()) drawCurve(curve, view.curves.get(scale.key), scale, view.settings);
     this.#showMatters(now);
