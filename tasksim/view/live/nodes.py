@@ -236,6 +236,10 @@ def _network(
         "use_ptr": data["way_ptr"],
         "use_link": data["use_link"],
         "use_of_byte": data["use_of_byte"],
+        "shared": links.shared.astype(np.int8),
+        "fastest_factor": max((1.0, *(piece.bandwidth_factor for piece in model.pieces)))
+        if model.shared
+        else None,
         "window_bytes": model.window_bytes if isfinite(model.window_bytes) else None,
         "weight_bytes": model.weight_bytes if model.by_latency else None,
         "envelope": None

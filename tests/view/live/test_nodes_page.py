@@ -7,7 +7,8 @@ from view.live.test_nodes import NETWORKS, scenario
 
 import tasksim
 from tasksim.run.energy import energy
-from tasksim.view.live.page import explore
+from tasksim.scenario.resolved import resolve
+from tasksim.view.live.page import explore, scenario_of_run
 
 MESSAGES = """
 (() => {
@@ -21,6 +22,9 @@ MESSAGES = """
 """
 POWER = """{static: 30 W, arch: {cpu: {idle: 1.5 W, busy: 9 W, kernels: {gemm: 11 W}},
   cuda: {idle: 5 W, busy: 99 W}}}"""
+
+
+BOUNDS = {"node_area_s": "nodeArea", "volume_s": "volume", "path_s": "path"}
 
 
 def rows_of(messages):
@@ -75,6 +79,8 @@ def test_messages_and_energy_of_nodes_are_those_of_the_command(
         assert rows == rows_of(run.messages)
         assert shown["workers"] == [[worker.name, worker.node] for worker in run.workers]
         assert shown["released"] == run.tasks.released_by.tolist()
+        bounds = resolve(scenario_of_run(run)).bounds_on_nodes()
+        assert {name: numbers[key] for name, key in BOUNDS.items()} == pytest.approx(bounds)
         assert numbers["messages"] == len(run.messages)
         assert numbers["sent"] == run.messages.size_bytes.sum()
 

@@ -10,12 +10,7 @@ const MESSAGE_COSTS = ["isend", "receive"];
 
 /** Return the fields of the core's cluster that the network says: links, ways, costs of messages. */
 export function networkOf(cut, settings) {
-  const { network, messages } = cut;
-  const links = {
-    bandwidth: scaledLinks(network, network.bandwidth, "network_bandwidth", settings),
-    latency: scaledLinks(network, network.latency, "network_latency", settings),
-  };
-  const ways = waysOf(network, links);
+  const { network, messages } = cut, { links, ways } = waysBy(network, settings);
   const [isend, received] = MESSAGE_COSTS.map((name) => costsOf(network[name], name, messages.size, settings));
   return {
     links: links.bandwidth.length,
@@ -34,16 +29,25 @@ export function networkOf(cut, settings) {
   };
 }
 
+/** Return the links with the factors of the settings, and the ways over them. */
+export function waysBy(network, settings) {
+  const links = {
+    bandwidth: scaledLinks(network, network.bandwidth, "network_bandwidth", settings),
+    latency: scaledLinks(network, network.latency, "network_latency", settings),
+  };
+  return { links, ways: waysOf(network, links) };
+}
+
 /** Return the links' bandwidths or latencies: those of all links changed first, then those of a kind. */
 function scaledLinks(network, values, section, settings) {
   const all = factorOf(settings, section, "*"), each = network.kinds.map((kind) => factorOf(settings, section, kind));
   return Float64Array.from(values, (value, link) => value * all * each[network.kind_of[link]]);
 }
 
-/** Return the latency, the greatest rate in bytes per tick and the weight of each way. */
+/** Return the latency, the weight and the greatest rate of each way: alone per second, among others per tick. */
 function waysOf({ route_ptr: first, route, use_ptr: uses, use_link: link, use_of_byte: ofByte, ...network }, links) {
   const count = first.length - 1;
-  const latency = new Float64Array(count), limit = new Float64Array(count), weight = new Float64Array(count).fill(1);
+  const [latency, rate, limit] = [0, 1, 2].map(() => new Float64Array(count)), weight = new Float64Array(count).fill(1);
   for (let way = 0; way < count; way++) {
     let lowest = Infinity, weights = 0;
     for (let place = first[way]; place < first[way + 1]; place++) {
@@ -55,13 +59,14 @@ function waysOf({ route_ptr: first, route, use_ptr: uses, use_link: link, use_of
     if (network.window_bytes !== null && latency[way] > 0) {
       lowest = Math.min(lowest, network.window_bytes / (2 * latency[way]));
     }
+    rate[way] = lowest;
     limit[way] = lowest / TICKS_PER_S;
     for (let place = uses[way]; place < uses[way + 1]; place++) {
       limit[way] = Math.min(limit[way], links.bandwidth[link[place]] / TICKS_PER_S / ofByte[place]);
     }
     if (network.weight_bytes !== null) weight[way] = 1 / Math.max(latency[way] + weights, SHORTEST_S);
   }
-  return { latency, limit, weight };
+  return { latency, rate, limit, weight };
 }
 
 /** Return what each message costs a host, in ticks; null if it costs nothing. */

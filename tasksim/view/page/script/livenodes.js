@@ -20,7 +20,7 @@ export function askedBy(live, settings) {
 }
 
 /** Return the cut of a machine: the graph in parts, messages, ways. */
-function cutOf(live, machine) {
+export function cutOf(live, machine) {
   return live.cuts[machine.cluster.cut];
 }
 

@@ -15,6 +15,8 @@ const OPEN = ["nodes", "workers", "speed"]; // sections that are open at first
 const COMPARED = [
   ["efficiency", "efficiency", percentText, 1],
   ["criticalPath", "critical path", timeText, -1], ["area", "area bound", timeText, -1],
+  ["nodeArea", "node with most work", timeText, -1], ["volume", "node with most bytes", timeText, -1],
+  ["path", "path with messages", timeText, -1],
   ["copies", "copies", countText, -1], ["bytes", "copied", sizeText, -1], ["evictions", "evictions", countText, -1],
   ["messages", "messages", countText, -1], ["sent", "sent", sizeText, -1],
   ["waiting", "wait for messages", timeText, -1], ["energy", "energy", energyText, -1],
@@ -216,7 +218,7 @@ export class LivePanel {
     this.box.classList.remove("waiting");
     this.status.classList.remove("wrong");
     this.status.textContent = "";
-    const rows = COMPARED.filter(([name]) => now[name] || base[name]);
+    const rows = COMPARED.filter(([name]) => now[name] && base[name] !== undefined || base[name] && now[name] !== undefined);
     this.makespan.replaceChildren(element("span", {}, "makespan"), " ", element("b", {}, timeText(now.makespan)), " ",
       change(now.makespan, base.makespan, -1));
     this.numbers.replaceChildren(...rows.flatMap(([name, title, text, better]) => [element("dt", {}, title),

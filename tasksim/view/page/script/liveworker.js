@@ -2,8 +2,9 @@
 
 import { loadCore } from "./core.js";
 import { recordOf } from "./liveanswer.js";
-import { numbersOf } from "./livebounds.js";
+import { leastDurations, numbersOf } from "./livebounds.js";
 import { energyOf } from "./liveenergy.js";
+import { nodeBounds } from "./livenodebounds.js";
 import { askedBy, together } from "./livenodes.js";
 
 const EVENTS = 100000; // between two looks for a newer request
@@ -51,7 +52,9 @@ async function replay({ number, settings, whole: isWhole }) {
     const energy = energyOf(all.machine, all.question, all.answer);
     if (!isWhole) return self.postMessage({ number, makespan: answer.makespan_s, energy, took });
     const record = recordOf(all.machine, all.question, all.answer);
-    const numbers = { ...numbersOf(all.machine, all.question, all.answer), energy };
+    const fastest = leastDurations(whole.question.costs, whole.graph.tasks);
+    const bounds = nodeBounds(state.live, machine, fastest, settings);
+    const numbers = { ...numbersOf(all.machine, all.question, all.answer), ...bounds, energy };
     const buffers = new Set(Object.values(record.columns).map((column) => column.buffer));
     self.postMessage({ number, numbers, record, took }, [...buffers]);
   } finally {
