@@ -318,6 +318,9 @@ _RENAMED = {
     "save_graph": "save",
 }
 
+_DEPRECATED: "dict[str, tuple[str, str, str]]" = {}
+"""Earlier public name -> the present one, the version that renamed it, the one that removes it."""
+
 __all__ = [
     "RW",
     "AccessMode",
@@ -439,6 +442,12 @@ def __getattr__(name: str) -> "Any":
         from importlib import import_module
 
         value = getattr(import_module(_HOME[name]), _RENAMED.get(name, name))
+    elif name in _DEPRECATED:
+        from tasksim.base.deprecation import warn_deprecated
+
+        new, since, until = _DEPRECATED[name]
+        warn_deprecated(f"tasksim.{name}", f"tasksim.{new}", since=since, until=until)
+        return __getattr__(new)
     else:
         raise AttributeError(f"module 'tasksim' has no attribute {name!r}")
     globals()[name] = value

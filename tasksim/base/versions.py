@@ -1,4 +1,4 @@
-"""Versions of installed packages."""
+"""Versions of installed packages, and of files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = ["version_of"]
+__all__ = ["newer", "version_of"]
+
+
+def newer(version: object, known: int) -> str | None:
+    """Return the message for a file whose *version* is above the *known* one; else None.
+
+    >>> newer(3, 2)
+    'version 3 is newer than 2, which this tasksim reads: update tasksim'
+    >>> newer(2, 2) is None
+    True
+    """
+    if type(version) is not int or version <= known:
+        return None
+    return f"version {version} is newer than {known}, which this tasksim reads: update tasksim"
 
 
 def version_of(package: str) -> str | None:

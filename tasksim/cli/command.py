@@ -30,15 +30,40 @@ SETTINGS: dict[str, Any] = {
 
 
 class Command(click.Command):
-    """A command whose help starts with examples."""
+    """A command whose help starts with examples.
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    *renamed* maps earlier names of its options to the present one, the version that renamed it,
+    and the version that removes the earlier name: ``{"--cores": ("--workers", "0.2", "0.4")}``.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        renamed: Mapping[str, tuple[str, str, str]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         kwargs.setdefault("context_settings", SETTINGS)
         kwargs.setdefault("epilog", EXIT_CODES)
         super().__init__(*args, **kwargs)
         self.examples = list(examples)
+        self.renamed = renamed or {}
         # tasksim.cli.main looks for it among the arguments.
         self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse *args*, with the present names of options in the place of earlier ones."""
+        for place, word in enumerate(args):
+            if word == "--":
+                break
+            name, equals, value = word.partition("=")
+            if name in self.renamed:
+                from tasksim.base.deprecation import warn_deprecated
+
+                new, since, until = self.renamed[name]
+                warn_deprecated(name, new, since=since, until=until)
+                args[place] = f"{new}{equals}{value}"
+        return super().parse_args(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command; messages name options as the command line does."""
@@ -99,6 +124,11 @@ class LazyGroup(Group):
             formatter.write_dl([(name, text) for name, (_, text) in self.parts.items()])
 
 
-def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
+def command(
+    name: str,
+    *,
+    examples: Sequence[str],
+    renamed: Mapping[str, tuple[str, str, str]] | None = None,
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Make the decorated function the command *name*; its docstring is the help."""
-    return click.command(name, cls=Command, examples=examples)
+    return click.command(name, cls=Command, examples=examples, renamed=renamed)

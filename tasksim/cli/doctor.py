@@ -36,12 +36,25 @@ REQUIRED_PACKAGES = (
 
 @command(
     "doctor",
-    examples=["tasksim doctor", "tasksim doctor --json", "tasksim doctor mylib:stencil n=1024"],
+    examples=[
+        "tasksim doctor",
+        "tasksim doctor --report",
+        "tasksim doctor --json",
+        "tasksim doctor mylib:stencil n=1024",
+    ],
 )
 @graph_argument(required=False)
+@click.option(
+    "--report",
+    is_flag=True,
+    help="Print a text to paste into an issue: also the compilers, how tasksim was installed and"
+    " environment variables, but no names of the user or the machine.",
+)
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+def doctor(
+    ctx: click.Context, graph: str | None, settings: tuple[str, ...], report: bool, as_json: bool
+) -> None:
     """Report what is installed, what this machine can do, and where files are searched.
 
     Measures for a second whether threads really run in parallel. Exits with 1 if a package that
@@ -50,6 +63,9 @@ def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_
     With a GRAPH whose kernels execute, names the kernels that hold Python's lock and so cannot run
     in parallel. For Python functions this is measured, on some of the tasks.
     """
+    if report and (as_json or graph is not None):
+        other = "--json" if as_json else "a GRAPH"
+        raise click.UsageError(f"--report is a text by itself; got {other}, too")
     if graph is not None:
         _say_locks(graph, settings, as_json)
         return
@@ -69,6 +85,11 @@ def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_
     }
     if as_json:
         print_json(found)
+    elif report:
+        from tasksim.cli.doctor_report import issue_report
+
+        machine = _machine_rows(found) if "machine" in found else []
+        click.echo(issue_report(found, [*_compiled_rows(found), *machine]))
     else:
         click.echo(_text(found))
     ctx.exit(1 if missing else 0)
@@ -254,9 +275,7 @@ def _text(found: dict[str, Any]) -> str:
         ("tasksim", found["tasksim"]),
         ("python", f"{found['python']}, GIL {'on' if found['gil'] else 'off'}"),
         *((name, version or "MISSING") for name, version in found["packages"].items()),
-        ("core", _core_text(found["core"])),
-        ("wasm", _wasm_text(found["wasm"])),
-        ("openmp", _openmp_text(found["openmp"])),
+        *_compiled_rows(found),
         *(_machine_rows(found) if "machine" in found else []),
         ("libraries", ", ".join(found["libraries"])),
     ]
@@ -264,6 +283,14 @@ def _text(found: dict[str, Any]) -> str:
         rows.append(("missing", f"pip install {' '.join(found['missing'])}"))
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+
+
+def _compiled_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("core", _core_text(found["core"])),
+        ("wasm", _wasm_text(found["wasm"])),
+        ("openmp", _openmp_text(found["openmp"])),
+    ]
 
 
 def _core_text(core: dict[str, Any]) -> str:

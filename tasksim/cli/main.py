@@ -38,6 +38,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fit": ("tasksim.cli.fit:fit", "Fit a kernel model to measured durations."),
     "predict": ("tasksim.cli.predict:predict", "Predict the duration of a kernel."),
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
+    "reproduce": (
+        "tasksim.cli.reproduce:reproduce",
+        "Check that a recorded run is still the same.",
+    ),
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts, other panels; machines."),
     "explore": ("tasksim.cli.explore:explore_command", "Write a page to ask what a run would be."),
     "optimize": ("tasksim.cli.optimize:optimizing", "Search for the best schedule of a graph."),

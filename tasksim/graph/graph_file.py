@@ -13,6 +13,7 @@ from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import exists, is_folder, reading, refuse_existing, writing
 from tasksim.base.npzarrays import NpzArrays
+from tasksim.base.versions import newer
 from tasksim.graph.taskgraph import COLUMNS, HandleBlock, TaskGraph
 
 __all__ = ["SUFFIX", "load", "save"]
@@ -162,10 +163,8 @@ def _checked_header(header: Any, path: Path) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError("its header does not say that it is one")
     version = header.get("version")
-    if isinstance(version, int) and version > _VERSION:
-        raise InputError(
-            f"{path}: version {version} of the format; this tasksim reads up to {_VERSION}"
-        )
+    if (why := newer(version, _VERSION)) is not None:
+        raise InputError(f"{path}: {why}")
     legal = {
         "version": version in (_WITHOUT_CATEGORIES, _VERSION),
         "name": isinstance(header.get("name"), str),

@@ -12,6 +12,7 @@ from tasksim.base.arguments import flag, path_of
 from tasksim.base.documents.json_document import Node, read_document
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, read_text, refuse_folder, write_text
+from tasksim.base.versions import newer
 from tasksim.graph.graph_file import save
 from tasksim.schedulers.static.plan import Plan
 from tasksim.schedulers.static.schedule_file import match, read_schedule, write_schedule
@@ -29,6 +30,7 @@ __all__ = ["MARK", "Earlier", "Improvement", "Optimum", "read_earlier"]
 MARK: Final = "optimum.json"
 """File of a result's folder that tells it from other folders."""
 FORMAT: Final = "tasksim-optimum"
+FILE_VERSION: Final = 1
 DYNAMIC: Final = ("prio", "dmdas")
 """Schedulers that are asked how much of a schedule survives as priorities alone."""
 
@@ -184,7 +186,7 @@ class Optimum:
         """
         path = path_of(folder, "folder")
         refuse_optimum(path, force=flag(force, "force"))
-        account = {"format": FORMAT, "version": 1, **self.to_json()}
+        account = {"format": FORMAT, "version": FILE_VERSION, **self.to_json()}
         with new_folder(path, force=force) as inside:
             write_schedule(inside / "plan.csv", self.plan, self.workers)
             save(self.prioritised, inside / "graph.npz")
@@ -242,7 +244,10 @@ def read_earlier(folder: str | Path, replayer: Replayer) -> Earlier:
 
 def _steps(root: Node) -> int:
     root["format"].exactly(FORMAT)
-    root["version"].exactly(1)
+    version = root["version"]
+    if (why := newer(version.value, FILE_VERSION)) is not None:
+        raise version.error(why)
+    version.exactly(FILE_VERSION)
     return root["steps"].integer()
 
 

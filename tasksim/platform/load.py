@@ -18,6 +18,7 @@ from tasksim.base.documents.places import FileProblem, Place
 from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, is_folder, write_text
+from tasksim.base.versions import newer
 from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
 from tasksim.platform.dependent_values import (
@@ -254,9 +255,8 @@ def _check(report: ProblemReport, document: YamlDocument) -> None:
         what = f"missing: a platform file begins `version: {schema.VERSION}`"
         report.add([FileProblem(("version",), what)], [document])
     elif type(version) is not int or version != schema.VERSION:
-        newer = isinstance(version, int) and version > schema.VERSION
-        hint = ": written by a newer tasksim? update tasksim" if newer else ""
-        what = f"unknown version (got {version!r}, legal {schema.VERSION}){hint}"
+        unknown = f"unknown version (got {version!r}, legal {schema.VERSION})"
+        what = newer(version, schema.VERSION) or unknown
         place = document.place(("version",))
         raise InputError(f"{place}: version: {what}")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from tasksim.base.documents.json_document import Node, parse_json, position, read_document
 from tasksim.base.errors import CheckFailed, InputError, unknown
 from tasksim.base.files import read_text
+from tasksim.base.versions import newer
 from tasksim.run.metrics import summary
 from tasksim.run.record import Disturbance, FarData, MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
@@ -124,11 +125,10 @@ def read_header(path: Path) -> tuple[Run, Rows]:
 def _check_version(root: Node, path: Path) -> None:
     if not isinstance(root.value, dict) or "schema_version" not in root.value:
         raise InputError(f"{path} was not written by tasksim: it has no schema_version")
-    version = root.value["schema_version"]
-    if version != SCHEMA_VERSION:
-        raise InputError(
-            f"{path} has schema version {version!r}, this tasksim reads {SCHEMA_VERSION}"
-        )
+    version = root["schema_version"]
+    if (why := newer(version.value, SCHEMA_VERSION)) is not None:
+        raise version.error(why)
+    version.exactly(SCHEMA_VERSION)
 
 
 def _rows(root: Node) -> Rows:

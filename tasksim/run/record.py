@@ -311,6 +311,37 @@ class Run:
         # By name: a page is made of rooms above this one.
         return import_module("tasksim.view.live.page").explore(self, path, force)
 
+    def reproduce(self, *, trust: bool = False, engine: str = "auto") -> Any:
+        """Solve the run's scenario again, and return what is not the same, bit by bit.
+
+        Parameters
+        ----------
+        trust : bool, default False
+            Import a generator or a scheduler that the run names as ``MODULE:NAME``.
+        engine : {"auto", "simpy", "compiled"}, default "auto"
+            Engine of the replay; the result is the same with each.
+
+        Returns
+        -------
+        tasksim.scenario.reproduction.Reproduction
+            With ``same``, ``first_difference``, and what has changed since: ``changes``.
+
+        Raises
+        ------
+        InputError
+            If the run is not simulated, or its scenario cannot be solved any more.
+
+        Examples
+        --------
+        >>> import tasksim
+        >>> run = tasksim.simulate("chain length=3", workers=1)
+        >>> run.reproduce().same
+        True
+        """
+        # By name: a scenario is of a room above this one.
+        module = import_module("tasksim.scenario.reproduction")
+        return module.reproduce(self, trust=trust, engine=engine)
+
     @property
     def makespan_s(self) -> float:
         """End of the last task in seconds; the clock starts at 0 with the first submission."""

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tasksim.base.errors import InputError
+from tasksim.base.versions import newer
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
@@ -152,7 +153,9 @@ def decode(kind: type[S], data: Any, where: str | Path = "scenario", *, trust: b
     elif version.value == VERSION:
         found = _scenario(kind, node)
     else:
-        raise version.error(f"version {version.value!r} of scenarios; this tasksim reads {VERSION}")
+        raise version.error(
+            newer(version.value, VERSION) or f"got {version.value!r}; legal: 1 to {VERSION}"
+        )
     if not trust:
         _refuse_foreign(found, where)
     return found

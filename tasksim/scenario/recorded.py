@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasksim.base.arguments import one_of, path_of, short
 from tasksim.base.documents.json_document import FormatError
@@ -30,7 +30,8 @@ __all__ = ["Blamed", "blame_of", "recorded_runs", "recorded_samples", "scenario_
 def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     """Return the scenario of a simulated *run* that was read from *where*.
 
-    Files are searched at their recorded paths, then by name in the libraries.
+    Files are searched at their recorded paths, then by name in the libraries. A graph that was
+    kept with the run is used as it is.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     if run.kind != "simulated":
         raise InputError(f"{where}: a {run.kind} run cannot be repeated, only a simulated one")
     try:
-        found = decode(Scenario, run.config, where, trust=trust)
+        found = decode(Scenario, _with_a_name(run), where, trust=trust)
     except FormatError as error:
         raise InputError(
             f"{where}: the run has no scenario to repeat: {error}; "
@@ -57,7 +58,15 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
         ) from None
     if not trust:
         schedulers.refuse_foreign(run.scheduler, where)
-    return found.vary(scheduler=run.scheduler, seed=run.seed or 0)
+    graph = {} if run.graph is None else {"graph": run.graph, "settings": ()}
+    return found.vary(**graph, scheduler=run.scheduler, seed=run.seed or 0)
+
+
+def _with_a_name(run: Run) -> dict[str, Any]:
+    """Return the configuration of *run*, with a name in the place of a graph that was kept."""
+    if run.graph is None or not isinstance(run.config.get("graph"), dict):
+        return run.config
+    return {**run.config, "graph": {"name": "chain", "path": None, "settings": []}}
 
 
 class Blamed(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.base.versions import newer
 from tasksim.tuning.tree import DEEPEST, Leaf, Node, Split, Tree
 
 if TYPE_CHECKING:
@@ -70,9 +71,9 @@ def tree_from_json(data: Any, path: Path) -> ChoosingTree:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InputError(f"{path}: is not a decision tree; legal: a file with 'format': '{FORMAT}'")
     if data.get("version") != VERSION:
-        raise InputError(
-            f"{path}: version {data.get('version')!r} of trees; this tasksim reads {VERSION}"
-        )
+        version = data.get("version")
+        why = newer(version, VERSION) or f"version: got {version!r}; legal: {VERSION}"
+        raise InputError(f"{path}: {why}")
     try:
         features, choices = _names(data["features"]), _names(data["choices"])
         root = _node(data["tree"], features, choices, 0)

@@ -212,7 +212,7 @@ def test_newer_versions_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(graph_file, "_WITHOUT_CATEGORIES", 3)
     save(generate("lu", tiles=2), path)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="version 3 of the format; this tasksim reads up to 2"):
+    with pytest.raises(InputError, match="version 3 is newer than 2"):
         load(path)
 
 

@@ -81,8 +81,8 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
         ("version: 1\nfingerprint: {when: 2024-13-01}\n", "p.yaml:1:1: not YAML: month must be"),
         (
             "version: 2\nwhatever: 3\n",
-            "p.yaml:1:10: version: unknown version (got 2, legal 1): "
-            "written by a newer tasksim? update tasksim",
+            "p.yaml:1:10: version: version 2 is newer than 1, which this tasksim reads: "
+            "update tasksim",
         ),
         ("version: '1'\n", "p.yaml:1:10: version: unknown version (got '1', legal 1)"),
         (

@@ -139,7 +139,7 @@ def broken(path, name, text):
         ("\n", r"run.json: the file is empty"),
         ("[]", r"run.json was not written by tasksim: it has no schema_version"),
         ('{"name": "x"}', r"it has no schema_version"),
-        ('{"schema_version": 99}', r"schema version 99, this tasksim reads 1"),
+        ('{"schema_version": 99}', r"schema_version: version 99 is newer than 1"),
         ('{"schema_version": 1}', r"run.json:1:1: 'graph' is missing"),
     ],
 )

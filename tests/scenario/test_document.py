@@ -94,14 +94,14 @@ def test_what_was_made_in_python_says_so():
     builder.insert("work", tasksim.RW(builder.handle("x", 8)), n=1)
     run = tasksim.simulate(builder.build(), tasksim.Platform.identical(1), {"work": 1.0})
     assert run.makespan_s == 1.0
-    with pytest.raises(InputError, match=r"r: the run has no .* made in Python \(<TaskGraph mine"):
+    with pytest.raises(InputError, match=r"r: the run has no .* made in Python \(identical-1\)"):
         scenario_of(run, "r")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 9}, "config.version: version 9 of scenarios; this tasksim reads 2"),
+        ({"version": 9}, "config.version: version 9 is newer than 2"),
         ({"noise": "loud"}, "config.noise"),
         ({"clock": None}, "config.clock"),
         ({"pin": 1}, "config.pin: expected true or false"),

@@ -49,6 +49,7 @@ from tasksim.base.documents.json_document import (
 )
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import read_text, write_text
+from tasksim.base.versions import newer
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
@@ -214,9 +215,8 @@ def machine_of(node: Node) -> Machine:
     """Return the machine of a file with the content *node*; refuse other schema versions."""
     version = node["schema_version"]
     if version.integer() != SCHEMA_VERSION:
-        newer = version.integer() > SCHEMA_VERSION
-        hint = "a newer tasksim wrote the file: update this one" if newer else "calibrate again"
-        raise version.error(f"expected {SCHEMA_VERSION}, got {version.value}; {hint}")
+        older = f"expected {SCHEMA_VERSION}, got {version.value}; calibrate again"
+        raise version.error(newer(version.value, SCHEMA_VERSION) or older)
     machine = node["machine"]
     return Machine(machine["name"].text(), machine["fingerprint"].mapping())
 

@@ -18,6 +18,7 @@ from tasksim.base.documents.json_document import Node, parse_json, read_document
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, read_text, refuse_folder, write_text
 from tasksim.base.lockfile import locked
+from tasksim.base.versions import newer
 from tasksim.study.adversary.instance import CHANGES, Instance, check_slowest
 from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
 from tasksim.study.adversary.question import Found, Question
@@ -207,7 +208,10 @@ def _resumed(folder: Path, question: Question, judge: Judge, *, force: bool) -> 
 
 
 def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
-    node["version"].exactly(FILE_VERSION)
+    version = node["version"]
+    if (why := newer(version.value, FILE_VERSION)) is not None:
+        raise version.error(why)
+    version.exactly(FILE_VERSION)
     question = node["question"].mapping()
     found = []
     for run in node["runs"]:

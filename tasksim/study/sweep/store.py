@@ -28,7 +28,7 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import writing
 from tasksim.base.lockfile import locked
 from tasksim.base.parquetfile import open_parquet, read_on_this_thread
-from tasksim.base.versions import version_of
+from tasksim.base.versions import newer, version_of
 from tasksim.study.sweep.columns import HIDDEN, UNIQUE, Answer, Columns
 
 if TYPE_CHECKING:
@@ -127,10 +127,8 @@ def read_header(folder: Path) -> Header:
         raise InputError(f"{folder}: is not a study's folder: it has no study.json")
     data = read_json(path)
     version = data.get("version") if isinstance(data, dict) else None
-    if type(version) is int and version > VERSION:
-        raise InputError(
-            f"{path}: store of version {version}, this tasksim reads {VERSION}: update tasksim"
-        )
+    if (why := newer(version, VERSION)) is not None:
+        raise InputError(f"{path}: {why}")
     try:
         return Header(**{**data, "metrics": tuple(data["metrics"])})
     except (TypeError, KeyError):

@@ -26,6 +26,7 @@ from tasksim.base.documents.sections import (
 )
 from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.versions import newer
 from tasksim.scenario.setup import CLOCKS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
 from tasksim.study.sweep.metrics import NAMES
@@ -216,9 +217,8 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
 
 def _refuse_newer(document: YamlDocument, found: Found) -> None:
     version = document.data.get("version")
-    if type(version) is int and version > VERSION:
-        what = f"{version} is newer than {VERSION}, which this tasksim reads: update tasksim"
-        found.append(FileProblem(("version",), what))
+    if (why := newer(version, VERSION)) is not None:
+        found.append(FileProblem(("version",), why))
         document.data["version"] = VERSION  # reported once, not again as an illegal number
 
 

@@ -158,7 +158,7 @@ CPU = "architectures.cpu"
             '"schema_version": 1',
             '"schema_version": 2',
             '"schema_version": ',
-            "schema_version: expected 1, got 2; a newer tasksim wrote the file",
+            "schema_version: version 2 is newer than 1",
         ),
         ('"schema_version": 1,', "", "", "'schema_version' is missing"),
         (

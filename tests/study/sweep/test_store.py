@@ -226,7 +226,7 @@ def test_a_store_of_a_newer_version_is_refused(study_file, tmp_path):
         lambda: read_table(tmp_path / "study"),
         lambda: run_study(study_file(), tmp_path / "study"),
     ):
-        with pytest.raises(InputError, match="store of version 2, this tasksim reads 1: update"):
+        with pytest.raises(InputError, match="version 2 is newer than 1, which"):
             call()
 
 

@@ -1,0 +1,71 @@
+"""The ``tasksim reproduce`` command, which checks that a recorded run is still the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.base.errors import CheckFailed
+from tasksim.cli.command import command
+from tasksim.cli.options import json_option, trust_option
+from tasksim.cli.output import print_json
+
+if TYPE_CHECKING:
+    from tasksim.engine.choice import Engine
+    from tasksim.scenario.reproduction import Reproduction
+
+__all__ = ["reproduce"]
+
+
+@command("reproduce", examples=["tasksim reproduce runs/dm", "tasksim reproduce runs/dm --json"])
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "simpy", "compiled"]),
+    default="auto",
+    help="Engine of the replay, with the same results.",
+)
+@trust_option
+@json_option
+def reproduce(run: Path, engine: Engine, trust: bool, as_json: bool) -> None:
+    """Simulate a recorded run again, and check that the result is the same, bit by bit.
+
+    RUN is the folder of a simulated run, perhaps of an earlier version of tasksim. All records
+    are compared: each time of each task, copy and message. If one differs, the output names the
+    first event that does, and what has changed since: versions, files, the graph, the platform;
+    and the exit code is 3.
+    """
+    from tasksim.formats.runs import load_run
+    from tasksim.run.runchecks import check_records
+    from tasksim.scenario.reproduction import reproduce as reproduced
+
+    recorded = load_run(run)
+    check_records(recorded, run)
+    found = reproduced(recorded, run, trust=trust, engine=engine)
+    if as_json:
+        print_json({"run": run, **found.to_json()})
+    else:
+        click.echo(_text(found))
+    if not found.same:
+        raise CheckFailed(f"{run}: this version simulates another run")
+
+
+def _text(found: Reproduction) -> str:
+    recorded, run = found.recorded, found.run
+    lines = [f"{recorded.graph_label}, {recorded.scheduler} on {recorded.platform}"]
+    if found.same:
+        lines.append(f"the same: {len(run)} tasks, makespan {run.makespan_s:.9g} s")
+    else:
+        lines += [
+            f"makespan        {recorded.makespan_s:.9g} s, now {run.makespan_s:.9g} s",
+            f"recorded        {found.first_difference or 'another platform'}",
+            *(f"differ          {rows} of {name}" for name, rows in found.columns.items()),
+        ]
+    lines += [f"changed since   {change}" for change in found.changes]
+    if found.not_recorded:
+        lines.append(f"not recorded    {', '.join(found.not_recorded)}")
+    if recorded.uncertainty is not None:
+        lines.append("not compared    the intervals of the uncertainty")
+    return "\n".join(lines)
