@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
@@ -23,14 +23,20 @@ from tasksim.cli.output import note, open_page, print_json, refuse_unwritable, w
 
 if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
+    from tasksim.view.live.page import LivePage
 
 __all__ = ["explore_command"]
+
+MAX_LEFT_OUT_LINES: Final = 1
+"""Maximum number of lines about values that are left out, which often have the same reason; JSON
+has all."""
 
 
 @command(
     "explore",
     examples=[
         "tasksim explore cholesky tiles=20 --platform xeon-2c --scheduler dm -o live.html",
+        "tasksim explore cholesky tiles=4..24 tile_size=128,256 --platform xeon-2c -o live.html",
         "tasksim explore lu tiles=12 --workers 8 --durations getrf=2,trsm=3,gemm=6 -o live.html",
         "tasksim explore runs/dm -o live.html --open",
     ],
@@ -70,14 +76,19 @@ def explore_command(
     After each change, the browser simulates the run again, offline, and draws it above the original
     run. The page shows the 'tasksim simulate' command line for the same settings.
 
-    GRAPH and the options are those of 'tasksim simulate'. GRAPH may also be the folder of a
-    recorded run. A simulated run is explored with its own scenario, which no option can change. A
-    native run is replayed on the platform where it ran, unless --platform or --workers is given.
+    GRAPH and the options are those of 'tasksim simulate'. A parameter of the graph with several
+    values, tiles=4..24, tile_size=128,256,512 or n=64..512:log, gets a slider over them. Without
+    such, all whole numbers get sliders around their values, if the graphs are few and small.
+
+    GRAPH may also be the folder of a recorded run. A simulated run is explored with its own
+    scenario, which no option can change; sliders may be asked for. A native run is replayed on the
+    platform where it ran, unless --platform or --workers is given.
     """
     from tasksim.view.live.page import explore, refuse_live_page, scenario_of_run
 
     refuse_live_page(output, force=force)
     refuse_unwritable(output)
+    over: dict[str, str] | None = None
     if scenario.names_run:
         from tasksim.formats.runs import load_run
 
@@ -85,7 +96,8 @@ def explore_command(
         recorded = load_run(where)
         of_run = scenario_of_run(recorded, where, trust=trust)
         if recorded.kind == "simulated":
-            _refuse_others(ctx)
+            over = _several(scenario.settings) or None
+            _refuse_others(ctx, settings=len(over or ()) < len(scenario.settings))
             scenario = of_run
         else:
             asked_for = ctx.get_parameter_source("scheduler") is ParameterSource.COMMANDLINE
@@ -98,14 +110,20 @@ def explore_command(
     from tasksim.run.metrics import summary
     from tasksim.view.texttables import run_summary
 
-    page = explore(scenario)
+    page = explore(scenario, over=over)
     page.save(output, force)
+    size = len(page.html.encode())
     if as_json:
-        size = len(page.html.encode())
         told = {"page": output, "page_bytes": size, "refused": page.refused or None}
-        print_json({**summary(page.run), **told})
+        graphs = {"graphs": page.graphs, "sliders": page.sliders, "left_out": page.left_out}
+        print_json({**summary(page.run), **told, **graphs})
     else:
         click.echo(run_summary(page.run))
+        click.echo(f"page           {_page_text(page, size)}")
+    for line in page.left_out[:MAX_LEFT_OUT_LINES]:
+        note(line)
+    if len(page.left_out) > MAX_LEFT_OUT_LINES:
+        note(f"... and {len(page.left_out) - MAX_LEFT_OUT_LINES} more (--json has all)")
     if page.refused:
         warn(f"{output} shows the recording only: {page.refused}")
     note(f"Wrote {output}")
@@ -113,16 +131,32 @@ def explore_command(
         open_page(output)
 
 
-def _refuse_others(ctx: click.Context) -> None:
-    """Raise if an option is given that a simulated run already determines."""
+def _page_text(page: LivePage, size: int) -> str:
+    """Return the size of a page, and the sliders of its graph."""
+    sliders = [
+        f"{name} {values[0]}..{values[-1]} ({len(values)})" for name, values in page.sliders.items()
+    ]
+    graphs = f"; {page.graphs} graphs: {', '.join(sliders)}" if sliders else ""
+    return f"{size / 1e6:.1f} MB{graphs}"
+
+
+def _several(settings: tuple[str, ...]) -> dict[str, str]:
+    """Return the settings that have several values, which are sliders."""
+    pairs = [setting.partition("=") for setting in settings]
+    return {name: values for name, _, values in pairs if "," in values or ".." in values}
+
+
+def _refuse_others(ctx: click.Context, *, settings: bool) -> None:
+    """Raise if an option, or one of the *settings*, is given that a simulated run determines."""
     settled = {
         "platform", "workers", "models", "durations", "model_names", "library", "changes",
-        "network", "nodes", "grid", "owner",
+        "network", "nodes", "grid", "owner", "scheduler", "seed",
     }  # fmt: skip
+    settled |= {"settings"} if settings else set()
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name in {*settled, "settings", "scheduler", "seed"} and ctx.params.get(name):
+        if given and name in settled and ctx.params.get(name):
             text = parameter.opts[-1] if parameter.param_type_name == "option" else "KEY=VALUE"
             raise click.UsageError(
                 f"a simulated run is explored with its own settings; {text} cannot be given"

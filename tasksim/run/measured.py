@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
-__all__ = ["WORDS", "MeasuredDurations", "Word"]
+__all__ = ["WORDS", "Creations", "MeasuredDurations", "Word"]
 
 Word = Literal["measured", "means", "alone"]
 WORDS: Final = ("measured", "means", "alone")
@@ -118,9 +118,22 @@ class MeasuredDurations:
                 f"{graph.label(int(nowhere[0]))} ran on {', '.join(self._rows)} only; platform "
                 f"{platform.name} has {', '.join(platform.architectures)}"
             )
-        if self._of_one_thread and len(platform.workers) > 1:
-            table += _creations_s(graph, platform)
+        creations = self.creations(graph, platform)
+        if creations is not None:
+            cost = platform.overheads
+            weights = cost.creation_s + cost.dependence_s * creations.data
+            table += np.bincount(creations.task, weights, len(graph) + 1)[: len(graph)]
         return table
+
+    def creations(self, graph: TaskGraph, platform: Platform) -> Creations | None:
+        """Return the creations of tasks whose costs *platform* adds; None if it adds none."""
+        if not self._of_one_thread or len(platform.workers) < 2 or not len(graph.creator):
+            return None
+        after = np.full(len(graph) + 1, len(graph))
+        later = np.flatnonzero(graph.continues >= 0)
+        after[graph.continues[later]] = later
+        created = np.flatnonzero((graph.creator >= 0) & (graph.binding != Binding.HELD))
+        return Creations(after[graph.creator[created]], np.diff(graph.access_ptr)[created])
 
     def model(self, kernel: str, architecture: str) -> NoReturn:
         """Raise :exc:`InputError`: measured durations belong to tasks, not to kernels."""
@@ -141,21 +154,19 @@ class MeasuredDurations:
         return np.where(here, self._seconds, row) if self.what != "means" else row
 
 
-def _creations_s(graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
-    """Return what creations of OpenMP's tasks cost *platform*, per task that comes after one."""
-    cost = platform.overheads
-    found = np.zeros(len(graph))
-    if not len(graph.creator) or not (cost.creation_s or cost.dependence_s):
-        return found
-    after = np.full(len(graph) + 1, len(graph))
-    later = np.flatnonzero(graph.continues >= 0)
-    after[graph.continues[later]] = later
-    created = np.flatnonzero((graph.creator >= 0) & (graph.binding != Binding.HELD))
-    data = np.diff(graph.access_ptr)[created]
-    weights = cost.creation_s + cost.dependence_s * data
-    where = after[graph.creator[created]]
-    found += np.bincount(where, weights, len(graph) + 1)[: len(graph)]
-    return found
+class Creations(NamedTuple):
+    """Creations of OpenMP's tasks: each makes the task that comes after it longer.
+
+    Attributes
+    ----------
+    task : ndarray
+        Per creation the task that comes after it; the number of tasks if none does.
+    data : ndarray
+        The number of data that the created task names.
+    """
+
+    task: NDArray[np.int64]
+    data: NDArray[np.int64]
 
 
 def _means(

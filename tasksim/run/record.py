@@ -15,7 +15,7 @@ from tasksim.base.versions import version_of
 from tasksim.run.recordtables import MemoryTable, MessageTable, TaskTable, TransferTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -282,7 +282,13 @@ class Run:
 
         return run_html(self)
 
-    def explore(self, path: str | Path | None = None, force: bool = False) -> Any:
+    def explore(
+        self,
+        path: str | Path | None = None,
+        force: bool = False,
+        *,
+        over: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Return a page on which sliders change the run's scenario, replayed in the browser.
 
         A native run is replayed as :func:`tasksim.simulate` replays it.
@@ -293,6 +299,9 @@ class Run:
             Where to write the page, a file ``.html``; None: nowhere. A notebook shows it in a cell.
         force : bool, default False
             Whether to replace a file that is there.
+        over : mapping or None, default None
+            Sliders for parameters of the graph's generator: by the name of each its values, a list
+            or a text such as ``"4..24"``; None: usual ones, an empty mapping: none.
 
         Returns
         -------
@@ -301,7 +310,8 @@ class Run:
         Raises
         ------
         InputError
-            If the scenario cannot be made again, or *path* exists and *force* is not given.
+            If the scenario cannot be made again, its graph has no such parameters or values, or
+            *path* exists and *force* is not given.
 
         See Also
         --------
@@ -309,7 +319,7 @@ class Run:
         tasksim.save_page : writes runs as they were to a page.
         """
         # By name: a page is made of rooms above this one.
-        return import_module("tasksim.view.live.page").explore(self, path, force)
+        return import_module("tasksim.view.live.page").explore(self, path, force, over=over)
 
     def reproduce(self, *, trust: bool = False, engine: str = "auto") -> Any:
         """Solve the run's scenario again, and return what is not the same, bit by bit.

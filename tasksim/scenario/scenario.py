@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.scenario.setup import Clock, Noise, Setup
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tasksim.engine.choice import Engine
@@ -137,7 +138,13 @@ class Scenario(Setup):
 
         return solve(resolve(self), check=check, progress=progress, engine=engine)
 
-    def explore(self, path: str | Path | None = None, force: bool = False) -> Any:
+    def explore(
+        self,
+        path: str | Path | None = None,
+        force: bool = False,
+        *,
+        over: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Return a page on which sliders change the scenario, which is replayed in the browser.
 
         Parameters
@@ -146,6 +153,9 @@ class Scenario(Setup):
             Where to write the page, a file ``.html``; None: nowhere. A notebook shows it in a cell.
         force : bool, default False
             Whether to replace a file that is there.
+        over : mapping or None, default None
+            Sliders for parameters of the graph's generator: by the name of each its values, a list
+            or a text such as ``"4..24"``; None: usual ones, an empty mapping: none.
 
         Returns
         -------
@@ -154,14 +164,15 @@ class Scenario(Setup):
         Raises
         ------
         InputError
-            If the scenario cannot be solved, or *path* exists and *force* is not given.
+            If the scenario cannot be solved, the graph has no such parameters or values, or *path*
+            exists and *force* is not given.
 
         See Also
         --------
         tasksim.explore : the same as a function.
         """
         # By name: a page is made of rooms above this one.
-        return import_module("tasksim.view.live.page").explore(self, path, force)
+        return import_module("tasksim.view.live.page").explore(self, path, force, over=over)
 
     @property
     def fingerprint(self) -> str:

@@ -23,10 +23,19 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.scenario.resolved import Resolved
 
-__all__ = ["Axis", "Parts", "PartsByName", "axes_of", "count_values", "data_of"]
+__all__ = [
+    "MOST_MACHINES",
+    "Axis",
+    "Parts",
+    "PartsByName",
+    "axes_of",
+    "count_values",
+    "data_of",
+    "thin",
+]
 
 Section = Literal[
-    "nodes", "workers", "speed", "kernel", "bandwidth", "latency", "memory", "overhead",
+    "graph", "nodes", "workers", "speed", "kernel", "bandwidth", "latency", "memory", "overhead",
     "network_bandwidth", "network_latency", "message", "message_factor",
 ]  # fmt: skip
 
@@ -36,6 +45,11 @@ _COUNTS: Final = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128,
 """Worker counts that a slider offers, beside the present one and its neighbours."""
 _LARGER_MACHINE: Final = 16
 """Worker count that a slider reaches at least, if it is the only one: from a laptop to a node."""
+_OVERHEADS: Final = (
+    "task", "submission", "wakeup", "start", "creation", "dependence", "push", "fetch", "progress",
+    "kernel", "copy",
+)  # fmt: skip
+"""Overheads that a slider can change, where the platform has them."""
 MOST_MACHINES: Final = 160
 """Maximum number of machines in a page, one per combination of worker counts: to settle one takes
 some 10 ms, and a page some kilobytes."""
@@ -50,18 +64,20 @@ class Axis:
     section : str
         The kind of quantity.
     name : str
-        The entry of the platform file, the kernel, or the overhead; ``*`` for all entries.
-    values : tuple of int, default ()
-        The legal values of a count of nodes or workers; other quantities have a fixed scale.
-    base : float
-        The present value of a count or, in seconds, of an overhead or the cost of a message; else
-        factor 1.
+        The parameter of the graph, the entry of the platform file, the kernel, or the overhead;
+        ``*`` for all entries.
+    base : float or str
+        The present value of a parameter or a count or, in seconds, of an overhead or the cost of a
+        message; else factor 1.
+    values : tuple of int, float or str, default ()
+        The legal values of a parameter or a count of nodes or workers; other quantities have a
+        fixed scale.
     """
 
     section: Section
     name: str
-    base: float = 1.0
-    values: tuple[int, ...] = ()
+    base: float | str = 1.0
+    values: tuple[int | float | str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -139,9 +155,10 @@ def axes_of(
     *,
     scalable: bool,
     kernels: list[str],
+    creations: bool = False,
     most_machines: int = MOST_MACHINES,
 ) -> list[Axis]:
-    """Return what a page of *resolved* can change, from the *data* of its platform file.
+    """Return what a page can change of a platform, from the *data* of its file.
 
     Parameters
     ----------
@@ -154,6 +171,8 @@ def axes_of(
         Whether durations follow the speeds of architectures.
     kernels : list of str
         The kernels whose tasks take the same time on each class of workers.
+    creations : bool, default False
+        Whether the graph is recorded on one thread, so that more of them pay for creations.
     most_machines : int, default MOST_MACHINES
         Maximum number of combinations of worker counts.
     """
@@ -177,8 +196,12 @@ def axes_of(
     found += [Axis("memory", name) for name in _present(parts.memories)]
     if data:
         overheads = platform.overheads
-        fields = ("task", "submission", "wakeup", "push", "fetch", "progress", "kernel", "copy")
-        used = [name for name in fields if getattr(overheads, f"{name}_s") or name in fields[:2]]
+        used = [
+            name
+            for name in _OVERHEADS
+            if getattr(overheads, f"{name}_s") or name in ("task", "submission")
+            if creations or name not in ("creation", "dependence")
+        ]
         found += [Axis("overhead", name, getattr(overheads, f"{name}_s")) for name in used]
     return found
 
@@ -187,7 +210,7 @@ def count_values(counts: dict[str, int], most: int = MOST_MACHINES) -> dict[str,
     """Return the worker counts that sliders of groups offer, up to twice the present *counts*.
 
     A group alone keeps a worker, and may have as many as a larger machine. Of many groups each has
-    few values, and the last ones have none.
+    few values, and the last ones have none, such that there are at *most* so many combinations.
 
     >>> count_values({"cpu": 9})
     {'cpu': (1, 2, 3, 4, 6, 8, 9, 10, 12, 16, 18, 20)}
@@ -206,13 +229,13 @@ def count_values(counts: dict[str, int], most: int = MOST_MACHINES) -> dict[str,
     while prod(len(values) + 1 for values in found.values()) > most:
         name = max(found, key=lambda name: len(found[name]))
         if len(found[name]) > 3:
-            _thin(found[name], counts[name])
+            thin(found[name], counts[name])
         else:
             found.popitem()
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _thin(values: list[int], kept: int) -> None:
+def thin(values: list[int], kept: int) -> None:
     """Remove the value whose neighbours are closest to each other: it tells least."""
     inner = [place for place in range(1, len(values) - 1) if values[place] != kept]
     values.pop(min(inner, key=lambda place: values[place + 1] / max(values[place - 1], 0.5)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +25,17 @@ from tasksim.runtime.flat import Refused
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import solve
+from tasksim.view.live.parameters import asked_axes, one_graph
 from tasksim.view.live.question import Unanswerable, live_question
 from tasksim.view.page.document import assembled, bundle, packed_runs
 from tasksim.view.page.tables import subject_of
+from tasksim.view.style import kernel_colours
 
 if TYPE_CHECKING:
     from tasksim.scenario.setup import Setup
+    from tasksim.view.live.axes import Axis
+    from tasksim.view.live.parameters import Over
+    from tasksim.view.live.question import LiveQuestion
 
 __all__ = ["LivePage", "explore", "live_page", "refuse_live_page", "scenario_of_run"]
 
@@ -45,10 +51,19 @@ class LivePage:
         Why it only shows the recording; empty if it replays.
     run : Run
         The run of the scenario itself.
+    graphs : int
+        The number of graphs in the page: one per combination of parameters.
+    sliders : dict of str to list
+        The values of the sliders for parameters of the graph.
+    left_out : list of str
+        Values of these parameters that are not in the page, with the reason.
     """
 
     def __init__(self, html: str, refused: str, run: Run) -> None:
         self.html, self.refused, self.run = html, refused, run
+        self.graphs = 1
+        self.sliders: dict[str, list[Any]] = {}
+        self.left_out: list[str] = []
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the page to a file ``.html``, all or nothing.
@@ -73,7 +88,11 @@ class LivePage:
 
 
 def explore(
-    what: Scenario | Run | str | Path, path: str | Path | None = None, force: bool = False
+    what: Scenario | Run | str | Path,
+    path: str | Path | None = None,
+    force: bool = False,
+    *,
+    over: Over | None = None,
 ) -> LivePage:
     """Return a page to explore a scenario in a browser: sliders change it, and it is replayed.
 
@@ -85,12 +104,17 @@ def explore(
         Where to write the page, a file ``.html``; None: nowhere.
     force : bool, default False
         Whether to replace a file that is there.
+    over : mapping or None, default None
+        Sliders for parameters of the graph's generator: by the name of each its values, a list
+        or a text such as ``"4..24"``, ``"128,256,512"``, ``"64..512:log"``. Settings of the
+        scenario may have such texts, too. None: all whole numbers, around their present values,
+        while the graphs are few and small; an empty mapping: none.
 
     Raises
     ------
     InputError
-        If the scenario is none, is native or cannot be solved, or *path* exists and *force* is not
-        given.
+        If the scenario is none, is native or cannot be solved, the graph has no such parameters or
+        values, the graphs are too many, or *path* exists and *force* is not given.
 
     See Also
     --------
@@ -103,11 +127,14 @@ def explore(
     >>> scenario = tasksim.Scenario("cholesky tiles=4", workers=2, durations=seconds)
     >>> tasksim.explore(scenario, "live.html")  # doctest: +SKIP
     <LivePage of cholesky tiles=4: 0.9 MB>
+    >>> page = tasksim.explore(scenario, over={"tiles": "2..8:2"})  # doctest: +SKIP
+    >>> page.graphs, page.sliders  # doctest: +SKIP
+    (4, {'tiles': [2, 4, 6, 8]})
     """
     flag(force, "force")
     if path is not None:
         refuse_live_page(path_of(path, "path"), force=force)
-    page = live_page(_scenario(what))
+    page = live_page(_scenario(what), over=over)
     if path is not None:
         page.save(path, force)
     return page
@@ -149,33 +176,62 @@ def scenario_of_run(run: Run, where: Path | None = None, *, trust: bool = False)
     return Scenario(graph, scheduler=run.scheduler)
 
 
-def live_page(scenario: Setup, told: Setup | None = None) -> LivePage:
-    """Return the page of a scenario.
+def live_page(scenario: Setup, told: Setup | None = None, over: Over | None = None) -> LivePage:
+    """Return the page of a scenario, with sliders *over* parameters of its graph.
 
     Its command asks the scenario *told*, if the files will have other names by then.
     """
+    scenario, several = one_graph(scenario)
+    asked: list[Axis] | None = None
+    if over is not None or several:
+        asked = asked_axes(scenario, {**several, **_mapping(over)})
     resolver = Resolver()
     resolved = resolver.resolve(scenario)
     run = solve(resolved, digests=False)
     header, data = packed_runs([subject_of(run, "base")], resolved.graph.name)
     header["title"] = scenario.graph_label
     live: dict[str, Any] = {"refused": "", "command": _command(told or resolved.scenario)}
+    question: LiveQuestion | None = None
     try:
-        question, columns = live_question(resolved, resolver)
-        live["columns"] = columns.layout
-        data["live"] = _packed(question)
-        data["live-columns"] = columns.text()
+        question = live_question(resolved, resolver, asked)
     except (Unanswerable, Refused) as error:
         live["refused"] = str(error)
     core = wasm_status()
-    if not live["refused"] and not core.available:
+    if question is not None and not core.available:
         live["refused"] = f"the core for browsers is {core.why}"
-    if not live["refused"]:
+    elif question is not None:
+        header["kernel_colours"] = kernel_colours([*run.kernel_names, *question.kernels])
+        live["columns"] = question.shelves[0].layout
+        live["command"]["settings"] = question.settings
+        data |= _blocks(question)
         data["core"] = base64.b64encode(zlib.compress(WASM_PATH.read_bytes(), 9)).decode("ascii")
         data["worker"] = bundle("liveworker")
     header["live"] = live
     html = assembled(scenario.graph_label, header, data, main="livemain", computes="core" in data)
-    return LivePage(html, live["refused"], run)
+    page = LivePage(html, live["refused"], run)
+    if question is not None and not page.refused:
+        page.graphs = 1 + len(question.graphs)
+        page.sliders = {axis.name: list(axis.values) for axis in question.parameters}
+        page.left_out = question.left_out
+    return page
+
+
+def _mapping(over: Any) -> dict[str, Any]:
+    if over is None:
+        return {}
+    if not isinstance(over, Mapping):
+        raise InputError(f"over: got {short(over)}; legal: a mapping, parameter to values")
+    return dict(over)
+
+
+def _blocks(question: LiveQuestion) -> dict[str, str]:
+    """Return the question by the ids of its elements: the data and the columns of each graph."""
+    first, *others = question.shelves
+    found = {"live": _packed(question.data), "live-columns": first.text()}
+    for number, (graph, shelf) in enumerate(zip(question.graphs, others, strict=True), 1):
+        found[f"graph-{number}"] = _packed({**graph, "columns": shelf.layout})
+        found[f"graph-{number}-columns"] = shelf.text()
+    return found
 
 
 def _packed(value: Any) -> str:
@@ -197,10 +253,9 @@ def _command(scenario: Setup) -> dict[str, Any]:
             value = ",".join(f"{kernel}={model}" for kernel, model in value)
         if value is not None and named:
             options += [f"--{option.replace('_', '-')}", value]
-    graph = [scenario.graph, *scenario.settings] if named else []
     return {
-        "words": ["tasksim", "simulate"] if named else None,
-        "graph": graph,
+        "words": ["tasksim", "simulate", scenario.graph] if named else None,
+        "settings": {"": scenario.settings},
         "workers": scenario.workers,
         "nodes": scenario.nodes,
         "grid": scenario.grid,

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import itertools
 import random
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +27,8 @@ from tasksim.engine.data.ways import device_memories
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import MIN_NEAR_SHARE, caches_of
 from tasksim.engine.simulation import Settled
+from tasksim.graph.flop import task_flop
+from tasksim.graph.iterations import iterations
 from tasksim.graph.reuse import read_and_written_bytes
 from tasksim.run.power import power_info
 from tasksim.runtime.flat import Refused
@@ -32,7 +36,9 @@ from tasksim.runtime.policies import ported
 from tasksim.schedulers.registry import SCHEDULERS, create
 from tasksim.view.live.axes import MOST_MACHINES, Axis, Parts, PartsByName, axes_of, data_of
 from tasksim.view.live.nodes import Cuts, network_axes, node_axes, on_nodes
+from tasksim.view.live.parameters import MAX_GRAPH_TASKS, usual_axes
 from tasksim.view.page.columns import Columns
+from tasksim.view.page.tables import data_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,12 +46,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Demand
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.locality import Locality
+    from tasksim.run.measured import Creations
     from tasksim.runtime.policies import Ported
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.setup import Setup
 
-__all__ = ["Unanswerable", "live_question"]
+__all__ = ["LiveQuestion", "Unanswerable", "live_question"]
 
 _FLAGS: Final = (
     "uses_priorities", "looks_at_data", "chooses_apart", "hears_started", "hears_finished",
@@ -64,6 +72,10 @@ _MOST_SEEDS: Final = 8
 """Maximum number of seeds whose drawn durations a page has: their spread shows what noise does."""
 _MOST_DRAWN: Final = 200_000
 """Maximum number of drawn durations per machine, of all seeds: two megabytes in a page."""
+_MAX_DRAWN_ELSEWHERE: Final = 100_000
+"""The same for all graphs with other parameters together: one megabyte."""
+_MAX_SETTLED_PAIRS: Final = 640
+"""Maximum number of pairs of a graph and a machine, each of which takes some 15 ms to settle."""
 MOST_DURATIONS: Final = 40_000_000
 """Maximum number of durations, of tasks on classes of workers of all machines, that are settled: in
 some ten seconds."""
@@ -71,6 +83,41 @@ some ten seconds."""
 
 class Unanswerable(Exception):
     """A scenario that a live page can show, but not replay, with the reason."""
+
+
+@dataclass
+class LiveQuestion:
+    """The data of a live page.
+
+    Attributes
+    ----------
+    data : dict
+        The scenario and its variations, for its own graph. Each entry of ``graphs`` has the number
+        of another graph in *graphs* and its tasks, or why there is none.
+    graphs : list of dict
+        Per graph with other parameters what it changes in *data*.
+    shelves : list of Columns
+        The columns of *data*, then those of each of the *graphs* that no earlier one has.
+    settings : dict of str -> tuple of str
+        By its name in the page, the settings of each graph.
+    parameters : sequence of Axis
+        The axes of the graph's parameters.
+    left_out : list of str
+        The values of parameters without a graph in the page, and why.
+    """
+
+    data: dict[str, Any]
+    graphs: list[dict[str, Any]]
+    shelves: list[Columns]
+    settings: dict[str, tuple[str, ...]]
+    parameters: Sequence[Axis]
+    left_out: list[str]
+
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the kernels of all graphs."""
+        found = [self.data["kernels"], *(graph["kernels"] for graph in self.graphs)]
+        return list(dict.fromkeys(itertools.chain(*found)))
 
 
 @dataclass
@@ -87,13 +134,17 @@ class _Machine:
     """What models know of far data, by class and kernel."""
     draws: list[list[NDArray[np.float64]]]
     """Per seed from 0, durations drawn in the place of *raw*; none without noise."""
+    estimates: list[NDArray[np.float64]] | None
+    """Per class what schedulers believe, if it is not *raw*."""
+    creations: Creations | None
+    """Creations that are not in *raw* and *estimates*; None: all is in them."""
 
 
 class Store:
-    """Columns of a page, each distinct one once."""
+    """Columns of a page on shelves, each distinct one once; its name begins with its shelf."""
 
     def __init__(self) -> None:
-        self.columns = Columns()
+        self.shelves = [Columns()]
         self._names: dict[tuple[str, bytes], str] = {}
 
     def __call__(self, value: Any) -> Any:
@@ -106,16 +157,24 @@ class Store:
             return value.item() if hasattr(value, "item") else value
         key = value.dtype.str, value.tobytes()
         if key not in self._names:
-            self._names[key] = f"c{len(self._names)}"
+            self._names[key] = f"{len(self.shelves) - 1}.{len(self._names)}"
             self._add(self._names[key], value.ravel())
         large = value.dtype.kind == "i" and not _is_small(value)
         return {"$": self._names[key], **({"of": "BigInt64Array"} if large else {})}
 
+    def drop_shelf(self) -> None:
+        """Remove the last shelf with its columns."""
+        prefix = f"{len(self.shelves) - 1}."
+        self.shelves.pop()
+        kept = self._names.items()
+        self._names = {key: name for key, name in kept if not name.startswith(prefix)}
+
     def _add(self, name: str, values: NDArray[Any]) -> None:
+        columns = self.shelves[-1]
         if values.dtype.kind == "f" or not _is_small(values):
-            self.columns.exact(name, values)
+            columns.exact(name, values)
         else:
-            self.columns.whole(name, values, differences=_ascends(values))
+            columns.whole(name, values, differences=_ascends(values))
 
 
 def _is_small(values: NDArray[Any]) -> bool:
@@ -127,23 +186,41 @@ def _ascends(values: NDArray[Any]) -> bool:
     return bool(values.size > 1 and (np.diff(values.astype(np.int64)) >= 0).all())
 
 
-def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any], Columns]:
-    """Return the data with which a page replays a scenario and its variations, and its columns.
+def live_question(
+    resolved: Resolved, resolver: Resolver, asked: Sequence[Axis] | None = None
+) -> LiveQuestion:
+    """Return the data with which a page replays a scenario and its variations.
+
+    Parameters
+    ----------
+    resolved : Resolved
+    resolver : Resolver
+        That which resolved it.
+    asked : sequence of Axis or None, default None
+        The axes of the graph's parameters; None: usual ones.
 
     Raises
     ------
     Unanswerable
         If the compiled core, or a page, cannot replay the scenario.
+    InputError
+        If the graphs that are asked for have too many tasks.
     """
     _refuse(resolved)
     scenario, changes = resolved.scenario, resolved.scenario.platform_changes
     library = None if scenario.library is None else Path(scenario.library)
-    base, store, rows = _machine(resolved), Store(), _Rows(resolved)
+    base, store = _machine(resolved), Store()
     if scenario.noise != "none" and scenario.seed >= len(base.draws):
         raise Unanswerable(
             f"its durations are drawn with seed {scenario.seed}, and a page of this"
             f" size has {len(base.draws)} seeds from 0"
         )
+    given, left_out = list(asked or ()), list[str]()
+    if asked is None:
+        count = partial(_count_tasks, resolver)
+        given, left_out = usual_axes(scenario, len(resolved.graph), count, nodes=resolved.nodes)
+    variants, tasks = _variants(resolver, scenario, given)
+    durations = (len(resolved.graph) + tasks) * len(resolved.platform.classes)
     data = data_of(resolved.platform, library, changes)
     parts = PartsByName(library, data)
     nodes = node_axes(resolved, resolver)
@@ -152,40 +229,80 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
         data,
         parts(resolved),
         scalable=base.scaled,
-        # A given duration would know nothing of far data.
-        kernels=_even_kernels(base) if base.scaled and not base.localities else [],
-        most_machines=MOST_MACHINES // max(sum(len(axis.values) for axis in nodes), 1),
+        kernels=_even_kernels(base),
+        creations=hasattr(resolved.models, "creations"),
+        most_machines=min(
+            MOST_MACHINES,
+            _MAX_SETTLED_PAIRS // (1 + len(variants)),
+            MOST_DURATIONS // max(durations, 1),
+        )
+        // max(sum(len(axis.values) for axis in nodes), 1),
     )
     axes = [*nodes, *of_node, *network_axes(resolved)]
-    schedulers, cuts = _schedulers(base), Cuts(store, _OF_THE_GRAPH)
-    machines = {"": _described(base, parts(resolved), rows, store, schedulers, cuts)}
-    for name, changed in _with_counts(resolved, axes):
+    settling = _Settling(resolver, axes, parts, store, _schedulers(base))
+    own = settling.settled(base, _MOST_DRAWN)
+    graphs: list[dict[str, Any]] = []
+    index: dict[str, dict[str, Any]] = {}
+    settings = {"": scenario.settings}
+    for name, variant in variants.items():
+        store.shelves.append(Columns())
         try:
-            machine = _machine(resolver.resolve(changed))
+            found = settling.variant(variant, base, _MAX_DRAWN_ELSEWHERE // len(variants))
         except (InputError, Refused, Unanswerable) as error:
-            machines[name] = {"refused": str(error)}
+            store.drop_shelf()
+            index[name] = {"refused": str(error)}
+            left_out.append(f"{name.replace(',', ' ')} is left out: {error}")
             continue
-        own = parts(machine.resolved)
-        machines[name] = _described(machine, own, rows, store, schedulers, cuts)
-        if machine.scaled != base.scaled:
-            machines[name] = {"refused": "its durations do not follow the sliders of speeds"}
-    graph = store(as_data(base.question, scenario.seed)["graph"])
-    rows.keep(store)
+        found["machines"] = _differences(found["machines"], own["machines"])
+        graphs.append(found)
+        index[name] = {"number": len(graphs), "tasks": found["tasks"]}
+        settings[name] = variant.settings
     question = {
-        "graph": graph,
-        "axes": [axis.to_json() for axis in axes],
-        "kernels": list(base.question.graph.kernels),
-        "machines": machines,
-        "cuts": cuts.described,
-        "kinds": rows.described,
-        "schedulers": [entry.described for entry in schedulers],
-        "scheduler": schedulers[0].described["text"],
+        **own,
+        "graphs": index,
+        "axes": [axis.to_json() for axis in [*given, *axes]],
+        "schedulers": [entry.described for entry in settling.schedulers],
+        "scheduler": settling.schedulers[0].described["text"],
         "seed": scenario.seed,
         "noise": scenario.noise,
         # Since Python 3.12, sum() adds the digits that were lost; the page does as this Python.
         "compensated": sum([1.0, 1e100, 1.0, -1e100]) == 2.0,
     }
-    return question, store.columns
+    return LiveQuestion(question, graphs, store.shelves, settings, given, left_out)
+
+
+def _count_tasks(resolver: Resolver, scenario: Setup) -> int:
+    """Return the number of tasks of a variant; raise :exc:`InputError` if it has no durations."""
+    try:
+        return len(_machine(resolver.resolve(scenario), most_drawn=0).resolved.graph)
+    except (Refused, Unanswerable) as error:
+        raise InputError(str(error)) from error
+
+
+def _variants(
+    resolver: Resolver, scenario: Setup, axes: Sequence[Axis]
+) -> tuple[dict[str, Setup], int]:
+    """Return the scenario with each other combination of parameters, and all their tasks.
+
+    The key is the name of the graph in the page. Raises :exc:`InputError` if there are too many
+    tasks.
+    """
+    found: dict[str, Setup] = {}
+    tasks = 0
+    for values in itertools.product(*(axis.values for axis in axes)):
+        pairs = [(a.name, v) for a, v in zip(axes, values, strict=True) if v != a.base]
+        if not pairs:
+            continue
+        name = ",".join(f"{parameter}={value}" for parameter, value in pairs)
+        found[name] = scenario.vary({f"graph.{parameter}": value for parameter, value in pairs})
+        with suppress(InputError):  # the page says why there is no such graph
+            tasks += len(resolver.resolve(found[name]).graph)
+        if tasks > MAX_GRAPH_TASKS:
+            raise InputError(
+                f"{scenario.graph_label}: the graphs up to {name} have {tasks} tasks; legal in a "
+                f"live page: at most {MAX_GRAPH_TASKS}"
+            )
+    return found, tasks
 
 
 def _refuse(resolved: Resolved) -> None:
@@ -196,8 +313,82 @@ def _refuse(resolved: Resolved) -> None:
         raise Unanswerable("its scheduler was made in Python")
 
 
-def _machine(resolved: Resolved) -> _Machine:
-    """Return a scenario's machine; raise :exc:`Unanswerable` if the core does not replay it."""
+@dataclass(frozen=True)
+class _Settling:
+    """What the graphs of a page share while they are settled."""
+
+    resolver: Resolver
+    axes: list[Axis]
+    parts: PartsByName
+    store: Store
+    schedulers: list[_Offered]
+
+    def variant(self, scenario: Setup, base: _Machine, most_drawn: int) -> dict[str, Any]:
+        """Return the data of the graph of a variant of the scenario of *base*."""
+        machine = _machine(self.resolver.resolve(scenario), most_drawn)
+        if machine.scaled != base.scaled:
+            raise Unanswerable("its durations do not follow the sliders of speeds")
+        return {**self.settled(machine, most_drawn), **self.shown(machine.question.graph)}
+
+    def settled(self, base: _Machine, most_drawn: int) -> dict[str, Any]:
+        """Return the data of a graph, on the machine *base* and on all others."""
+        resolved, store, rows = base.resolved, self.store, _Rows(base.resolved)
+        schedulers = [entry.of_another_graph() for entry in self.schedulers]
+        cuts = Cuts(store, _OF_THE_GRAPH)
+        machines = {"": _described(base, self.parts(resolved), rows, store, schedulers, cuts)}
+        for name, changed in _with_counts(resolved, self.axes):
+            try:
+                machine = _machine(self.resolver.resolve(changed), most_drawn)
+            except (InputError, Refused, Unanswerable) as error:
+                machines[name] = {"refused": str(error)}
+                continue
+            own = self.parts(machine.resolved)
+            machines[name] = _described(machine, own, rows, store, schedulers, cuts)
+            if machine.scaled != base.scaled:
+                machines[name] = {"refused": "its durations do not follow the sliders of speeds"}
+        graph = base.question.graph
+        columns = store(as_data(base.question, resolved.scenario.seed)["graph"])
+        rows.keep(store)
+        return {
+            "graph": columns,
+            "tasks": len(graph),
+            "kernels": list(graph.kernels),
+            "even": _even_kernels(base),
+            "machines": machines,
+            "cuts": cuts.described,
+            "kinds": rows.described,
+            "flop": float(np.nansum(task_flop(graph))),
+        }
+
+    def shown(self, graph: TaskGraph) -> dict[str, Any]:
+        """Return what the page shows of the tasks of a graph; its own is in the recording."""
+        flop, iteration = task_flop(graph), iterations(graph)
+        return {
+            "iteration": None if iteration is None else self.store(iteration),
+            "task_flop": self.store(flop) if np.isfinite(flop).any() else None,
+            "data": data_names(graph),
+        }
+
+
+def _differences(machines: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """Return what *machines* have that those of the page's own graph have not."""
+    found = {}
+    for name, machine in machines.items():
+        known = base[name]
+        if "refused" in known:
+            found[name] = machine
+        else:
+            found[name] = {
+                key: own for key, own in machine.items() if key not in known or own != known[key]
+            }
+    return found
+
+
+def _machine(resolved: Resolved, most_drawn: int = _MOST_DRAWN) -> _Machine:
+    """Return a scenario's machine, with at *most* so many drawn durations.
+
+    Raises :exc:`Unanswerable` if the core does not replay it.
+    """
     simulation, settled = resolved.simulation(), Settled()
     policy = create(str(simulation.scheduler))
     known = ported(policy)
@@ -213,19 +404,49 @@ def _machine(resolved: Resolved) -> _Machine:
         raw[demand.group, demand.tasks] = demand.model.predict(demand.table)[demand.rows]
     speeds = np.array([[platform.speeds[group.architecture]] for group in platform.classes])
     scaled = scaled and np.array_equal(raw / speeds, question.estimates)
+    estimates: list[NDArray[np.float64]] | None = None
+    creations = None
     if not scaled:
-        raw = np.array(question.costs)
-    draws = _draws(demands.asked, raw) if scaled and demands.asked is not None else []
-    return _Machine(resolved, question, list(raw), scaled, prices.localities, draws)
+        raw, believed = np.array(question.costs), np.array(question.estimates)
+        creations = _creations(resolved)
+        if creations is not None:
+            raw = believed = _without_creations(resolved)
+        estimates = list(believed)
+    asked = demands.asked if scaled and demands.asked is not None else []
+    draws = _draws(asked, raw, most_drawn) if asked else []
+    localities = prices.localities
+    return _Machine(resolved, question, list(raw), scaled, localities, draws, estimates, creations)
 
 
-def _draws(demands: Sequence[Demand], raw: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+def _creations(resolved: Resolved) -> Creations | None:
+    """Return the creations whose costs the platform adds to measured durations."""
+    models: Any = resolved.models
+    if not hasattr(models, "creations") or resolved.platform.memory_domains:
+        return None
+    found: Creations | None = models.creations(resolved.graph, resolved.platform)
+    return found
+
+
+def _without_creations(resolved: Resolved) -> NDArray[np.float64]:
+    """Return measured durations without the costs of creations."""
+    models: Any = resolved.models
+    platform = resolved.platform
+    overheads = replace(platform.overheads, creation_s=0.0, dependence_s=0.0)
+    found: NDArray[np.float64] = models.seconds(
+        resolved.graph, replace(platform, overheads=overheads)
+    )
+    return found
+
+
+def _draws(
+    demands: Sequence[Demand], raw: NDArray[np.float64], most: int
+) -> list[list[NDArray[np.float64]]]:
     """Return durations as a scenario with noise draws them, for the first seeds.
 
     There are none if the models have no distributions.
     """
     samplers = [demand.model.sampler(demand.table[demand.rows]) for demand in demands]
-    seeds = min(_MOST_SEEDS, _MOST_DRAWN // max(raw.size, 1))
+    seeds = min(_MOST_SEEDS, most // max(raw.size, 1))
     found = []
     for seed in range(seeds):
         rng = np.random.default_rng([seed, 1])  # as Prices.costs
@@ -237,7 +458,9 @@ def _draws(demands: Sequence[Demand], raw: NDArray[np.float64]) -> list[list[NDA
 
 
 def _even_kernels(machine: _Machine) -> list[str]:
-    """Return the kernels whose tasks all take the same time on each class of workers."""
+    """Return the kernels whose speed can change: their tasks take the same time on each class."""
+    if not machine.scaled or machine.localities:
+        return []  # a given duration would know nothing of far data
     graph, names = machine.question.graph, machine.resolved.graph.model_names
     groups = machine.question.platform.classes
     plain = all(not set(group.models) & set(",=:") for group in groups)
@@ -255,9 +478,8 @@ def _with_counts(resolved: Resolved, axes: list[Axis]) -> Iterator[tuple[str, Se
     """Yield the scenario with each combination of node and worker counts, and its name."""
     scenario: Any = resolved.scenario
     groups = [axis for axis in axes if axis.section in ("nodes", "workers")]
-    durations = len(resolved.graph) * len(resolved.platform.classes)
-    combinations = itertools.product(*((None, *axis.values) for axis in groups))
-    for counts in itertools.islice(combinations, 1, 1 + MOST_DURATIONS // max(durations, 1)):
+    combinations: Any = itertools.product(*((None, *axis.values) for axis in groups))
+    for counts in itertools.islice(combinations, 1, None):
         given = [(a, n) for a, n in zip(groups, counts, strict=True) if n is not None]
         changed, words = scenario, []
         for axis, count in given:
@@ -310,6 +532,10 @@ class _Offered:
     policy: Ported
     described: dict[str, Any]
     _of_graph: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def of_another_graph(self) -> _Offered:
+        """Return the same scheduler, without the tables of a graph."""
+        return replace(self, _of_graph={})
 
     def tables(self, view: KnownView) -> dict[str, NDArray[Any]]:
         """Return the tables of its policy on a machine; those of the graph are made once."""
@@ -381,16 +607,15 @@ def _described(
     found = as_data(question, 0)
     optional = ("alone", "submitted", "far", "contention")
     own = {name: found["question"][name] for name in optional if name in found["question"]}
-    estimates = None
-    if not machine.scaled:
-        estimates = [rows(row) for row in np.asarray(question.estimates)]
+    estimates, creations = machine.estimates, machine.creations
     view = KnownView(question.graph, platform, question.costs, question.estimates)
     return {
         "workers": [[w.name, w.architecture, w.node, w.memory] for w in platform.workers],
         "memories": [[m.name, m.node, m.size_bytes] for m in platform.memories],
         "classes": [[c.architecture, c.models, len(c.workers)] for c in platform.classes],
         "costs": [rows(row) for row in machine.raw],
-        "estimates": estimates,
+        "estimates": None if estimates is None else [rows(row) for row in estimates],
+        "creations": None if creations is None else store(creations._asdict()),
         "speeds": dict(platform.speeds) if machine.scaled else None,
         "draws": [[store(row) for row in drawn] for drawn in machine.draws],
         "far": _far(machine, store) if machine.scaled and machine.localities else None,

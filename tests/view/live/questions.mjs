@@ -1,14 +1,14 @@
 // Prints, per line of settings, the command of a page and the question that the page asks.
 import { readFileSync } from "node:fs";
-import { inflatedText, unpack } from "./columns.js";
 import { commandOf } from "./livecommand.js";
+import { GraphReader, graphName, keepGraph } from "./livegraphs.js";
 import { askedBy } from "./livenodes.js";
-import { revived } from "./livequestion.js";
 import { allScales, settingsOf, settingsText } from "./livesettings.js";
 
 const given = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const columns = await unpack(given.header.columns, given.columns);
-const live = { ...given.header, ...revived(JSON.parse(await inflatedText(given.live)), columns) };
+const live = { ...given.header, read: new Map() };
+const reader = new GraphReader(live, (name) => given.blocks[name]);
+Object.assign(live, await reader.readOwn());
 const scales = allScales(live);
 
 function plain(value) {
@@ -28,7 +28,8 @@ if (given.lines === undefined) {
   console.log(JSON.stringify({ axes, schedulers: live.schedulers.map(({ text }) => text) }));
 } else {
   for (const line of given.lines) {
-    const settings = settingsOf(live, line, scales);
+    const settings = settingsOf(live, line, scales), name = graphName(live, settings);
+    if (live.graphs[name]?.number) keepGraph(live, name, await reader.read(name));
     const found = { command: commandOf(live, settings), text: settingsText(live, settings, scales) };
     try {
       found.question = plain(askedBy(live, settings).question);

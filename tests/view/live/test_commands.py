@@ -7,22 +7,27 @@ import re
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tasksim
 from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 from tasksim.core.library import status
 from tasksim.engine.choice import as_data
 from tasksim.engine.cluster import choice as cluster_choice
 from tasksim.engine.simulation import Settled
+from tasksim.graph.binding import Binding
 from tasksim.scenario import solving
+from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers.registry import create
 from tasksim.view.live.page import explore
 from tasksim.view.page import document
+from tests.openmp_graphs import Program
 
 SCRIPTS = Path(document.__file__).parent / "script"
 pytestmark = [
@@ -42,8 +47,7 @@ class Page:
         self.folder = folder
         self.data = {
             "header": json.loads(block(html, "header"))["live"],
-            "live": block(html, "live"),
-            "columns": block(html, "live-columns"),
+            "blocks": dict(re.findall(r'id="((?:live|graph)[-\w]*)">(.*?)</script>', html)),
         }
         for script in [*SCRIPTS.glob("*.js"), Path(__file__).parent / "questions.mjs"]:
             shutil.copy(script, folder)
@@ -79,14 +83,19 @@ def of_command(monkeypatch, capsys):
         monkeypatch.setattr(solving, "solve", solve)
         with pytest.raises(InputError, match="seen"):
             cli.main(shlex.split(command)[1:], standalone_mode=False)
-        simulation = seen[0].simulation()
-        if simulation.cluster is not None:
-            asked = Settled().question_on_nodes(simulation)
-            return cluster_choice.as_data(asked, simulation.seed)
-        policy = create(simulation.scheduler)
-        return as_data(Settled().question(simulation, policy), simulation.seed)
+        return question_of(seen[0])
 
     return question
+
+
+def question_of(resolved):
+    """Return what the core is asked for a scenario."""
+    simulation = resolved.simulation()
+    if simulation.cluster is not None:
+        asked = Settled().question_on_nodes(simulation)
+        return cluster_choice.as_data(asked, simulation.seed)
+    policy = create(simulation.scheduler)
+    return as_data(Settled().question(simulation, policy), simulation.seed)
 
 
 def drawn(known, count, seed):
@@ -149,6 +158,65 @@ def test_durations_are_drawn_as_the_command_draws_them(tmp_path, of_command):
     for one in found:
         assert not list(differences(one["question"], of_command(one["command"]))), one["command"]
     assert last["refused"] == "durations are drawn with seeds from 0 to 7"
+
+
+def test_kernels_that_a_graph_lacks_change_nothing(tmp_path, of_command):
+    scenario = Scenario(
+        "cholesky tiles=3",
+        workers=2,
+        durations={"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0},
+    )
+    page = Page(explore(scenario, over={"tiles": [2, 1]}).html, tmp_path)
+    lines = ["graph.tiles=2\nfactor.kernel.gemm=2", "graph.tiles=2\nfactor.kernel.trsm=0.5"]
+    for found in page.run(lines=lines):
+        assert not list(differences(found["question"], of_command(found["command"])))
+
+
+def test_start_up_of_cores(tmp_path, of_command):
+    scenario = Scenario(
+        "cholesky tiles=3", platform="xeon-2c", changes=["platform.overheads.start=20us"]
+    )
+    page = Page(explore(scenario, over={}).html, tmp_path)
+    for found in page.run(lines=["", "overhead.start=50", "overhead.start=0"]):
+        assert not list(differences(found["question"], of_command(found["command"])))
+
+
+def test_creations_of_tasks_cost_what_the_platform_says(tmp_path):
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "version: 1\nworkers: {cpu: {count: 2}}\n"
+        "overheads: {creation: 1 us, dependence: 0.5 us, start: 300 us}\n"
+    )
+    scenario = Scenario(one_thread(), platform=path, scheduler="libomp", durations="measured")
+    page = Page(explore(scenario).html, tmp_path)
+    for line, changes in (
+        ("", []),
+        ("overhead.creation=3", ["creation=3 us"]),
+        ("overhead.creation=0\noverhead.dependence=7.5", ["creation=0 us", "dependence=7.5 us"]),
+        ("overhead.start=20", ["start=20 us"]),
+    ):
+        asked = scenario.with_changes(f"platform.overheads.{change}" for change in changes)
+        (found,) = page.run(lines=[line])
+        assert not list(differences(found["question"], question_of(resolve(asked))))
+    (alone,) = page.run(lines=["count.cpu=1\noverhead.creation=5"])
+    one = scenario.with_changes(["platform.workers.cpu.count=1"])
+    costs = question_of(resolve(one))["question"]["costs"]
+    assert same(alone["question"]["question"]["costs"], costs.ravel())
+
+
+def one_thread():
+    """A recording of an OpenMP program on one thread, whose first task creates another."""
+    program = Program()
+    x, y = (program.builder.handle(name, 8) for name in "xy")
+    first = program.piece(1.0, binding=Binding.HELD)
+    program.builder.insert("first", tasksim.W(x), tasksim.R(y), duration_s=1.0, after=[first])
+    program.continues.append(-1)
+    program.creator.append(first)
+    program.binding.append(int(Binding.TIED))
+    program.seconds.append(1.0)
+    program.piece(1.0, continues=first)
+    graph = program.build()
+    return replace(tasksim.simulate(graph, workers=1), kind="native", graph=graph)
 
 
 def test_a_page_asks_what_its_command_asks(page, of_command):

@@ -116,6 +116,68 @@ def test_a_new_question_ends_the_one_under_way(opened, hybrid, hybrid_page):
     assert answered(browser)["makespan"] == expected
 
 
+def test_a_slider_of_the_graph_shows_another_graph(opened, hybrid, hybrid_page, tmp_path, capsys):
+    browser = opened(hybrid_page)
+    answered(browser)
+    browser.evaluate("tasksimPage.change({ colour: 'difference' })")
+    browser.evaluate("tasksimPage.pin(tasksimPage.runs[0], 7)")
+    browser.evaluate("document.querySelector('[aria-label=tiles]').focus()")
+    browser.key("ArrowRight")
+    found = answered(browser)
+    assert "tiles=8" in found["command"]
+    run = simulated(found["command"], tmp_path / "run")
+    assert found["makespan"] == run.makespan_s
+    assert found["starts"] == run.tasks.start_s.tolist()
+    assert len(found["starts"]) == 120
+    # Tasks of different graphs are not compared, and none stays pinned.
+    assert browser.evaluate("tasksimPage.state.pin") is None
+    assert browser.evaluate("tasksimPage.runs[0].reference === undefined")
+    assert browser.evaluate("tasksimPage.controls.colour.value") == "kernel"
+    assert browser.evaluate("tasksimPage.live.panel.compared.textContent").startswith(
+        "Another graph than that of the base, which has 56 tasks"
+    )
+    browser.evaluate("tasksimPage.pin(tasksimPage.runs[0], 100)")
+    browser.wait("location.hash.includes('graph.tiles') && location.hash.includes('pin=0%3A100')")
+    hash_ = browser.evaluate("location.hash")
+    assert answered(opened(hybrid_page, hash_))["makespan"] == found["makespan"]
+    assert browser.evaluate("tasksimPage.state.pin.task") == 100
+
+
+def test_tasks_of_larger_tiles_are_compared(opened, hybrid_page):
+    browser = opened(hybrid_page)
+    answered(browser)
+    browser.evaluate("tasksimPage.pin(tasksimPage.runs[0], 7)")
+    asked(browser, "graph.tile_size=256")
+    assert browser.evaluate("tasksimPage.state.pin.task") == 7
+    assert browser.evaluate("tasksimPage.runs[0].reference === tasksimPage.runs[1]")
+    assert browser.evaluate("tasksimPage.live.panel.compared.textContent") == ""
+
+
+def test_curves_and_ranks_have_sliders_of_the_graph(opened, hybrid, hybrid_page):
+    browser = opened(hybrid_page)
+    answered(browser)
+    browser.wait("!tasksimPage.live.jobs.length && !tasksimPage.live.asked")
+    curve = browser.evaluate("Object.fromEntries(tasksimPage.live.curves.get('graph.tiles'))")
+    texts = browser.evaluate("tasksimPage.live.scales.get('graph.tiles').texts")
+    for place, makespan in curve.items():
+        assert makespan == hybrid.vary({"graph.tiles": texts[int(place)]}).solve().makespan_s
+    assert "tiles" in browser.evaluate(
+        "[...document.querySelectorAll('.bars .name')].map((name) => name.textContent)"
+    )
+
+
+def test_a_graph_that_the_page_does_not_hold_is_refused(opened):
+    scenario = Scenario("cholesky tiles=3", platform="xeon-2c")
+    browser = opened(explore(scenario, over={"tile_size": [64, 128]}))
+    answered(browser)
+    browser.evaluate("tasksimPage.live.follow('graph.tile_size=64')")
+    browser.wait("tasksimPage.live.panel.status.textContent.startsWith('No answer: potrf on cpu')")
+    assert browser.evaluate("tasksimPage.live.command") is None
+    answered_again = asked(browser, "graph.tile_size=128")
+    expected = scenario.vary({"graph.tile_size": 128}).solve().makespan_s
+    assert answered_again["makespan"] == expected
+
+
 def test_hostile_names_are_text(opened):
     evil = "</script><img src=x onerror=alert(1)>"
     builder = GraphBuilder("evil")

@@ -12,6 +12,7 @@ import { followKeys } from "./keys.js";
 import { followPointer } from "./pointer.js";
 import { Matches, parseQuery } from "./query.js";
 import { foldedAtFirst } from "./rows.js";
+import { hasSameGraph } from "./rundata.js";
 import { Scene } from "./scene.js";
 import { MOST_LEVELS, THEMES, applyHash, firstState } from "./state.js";
 import { TableView } from "./tableview.js";
@@ -50,7 +51,7 @@ export class App {
     return scene;
   }
 
-  /** Show other runs of the same graph in the place of these: what is pinned, found and zoomed to stays. */
+  /** Show other runs in the place of these: what is found and zoomed to stays, and what is pinned in the same graph. */
   showRuns(runs) {
     const whole = this.#isWhole(), { pin } = this.state;
     this.runs = runs;
@@ -59,7 +60,7 @@ export class App {
     this.scene = this.#sceneOf(runs);
     this.chart.show(this.scene);
     const run = pin && (runs[pin.run.number] ?? runs[0]);
-    this.state.pin = run && pin.task < run.count ? { run, task: pin.task } : null;
+    this.state.pin = run && hasSameGraph(run, pin.run) ? { run, task: pin.task } : null;
     this.state.hover = null;
     this.controls.showRuns();
     this.tables.forget();
@@ -101,7 +102,7 @@ export class App {
     this.chart.paint(this.theme);
     this.frames.push(performance.now() - begin);
     if (this.frames.length > 1000) this.frames.shift();
-    this.controls.update(this.state);
+    this.controls.update(this.state, this.colour);
     this.tables.update(this.state);
     this.#showDetails();
     this.#keepHash();
@@ -116,10 +117,13 @@ export class App {
 
   /** Colour the tasks anew: mode, filter or theme have changed. */
   recolour() {
-    this.scene.colour(this.state.colour, this.theme, (run) => this.flagsOf(run));
-    this.controls.showLegend(this.scene.colouring, this.state, [...this.#others(), ...this.#reasons(), ...this.#waits()]);
+    this.scene.colour(this.colour, this.theme, (run) => this.flagsOf(run));
+    this.controls.showLegend(this.scene.colouring, this.colour, this.state, [...this.#others(), ...this.#reasons(), ...this.#waits()]);
     this.draw();
   }
+
+  /** What colours say now: the mode that was chosen, or kernels where these runs do not have it. */
+  get colour() { return modesOf(this.runs).includes(this.state.colour) ? this.state.colour : "kernel"; }
 
   #others() {
     return this.runs.some((run) => run.slotOthers) ? [{ name: OTHERS, colour: HATCHED }] : [];

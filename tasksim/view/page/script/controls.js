@@ -127,12 +127,12 @@ export class Controls {
   }
 
   /** Show the state of the app. */
-  update(state) {
+  update(state, colour) {
     if (this.search.value !== state.query && document.activeElement !== this.search) {
       this.search.value = state.query;
     }
     this.only.checked = state.only;
-    this.colour.value = state.colour;
+    this.colour.value = colour;
     this.path.checked = state.path;
     this.waits.checked = state.waits;
     this.messages.checked = state.messages;
@@ -161,7 +161,7 @@ export class Controls {
   }
 
   /** Show what colours say; kernels may be hidden and shown. `others` are of copies and waits. */
-  showLegend({ legend }, state, others) {
+  showLegend({ legend }, colour, state, others) {
     const entries = legend.map(({ name, colour, kernel }) => {
       if (!kernel) return element("div", {}, swatch(colour), name);
       return element("button", {
@@ -169,7 +169,7 @@ export class Controls {
         onclick: () => this.app.toggleKernel(kernel),
       }, swatch(colour), name);
     });
-    this.legend.replaceChildren(element("h2", {}, `Colours: ${MODES[state.colour]}`), ...entries,
+    this.legend.replaceChildren(element("h2", {}, `Colours: ${MODES[colour]}`), ...entries,
       ...others.map(({ name, colour }) => element("div", {}, swatch(colour), name)));
   }
 

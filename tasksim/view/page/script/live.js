@@ -1,19 +1,23 @@
 // The live view: it asks the worker what the settings ask, and shows the answer above the base.
 
+import { reversed } from "./adjacency.js";
 import { inflatedBytes } from "./columns.js";
+import { fromHash } from "./hash.js";
 import { commandOf } from "./livecommand.js";
+import { graphName, keepGraph, liveAt } from "./livegraphs.js";
 import { LivePanel } from "./livepanel.js";
 import { baseSettings, machineName, schedulerOf } from "./livequestion.js";
 import { allScales, settingsOf, settingsText } from "./livesettings.js";
-import { RunData } from "./rundata.js";
+import { RunData, hasSameGraph } from "./rundata.js";
 import { dataText } from "./start.js";
+import { pinOf } from "./state.js";
 import { timeText } from "./units.js";
 
 const NS = -9; // exponent of a tick of the core's clock
 const POINTS = 6; // of a curve beside the present one: some of a scale tell its shape
 const MEASURES = ["makespan", "energy"]; // what curves and ranks can be of
 const MOST_IDLE_MS = 120000; // of curves: a machine is not kept busy for longer without being asked
-const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns of the graph, with lists of predecessors
+const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns of the graph
 
 /** Start the worker of the page; it answers by `onmessage`. */
 async function startWorker(live) {
@@ -26,16 +30,22 @@ async function startWorker(live) {
 
 /** Sliders, answers and curves of a live page. */
 export class LiveView {
-  constructor(app, live) {
-    Object.assign(this, { app, live, number: 0, measure: "makespan", measured: emptyMeasures(), replications: [], jobs: [] });
+  constructor(app, live, reader) {
+    Object.assign(this, { app, live, reader, number: 0, measure: "makespan", measured: emptyMeasures(), replications: [], jobs: [] });
     this.recording = app.runs[0];
+    this.shared = new Map();
     if (live.refused) return this.#showRecording(live.refused);
     this.scales = allScales(live);
+    this.recording.graph = this.#sharedBy(live).graph;
     this.settings = settingsOf(live, app.state.live, this.scales);
     this.#beginSimply();
     this.panel = new LivePanel(this);
     app.root.querySelector(".middle").prepend(this.panel.box);
-    app.onhash = () => this.follow(app.state.live);
+    this.pin = fromHash(location.hash).pin;
+    app.onhash = () => {
+      this.pin = fromHash(location.hash).pin;
+      this.follow(app.state.live);
+    };
     this.#start();
   }
 
@@ -83,16 +93,33 @@ export class LiveView {
   }
 
   #send(settings, whole, done) {
-    this.number += 1;
-    this.asked = { number: this.number, done };
-    this.worker.postMessage({ number: this.number, settings, whole });
+    const number = this.number += 1;
+    this.asked = { number, done };
+    const post = () => this.worker.postMessage({ number, settings, whole });
+    const isLast = () => this.asked?.number === number;
+    const refuse = ({ message }) => { if (isLast()) this.#hear({ number, refused: message }); };
+    try {
+      if (liveAt(this.live, settings)) return post();
+    } catch (error) {
+      return setTimeout(refuse, 0, error);
+    }
+    return this.#readGraph(graphName(this.live, settings)).then(() => { if (isLast()) post(); }, refuse);
+  }
+
+  /** Read a graph that the page holds, and let the worker have it too. */
+  async #readGraph(name) {
+    const graph = await this.reader.read(name);
+    if (this.live.read.has(name)) return;
+    keepGraph(this.live, name, graph);
+    this.worker.postMessage({ name, graph });
+    if (name === graphName(this.live, this.settings)) this.panel.update();
   }
 
   #askBase() {
     this.#send(baseSettings(this.live), true, (data) => {
       if (data.refused) return this.#fail(data.refused);
       this.base = data;
-      this.baseRun = this.#runOf(data, 1, "base");
+      this.baseRun = this.#runOf(data, 1, "base", this.live);
       if (data.numbers.makespan !== this.recording.makespan) {
         this.panel.warn(`The base was ${timeText(this.recording.makespan)} when this page was made, and is ${
           timeText(data.numbers.makespan)} here.`);
@@ -115,24 +142,52 @@ export class LiveView {
   #show(data, settings) {
     if (data.refused) return this.panel.refuse(data.refused);
     Object.assign(this, { answer: data, shown: settings });
-    const run = this.#runOf(data, 0, "what if");
-    run.reference = this.baseRun;
+    const run = this.#runOf(data, 0, "what if", liveAt(this.live, settings));
+    if (hasSameGraph(run, this.baseRun)) run.reference = this.baseRun;
     this.app.showRuns([run, this.baseRun]);
+    // Only now are there the runs of which the address says which task is pinned.
+    if (this.pin) this.app.state.pin = pinOf(this.pin, this.app.runs);
+    this.pin = "";
     this.panel.showNumbers(data.numbers, this.base.numbers);
+    this.panel.compare(run, this.baseRun);
     this.#planIdle(data, settings);
   }
 
-  /** Return the run of an answer: its tasks are those of the recording. */
-  #runOf({ record, numbers }, number, name) {
-    const { header, columns } = record;
-    for (const shared of SHARED) if (this.recording.columns[shared]) columns[shared] = this.recording.columns[shared];
-    columns.lists = this.recording.predecessors;
-    const facts = [["makespan", timeText(numbers.makespan)], ["replayed", "here, by the compiled core"]];
-    return new RunData(number, {
-      ...header, name, facts, kernels: this.recording.kernels, others: null,
+  /** Return the run of an answer; `here` is the page's data with its graph. */
+  #runOf({ record, numbers }, number, name, here) {
+    const { header, columns } = record, shared = this.#sharedBy(here);
+    Object.assign(columns, shared.columns);
+    const words = this.live.command.settings[graphName(this.live, this.settings)];
+    const facts = [["makespan", timeText(numbers.makespan)], ["replayed", "here, by the compiled core"],
+      ...(here === this.live || !words ? [] : [["graph", words.join(" ")]])];
+    return Object.assign(new RunData(number, {
+      ...header, name, facts, kernels: here.kernels, others: null,
       bounds: { critical_path_s: numbers.criticalPath, area_s: numbers.area },
-      expected_by: this.recording.header.expected_by, known_edges: true, data: this.recording.header.data,
-    }, columns, NS);
+      expected_by: this.recording.header.expected_by, known_edges: true,
+      data: here.data ?? this.recording.header.data,
+    }, columns, NS), { graph: shared.graph });
+  }
+
+  /** Return what the runs of a graph share: columns, predecessors, and the graph that they name. */
+  #sharedBy(here) {
+    if (!this.shared.has(here)) {
+      const { kernel, successor_ptr: first, successors } = here.graph;
+      this.shared.set(here, { graph: { kernel, successors }, columns: this.#columnsOf(here, first, successors) });
+    }
+    return this.shared.get(here);
+  }
+
+  #columnsOf(here, first, successors) {
+    const columns = {};
+    if (here === this.live) {
+      for (const name of SHARED) if (this.recording.columns[name]) columns[name] = this.recording.columns[name];
+      return { ...columns, lists: this.recording.predecessors };
+    }
+    const { kernel, priority } = here.graph, { iteration, task_flop: flop } = here;
+    Object.assign(columns, { kernel, priority, number: new Int32Array(kernel.length) });
+    if (iteration) columns.iteration = iteration;
+    if (flop) columns.flop = flop;
+    return { ...columns, lists: reversed({ first: Int32Array.from(first, Number), tasks: successors }) };
   }
 
   // Idle time: the other schedulers, and curves of the makespan over each slider
@@ -151,8 +206,19 @@ export class LiveView {
       done: ({ makespan }) => this.replications.push(makespan),
     }));
     this.jobs = [...draws, ...schedulers, ...points];
-    if (data.took * this.jobs.length > MOST_IDLE_MS) this.jobs = [...draws, ...schedulers];
+    if (this.#idleTime(data, settings) > MOST_IDLE_MS) this.jobs = [...draws, ...schedulers];
     this.panel.showIdle();
+  }
+
+  /** Return how long the jobs will take, in milliseconds: larger graphs take longer. */
+  #idleTime({ took }, settings) {
+    const sum = this.jobs.reduce((so, job) => so + this.#tasksOf(job.settings), 0);
+    return took * sum / this.#tasksOf(settings);
+  }
+
+  #tasksOf(settings) {
+    const name = graphName(this.live, settings);
+    return name ? this.live.graphs[name]?.tasks ?? 0 : this.live.tasks;
   }
 
   /** Return the jobs of a curve: places on its scale, on both sides of the present one. */
@@ -213,7 +279,8 @@ export class LiveView {
 
   /** The machine of the settings; null if there is none. */
   get machine() {
-    const found = this.live.machines[machineName(this.live, this.settings)];
+    const here = this.live.read.get(graphName(this.live, this.settings)) ?? this.live;
+    const found = here.machines[machineName(this.live, this.settings)];
     return found && !found.refused ? found : null;
   }
 

@@ -103,7 +103,7 @@ function normal(prices, kinds) {
 }
 
 /** Return the numbers of an answer that a page compares. */
-export function numbersOf(machine, question, answer) {
+export function numbersOf(live, machine, question, answer) {
   const { costs } = question.question, tasks = answer.tasks.start_s.length;
   const { start_s: start, end_s: end } = answer.tasks;
   let busy = 0, bytes = 0;
@@ -113,6 +113,8 @@ export function numbersOf(machine, question, answer) {
   const capacity = machine.workers.length * answer.makespan_s;
   return {
     makespan: answer.makespan_s,
+    tasks,
+    rate: answer.makespan_s ? live.flop / answer.makespan_s : 0,
     efficiency: capacity ? busy / capacity : 0,
     criticalPath: criticalPath(question.graph, leastDurations(costs, tasks)),
     area: areaBound(costs, tasks, machine.classes.map(([, , workers]) => workers)),

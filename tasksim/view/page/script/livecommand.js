@@ -1,13 +1,18 @@
 // The command of a live page: the line of `tasksim simulate` that says what the settings say.
 
+import { graphName, liveAt } from "./livegraphs.js";
 import { factorOf, kernelSeconds, machineName, schedulerOf } from "./livequestion.js";
 
 /** Return the command as one line for a shell; null where no command can say it. */
 export function commandOf(live, settings) {
   const { command } = live;
   if (!command.words) return null;
-  const words = [...command.words, ...command.graph];
-  const durations = durationsText(live, settings);
+  const name = graphName(live, settings);
+  if (name && live.graphs[name]?.number === undefined) return null;
+  const words = [...command.words, ...command.settings[name]];
+  const changed = live.axes.some((axis) => axis.section === "kernel" && factorOf(settings, "kernel", axis.name) !== 1);
+  const here = changed ? liveAt(live, settings) : live;
+  const durations = here && durationsText(here, settings);
   if (durations === null) return null;
   const workers = settings.counts[""] ?? command.workers;
   if (workers !== null) words.push("--workers", String(workers));
@@ -61,6 +66,7 @@ function durationsText(live, settings) {
   const { durations, named } = live.command;
   const faster = live.kernels.filter((name) => factorOf(settings, "kernel", name) !== 1);
   if (typeof durations === "string") return durations;
+  if (!faster.every((name) => live.even.includes(name))) return null;
   const kept = (durations ?? []).filter(([name]) => !faster.includes(name.slice(name.lastIndexOf(":") + 1)));
   const given = [...kept, ...faster.flatMap((name) => secondsOf(live, settings, name))];
   const all = new Set(given.map(([name]) => name.slice(name.lastIndexOf(":") + 1)));

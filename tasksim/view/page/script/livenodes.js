@@ -10,13 +10,13 @@ const MESSAGE_COLUMNS = ["source", "target", "priority", "send", "receive", "way
 const graphsOfCuts = new WeakMap(); // graphs of cuts, which the core keeps as long as they are the same objects
 
 /**
- * Return {machine, whole, question}: the machine of some settings, and what the core is asked of it.
+ * Return {live, machine, whole, question}: the page with the graph of some settings, its machine, and what the core is asked of it.
  *
  * On several nodes *whole* is the question of a node with the whole graph, else the same question.
  */
-export function askedBy(live, settings) {
-  const { machine, whole } = wholeBy(live, settings);
-  return { machine, whole, question: machine.cluster ? clusterOf(live, machine, whole, settings) : whole };
+export function askedBy(page, settings) {
+  const { live, machine, whole } = wholeBy(page, settings);
+  return { live, machine, whole, question: machine.cluster ? clusterOf(live, machine, whole, settings) : whole };
 }
 
 /** Return the cut of a machine: the graph in parts, messages, ways. */

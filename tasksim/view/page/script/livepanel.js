@@ -2,18 +2,19 @@
 
 import { button, element, shape } from "./dom.js";
 import { isSeed, optionScale, scaleOf } from "./livesettings.js";
-import { changeText, countText, energyText, percentText, rateText, sizeText, timeText } from "./units.js";
+import { changeText, countText, energyText, flopText, percentText, rateText, sizeText, timeText } from "./units.js";
 import { iconButton } from "./widgets.js";
 
 const TITLES = {
+  graph: "Task graph",
   nodes: "Nodes", workers: "Workers", speed: "Speed of workers", kernel: "Speed of kernels",
   network_bandwidth: "Bandwidth between nodes", network_latency: "Latency between nodes",
   message: "Costs of a message", message_factor: "Costs of a message", bandwidth: "Bandwidth of links",
   latency: "Latency of links", memory: "Size of memories", overhead: "Overheads of the runtime",
 };
-const OPEN = ["nodes", "workers", "speed"]; // sections that are open at first
+const OPEN = ["graph", "nodes", "workers", "speed"]; // sections that are open at first
 const COMPARED = [
-  ["efficiency", "efficiency", percentText, 1],
+  ["tasks", "tasks", countText, 0], ["rate", "speed", flopText, 1], ["efficiency", "efficiency", percentText, 1],
   ["criticalPath", "critical path", timeText, -1], ["area", "area bound", timeText, -1],
   ["nodeArea", "node with most work", timeText, -1], ["volume", "node with most bytes", timeText, -1],
   ["path", "path with messages", timeText, -1],
@@ -35,6 +36,7 @@ export class LivePanel {
     this.makespan = element("p", { className: "makespan" });
     this.numbers = element("dl", { className: "answer" });
     this.noises = element("p", { className: "noises" });
+    this.compared = element("p", { className: "noises" });
     this.status = element("p", { className: "status", role: "status", ariaLive: "polite" });
     this.warning = element("p", { className: "warning", hidden: true });
     this.rivals = element("div", { className: "bars" });
@@ -46,7 +48,7 @@ export class LivePanel {
     this.box = element("aside", { className: "live", ariaLabel: "What if" },
       element("div", { className: "headline" },
         element("div", { className: "heading" }, element("h2", {}, "What if"), this.reset),
-        this.makespan, this.noises, this.status, this.warning),
+        this.makespan, this.noises, this.compared, this.status, this.warning),
       this.numbers,
       element("section", { className: "section", ariaLabel: "Scheduler" },
         element("h3", {}, "Scheduler"), this.#schedulerRow(), this.options),
@@ -133,6 +135,7 @@ export class LivePanel {
   /** Return the present value of an axis, with the quantity that it makes. */
   #valueText(axis, settings) {
     const { live } = this.view;
+    if (axis.section === "graph") return settings.parameters[axis.name] ?? String(axis.base);
     if (axis.section === "nodes") return settings.nodes ?? String(axis.base);
     if (axis.section === "message") {
       return timeText(axis.name in settings.messages ? Number(`${settings.messages[axis.name]}e-6`) : axis.base);
@@ -218,11 +221,18 @@ export class LivePanel {
     this.box.classList.remove("waiting");
     this.status.classList.remove("wrong");
     this.status.textContent = "";
-    const rows = COMPARED.filter(([name]) => now[name] && base[name] !== undefined || base[name] && now[name] !== undefined);
+    const rows = COMPARED.filter(([name, , , better]) => (better
+      ? now[name] && base[name] !== undefined || base[name] && now[name] !== undefined : now[name] !== base[name]));
     this.makespan.replaceChildren(element("span", {}, "makespan"), " ", element("b", {}, timeText(now.makespan)), " ",
       change(now.makespan, base.makespan, -1));
     this.numbers.replaceChildren(...rows.flatMap(([name, title, text, better]) => [element("dt", {}, title),
       element("dd", {}, element("b", {}, text(now[name])), " ", change(now[name], base[name], better))]));
+  }
+
+  /** Say what cannot be compared with the base. */
+  compare(run, base) {
+    this.compared.textContent = run.reference ? ""
+      : `Another graph than that of the base, which has ${countText(base.count)} tasks: single tasks are not compared.`;
   }
 
   /** Show what idle time has brought: schedulers, curves, what matters most. */
@@ -301,7 +311,8 @@ function change(now, base, better) {
   if (now === base) return element("span", { className: "change same" }, "as base");
   const rises = now > base;
   const share = base ? changeText(now / base - 1) : "";
-  return element("span", { className: `change ${rises === better > 0 ? "better" : "worse"}` }, `${rises ? "▲" : "▼"} ${share}`);
+  const kind = !better ? "same" : rises === better > 0 ? "better" : "worse";
+  return element("span", { className: `change ${kind}` }, `${rises ? "▲" : "▼"} ${share}`);
 }
 
 /** Return a bar from one share of the width to another, with its name and value; a click acts. */

@@ -3,33 +3,24 @@
 // Operations and their order are those of Python (tasksim/platform/settings.py, copyestimates.py,
 // tasksim/engine/data/network.py, durations.py), so that the numbers are the same to the last bit.
 
+import { liveAt, nameOf } from "./livegraphs.js";
+
 export const TICKS_PER_S = 1e9;
 const LEAST_LATENCY_S = 1e-9; // as MIN_LATENCY_S in engine/data/network.py
-const BASIC = ["submission", "task", "wakeup"]; // overheads that the replay of plain cores knows
-const IN_TICKS = ["submission", "task", "wakeup", "push", "fetch", "progress", "kernel", "copy"];
-
-/** Return plain data with its columns in the place of their names. */
-export function revived(value, columns) {
-  if (Array.isArray(value)) return value.map((item) => revived(item, columns));
-  if (value === null || typeof value !== "object") return value;
-  if (value.$) {
-    const column = columns[value.$];
-    return value.of === "BigInt64Array" ? new BigInt64Array(column.buffer) : column;
-  }
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revived(item, columns)]));
-}
+const IN_SECONDS = ["submission", "task", "wakeup"]; // overheads that the core has in seconds, too
+const IN_TICKS = ["submission", "task", "wakeup", "start", "push", "fetch", "progress", "kernel", "copy"];
+const OF_MACHINES = ["push", "fetch", "progress", "kernel", "copy"]; // those that the replay of plain cores does not know
 
 /** Return the settings of the scenario itself: nothing is changed. */
 export function baseSettings(live) {
-  return { counts: {}, factors: {}, overheads: {}, messages: {}, scheduler: live.scheduler, options: {}, seed: String(live.seed),
-    noise: live.noise };
+  return { parameters: {}, counts: {}, factors: {}, overheads: {}, messages: {}, scheduler: live.scheduler, options: {},
+    seed: String(live.seed), noise: live.noise };
 }
 
 /** Return the name of the machine with these counts of nodes and workers. */
 export function machineName(live, { nodes, counts }) {
-  const workers = live.axes.filter(({ section, name }) => section === "workers" && name in counts)
-    .map(({ name }) => `${name}=${counts[name]}`);
-  return [...(nodes === undefined ? [] : [`nodes ${nodes}`]), ...workers].join(",");
+  const workers = nameOf(live, "workers", counts);
+  return [...(nodes === undefined ? [] : [`nodes ${nodes}`]), ...(workers ? [workers] : [])].join(",");
 }
 
 /** Return the factor of an axis, 1 where it is not set. */
@@ -42,18 +33,22 @@ export function schedulerOf(live, settings) {
   return live.schedulers.find(({ text }) => text === settings.scheduler);
 }
 
-/** Return {machine, whole}: the machine of these settings, and the question of a node with the whole graph. */
-export function wholeBy(live, settings) {
+/** Return {live, machine, whole}: the page with the graph of these settings, its machine, and the question of a node with the whole graph. */
+export function wholeBy(page, settings) {
+  const live = liveAt(page, settings);
   const machine = live.machines[machineName(live, settings)];
   if (!machine || machine.refused) throw new Error(machine?.refused ?? "no such machine");
+  const uneven = live.kernels.find((name) => factorOf(settings, "kernel", name) !== 1 && !live.even.includes(name));
+  if (uneven) throw new Error(`the speed of ${uneven} cannot be changed here: its tasks take different times`);
   const overheads = overheadsOf(machine, settings);
   const modelled = durationsOf(live, machine, machine.costs, settings);
   const estimates = machine.estimates ? durationsOf(live, machine, machine.estimates, settings) : modelled;
+  if (machine.creations) for (const durations of [modelled, estimates]) addCreations(machine.creations, overheads, durations, live.tasks);
   const durations = settings.noise === "none" ? modelled : drawnDurations(live, machine, settings);
   const { costs, far } = machine.far
     ? farPart(live, machine, modelled, durations, settings) : { costs: durations, far: null };
   const needsMachine = machine.machine
-    || IN_TICKS.some((name) => !BASIC.includes(name) && overheads[name] > 0);
+    || OF_MACHINES.some((name) => overheads[name] > 0);
   const scheduler = schedulerOf(live, settings);
   const whole = {
     graph: live.graph,
@@ -69,7 +64,7 @@ export function wholeBy(live, settings) {
       seed: BigInt(settings.seed),
     },
   };
-  return { machine, whole };
+  return { live, machine, whole };
 }
 
 function optionsOf(scheduler, settings) {
@@ -104,6 +99,13 @@ function durationsOf(live, machine, rows, settings) {
     for (let task = 0, place = index * tasks; task < tasks; task++) found[place++] = ofKind[kindOf[task]];
   });
   return found;
+}
+
+/** Add what creations of OpenMP's tasks cost, as tasksim.run.measured does: the tasks that come after them take longer. */
+function addCreations({ task, data }, { creation, dependence }, durations, tasks) {
+  const seconds = new Float64Array(tasks + 1); // the last is of creations that no task comes after
+  task.forEach((after, k) => { seconds[after] += creation + dependence * data[k]; });
+  for (let place = 0; place < durations.length; place++) durations[place] += seconds[place % tasks];
 }
 
 function speedOf(machine, architecture, settings) {
@@ -143,6 +145,7 @@ export function kernelSeconds(seconds, factor) {
 /** Return durations drawn from the models, [classes x tasks]; the page has those of some seeds. */
 function drawnDurations(live, machine, settings) {
   const drawn = machine.draws[Number(settings.seed)];
+  if (!drawn && !machine.draws.length) throw new Error("this page holds no drawn durations of this graph");
   if (!drawn) throw new Error(`durations are drawn with seeds from 0 to ${machine.draws.length - 1}`);
   if (live.kernels.some((name) => factorOf(settings, "kernel", name) !== 1)) {
     throw new Error("durations of kernels that were changed cannot be drawn");
@@ -159,7 +162,7 @@ function drawnDurations(live, machine, settings) {
 function platformOf(live, machine, overheads, settings) {
   const links = machine.links.map((link) => scaledLink(link, settings));
   const found = { ...machine.platform };
-  for (const name of BASIC) found[`${name}_s`] = overheads[name];
+  for (const name of IN_SECONDS) found[`${name}_s`] = overheads[name];
   for (const name of IN_TICKS) found[name] = ticksOf(overheads[name]);
   found.memory_bytes = Float64Array.from(machine.memories, ([, , size], memory) => {
     const entry = machine.memory_entries[memory];

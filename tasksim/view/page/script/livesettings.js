@@ -36,6 +36,7 @@ export class Scale {
 
 /** Return the scale of an axis. */
 export function scaleOf({ section, name, base, values }) {
+  if (section === "graph") return tableScale(`graph.${name}`, values.map(String), String(base), "parameters", name);
   if (section === "nodes") {
     return new Scale("nodes", values.map(String), String(base), "nodes", ({ nodes }) => nodes, (settings, text) => {
       if (text === undefined) delete settings.nodes;

@@ -4,6 +4,7 @@ import { loadCore } from "./core.js";
 import { recordOf } from "./liveanswer.js";
 import { leastDurations, numbersOf } from "./livebounds.js";
 import { energyOf } from "./liveenergy.js";
+import { keepGraph } from "./livegraphs.js";
 import { nodeBounds } from "./livenodebounds.js";
 import { askedBy, together } from "./livenodes.js";
 
@@ -25,6 +26,8 @@ self.onmessage = async ({ data }) => {
       state.live = data.live;
       state.core = await loadCore(data.core);
       self.postMessage({ ready: true });
+    } else if (data.graph) {
+      keepGraph(state.live, data.name, data.graph);
     } else {
       state.latest = data.number;
       await replay(data);
@@ -39,7 +42,7 @@ async function replay({ number, settings, whole: isWhole }) {
   const begin = performance.now();
   await pause();
   if (state.latest !== number) return;
-  const { machine, question, whole } = askedBy(state.live, settings);
+  const { live, machine, question, whole } = askedBy(state.live, settings);
   const asked = state.core.ask(question);
   try {
     while (asked.goOn(EVENTS)) {
@@ -48,13 +51,13 @@ async function replay({ number, settings, whole: isWhole }) {
     }
     const answer = asked.answer();
     const took = performance.now() - begin;
-    const all = machine.cluster ? together(state.live, machine, whole, answer) : { machine, question, answer };
+    const all = machine.cluster ? together(live, machine, whole, answer) : { machine, question, answer };
     const energy = energyOf(all.machine, all.question, all.answer);
     if (!isWhole) return self.postMessage({ number, makespan: answer.makespan_s, energy, took });
     const record = recordOf(all.machine, all.question, all.answer);
     const fastest = leastDurations(whole.question.costs, whole.graph.tasks);
-    const bounds = nodeBounds(state.live, machine, fastest, settings);
-    const numbers = { ...numbersOf(all.machine, all.question, all.answer), ...bounds, energy };
+    const bounds = nodeBounds(live, machine, fastest, settings);
+    const numbers = { ...numbersOf(live, all.machine, all.question, all.answer), ...bounds, energy };
     const buffers = new Set(Object.values(record.columns).map((column) => column.buffer));
     self.postMessage({ number, numbers, record, took }, [...buffers]);
   } finally {

@@ -167,6 +167,12 @@ export class RunData {
   }
 }
 
+/** Return whether two runs, shown one after the other, have the same graph: in a live page, equal columns are one array. */
+export function hasSameGraph(run, other) {
+  return run.count === other.count && run.graph?.kernel === other.graph?.kernel
+    && run.graph?.successors === other.graph?.successors;
+}
+
 /** Return the copies of a run, by link and start; null of runs without any. */
 function copiesOf(run) {
   const { columns, header } = run;

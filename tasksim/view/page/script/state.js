@@ -50,7 +50,8 @@ function setOf(state, name, items) {
   state[`${name}Changed`] = true;
 }
 
-function pinOf(text, runs) {
+/** Return the task that a text of an address pins; null if these runs have none such. */
+export function pinOf(text, runs) {
   const [run, task] = (text ?? "").split(":").map(Number);
   return task >= 0 && task < runs[run]?.count ? { run: runs[run], task: Math.floor(task) } : null;
 }
