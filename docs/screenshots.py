@@ -1,0 +1,172 @@
+"""Pictures of pages for the documentation: ``python docs/screenshots.py [NAME...]``.
+
+Each is what Chromium shows of a page that tasksim has just written; the animation of the README is
+made of such pictures while a slider moves. Chromium must be installed.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import tasksim
+from tasksim.scenario.scenario import Scenario
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+sys.path.insert(0, str(ROOT / "tests"))
+from chromium import Browser  # noqa: E402
+
+MACHINE = """\
+version: 1
+memories: {ram: {}, gpu0: {size: 1 GiB}, gpu1: {size: 1 GiB}}
+arch: {cuda: {pipeline: 2}, cpu: {}}
+workers:
+  cuda: {count: 2, memory: [gpu0, gpu1], drivers: cpu}
+  cpu: {count: 8, memory: ram}
+links:
+  pcie0: {bandwidth: 6 GB/s, latency: 10 us}
+  pcie1: {bandwidth: 6 GB/s, latency: 10 us}
+routes:
+- {from: ram, to: gpu0, links: [pcie0]}
+- {from: gpu0, to: ram, links: [pcie0]}
+- {from: ram, to: gpu1, links: [pcie1]}
+- {from: gpu1, to: ram, links: [pcie1]}
+"""
+"""A node with two GPUs."""
+DURATIONS = (
+    "potrf=12ms,cuda:potrf=14ms,trsm=31ms,cuda:trsm=7ms,syrk=30ms,cuda:syrk=5ms,"
+    "gemm=58ms,cuda:gemm=7ms"
+)
+ANSWERED = "tasksimPage.live.shown === tasksimPage.live.settings"
+IDLE = "!tasksimPage.live.jobs.length && !tasksimPage.live.asked"
+SPEEDS = ("1", "1.25", "1.5", "2", "3", "4", "6", "4", "2", "1", "0.7", "0.5", "0.7", "1")
+"""Factors of the GPUs' speed, from frame to frame."""
+FRAME_MS, REST_MS = 350, 1600
+"""How long the animation shows a position of the slider, and how long the first and the widest."""
+LOOPS = 3
+"""How often the animation plays: then it rests, for those whom motion disturbs."""
+
+
+def hybrid(folder: Path, tiles: int) -> Scenario:
+    """Return Cholesky on the node with two GPUs."""
+    (folder / "node.yaml").write_text(MACHINE)
+    return Scenario(
+        f"cholesky tiles={tiles} tile_size=1024",
+        platform=folder / "node.yaml", durations=DURATIONS, scheduler="dmdas",
+    )  # fmt: skip
+
+
+def picture(browser: Browser) -> bytes:
+    """Return what the browser shows, as PNG."""
+    browser.settle()
+    return base64.b64decode(browser.call("Page.captureScreenshot", format="png")["data"])
+
+
+def save(name: str, png: bytes) -> None:
+    """Write a picture, as small as PNG makes it."""
+    Image.open(io.BytesIO(png)).convert("RGB").save(IMAGES / name, optimize=True)
+
+
+def explore_light(browser: Browser, folder: Path) -> None:
+    """Two runs of one graph: the critical path, a task pinned."""
+    runs = [
+        tasksim.simulate("cholesky tiles=12", platform="xeon-2c", scheduler=name)
+        for name in ("eager", "lws")
+    ]
+    tasksim.save_page(runs, folder / "page.html", True)
+    browser.open((folder / "page.html").as_uri())
+    browser.evaluate("tasksimPage.togglePath(), tasksimPage.pin(tasksimPage.runs[0], 200)")
+    save("explore-light.png", picture(browser))
+
+
+def explore_dark(browser: Browser, folder: Path) -> None:
+    """A run on GPUs in the dark: what the pinned task waited for, the copies."""
+    run = hybrid(folder, 16).solve()
+    tasksim.save_page(run, folder / "page.html", True)
+    browser.prefer("dark")
+    browser.open((folder / "page.html").as_uri())
+    span = run.makespan_s
+    on_gpu = np.array([worker.architecture == "cuda" for worker in run.workers])[run.tasks.worker]
+    middle = np.where(on_gpu, np.abs(run.tasks.start_s - 0.5 * span), np.inf)
+    browser.evaluate(
+        f"tasksimPage.viewport.set({0.4 * span}, {0.56 * span}), tasksimPage.toggleWaits(),"
+        f"tasksimPage.pin(tasksimPage.runs[0], {middle.argmin()})"
+    )
+    save("explore-dark.png", picture(browser))
+    browser.prefer("light")
+
+
+def open_live(browser: Browser, folder: Path, tiles: int, settings: str = "") -> None:
+    """Open the live page of the node with two GPUs, at some settings."""
+    tasksim.explore(hybrid(folder, tiles), folder / "live.html", True)
+    browser.open((folder / "live.html").as_uri())
+    browser.wait(ANSWERED)
+    ask(browser, settings)
+
+
+def ask(browser: Browser, settings: str) -> None:
+    """Ask for settings, and wait until the answer is drawn."""
+    browser.evaluate(f"tasksimPage.live.follow({settings!r})")
+    browser.wait(ANSWERED)
+
+
+def explore_live(browser: Browser, folder: Path) -> None:
+    """A live page: one GPU less, links of a quarter of their bandwidth."""
+    browser.resize(1400, 860)
+    open_live(browser, folder, 20, "count.cuda=1\nfactor.bandwidth.*=0.25")
+    browser.wait(IDLE)
+    save("explore-live.png", picture(browser))
+    browser.resize(1280, 720)
+
+
+def what_if(browser: Browser, folder: Path) -> None:
+    """The README's animation: the speed of the GPUs changes, and the schedule is drawn anew."""
+    browser.resize(960, 540)
+    open_live(browser, folder, 12)
+    browser.wait(IDLE)
+    browser.evaluate(
+        "(() => { document.querySelector('.live').scrollTop = 0;"
+        " for (const part of document.querySelectorAll('.live > .section, .answer'))"
+        " if (!part.textContent.startsWith('Speed of workers')) part.hidden = true;"
+        " document.querySelector('.side').hidden = true; })()"
+    )
+    frames: list[Any] = []
+    for factor in SPEEDS:
+        ask(browser, "" if factor == "1" else f"factor.speed.cuda={factor}")
+        browser.wait(IDLE)  # the curve above the slider
+        browser.evaluate("tasksimPage.fit(), tasksimPage.draw(true)")
+        frames.append(Image.open(io.BytesIO(picture(browser))).convert("RGB"))
+    times = [REST_MS if f in ("6", "0.5") or k == 0 else FRAME_MS for k, f in enumerate(SPEEDS)]
+    frames[0].save(
+        IMAGES / "what-if.webp", save_all=True, append_images=frames[1:], duration=times,
+        loop=LOOPS, lossless=True, quality=80, method=4, minimize_size=True,
+    )  # fmt: skip
+    browser.resize(1280, 720)
+
+
+PICTURES = (explore_light, explore_dark, explore_live, what_if)
+
+
+def main(names: list[str]) -> None:
+    """Make all pictures, or those of some names."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        browser = Browser(folder / "profile")
+        try:
+            for make in PICTURES:
+                if not names or make.__name__ in names:
+                    make(browser, folder)
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
