@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tasksim.study.executors.pool import Pool
@@ -13,21 +14,35 @@ if TYPE_CHECKING:
 __all__ = ["open_pool"]
 
 
+@dataclass
+class LocalPool(Pool):
+    """Workers of a cluster on this machine, which the study itself has started.
+
+    Dask replaces a worker that died. If that one has died, too, when Dask looks for it some seconds
+    later, Dask gives it up; without workers it would wait for ever.
+    """
+
+    cluster: Any = None
+
+    def grow(self, left_s: float) -> None:  # noqa: ARG002
+        """Replace workers that Dask has given up."""
+        if len(self.cluster.workers) < self.workers:
+            self.cluster.scale(self.workers)
+
+
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
     """Compute cells on Dask's workers: dask:tcp://HOST:PORT, dask:FILE.json, or local ones."""
-    with ExitStack() as stack:
-        client = _client(stack, jobs, argument)
-        workers = sum(client.nthreads().values()) or jobs
-        yield Pool(client.get_executor(pure=False), workers)
-
-
-def _client(stack: ExitStack, jobs: int, argument: str) -> Any:
     from distributed import Client, LocalCluster
 
-    if argument.endswith(".json"):
-        return stack.enter_context(Client(scheduler_file=argument))
     if argument:
-        return stack.enter_context(Client(argument))
-    cluster = LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-    return stack.enter_context(Client(stack.enter_context(cluster)))
+        given = {"scheduler_file" if argument.endswith(".json") else "address": argument}
+        with Client(**given) as client:
+            workers = sum(client.nthreads().values()) or jobs
+            yield Pool(client.get_executor(pure=False), workers)
+        return
+    with (
+        LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield LocalPool(client.get_executor(pure=False), jobs, cluster=cluster)

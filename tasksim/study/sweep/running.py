@@ -117,6 +117,9 @@ class Sweep:
     _attempts: dict[str, int] = field(default_factory=dict)
     _under_way: dict[Future[list[Answer]], list[Planned]] = field(default_factory=dict)
     _begun: float = field(default_factory=monotonic)
+    _recent: tuple[float, float] = (0.0, 0.0)
+    """Number of recent cells, and the time spent computing them: older answers count half as much
+    with each batch, so that the slow first cells of a new worker are soon forgotten."""
     _first: tuple[int, float] = (0, 0.0)
     """Number of cells with the first answers, and the time spent computing them."""
 
@@ -163,7 +166,8 @@ class Sweep:
             return min(max(fair, self._coarse()), len(self._todo), MAX_BATCH_CELLS)
         if not self.computed:
             return 1 if self.pool.careful else min(FIRST_BATCH_CELLS, fair)
-        known = BATCH_S * self.computed / max(self.engine_s, 1e-9)
+        count, seconds = self._recent
+        known = BATCH_S * count / max(seconds, 1e-9)
         return max(1, min(int(known), fair, MAX_BATCH_CELLS))
 
     def _coarse(self) -> int:
@@ -237,8 +241,10 @@ class Sweep:
 
     def _add(self, answered: list[tuple[Planned, Answer]]) -> None:
         self.store.extend(answered)
+        seconds = sum(answer.seconds or 0.0 for _, answer in answered)
+        self._recent = self._recent[0] / 2 + len(answered), self._recent[1] / 2 + seconds
         self.computed += len(answered)
-        self.engine_s += sum(answer.seconds or 0.0 for _, answer in answered)
+        self.engine_s += seconds
         self.failed += sum(answer.status != "done" for _, answer in answered)
 
     def _try_again(self, batch: list[Planned], why: BaseException | str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -72,6 +73,26 @@ def test_auto_keeps_cells_that_may_misbehave_in_processes(
     path = study_file(*ONE, ("noise: model", f"noise: model{line}"))
     run_study(path, tmp_path / "study", executor="auto", jobs=1, trust=trust)
     assert asked == ["processes"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Dask, about the worker that was killed
+def test_workers_that_dask_gives_up_are_replaced():
+    dask = pytest.importorskip("dask")
+    pytest.importorskip("distributed")
+    # Dask then gives a dead worker up at once, instead of if it is not back after 15 s.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}),
+        EXECUTORS.find("dask")(1, "") as pool,
+    ):
+        (nanny,) = pool.cluster.workers.values()
+        os.kill(nanny.pid, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while pool.cluster.workers and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not pool.cluster.workers
+        pool.grow(1.0)
+        assert pool.executor.submit(pow, 2, 3).result(timeout=60) == 8
 
 
 @pytest.mark.slow
