@@ -7,7 +7,7 @@ also valid, in its target memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -197,8 +197,17 @@ class CopyChecker:
             raise CheckFailed(message(int(np.argmin(holds))) + others(~holds))
 
 
+PIECE_ROWS: Final = 2**18
+"""Number of rows whose validity is computed at a time: a dozen temporary columns of ten million
+accesses would need some GB."""
 _WRITES = (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)
 _READS = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
+
+
+def _pieces(rows: int) -> Iterator[slice]:
+    """Yield slices of :data:`PIECE_ROWS` rows that together are all *rows*."""
+    for begin in range(0, rows, PIECE_ROWS):
+        yield slice(begin, begin + PIECE_ROWS)
 
 
 class Coherence:
@@ -229,19 +238,26 @@ class Coherence:
     def invalid_reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return task and handle of every read that found no valid copy in its memory."""
         task, handle = self._accesses(_READS)
-        valid = self._valid(handle, self._memory[task], self._start_s[task], self._rank[task])
+        valid = np.empty(len(task), dtype=bool)
+        for part in _pieces(len(task)):
+            by = task[part]
+            valid[part] = self._valid(
+                handle[part], self._memory[by], self._start_s[by], self._rank[by]
+            )
         return task[~valid], handle[~valid]
 
     def invalid_sources(self) -> NDArray[np.bool_]:
         """Return, per copy, whether its source was invalid when it started."""
-        handle = self._transfers.handle.astype(np.int64)
-        source, start_s = self._transfers.source.astype(np.int64), self._transfers.start_s
-        valid = (self._reduced() | ~self._accessed())[handle]
-        # A task that starts at the same instant may write before or after the copy.
-        first = np.searchsorted(self._starts, start_s - self._slack_s, side="left")
-        last = np.searchsorted(self._starts, start_s + self._slack_s, side="right")
-        for before in (first, last):
-            valid = valid | self._valid(handle, source, start_s, before)
+        valid = (self._reduced() | ~self._accessed())[self._transfers.handle]
+        for part in _pieces(len(valid)):
+            handle = self._transfers.handle[part].astype(np.int64)
+            source = self._transfers.source[part].astype(np.int64)
+            start_s = self._transfers.start_s[part]
+            # A task that starts at the same instant may write before or after the copy.
+            first = np.searchsorted(self._starts, start_s - self._slack_s, side="left")
+            last = np.searchsorted(self._starts, start_s + self._slack_s, side="right")
+            for before in (first, last):
+                valid[part] |= self._valid(handle, source, start_s, before)
         return ~valid
 
     # Writes
