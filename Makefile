@@ -22,7 +22,7 @@ help:
 	@echo "make test-all  the same with the slow tests, all cases, and the pages: what CI runs first"
 	@echo "make test-blas the numeric tests as older and newer processors run them"
 	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
-	@echo "make bench     speed and fidelity, measured here"
+	@echo "make bench     speed and fidelity beside the last release, or AGAINST=wheel or revision"
 
 # The demo needs the package alone, half of what tests, checks and pages need.
 $(VENV)/.package: pyproject.toml
@@ -82,7 +82,7 @@ docs: $(VENV)/.installed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs build/docs
 
 bench: $(VENV)/.installed $(CORE)
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/compare_builds.py $(if $(AGAINST),--against $(AGAINST))
 	$(BIN)/python benchmarks/fidelity_native.py
 
 clean:
