@@ -183,13 +183,11 @@ def _binding_table(bound: TightBound, binding: Binding) -> str:
 
 
 def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> None:
-    from tasksim.formats.runs import load_run
+    from tasksim.formats.runs import load_checked_run
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.network import path_messages
-    from tasksim.run.runchecks import check_records
 
-    run = load_run(path)
-    check_records(run, path)
+    run = load_checked_run(path)
     blamed = None
     if with_blame:
         from tasksim.scenario.recorded import blame_of

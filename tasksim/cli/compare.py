@@ -68,13 +68,10 @@ def compare(
     """
     paths = [a, b, *others]
     _refuse(paths, figure, html, force=force)
-    from tasksim.formats.runs import load_run
+    from tasksim.formats.runs import load_checked_run
     from tasksim.run.compare import compare as compared
-    from tasksim.run.runchecks import check_records
 
-    runs = [load_run(path) for path in paths]
-    for run, path in zip(runs, paths, strict=True):
-        check_records(run, path)
+    runs = [load_checked_run(path) for path in paths]
     comparisons = [compared(runs[0], run, any_graph=any_graph) for run in runs[1:]]
     if as_json:
         written = {"figure": figure, "html": html}

@@ -84,17 +84,16 @@ def explore_command(
     scenario, which no option can change; sliders may be asked for. A native run is replayed on the
     platform where it ran, unless --platform or --workers is given.
     """
+    from tasksim.scenario.source import Source
     from tasksim.view.live.page import explore, refuse_live_page, scenario_of_run
 
     refuse_live_page(output, force=force)
     refuse_unwritable(output)
     over: dict[str, str] | None = None
-    if scenario.names_run:
-        from tasksim.formats.runs import load_run
-
-        where = Path(str(scenario.graph))
-        recorded = load_run(where)
-        of_run = scenario_of_run(recorded, where, trust=trust)
+    replayed = Source.of(scenario).recorded
+    if replayed is not None:
+        recorded = replayed.run
+        of_run = scenario_of_run(recorded, replayed.where, trust=trust)
         if recorded.kind == "simulated":
             over = _several(scenario.settings) or None
             _refuse_others(ctx, settings=len(over or ()) < len(scenario.settings))

@@ -16,7 +16,6 @@ from tasksim.cli.output import note, print_json, refuse_unwritable
 if TYPE_CHECKING:
     from tasksim.formats.traces.chrome import Arrows
     from tasksim.models.files.store import CoefficientFile, ModelLibrary
-    from tasksim.run.record import Run
 
 __all__ = ["exporting"]
 
@@ -179,20 +178,12 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
 
     With --arrows all, the file holds the whole graph, which tasksim reads back.
     """
+    from tasksim.formats.runs import load_checked_run
     from tasksim.formats.traces.chrome import write_chrome
 
     refuse_unwritable(output)
-    write_chrome([_loaded(run) for run in runs], output, arrows=arrows, force=force)
+    write_chrome([load_checked_run(run) for run in runs], output, arrows=arrows, force=force)
     note(f"Wrote {output}")
-
-
-def _loaded(path: Path) -> Run:
-    from tasksim.formats.runs import load_run
-    from tasksim.run.runchecks import check_records
-
-    run = load_run(path)
-    check_records(run, path)
-    return run
 
 
 def _add(name: str, form: str, example: str, what: str) -> None:
@@ -200,10 +191,11 @@ def _add(name: str, form: str, example: str, what: str) -> None:
 
     def write(run: Path, output: Path, force: bool) -> None:
         from tasksim.formats.registry import FORMATS
+        from tasksim.formats.runs import load_checked_run
 
         refuse_unwritable(output)
         writer: Any = FORMATS.find(form).writes_run
-        writer(_loaded(run), output, force)
+        writer(load_checked_run(run), output, force)
         note(f"Wrote {output}")
 
     write.__doc__ = f"Write a run as {what}."

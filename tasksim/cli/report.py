@@ -165,18 +165,14 @@ def kernels(
 
 def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
     """Return the runs with their graphs."""
-    from tasksim.formats.runs import load_run
-    from tasksim.run.runchecks import check_records
+    from tasksim.formats.runs import load_checked_run
     from tasksim.scenario.recorded import recorded_runs
 
     whose: dict[Path, Path] = {}
     for path in paths:
         if (first := whose.setdefault(path.resolve(), path)) is not path:
             raise InputError(f"{path} is given twice (as {first}): its tasks would count twice")
-    runs = [(path, load_run(path)) for path in paths]
-    for path, run in runs:
-        check_records(run, path)
-    return recorded_runs(runs, trust=trust)
+    return recorded_runs([(path, load_checked_run(path)) for path in paths], trust=trust)
 
 
 def _models(name: str | None, library: Path | None) -> ModelLibrary | None:

@@ -301,19 +301,17 @@ def simulate_command(
     results = Results(**where)
     doubts.refuse_early(noise, results)
     from tasksim.scenario.resolved import Resolver
-    from tasksim.scenario.solving import solve
+    from tasksim.scenario.solving import replay
 
     resolver = Resolver()
     recorded: Run | None = None
     changed = False
     if from_run is not None:
         _refuse_others()
-        from tasksim.formats.runs import load_run
-        from tasksim.run.runchecks import check_records
+        from tasksim.formats.runs import load_checked_run
         from tasksim.scenario.recorded import scenario_of
 
-        recorded = load_run(from_run)
-        check_records(recorded, from_run)
+        recorded = load_checked_run(from_run)
         repeated = scenario_of(recorded, from_run, trust=trust)
         scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
     elif trust:
@@ -321,7 +319,7 @@ def simulate_command(
     elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
-        replayed = resolver.replayed(scenario)
+        replayed = resolver.source(scenario).recorded
         asked_for = ctx.get_parameter_source("scheduler") is ParameterSource.COMMANDLINE
         if replayed is not None and not asked_for:
             from tasksim.schedulers.registry import SCHEDULERS
@@ -332,7 +330,7 @@ def simulate_command(
         scenario = automatic(asked, auto)
     results.refuse_early()
     resolved = resolver.resolve(scenario)
-    run = solve(resolved, check=check, engine=engine, digests=results.output is not None)
+    run = replay(resolved, check=check, engine=engine, digests=results.output is not None)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)

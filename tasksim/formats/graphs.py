@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
+    "file_format",
     "graph_format",
     "graph_in",
     "load_graph",
     "read_graph",
-    "refuse_unknown",
 ]
 
 
@@ -50,14 +49,13 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     >>> load_graph("cholesky", ["tiles=4"])
     <TaskGraph cholesky: 20 tasks, 30 edges>
     """
-    if registry.names_generator(text):
-        return registry.parse(text, settings)
-    if graph_format(text).brings_platform:
+    found = read_graph(text, settings)
+    if found.platform is not None:
         raise InputError(
             f"{text}: a file of costs per processor brings its own platform; legal"
             " here: a graph alone"
         )
-    return read_graph(text, settings).graph
+    return found.graph
 
 
 def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
@@ -87,54 +85,66 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
     >>> read_graph("cholesky", ["tiles=4"]).platform is None
     True
     """
-    from tasksim.base.files import is_file
-    from tasksim.formats.registry import GraphInput, format_of, refuse_missing
+    from tasksim.formats.registry import GraphInput
 
-    if registry.names_generator(text):
+    found = graph_format(text)
+    if found is None:
         return GraphInput(registry.parse(text, settings))
-    path = Path(text)
-    if not is_file(path) and os.sep not in text and format_of(path, "reads_graph") is None:
-        refuse_missing(text)
-        raise unknown("task graph", text, registry.names())
-    if given := list(settings):
-        raise InputError(f"{text}: a file takes no settings, got {', '.join(given)}")
-    return graph_in(path)
+    return graph_in(Path(text), found, settings)
 
 
-def graph_in(path: Path) -> GraphInput:
+def graph_in(path: Path, found: Format | None = None, settings: Iterable[str] = ()) -> GraphInput:
     """Return the task graph in the file at *path*, with its platform and models.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or the folder of a run; no generator.
+    found : Format, optional
+        Its format, if it is known already.
+    settings : iterable of str, default ()
+        As for :func:`load_graph`: a file takes none.
 
     Raises
     ------
     InputError
-        If it is of no format of graphs, or malformed.
+        If it is of no format of graphs, or malformed, or there are settings.
     """
-    from tasksim.base.files import is_file
-    from tasksim.formats.registry import format_of, formats_that
-
-    if is_file(path) and format_of(path, "reads_graph") is None:
-        known = formats_that("reads_graph").items()
-        legal = [
-            f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known
-        ]
-        raise InputError(f"{path}: not a format of task graphs; legal: {', '.join(legal)}")
-    reader = graph_format(str(path)).reads_graph
+    if given := list(settings):
+        raise InputError(f"{path}: a file takes no settings, got {', '.join(given)}")
+    reader = (found or file_format(path)).reads_graph
     assert reader is not None  # chosen for this ability
     return reader(path)
 
 
-def refuse_unknown(text: str) -> None:
-    """Raise :exc:`InputError` if *text* names neither a generator nor an existing file."""
+def graph_format(text: str) -> Format | None:
+    """Return the format of the file or run that *text* names; None for a generator.
+
+    All code that takes the name of a graph decides here what it names.
+
+    Raises
+    ------
+    InputError
+        If *text* names neither a generator (with the nearest name) nor a file, or the file is of no
+        format of graphs.
+    """
+    return None if registry.names_generator(text) else file_format(text)
+
+
+def file_format(where: str | Path) -> Format:
+    """Return the format of the graph in the file *where*; raises as :func:`graph_format`."""
     from tasksim.base.files import exists
-    from tasksim.formats.registry import refuse_missing
+    from tasksim.formats.registry import FORMATS, format_of, formats_that, looks_like_file
 
-    if not registry.names_generator(text) and not exists(Path(text)):
-        refuse_missing(text)
-        raise unknown("task graph", text, registry.names())
-
-
-def graph_format(text: str) -> Format:
-    """Return the format of a file of a graph; by default tasksim's own."""
-    from tasksim.formats.registry import FORMATS, format_of
-
-    return format_of(Path(text), "reads_graph") or FORMATS.find("graph")
+    path = Path(where)
+    if not exists(path):
+        if looks_like_file(str(where)):
+            raise InputError(f"{where}: no such task graph file")
+        raise unknown("task graph", str(where), registry.names())
+    if (found := format_of(path, "reads_graph")) is not None:
+        return found
+    if path.is_dir():
+        return FORMATS.find("graph")  # whose reader says that it is a folder
+    known = formats_that("reads_graph").items()
+    legal = [f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known]
+    raise InputError(f"{path}: not a format of task graphs; legal: {', '.join(legal)}")

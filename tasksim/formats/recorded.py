@@ -10,7 +10,8 @@ import numpy as np
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import exists, is_file
 from tasksim.base.registry import is_own
-from tasksim.formats.graphs import graph_format, graph_in
+from tasksim.formats.graphs import graph_in
+from tasksim.formats.registry import format_of
 from tasksim.graph.apps import registry
 from tasksim.graph.csr import transpose
 from tasksim.platform.costs import Overheads
@@ -147,45 +148,33 @@ def platform_of_workers(run: Run, graph: TaskGraph | None, *, alone: bool = Fals
     workers = tuple(
         Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
     )
-    costs = _costs(run, graph, alone)
+    costs = Overheads()
+    if graph is not None and run.kind == "native":
+        from tasksim.run.account import runtime_costs
+
+        costs = runtime_costs(run, graph, alone=alone)
     return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),), overheads=costs)
 
 
-def _costs(run: Run, graph: TaskGraph | None, alone: bool) -> Overheads:
-    from tasksim.run.account import runtime_costs
-
-    if graph is None or run.kind != "native":
-        return Overheads()
-    return runtime_costs(run, graph, alone=alone)
-
-
 def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
-    path = _file_of(run)
-    if path is not None:
-        return graph_in(path).graph
-    if not (trust or run.graph_name in registry.GENERATORS):
-        if is_own(run.graph_name):
-            registry.refuse_foreign(run.graph_name, where)
-        known = ", ".join(registry.names())
-        raise InputError(f"there is no generator '{run.graph_name}' (known: {known})")
-    return registry.generate(run.graph_name, **run.graph_arguments)
-
-
-def _file_of(run: Run) -> Path | None:
-    """Return the file that the graph was read from, None if it was generated.
-
-    Raises :exc:`InputError` for files of costs per processor.
-    """
+    """Return the graph of *run*, read from its file or generated."""
+    name = run.graph_name
     config: Any = run.config.get("graph")
-    if not isinstance(config, dict):
-        return None
+    config = config if isinstance(config, dict) else {}
     text = config.get("path") or config.get("name")
-    if not isinstance(text, str) or text in registry.names() or text.endswith(".py"):
-        return None
-    path = Path(text)
-    if graph_format(text).brings_platform:
-        raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
-    return path if path.suffix == ".npz" or exists(path) else None
+    if isinstance(text, str) and text not in registry.names() and not text.endswith(".py"):
+        path = Path(text)
+        found = format_of(path, "reads_graph")
+        if found is not None and found.brings_platform:
+            raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
+        if path.suffix == ".npz" or exists(path):
+            return graph_in(path).graph
+    if not (trust or name in registry.GENERATORS):
+        if is_own(name):
+            registry.refuse_foreign(name, where)
+        known = ", ".join(registry.names())
+        raise InputError(f"there is no generator '{name}' (known: {known})")
+    return registry.generate(name, **run.graph_arguments)
 
 
 def _difference(run: Run, graph: TaskGraph) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "as_run",
     "check_run",
     "compare",
+    "load_checked_run",
     "load_run",
     "practical_critical_path",
     "read_trace",
@@ -65,6 +66,15 @@ def load_run(path: str | Path) -> Run:
     found = format_of(where, "reads_run") or FORMATS.find("run")
     assert found.reads_run is not None  # chosen for this ability
     return found.reads_run(where)
+
+
+def load_checked_run(path: str | Path) -> Run:
+    """Read a run as :func:`load_run`, and check its records, on which all its numbers rely."""
+    from tasksim.run.runchecks import check_records
+
+    run = load_run(path)
+    check_records(run, path)
+    return run
 
 
 def save_run(run: Run, folder: str | Path, force: bool = False) -> None:

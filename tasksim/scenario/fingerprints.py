@@ -14,7 +14,7 @@ from tasksim.base.files import is_folder, sha256_of
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
-from tasksim.scenario.resolved import Resolver, graph_files
+from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.setup import is_plain
 
 if TYPE_CHECKING:
@@ -127,14 +127,14 @@ def _graph_content(scenario: Setup, resolver: Resolver) -> Any:
         raise InputError(f"{scenario.label}: a run in memory has no fingerprint; save it")
     if isinstance(graph, TaskGraph):
         return _graph_digest(graph)
-    key = ("graph content", graph, scenario.settings)
-    return resolver.once(key, lambda: _named_graph_content(graph, scenario))
+    source = resolver.source(scenario)
 
+    def content() -> Any:
+        if source.format is None:
+            return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
+        return [_required_digest(path) for path in source.files()]
 
-def _named_graph_content(graph: str, scenario: Setup) -> Any:
-    if registry.names_generator(graph):
-        return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
-    return [_required_digest(path) for path in graph_files(scenario)]
+    return resolver.once(("graph content", graph, scenario.settings), content)
 
 
 def _graph_digest(graph: TaskGraph) -> str:
@@ -183,7 +183,7 @@ def _models_content(scenario: Setup, resolver: Resolver) -> Any:
         raise InputError(
             f"{scenario.label}: its models were made in Python, which have no lasting name"
         )
-    if models is None and scenario.brings_platform:
+    if models is None and resolver.source(scenario).brings_platform:
         return None
     native = scenario.clock == "native"
     if models is None and native and not scenario.needs_estimates:

@@ -17,7 +17,7 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
 from tasksim.scenario.setup import ENGINE_OPTIONS
-from tasksim.scenario.solving import bound, execute_checked, execute_isolated, solve, watched
+from tasksim.scenario.solving import bound, execute_checked, execute_isolated, replay, watched
 from tasksim.scenario.solving import execute as run_natively
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def simulate(
     for lines in resolved.advice(*topics).values():
         for line in lines:
             warnings.warn(line, stacklevel=2)
-    return _with_config(solve(resolved, check=check, engine=engine), config)
+    return _with_config(replay(resolved, check=check, engine=engine), config)
 
 
 def execute(

@@ -52,14 +52,11 @@ class Replayed:
     @classmethod
     def of(cls, graph: str | Run, library: Path | None) -> Replayed:
         """Return the given or named run; raise :exc:`InputError` if its records are wrong."""
-        from tasksim.formats.runs import load_run
-        from tasksim.run.runchecks import check_records
-
         if isinstance(graph, Run):
             return cls(graph, Path(graph.graph_name), library)
-        run = load_run(graph)
-        check_records(run, Path(graph))
-        return cls(run, Path(graph), library)
+        from tasksim.formats.runs import load_checked_run
+
+        return cls(load_checked_run(graph), Path(graph), library)
 
     @cached_property
     def graph(self) -> TaskGraph:

@@ -9,31 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from tasksim.base.errors import InputError, option
-from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import (
     kernels_without,
     known_durations,
     seconds_of_graph,
 )
+from tasksim.scenario.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from tasksim.engine.durations import Models
     from tasksim.engine.simulation import Simulation
-    from tasksim.formats.registry import GraphInput
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
     from tasksim.run.measured import Word
-    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.setup import Setup
 
 __all__ = [
     "Resolved",
     "Resolver",
-    "graph_files",
     "model_architectures",
     "network_file",
     "resolve",
@@ -55,6 +52,8 @@ class Resolved:
     Attributes
     ----------
     scenario : Setup
+    source : Source
+        Where the graph comes from.
     graph : TaskGraph
     platform : Platform
     models : models or None
@@ -70,6 +69,7 @@ class Resolved:
     """
 
     scenario: Setup
+    source: Source
     graph: TaskGraph
     platform: Platform
     models: Models | None
@@ -150,7 +150,7 @@ class Resolved:
 
     def files(self) -> list[Path]:
         """Return the files that a run of this scenario depends on."""
-        paths = graph_files(self.scenario)
+        paths = self.source.files()
         if self.platform.path is not None:
             paths.append(self.platform.path)
         if self.library is not None:
@@ -256,23 +256,22 @@ class Resolver:
         Without *estimated*, the scheduler of a native run gets no estimates even if it needs them.
         """
         native = scenario.clock == "native"
-        if not native:
-            _check_place(scenario)
+        source = self.source(scenario)
         scenario = self.placed(scenario)
-        graph = self._graph(scenario) if (costs := self._costs(scenario)) is None else costs.graph
         platform = self.platform(scenario)
+        graph = self._graph(scenario, source)
         models: Models | None = None
         library: ModelLibrary | None = None
         seconds: dict[str, float] | None = None
         if isinstance(scenario.durations, str):
-            models = self._measured(scenario, scenario.durations)
+            models = self._measured(scenario, source, scenario.durations)
         elif scenario.durations is not None:
             seconds = seconds_of_graph(scenario.durations, graph)
             models = self._completed(scenario, graph, platform, seconds)
         elif scenario.models is not None or (native and estimated and scenario.needs_estimates):
             models = self._models(scenario, platform, graph)
         elif not native:
-            models = self._given(scenario, graph, platform, costs)
+            models = self._given(scenario, source, graph, platform)
             models = models or self._models(scenario, platform, graph)
         if hasattr(models, "file_of"):  # a ModelLibrary; its class is imported only if there is one
             library = cast("ModelLibrary", models)
@@ -287,16 +286,17 @@ class Resolver:
             self._known[key] = parts  # kept alive, so that their ids stay unique
         engine = dict(scenario.engine)
         if engine.pop("submission", "costs") == "recorded":
-            replayed = self.replayed(scenario)
-            if replayed is None or native:
+            if source.recorded is None or native:
                 what = "a native run" if native else scenario.graph_label
                 raise InputError(
                     f"{option('set')} engine.submission=recorded: got {what}; legal: a simulation "
                     "of a recorded run"
                 )
-            engine["submitted_s"] = replayed.submitted_s
+            engine["submitted_s"] = source.recorded.submitted_s
         cluster = self.cluster(scenario, platform)
-        return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
+        return Resolved(
+            scenario, source, graph, platform, models, library, seconds, engine, cluster
+        )
 
     def _completed(
         self, scenario: Setup, graph: TaskGraph, platform: Platform, seconds: dict[str, float]
@@ -397,8 +397,8 @@ class Resolver:
 
             network = read_network("switch:bandwidth=1GB/s,latency=1us")  # unused by a single node
         cores = None if file is None else file.cores
-        if file is None and (replayed := self.replayed(scenario)) is not None:
-            cores = replayed.cores(scenario)
+        if file is None and (recorded := self.source(scenario).recorded) is not None:
+            cores = recorded.cores(scenario)
         if changes := scenario.network_changes:
             from tasksim.network.settings import with_settings
 
@@ -407,88 +407,58 @@ class Resolver:
         make = partial(Cluster.alike, platform, nodes, network, cores)
         return self.once(key, lambda: (platform, make()))[1]
 
-    def _graph(self, scenario: Setup) -> TaskGraph:
-        named: Any = scenario.graph
-        replayed = self.replayed(scenario)
-        if replayed is not None:
-            named = replayed.graph
-        if isinstance(named, str):
-            key = ("graph", named, scenario.settings)
-            graph = self._known.get(key)
-            if graph is None and names_generator(named):
-                graph = self._known[key] = parse(named, scenario.settings)
-            elif graph is None:
-                from tasksim.formats.graphs import load_graph
-
-                graph = self._known[key] = load_graph(named, scenario.settings)
-        else:
-            graph = named
-            if scenario.settings:
-                raise InputError(f"graph {graph.name}: a TaskGraph object takes no settings")
-        if scenario.model_names is None:
-            return graph
-        from tasksim.scenario.model_names import with_model_names
-
-        names = scenario.model_names
-        renamed = ("renamed", id(graph), names)
-        return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
-
-    def replayed(self, scenario: Setup) -> Replayed | None:
-        """Return the recorded run that takes the place of the graph; None if there is none."""
-        graph: Any = scenario.graph
-        if not scenario.names_run:
-            return None
-        from tasksim.scenario.replayed import Replayed
-
-        library = _folder(scenario.library)
-        key = ("run", graph if isinstance(graph, str) else id(graph), library)
-        return self.once(key, lambda: (graph, Replayed.of(graph, library)))[1]
+    def source(self, scenario: Setup) -> Source:
+        """Return the source of a scenario's graph; raises as :func:`resolve`."""
+        given: Any = scenario.graph
+        name = given if isinstance(given, str) else id(given)
+        key = ("source", name, scenario.settings, scenario.library)
+        return self.once(key, lambda: Source.of(scenario))
 
     def placed(self, scenario: Setup) -> Setup:
         """Return *scenario* on the nodes of the recorded run that it replays, if it had several."""
-        replayed = self.replayed(scenario)
-        return scenario if replayed is None else replayed.placed(scenario)
+        recorded = self.source(scenario).recorded
+        return scenario if recorded is None else recorded.placed(scenario)
 
-    def _measured(self, scenario: Setup, word: Word) -> Models:
+    def _graph(self, scenario: Setup, source: Source) -> TaskGraph:
+        """Return the graph, with the scenario's names of models."""
+        names = scenario.model_names
+        if names is None:
+            return source.graph
+        if source.brings_platform:
+            raise InputError(
+                f"{option('model_names')} is for models, but {source.given} has durations"
+            )
+        from tasksim.scenario.model_names import with_model_names
+
+        graph = source.graph
+        renamed = ("renamed", id(graph), names)
+        return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
+
+    def _measured(self, scenario: Setup, source: Source, word: Word) -> Models:
         """Return the durations of the tasks in the recorded run."""
-        replayed = self.replayed(scenario)
-        if replayed is None:
+        recorded = source.recorded
+        if recorded is None:
             raise InputError(
                 f"{option('durations')} {word}: graph {scenario.graph_label} is not a recorded "
                 "run; legal: a run folder as the graph, or KERNEL=SECONDS,..."
             )
-        key = ("measured", id(replayed), word)
-        return self.once(key, lambda: (replayed, replayed.durations(word)))[1]
+        key = ("measured", id(recorded), word)
+        return self.once(key, lambda: (recorded, recorded.durations(word)))[1]
 
     def _given(
-        self,
-        scenario: Setup,
-        graph: TaskGraph,
-        platform: Platform,
-        costs: GraphInput | None,
+        self, scenario: Setup, source: Source, graph: TaskGraph, platform: Platform
     ) -> Models | None:
         """Return durations from the graph's file, run or tasks, if no models are named."""
-        if costs is not None:
-            models: Models = costs.models
+        if source.brings_platform:
+            models: Models = source.content.models
             return models
         if not (scenario.model_names is platform.models is None):
             return None
         from tasksim.models.kinds.given import GivenDurations, gives_durations
 
-        if self.replayed(scenario) is not None:
-            return self._measured(scenario, "measured")
+        if source.recorded is not None:
+            return self._measured(scenario, source, "measured")
         return GivenDurations(graph) if gives_durations(graph) else None
-
-    def _costs(self, scenario: Setup) -> GraphInput | None:
-        """Return the content of a file of costs per processor, if the graph is one."""
-        if not scenario.brings_platform:
-            return None
-        path = str(scenario.graph)
-        if scenario.model_names is not None:
-            raise InputError(f"{option('model_names')} is for models, but {path} has durations")
-        from tasksim.formats.graphs import read_graph
-
-        return self.once(("costs", path), lambda: read_graph(path, scenario.settings))
 
     def platform(self, scenario: Setup) -> Platform:
         """Return the platform of a scenario; raises as :func:`resolve`."""
@@ -505,23 +475,34 @@ class Resolver:
                 from tasksim.native.this_machine import this_machine
 
                 return this_machine(scenario.workers)
-            costs = self._costs(scenario)
-            if costs is not None and costs.platform is not None and scenario.workers is None:
-                return costs.platform
-            replayed = self.replayed(scenario)
-            if replayed is not None and scenario.workers is None:
-                alone = scenario.durations == "alone"
-                key = ("its platform", id(replayed), alone, *changes)
-                made = self.once(key, lambda: (replayed, replayed.platform(changes, alone=alone)))
-                return made[1]
-            workers = scenario.workers or 0
-            return self.once(("identical", workers), lambda: Platform.identical(workers))
+            return self._unnamed_platform(scenario, changes)
         from tasksim.formats.platforms import load_platform
 
         file, library = scenario.cluster_file, _folder(scenario.library)
         name = scenario.platform if file is None else file.like
         key = ("platform", name, library, *changes)
         return self.once(key, lambda: load_platform(name, library, changes))
+
+    def _unnamed_platform(self, scenario: Setup, changes: list[str]) -> Platform:
+        """Return the platform of a simulation that names none: its workers', or its graph's."""
+        source, workers = self.source(scenario), scenario.workers
+        if workers is None and (recorded := source.recorded) is not None:
+            alone = scenario.durations == "alone"
+            key = ("its platform", id(recorded), alone, *changes)
+            return self.once(key, lambda: (recorded, recorded.platform(changes, alone=alone)))[1]
+        if workers is not None:
+            make = partial(Platform.identical, workers)
+            found: Platform | None = self.once(("identical", workers), make)
+        else:
+            found = source.content.platform if source.brings_platform else None
+        if found is None:
+            more = "" if scenario.durations is not None else f" or {option('platform', 'NAME')}"
+            raise InputError(f"the platform is missing: give {option('workers', 'N')}{more}")
+        if changes:
+            raise InputError(
+                f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
+            )
+        return found
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of *make*, which is called once per *key*."""
@@ -536,16 +517,6 @@ def _has_several_durations(names: Sequence[str]) -> bool:
     from tasksim.models.rows import DURATION
 
     return DURATION in names and sum(name.endswith("_s") for name in names) > 1
-
-
-def graph_files(scenario: Setup) -> list[Path]:
-    """Return the files of a graph; none for a generator or an object."""
-    graph = scenario.graph
-    if not isinstance(graph, str) or names_generator(graph):
-        return []
-    from tasksim.formats.graphs import graph_format
-
-    return graph_format(graph).files_of(Path(graph))
 
 
 def model_architectures(platform: Platform) -> tuple[str, ...]:
@@ -564,22 +535,3 @@ def network_file(text: str | None) -> str | None:
 
     name = "" if text is None else text.partition(":")[0]
     return name if name and is_file(Path(name)) else None
-
-
-def _check_place(scenario: Setup) -> None:
-    """Raise :exc:`InputError` if a simulation has neither a platform nor workers."""
-    nowhere = scenario.platform is None and scenario.workers is None
-    if nowhere and scenario.names_run:
-        return
-    if nowhere and not scenario.brings_platform:
-        if isinstance(scenario.graph, str):
-            from tasksim.formats.graphs import refuse_unknown
-
-            refuse_unknown(scenario.graph)
-        given = scenario.durations is not None
-        more = "" if given else f" or {option('platform', 'NAME')}"
-        raise InputError(f"the platform is missing: give {option('workers', 'N')}{more}")
-    if scenario.platform_changes and scenario.platform is None:
-        raise InputError(
-            f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
-        )

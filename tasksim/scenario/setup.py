@@ -311,27 +311,6 @@ class Setup:
         ]
         return ", ".join(part for part in parts if part is not None)
 
-    @property
-    def names_run(self) -> bool:
-        """Whether the graph is a recorded run, or the name of one."""
-        if not isinstance(self.graph, str):
-            return isinstance(self.graph, Run)
-        if names_generator(self.graph):
-            return False
-        from tasksim.run.foldernames import is_run_folder
-
-        return is_run_folder(Path(self.graph))
-
-    @property
-    def brings_platform(self) -> bool:
-        """Whether the graph is a file of costs per processor, which has its own platform."""
-        graph = self.graph
-        if not isinstance(graph, str) or names_generator(graph) or self.names_run:
-            return False
-        from tasksim.formats.graphs import graph_format
-
-        return graph_format(graph).brings_platform
-
     def policy(self) -> str | Scheduler:
         """Return the scheduler of one run; a class gives a new one each time."""
         given = self.scheduler

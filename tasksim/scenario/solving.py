@@ -30,6 +30,7 @@ __all__ = [
     "execute_calmly",
     "execute_checked",
     "execute_isolated",
+    "replay",
     "solve",
     "watched",
 ]
@@ -70,20 +71,29 @@ def solve(
 ) -> Run:
     """Return the run of a scenario; raise :exc:`CheckFailed` if *check* finds a wrong result.
 
-    *engine* is the engine of a simulated run: ``auto``, ``simpy`` or ``compiled``. *digests* adds
-    those of the files to the configuration; that reads all files, and only a run that is written
-    needs it.
+    *engine* and *digests* are for a simulated run, as in :func:`replay`.
     """
     if resolved.scenario.clock == "simulated":
-        config = encode(resolved.scenario, resolved, digests=digests)
-        run = resolved.simulation().run(check=check, engine=engine, config=config)
-        return _with_graph(run, resolved)
+        return replay(resolved, check=check, engine=engine, digests=digests)
     if not check:
         return execute(resolved, progress=progress)
     checked = execute_checked(resolved, progress=progress)
     if checked.problem is not None:
         raise checked.problem
     return checked.run
+
+
+def replay(
+    resolved: Resolved, *, check: bool = False, engine: Engine = "auto", digests: bool = True
+) -> Run:
+    """Simulate a scenario; raise :exc:`CheckFailed` if *check* finds a wrong result.
+
+    *engine* is ``auto``, ``simpy`` or ``compiled``. *digests* adds those of the files to the
+    configuration; that reads all files, and only a run that is written needs it.
+    """
+    config = encode(resolved.scenario, resolved, digests=digests)
+    run = resolved.simulation().run(check=check, engine=engine, config=config)
+    return _with_graph(run, resolved)
 
 
 def execute(

@@ -26,6 +26,7 @@ def test_a_generator_wins_over_a_file_of_its_name(tmp_path, monkeypatch):
 
 
 def test_a_file_takes_no_settings(tmp_path):
+    (tmp_path / "mine.npz").touch()
     with pytest.raises(InputError, match=r"mine\.npz: a file takes no settings, got tiles=3"):
         load_graph(str(tmp_path / "mine.npz"), ["tiles=3"])
 
