@@ -11,7 +11,7 @@ BIN     = $(VENV)/bin
 SPREAD  = --numprocesses auto --maxprocesses 8 --dist worksteal
 PYTEST  = $(BIN)/python -m pytest $(SPREAD)
 
-.PHONY: demo core wasm test smoke test-all test-blas lint docs bench clean help
+.PHONY: demo core wasm test smoke test-all test-blas lint docs man bench clean help
 
 help:
 	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
@@ -22,14 +22,15 @@ help:
 	@echo "make test-all  the same with the slow tests, all cases, and the pages: what CI runs first"
 	@echo "make test-blas the numeric tests as older and newer processors run them"
 	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
+	@echo "make man       a man page of each command: build/man/"
 	@echo "make bench     speed and fidelity beside the last release, or AGAINST=wheel or revision"
 
-# The demo needs the package alone, half of what tests, checks and pages need.
+# The demo needs the package with its extras, half of what tests, checks and pages need.
 $(VENV)/.package: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "tasksim needs Python 3.11 or newer with venv; none found" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.package
@@ -80,6 +81,9 @@ test-blas: $(VENV)/.installed $(CORE)
 # Warnings are errors: a link that leads nowhere, a docstring that does not parse.
 docs: $(VENV)/.installed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs build/docs
+
+man: $(VENV)/.package
+	$(BIN)/python docs/manpages.py build/man
 
 bench: $(VENV)/.installed $(CORE)
 	$(BIN)/python benchmarks/compare_builds.py $(if $(AGAINST),--against $(AGAINST))

@@ -26,7 +26,7 @@ FREE_THREADED = ["3.14t", "3.15t"]
 
 def _tests(session: nox.Session) -> None:
     groups = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "tests")
-    session.install("--editable", ".", *groups)
+    session.install("--editable", ".[all]", *groups)
     chosen = session.posargs or ["--numprocesses", "auto", "--maxprocesses", "8"]
     session.run("python", "-m", "pytest", "-m", "not slow", *chosen)
 
@@ -48,7 +48,7 @@ def free_threaded(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check style, types and the direction of imports."""
     groups = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "lint")
-    session.install("--editable", ".", *groups)
+    session.install("--editable", ".[all]", *groups)
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
@@ -59,7 +59,7 @@ def lint(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the pages and the API reference; a warning is an error."""
     groups = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "docs")
-    session.install("--editable", ".", *groups)
+    session.install("--editable", ".[all]", *groups)
     session.run("sphinx-build", "--fail-on-warning", "--keep-going", "docs", "build/docs")
 
 

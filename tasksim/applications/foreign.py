@@ -37,7 +37,10 @@ def compiled_in(module: str, name: str) -> Callable[[], Any]:
     def load() -> Any:
         from importlib import import_module
 
-        return getattr(import_module(module), name)()
+        from tasksim.base.extras import needed_for
+
+        with needed_for(f"the compiled function '{name}'"):
+            return getattr(import_module(module), name)()
 
     return load
 

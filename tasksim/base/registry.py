@@ -122,8 +122,9 @@ class Registry(Generic[Thing]):
         Raises
         ------
         InputError
-            If there is none (the message has the nearest name), or if the object of another package
-            is broken (the message names the package).
+            If there is none (the message has the nearest name), if it needs a package of an extra
+            that is not installed, or if the object of another package is broken (the message names
+            the package).
         """
         expect(name, str, self.what)
         if name in self._found:
@@ -131,7 +132,12 @@ class Registry(Generic[Thing]):
         if name not in self.built_in:
             return self._of_package(name)
         module, _, attribute = self.built_in[name].partition(":")
-        found = getattr(importlib.import_module(module), attribute)
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            from tasksim.base.extras import without_package  # only errors need it
+
+            raise without_package(error, f"{self.what} '{name}'") or error from None
         # setdefault: the module may have registered the object itself while it was imported.
         return self._found.setdefault(name, self._adopt(name, found))
 

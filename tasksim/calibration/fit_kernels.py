@@ -20,6 +20,7 @@ import numpy as np
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError
+from tasksim.base.extras import require
 from tasksim.formats.graphs import load_graph
 from tasksim.graph.apps.registry import name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
@@ -306,6 +307,7 @@ class Fits:
         terms = choice.terms_of(kernel)
         if terms is None:
             return HistoryModel().fit(samples)
+        require("statsmodels", "a linear model")  # else histories would take its place
         if kernel in choice.terms:
             from tasksim.models.kinds.linear import LinearModel
 

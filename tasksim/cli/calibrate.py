@@ -18,6 +18,7 @@ from tasksim.cli.options import (
     SHARE,
     TIME,
     WORKERS,
+    completing,
     for_option,
     graphs_for,
     json_option,
@@ -131,6 +132,7 @@ POWER = "power"
     "schedulers",
     multiple=True,
     metavar="NAME",
+    shell_complete=completing("scheduler"),
     help="Scheduler of the runs of a GRAPH; several take turns. Durations depend on what the"
     " caches hold: choose the scheduler that you will simulate. [default: lws, eager]",
 )

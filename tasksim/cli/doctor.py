@@ -12,6 +12,7 @@ import click
 
 import tasksim
 from tasksim.base.errors import TasksimError
+from tasksim.base.extras import EXTRAS
 from tasksim.cli.command import command
 from tasksim.cli.options import graph_argument, json_option
 from tasksim.cli.output import print_json
@@ -23,15 +24,15 @@ REQUIRED_PACKAGES = (
     "matplotlib",
     "networkx",
     "numpy",
-    "pandas",
     "pyarrow",
     "pyyaml",
     "rich",
     "scipy",
     "simpy",
-    "statsmodels",
     "threadpoolctl",
 )
+OPTIONAL_PACKAGES = ("numba", "pandas", "statsmodels")
+"""Packages of the extra ``all``."""
 
 
 @command(
@@ -77,6 +78,7 @@ def doctor(
         "gil": _gil(),
         "packages": packages,
         "missing": missing,
+        "optional_packages": {name: _version(name) for name in OPTIONAL_PACKAGES},
         "core": _core(),
         "wasm": _wasm(),
         **({} if missing else _machine()),
@@ -275,6 +277,10 @@ def _text(found: dict[str, Any]) -> str:
         ("tasksim", found["tasksim"]),
         ("python", f"{found['python']}, GIL {'on' if found['gil'] else 'off'}"),
         *((name, version or "MISSING") for name, version in found["packages"].items()),
+        *(
+            (name, version or f"not installed: pip install 'tasksim[{EXTRAS[name]}]'")
+            for name, version in found["optional_packages"].items()
+        ),
         *_compiled_rows(found),
         *(_machine_rows(found) if "machine" in found else []),
         ("libraries", ", ".join(found["libraries"])),

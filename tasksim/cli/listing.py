@@ -39,7 +39,12 @@ KINDS = (
 
 
 @command("list", examples=["tasksim list", "tasksim list schedulers"])
-@click.argument("kind", required=False, metavar=f"[{'|'.join(KINDS)}]")
+@click.argument(
+    "kind",
+    required=False,
+    metavar=f"[{'|'.join(KINDS)}]",
+    shell_complete=lambda _ctx, _param, word: [kind for kind in KINDS if kind.startswith(word)],
+)
 @library_option
 @json_option
 def listing(kind: str | None, library: Path | None, as_json: bool) -> None:

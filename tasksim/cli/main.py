@@ -175,6 +175,11 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return 1, f"{where}{error.strerror}"
     if isinstance(error, MemoryError):
         return 1, "out of memory"
+    if isinstance(error, ModuleNotFoundError):
+        from tasksim.base.extras import without_package  # only errors need it
+
+        if (lacking := without_package(error, "this command")) is not None:
+            return lacking.exit_code, str(lacking)
     what = type(error).__name__ + (f": {error}" if str(error) else "")
     return 1, f"{what} (run again with --debug for the traceback)"
 

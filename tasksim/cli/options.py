@@ -22,6 +22,7 @@ __all__ = [
     "auto_option",
     "automatic",
     "cluster_options",
+    "completing",
     "design_option",
     "dtype_option",
     "force_option",
@@ -42,6 +43,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from tasksim.base.units import Dimension
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.scenario.scenario import Scenario
@@ -49,6 +52,17 @@ if TYPE_CHECKING:
     FloatType = click.ParamType[float]
 else:
     FloatType = click.ParamType  # not a generic class in click 8.2
+
+
+def completing(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return what completes names of a *kind* in a shell, for ``shell_complete`` of a parameter."""
+
+    def names(ctx: click.Context, _param: click.Parameter, word: str) -> list[CompletionItem]:
+        from tasksim.cli.completion import complete  # only shells need it
+
+        return complete(kind, ctx, word)
+
+    return names
 
 
 class Share(FloatType):
@@ -184,6 +198,7 @@ def scheduler_option(default: str) -> Decorator:
     return click.option(
         "--scheduler",
         default=default,
+        shell_complete=completing("scheduler"),
         help="Scheduler: a name (see 'tasksim list schedulers'), NAME:OPTION=VALUE, or"
         " MODULE:CLASS.",
     )
@@ -205,9 +220,13 @@ def graph_argument(*, required: bool = True) -> Decorator:
     """Return the arguments GRAPH and KEY=VALUE."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")(function)
+        function = click.argument(
+            "settings", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=completing("setting")
+        )(function)
         metavar = "GRAPH" if required else "[GRAPH]"
-        return click.argument("graph", required=required, metavar=metavar)(function)
+        return click.argument(
+            "graph", required=required, metavar=metavar, shell_complete=completing("graph")
+        )(function)
 
     return decorate
 
@@ -254,13 +273,21 @@ _NODES = (
 )
 
 _WHERE = (
-    click.option("--platform", help="Platform: a name (see 'tasksim list platforms'), or a file."),
+    click.option(
+        "--platform",
+        shell_complete=completing("platform"),
+        help="Platform: a name (see 'tasksim list platforms'), or a file.",
+    ),
     click.option(
         "--workers",
         type=WORKERS,
         help="Number of identical workers without overheads, instead of a platform.",
     ),
-    click.option("--models", help="Kernel models: a folder, by name or path, or a file."),
+    click.option(
+        "--models",
+        shell_complete=completing("models"),
+        help="Kernel models: a folder, by name or path, or a file.",
+    ),
     click.option(
         "--durations",
         metavar="KERNEL=TIME,...",

@@ -15,6 +15,7 @@ from tasksim.cli.command import Command, Group
 from tasksim.cli.options import (
     SHARE,
     WholeNumber,
+    completing,
     force_option,
     json_option,
     library_option,
@@ -60,7 +61,11 @@ def reporting() -> None:
 @click.option(
     "--kernel", "only", multiple=True, help="Kernel to report on, instead of all; may be repeated."
 )
-@click.option("--models", help="Models to judge: a folder, by name or path, or a file.")
+@click.option(
+    "--models",
+    shell_complete=completing("models"),
+    help="Models to judge: a folder, by name or path, or a file.",
+)
 @library_option
 @click.option(
     "--terms",

@@ -12,6 +12,7 @@ from tasksim.cli.options import (
     WORKERS,
     auto_option,
     automatic,
+    completing,
     graph_argument,
     library_option,
     result_options,
@@ -51,6 +52,7 @@ __all__ = ["run"]
 @scheduler_option("lws")
 @click.option(
     "--models",
+    shell_complete=completing("models"),
     help="Kernel models for schedulers that need estimates: a folder, by name or path,"
     " or a file. [default: those of this machine]",
 )

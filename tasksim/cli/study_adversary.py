@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import force_option, json_option
+from tasksim.cli.options import completing, force_option, json_option
 from tasksim.cli.output import note, print_json
 
 if TYPE_CHECKING:
@@ -40,7 +40,11 @@ MAX_ROWS = 10
 )
 @click.option("--tasks", type=int, help="Number of tasks. Default: 10.")
 @click.option("--workers", type=int, help="Number of processors, each with a speed. Default: 4.")
-@click.option("--platform", help="Platform by name or path, which does not change.")
+@click.option(
+    "--platform",
+    shell_complete=completing("platform"),
+    help="Platform by name or path, which does not change.",
+)
 @click.option(
     "--steps",
     type=int,

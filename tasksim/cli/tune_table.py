@@ -290,6 +290,7 @@ def _methods(
     iterations: str,
 ) -> tuple[dict[str, Method], dict[str, str]]:
     """Return the methods by name, and the reason why others are left out."""
+    from tasksim.base.extras import missing
     from tasksim.tuning import learners
     from tasksim.tuning.methods import EqualShare, Random, best_constant, tree_method
     from tasksim.tuning.tree import Growth
@@ -300,7 +301,7 @@ def _methods(
         methods["preto"] = learners.preto(preto or "tree", seed)
         methods["posto"] = learners.posto(posto or "tree", seed)
     else:
-        left_out = dict.fromkeys(("preto", "posto"), learners.MISSING)
+        left_out = dict.fromkeys(("preto", "posto"), str(missing("sklearn", "learning")))
     equal = EqualShare(threads, iterations)
     if (reason := equal.left_out(found)) is None:
         methods["equal-share"] = lambda _: equal

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
+from tasksim.base.extras import require
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
 from tasksim.models.samples import Samples, with_clock
@@ -228,6 +229,8 @@ def select(
     if isinstance(budget_s, bool) or not isinstance(budget_s, int | float) or not budget_s >= 0:
         raise InputError(f"budget_s must be a number of seconds, not negative, got {budget_s!r}")
     tried = list(automatic_kinds() if kinds is None else kinds)
+    if len(tried) > 1:  # without linear models, another kind would win
+        require("statsmodels", "a comparison of kinds of kernel models")
     samples = with_clock(samples).with_used_categories()
     if not all(kind in installed() and model_class(kind).exact for kind in tried):
         samples = samples.with_constants_apart(_in_terms(samples.names, options or {}))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.base.extras import needed_for
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.files.coefficients import HELD_BELOW
 
@@ -217,7 +218,8 @@ def _nap_function() -> Callable[[int], None]:
 
     It is compiled: Python code could not read the clock without the lock.
     """
-    import numba
+    with needed_for("the measurement of Python's lock"):
+        import numba
 
     libc = ctypes.CDLL(None)
     sleep_us, clock = libc.usleep, libc.clock_gettime

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 import threading
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.extras import is_installed, require
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.optimization.copies import ROUNDING_S, LeastCopies, copied_flows
 
@@ -51,16 +50,12 @@ WAIT_S: Final = 0.05
 
 def has_solver() -> bool:
     """Return whether OR-Tools is installed."""
-    return find_spec("ortools") is not None
+    return is_installed("ortools")
 
 
 def refuse_missing_solver() -> None:
     """Raise :exc:`InputError` unless OR-Tools is installed."""
-    if not has_solver():
-        raise InputError(
-            "the solver needs OR-Tools, which is not installed: pip install 'tasksim[optimize]'; "
-            "legal without it: annealing"
-        )
+    require("ortools", "the solver", "annealing")
 
 
 class SolverLimit(NamedTuple):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.extras import needed_for
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.models.counters.costs import refined
 from tasksim.models.samples import HITS, without_clock
@@ -105,7 +106,8 @@ def refinement(samples: Samples, latencies_s: Mapping[str, float]) -> Refinement
     InputError
         If there are no counters, or the samples have one clock and one load.
     """
-    import pandas as pd
+    with needed_for("the split of a kernel's time"):
+        import pandas as pd
 
     counters = samples.counters or {}
     if "instructions" not in counters or "frequency_hz" not in {*counters, *samples.names}:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.extras import needed_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -254,7 +255,8 @@ def _table(
     facts: Mapping[str, NDArray[np.float64]],
     told: Mapping[str, Any],
 ) -> pd.DataFrame:
-    import pandas as pd
+    with needed_for("the table of a scaling law"):
+        import pandas as pd
 
     columns: dict[str, Any] = {"nodes": P.astype(int), "seconds": t, **facts}
     for name, values in told.items():

@@ -377,7 +377,10 @@ class Run:
         The columns are those of :class:`TaskTable`, and ``duration_s``, ``architecture`` and
         ``node``; ``kernel``, ``worker`` and ``architecture`` are categories.
         """
-        import pandas as pd
+        from tasksim.base.extras import needed_for
+
+        with needed_for("a pandas frame"):
+            import pandas as pd
 
         worker = self.tasks.worker
         named = {

@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.base.arguments import all_of, one_of, whole_number
 from tasksim.base.errors import InputError
+from tasksim.base.extras import needed_for
 from tasksim.engine.choice import ENGINES
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
@@ -116,7 +117,8 @@ class Replays:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the columns as a pandas table, a row per scenario."""
-        import pandas as pd
+        with needed_for("a pandas frame"):
+            import pandas as pd
 
         columns: dict[str, Any] = {
             "scenario": [scenario.label for scenario in self.scenarios],

@@ -10,12 +10,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.extras import is_installed, require
 from tasksim.tuning.methods import Method, chosen_shares
 from tasksim.tuning.tree import DEEPEST, Leaf, Split, Tree
 
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree import Node
 
-__all__ = ["MISSING", "POSTO", "PRETO", "available", "posto", "posto_tree", "preto", "preto_tree"]
+__all__ = ["POSTO", "PRETO", "available", "posto", "posto_tree", "preto", "preto_tree"]
 
 PRETO: Final = ("tree", "logistic", "neural")
 """Classifiers of PreTO."""
 POSTO: Final = ("tree", "linear", "neural")
 """Regressions of PosTO."""
-MISSING: Final = "needs scikit-learn: pip install 'tasksim[tune]'"
 NETWORK: Final[dict[str, Any]] = {
     "hidden_layer_sizes": (32, 16),
     "solver": "lbfgs",
@@ -44,7 +43,7 @@ FAILED: Final = -20.0
 
 def available() -> bool:
     """Return whether scikit-learn is installed."""
-    return find_spec("sklearn") is not None
+    return is_installed("sklearn")
 
 
 def preto(kind: str, seed: int) -> Method:
@@ -199,8 +198,7 @@ ADVICE: Final = "legal: fewer features or choices, or the tree of another method
 
 
 def _require() -> None:
-    if not available():
-        raise InputError(f"this {MISSING}")
+    require("sklearn", "this method")
 
 
 @dataclass(frozen=True, eq=False)

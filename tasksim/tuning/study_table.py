@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest, option
+from tasksim.base.extras import needed_for
 from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES
 from tasksim.tuning.table import PerformanceTable
 
@@ -61,7 +62,8 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
     InputError
         If no example has all choices.
     """
-    import pandas as pd
+    with needed_for("the table of a study"):
+        import pandas as pd
 
     cells = _with_size(table.copy(), choose)  # which changes names of graphs
     keys = [name for name in _axes(cells) if name != choose and cells[name].nunique(dropna=False)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
+from tasksim.base.extras import missing
 from tasksim.tuning import learners
 from tasksim.tuning.methods import TreeChoice
 from tasksim.tuning.table import PerformanceTable
@@ -135,13 +137,13 @@ def test_a_limit_below_all_choices(tasksim, tmp_path):
 
 
 def test_without_scikit_learn_its_methods_are_left_out(tasksim, blaze, monkeypatch):
-    monkeypatch.setattr(learners, "available", lambda: False)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     done = tasksim(f"{WORDS} --json")
-    assert done.json["left_out"]["preto"] == learners.MISSING
+    assert done.json["left_out"]["preto"] == str(missing("sklearn", "learning"))
     assert "tree" in done.json["methods"]
     asked = tasksim(f"{WORDS} --preto neural")
     assert asked.code == 2
-    assert asked.errors == ["Error: this needs scikit-learn: pip install 'tasksim[tune]'"]
+    assert asked.errors == [f"Error: {missing('sklearn', 'this method')}"]
 
 
 def test_texts_are_features(tasksim, blaze):
@@ -162,7 +164,7 @@ def test_texts_are_features(tasksim, blaze):
 @pytest.mark.parametrize("which", ["tree", "preto"])
 def test_a_tree_of_all_rows_is_written(tasksim, blaze, tmp_path, which):
     if which == "preto" and not learners.available():
-        pytest.skip(learners.MISSING)
+        pytest.skip("scikit-learn is not installed")
     words = f"{WORDS} --choose chunk_size --tree-of {which}"
     done = tasksim(f"{words} -o chunk.h -o chunk.json -o chunk.py --json")
     assert done.code == 0, done.err
@@ -180,7 +182,7 @@ def test_a_tree_of_all_rows_is_written(tasksim, blaze, tmp_path, which):
 
 def test_the_tree_of_preto_says_what_its_classifier_says():
     if not learners.available():
-        pytest.skip(learners.MISSING)
+        pytest.skip("scikit-learn is not installed")
     rng = np.random.default_rng(0)
     sizes, threads = rng.integers(1, 50, 200), rng.integers(1, 9, 200)
     noisy = {str(c): rng.random(200) + (sizes > 10 * c) for c in (1, 2, 3)}

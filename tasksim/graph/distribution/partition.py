@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.extras import needed_for
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import pointers_of_counts
 from tasksim.graph.distribution.executor import READS, WRITES
@@ -271,13 +271,8 @@ def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
 
 
 def _parts_of_metis(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
-    try:
+    with needed_for("owner metis", "owner partitioned"):
         import pymetis
-    except ImportError as error:
-        raise InputError(
-            f"owner metis needs pymetis, which cannot be imported ({error}); install it with: "
-            "pip install 'tasksim[partition]'; or take owner partitioned"
-        ) from None
     if nodes == 1 or len(affinity) < 2:
         return np.zeros(len(affinity), np.int64)
     _, parts = pymetis.part_graph(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.base.extras import needed_for
 from tasksim.models.diagnosis.findings import MAD_TO_SD, Finding, Residuals, spread_by_fitted
 from tasksim.models.quantiles import group_means, group_medians
 
@@ -150,7 +151,8 @@ def _peaks(noise: Floats, group: Indices) -> tuple[float, float]:
 
 def _uneven(res: Residuals) -> list[Finding]:
     """Return a finding if noise depends on the duration (T. S. Breusch and A. R. Pagan, 1979)."""
-    from statsmodels.stats.diagnostic import het_breuschpagan
+    with needed_for("the diagnosis of a model"):
+        from statsmodels.stats.diagnostic import het_breuschpagan
 
     known = np.isfinite(res.noise)
     noise, logs = res.noise[known], np.log(res.predicted_s[known])

@@ -12,6 +12,7 @@ import numpy as np
 from tasksim.base.arguments import all_of, finite_number
 from tasksim.base.documents.json_document import to_data
 from tasksim.base.errors import InputError, ModelError, expect, unknown
+from tasksim.base.extras import needed_for
 from tasksim.models.fitted import columns
 from tasksim.models.forms import LANGUAGES, LinearForm, source
 from tasksim.models.kernelmodel import KernelModel, fit_report, nothing_reported
@@ -294,7 +295,8 @@ class LinearModel(KernelModel):
                 "the results of a regression need its samples, which a model from a file or with "
                 "known coefficients does not have: fit it to them"
             )
-        from tasksim.models.terms.statsmodels_results import results_of
+        with needed_for("the table of a regression"):
+            from tasksim.models.terms.statsmodels_results import results_of
 
         rows, group = self._used_.configurations()
         terms = self._parsed_

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from tasksim.base.extras import needed_for
 from tasksim.models.quantiles import group_means
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ CONFIDENCE_LEVEL = 0.95
 ALIASED_SHARE = 1e-9
 """Distance of a column of length 1 to the space of the others below which it is a combination of
 them: a thousand times the rounding error of columns with a condition of 1e4."""
+
+_FITTING: Final = "fitting a linear model"
 
 MAX_ITERATIONS = 30
 """Maximum number of iterations of the weights, which converged in 9 to 12 on generated durations;
@@ -103,7 +106,8 @@ def fit_weighted(design: Floats, y: Floats, weights: Floats, *, constant: bool) 
     *constant* says whether the columns of *design* can express a constant: R² is then about
     the weighted mean, otherwise about 0.
     """
-    from statsmodels.regression.linear_model import WLS
+    with needed_for(_FITTING):
+        from statsmodels.regression.linear_model import WLS
 
     # Columns of length 1 keep the normal equations well conditioned.
     scale = _column_scale(design * np.sqrt(weights)[:, None])
@@ -117,7 +121,8 @@ def fit_huber(design: Floats, y: Floats, reference: Floats, *, constant: bool) -
     P. J. Huber, Robust Statistics, 1981, with the tuning constant 1.345, which retains 95 % of the
     efficiency for normal errors. R² is that of the final weights.
     """
-    from statsmodels.robust.robust_linear_model import RLM
+    with needed_for(_FITTING):
+        from statsmodels.robust.robust_linear_model import RLM
 
     relative = design / reference[:, None]
     scale = _column_scale(relative)

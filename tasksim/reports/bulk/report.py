@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
+from tasksim.base.extras import needed_for
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import parse, refuse_foreign
@@ -156,7 +157,8 @@ def scaling_table(
         ``..._low_s, ..._high_s``, and the parts of :data:`~tasksim.reports.bulk.prediction.PARTS`,
         ``..._computing_s`` and so on; ``measured_kernels_s``, the time of the kernels.
     """
-    import pandas as pd
+    with needed_for("a prediction for more ranks"):
+        import pandas as pd
 
     times = [nan] * len(asked) if simulated_s is None else simulated_s
     pairs = zip(asked, times, strict=True)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.extras import needed_for
 from tasksim.base.registry import Registry
 from tasksim.study.executors.pool import Pool
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     Opener = Callable[[int, str], AbstractContextManager[Pool | Executor]]
 
 __all__ = ["EXECUTORS", "describe", "opened"]
-
-EXTRAS: Final = {"distributed": "dask", "mpi4py": "mpi", "submitit": "slurm"}
-"""The extra of tasksim that installs a module, by module."""
 
 
 def _adopt(name: str, found: Any) -> Opener:
@@ -78,16 +76,9 @@ def describe() -> dict[str, str]:
 def _entered(text: str, call: Callable[[], Any]) -> Any:
     """Return the result of *call*; turn its errors into :exc:`InputError`."""
     try:
-        return call()
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in EXTRAS:
-            raise
-        raise InputError(
-            f"executor '{text}' needs the package '{missing}': "
-            f"pip install 'tasksim[{EXTRAS[missing]}]'"
-        ) from None
-    except (TasksimError, KeyboardInterrupt):
+        with needed_for(f"executor '{text}'"):
+            return call()
+    except (TasksimError, KeyboardInterrupt, ModuleNotFoundError):
         raise
     except Exception as error:
         raise InputError(f"executor '{text}': {type(error).__name__}: {error}") from error

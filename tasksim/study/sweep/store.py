@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, OutputError
+from tasksim.base.extras import needed_for
 from tasksim.base.files import writing
 from tasksim.base.lockfile import locked
 from tasksim.base.parquetfile import open_parquet, read_on_this_thread
@@ -398,7 +399,8 @@ def read_table(folder: str | Path) -> pd.DataFrame:
     --------
     tasksim.study.sweep.studies.run_study : Run a study.
     """
-    import pandas as pd
+    with needed_for("the table of a study"):
+        import pandas as pd
     import pyarrow as pa
 
     found = read_cells(Path(folder)).drop_columns(list(HIDDEN))
