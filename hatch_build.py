@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -42,6 +43,8 @@ class CoreHook(BuildHookInterface):
         why = build_recorder_beside() if version == "editable" else self._add_recorder(build_data)
         if why is not None:
             self.app.display_warning(f"tasksim cannot record OpenMP programs: {why}")
+        if version != "editable":
+            self._add_manual(build_data)
         found = wasm_status()
         if not found.available:
             self.app.display_info(f"tasksim has no core for browsers: it is {found.why}")
@@ -81,6 +84,17 @@ class CoreHook(BuildHookInterface):
         tags = [wheel_tag(made), build_data.get("tag", "")]
         build_data["tag"] = max(tags, key=_strictness)
         return None
+
+    def _add_manual(self, build_data: dict[str, Any]) -> None:
+        """Put a man page of each command into the wheel."""
+        generator = Path(self.root) / "docs" / "manpages.py"
+        if not generator.is_file():
+            return
+        pages = run_path(str(generator))["write_pages"](
+            Path(self.root) / "build" / "man", self.metadata.version
+        )
+        for page in pages:
+            build_data["shared_data"][str(page)] = f"share/man/man1/{page.name}"
 
 
 def _strictness(tag: str) -> tuple[bool, tuple[int, ...]]:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHUNKS",
-    "EXAMPLES",
-    "FEW_EXAMPLES",
     "LoopSize",
     "Question",
     "graph_questions",
@@ -51,11 +49,6 @@ VECTORS: Final = (12_000, 1_900_000)
 MATRICES: Final = (72, 860)
 """Smallest and largest size of loops, from one that fits in the nearest cache to one that fits in
 none."""
-EXAMPLES: Final = 30
-"""Number of training loops per operation and number of workers. With 75, 150, 300 and 600 in all,
-the tree reached .953, .969, .972 and .974 of the performance; its authors had 288."""
-FEW_EXAMPLES: Final = 2
-"""Number of examples with ``--quick``."""
 
 
 @dataclass(frozen=True)
