@@ -6,7 +6,7 @@ interpreter shuts down; memory that Python owns cannot be freed then, and the pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import reading
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 __all__ = ["open_parquet", "read_on_this_thread", "read_parquet_table"]
+
+MAX_TEXT_BYTES: Final = 2**30
+"""Largest total size of the texts of a table, in bytes. A file holds a text that many rows repeat
+only once: a file of a kilobyte can claim terabytes. The texts of ten million tasks, the names of
+their kernels and workers, take a quarter."""
 
 
 def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarrow.Table:
@@ -37,7 +42,8 @@ def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarro
     Raises
     ------
     InputError
-        If *refuse* raises it; if the file cannot be read, is damaged, or has invalid texts.
+        If *refuse* raises it; if the file cannot be read, is damaged, or has invalid texts or
+        more than :data:`MAX_TEXT_BYTES` of them.
     """
     import pyarrow
 
@@ -55,15 +61,62 @@ def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarro
 
 
 def open_parquet(source: BinaryIO | Path) -> pyarrow.parquet.ParquetFile:
-    """Open the Parquet file *source*; reading it verifies its checksums."""
-    import pyarrow.parquet
+    """Open the Parquet file *source*; reading it verifies its checksums.
+
+    Texts are read as indices into the distinct ones; :func:`read_on_this_thread` decodes them.
+    """
+    from pyarrow.parquet import ParquetFile
 
     # Without pre_buffer=False, threads read ahead even if use_threads is false.
-    return pyarrow.parquet.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+    given = ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+    columns = (given.schema.column(number) for number in range(len(given.schema)))
+    texts = [
+        column.path
+        for column in columns
+        if column.physical_type == "BYTE_ARRAY" and column.converted_type != "DECIMAL"
+    ]
+    if not texts:
+        return given
+    return ParquetFile(
+        source, metadata=given.metadata, read_dictionary=texts, page_checksum_verification=True,
+        pre_buffer=False,
+    )  # fmt: skip
 
 
 def read_on_this_thread(
     given: pyarrow.parquet.ParquetFile, columns: list[str] | None = None
 ) -> pyarrow.Table:
-    """Return the table of an open file, or only these *columns*, read on the caller's thread."""
-    return given.read(columns, use_threads=False)
+    """Return the table of an open file, or only these *columns*, read on the caller's thread.
+
+    Raises
+    ------
+    ValueError
+        If its texts have more than :data:`MAX_TEXT_BYTES`.
+    """
+    import pyarrow
+
+    table = given.read(columns, use_threads=False)
+    left = MAX_TEXT_BYTES
+    for number, field in enumerate(table.schema):
+        if not pyarrow.types.is_dictionary(field.type):
+            continue
+        column = table.column(number)
+        left -= _text_bytes(column)
+        if left < 0:
+            raise ValueError(f"its texts have more than {MAX_TEXT_BYTES >> 20} MiB")
+        plain = column.cast(field.type.value_type)
+        table = table.set_column(number, field.with_type(plain.type), plain)
+    return table
+
+
+def _text_bytes(column: pyarrow.ChunkedArray) -> int:
+    """Return the size of the texts of a column that has indices into the distinct ones."""
+    from pyarrow import compute, types
+
+    if not (types.is_string(column.type.value_type) or types.is_binary(column.type.value_type)):
+        return 0  # numbers: the indices take as much
+    lengths = (
+        compute.sum(compute.take(compute.binary_length(chunk.dictionary), chunk.indices)).as_py()
+        for chunk in column.chunks
+    )
+    return sum(length or 0 for length in lengths)

@@ -33,6 +33,10 @@ DEEPEST: Final = 100
 """Maximum nesting of elements, as functions that walk them are recursive: StarPU's files have four
 levels, those of hwloc some fifteen."""
 
+MAX_ELEMENTS: Final = 4_000_000
+"""Maximum number of elements: with 400 bytes each (measured), they take 1.6 GB, as much as the text
+of the largest file. A workflow of 100,000 jobs has a million."""
+
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
 
 
@@ -88,12 +92,19 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     """Return the root of the XML in the file at *path*, or in a *text* labelled *path*."""
     parser = expat.ParserCreate("utf-8")
     open_elements = [Element("", {}, 1, 1)]
+    open_texts: list[list[str]] = [[]]
+    started = 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal started
+        started += 1
+        if started > MAX_ELEMENTS:
+            problem(f"at most {MAX_ELEMENTS} elements", "more")
         place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
         element = Element(name, attributes, *place)
         open_elements[-1].children.append(element)
         open_elements.append(element)
+        open_texts.append([])
         if len(open_elements) > DEEPEST:
             problem(f"at most {DEEPEST} elements inside each other", "more")
 
@@ -101,13 +112,14 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
         place = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
         raise InputError(f"{place}: expected {expected}, found {found}")
 
-    def characters(text: str) -> None:
-        open_elements[-1].text += text
+    def end(_: str) -> None:
+        open_elements.pop().text = "".join(open_texts.pop())
 
     parser.buffer_text = True
     parser.StartElementHandler = start
-    parser.CharacterDataHandler = characters
-    parser.EndElementHandler = lambda _: open_elements.pop()
+    # Joined at the end: adding each part to the text would take the square of its length.
+    parser.CharacterDataHandler = lambda part: open_texts[-1].append(part)
+    parser.EndElementHandler = end
     parser.EntityDeclHandler = lambda name, *_: problem("no entities", f"the entity '{name}'")
     try:
         parser.Parse((read_text(path) if text is None else text).encode(), True)

@@ -40,6 +40,9 @@ __all__ = [
 T = TypeVar("T")
 
 
+MAX_CONTAINERS: Final = 16_000_000
+"""Maximum number of lists and objects: in memory, an empty one takes thirty times as much as in a
+file. A trace of a gibibyte has some ten million."""
 MAX_NESTING: Final = 100
 """Largest nesting of lists and objects: tasksim's own files have 10, and functions that walk a
 value recursively, with several calls per level, must stay below Python's limit of 1000 calls."""
@@ -95,8 +98,9 @@ def parse_json(text: str) -> Any:
     Raises
     ------
     json.JSONDecodeError
-        If the text is not JSON, has lists or objects nested more than 100 deep, or an integer of
-        thousands of digits. The error knows line and column.
+        If the text is not JSON, has lists or objects nested more than 100 deep or more than
+        :data:`MAX_CONTAINERS` of them, or an integer of thousands of digits. The error knows line
+        and column.
 
     See Also
     --------
@@ -110,6 +114,11 @@ def parse_json(text: str) -> Any:
     Traceback (most recent call last):
     json.decoder.JSONDecodeError: nested more than 100 deep: line 1 column 101 (char 100)
     """
+    # Each takes two characters at least. Those within strings count, too: only the largest files
+    # have that many.
+    if len(text) > 2 * MAX_CONTAINERS and text.count("{") + text.count("[") > MAX_CONTAINERS:
+        what = f"more than {MAX_CONTAINERS} lists and objects"
+        raise json.JSONDecodeError(what, text, 0)
     try:
         value = _DECODER.decode(text)
     except RecursionError:
