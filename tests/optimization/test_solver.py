@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import permutations, product
 from math import inf
 
+import sys
+
 import numpy as np
 import pytest
 from classic import ARABNEJAD, TOPCUOGLU, problem_of, processors
@@ -317,7 +319,7 @@ def test_no_replay_of_any_plan_is_shorter_than_a_bound_with_copies(scenario):
 
 
 def test_without_the_solver_annealing_goes_on(monkeypatch):
-    monkeypatch.setattr("tasksim.optimization.solver.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "ortools", None)
     with pytest.raises(tasksim.InputError, match=r"pip install 'tasksim\[optimize\]'"):
         tasksim.optimize("fork-join width=3", workers=2, method="solver", steps=1)
     found = tasksim.optimize("fork-join width=4 duration=1.0", workers=3, steps=50)
