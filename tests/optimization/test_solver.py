@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import permutations, product
 from math import inf
-
-import sys
 
 import numpy as np
 import pytest
