@@ -76,11 +76,11 @@ def of_command(monkeypatch, capsys):
     def question(command):
         seen = []
 
-        def solve(resolved, **_):
+        def replay(resolved, **_):
             seen.append(resolved)
             raise InputError("seen")
 
-        monkeypatch.setattr(solving, "solve", solve)
+        monkeypatch.setattr(solving, "replay", replay)
         with pytest.raises(InputError, match="seen"):
             cli.main(shlex.split(command)[1:], standalone_mode=False)
         return question_of(seen[0])
