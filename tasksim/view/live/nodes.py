@@ -129,6 +129,7 @@ class Cuts:
     def __init__(self, keep: Keep, of_the_graph: Sequence[str]) -> None:
         self._keep, self._of_the_graph = keep, of_the_graph
         self._known: dict[tuple[int, bytes], _Cut] = {}
+        self._random = random.Random(0)  # no tables of built-in policies depend on random numbers
         self.described: list[dict[str, Any]] = []
 
     def __call__(
@@ -166,8 +167,7 @@ class Cuts:
         key = node, policy.name
         if key in cut.tables:
             return cut.tables[key]
-        # No tables of built-in policies depend on random numbers.
-        made = policy.tables(view, random.Random(0))
+        made = policy.tables(view, self._random)
         found = self._keep({name: np.asarray(table, np.int64) for name, table in made.items()})
         if policy.name in self._of_the_graph:
             cut.tables[key] = found

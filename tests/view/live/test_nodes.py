@@ -1,10 +1,13 @@
 """Live pages of several nodes: they ask the core what their commands ask."""
 
+from dataclasses import replace
+
 import pytest
 from view.live.conftest import DURATIONS
 from view.live.test_commands import Page, differences, drawn, of_command, pytestmark  # noqa: F401
 
 import tasksim
+from tasksim.formats.runs import save_run
 from tasksim.view.live.page import explore
 
 SECONDS = "potrf=1ms,trsm=3ms,syrk=3ms,gemm=6ms"
@@ -55,3 +58,14 @@ def test_nodes_with_devices_and_owners(tmp_path, machine, of_command):  # noqa: 
         changes=["network.links.cable.latency=x3", "network.receive=4us"],
     )  # fmt: skip
     check(Page(explore(one).html, tmp_path), of_command, 8, seed=3)
+
+
+def test_a_run_over_ranks_is_replayed_on_its_nodes(tmp_path, of_command):  # noqa: F811
+    network = "switch:bandwidth=1.7GB/s,latency=900ns"
+    simulated = scenario(network, grid="2x2").solve()
+    ranks = {"grid": "2x2", "network": network, "owner": "row"}
+    save_run(replace(simulated, kind="native", config={"ranks": ranks}), tmp_path / "native")
+    page = Page(explore(tmp_path / "native").html, tmp_path)
+    check(page, of_command, 6, seed=5)
+    (base,) = page.run(lines=[""])
+    assert "--nodes 4 --grid 2x2 --network switch:" in base["command"]
