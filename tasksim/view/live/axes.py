@@ -226,7 +226,7 @@ def count_values(counts: dict[str, int], most: int = MOST_MACHINES) -> dict[str,
         near = {least, count - 1, count, count + 1, 2 * count}
         values = sorted({*near, *(value for value in _COUNTS if value <= 1.2 * top)})
         found[name] = [value for value in values if value >= least]
-    while prod(len(values) + 1 for values in found.values()) > most:
+    while found and prod(len(values) + 1 for values in found.values()) > most:
         name = max(found, key=lambda name: len(found[name]))
         if len(found[name]) > 3:
             thin(found[name], counts[name])

@@ -54,14 +54,17 @@ _COSTS: Final = {"isend": "isend_costs", "receive": "receive_costs"}
 """Costs of a message for a host, as ``--set`` names them, with their attributes of a model."""
 
 
-def node_axes(resolved: Resolved, resolver: Resolver) -> list[Axis]:
-    """Return the axis of the number of nodes; none without a cluster, or with one number alone."""
+def node_axes(resolved: Resolved, resolver: Resolver, tasks: int, most_machines: int) -> list[Axis]:
+    """Return the axis of the number of nodes; none without a cluster, or with one number alone.
+
+    The page has so many *tasks* in all its graphs, and at most so many machines.
+    """
     if resolved.cluster is None:
         return []
     present = resolved.nodes
     most = max(2 * present, 4)
     offered = {*(n for n in _NODE_COUNTS if n <= most), present - 1, present, present + 1, most}
-    room = min(_MAX_NODE_COUNTS, _MAX_CUT_TASKS // max(len(resolved.graph), 1))
+    room = min(_MAX_NODE_COUNTS, _MAX_CUT_TASKS // max(tasks, 1), most_machines)
     nearest = sorted(offered - {0}, key=lambda n: (abs(log(n / present)), n))
     legal = [n for n in nearest if n == present or _is_legal(resolved, resolver, n)]
     values = tuple(sorted(legal[: max(room, 1)]))

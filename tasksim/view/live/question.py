@@ -223,7 +223,12 @@ def live_question(
     durations = (len(resolved.graph) + tasks) * len(resolved.platform.classes)
     data = data_of(resolved.platform, library, changes)
     parts = PartsByName(library, data)
-    nodes = node_axes(resolved, resolver)
+    most_machines = min(
+        MOST_MACHINES,
+        _MAX_SETTLED_PAIRS // (1 + len(variants)),
+        MOST_DURATIONS // max(durations, 1),
+    )
+    nodes = node_axes(resolved, resolver, len(resolved.graph) + tasks, most_machines)
     of_node = axes_of(
         resolved,
         data,
@@ -231,12 +236,7 @@ def live_question(
         scalable=base.scaled,
         kernels=_even_kernels(base),
         creations=hasattr(resolved.models, "creations"),
-        most_machines=min(
-            MOST_MACHINES,
-            _MAX_SETTLED_PAIRS // (1 + len(variants)),
-            MOST_DURATIONS // max(durations, 1),
-        )
-        // max(sum(len(axis.values) for axis in nodes), 1),
+        most_machines=most_machines // max(sum(len(axis.values) for axis in nodes), 1),
     )
     axes = [*nodes, *of_node, *network_axes(resolved)]
     settling = _Settling(resolver, axes, parts, store, _schedulers(base))
