@@ -44,7 +44,8 @@ def check(page, of_command, count, seed):  # noqa: F811
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_page_of_nodes_asks_what_its_command_asks(name, tmp_path, of_command):  # noqa: F811
-    page = Page(explore(scenario(NETWORKS[name])).html, tmp_path)
+    over = {"tiles": [5]} if name == "switch" else {}
+    page = Page(explore(scenario(NETWORKS[name]), over=over).html, tmp_path)
     known = check(page, of_command, 8, seed=name)
     keys = dict(known["axes"])
     assert {"nodes", "factor.network_bandwidth.*"} <= set(keys)
@@ -57,7 +58,7 @@ def test_nodes_with_devices_and_owners(tmp_path, machine, of_command):  # noqa: 
         grid="1x3", owner="partitioned", scheduler="dmdas",
         changes=["network.links.cable.latency=x3", "network.receive=4us"],
     )  # fmt: skip
-    check(Page(explore(one).html, tmp_path), of_command, 8, seed=3)
+    check(Page(explore(one, over={}).html, tmp_path), of_command, 8, seed=3)
 
 
 def test_a_run_over_ranks_is_replayed_on_its_nodes(tmp_path, of_command):  # noqa: F811

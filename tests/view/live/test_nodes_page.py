@@ -54,7 +54,7 @@ def test_messages_and_energy_of_nodes_are_those_of_the_command(
         NETWORKS["backbone"], workers=None, platform=powered, durations=DURATIONS, nodes=3,
         scheduler="dmda",
     )  # fmt: skip
-    browser = opened(explore(base))
+    browser = opened(explore(base, over={}))
     answered(browser)
     for text in (
         "",
@@ -89,7 +89,7 @@ def test_curves_and_ranks_are_of_makespan_or_energy(opened, powered):  # noqa: F
     base = tasksim.Scenario(
         "cholesky tiles=4 tile_size=512", platform=powered, durations=DURATIONS, scheduler="dmda"
     )
-    browser = opened(explore(base))
+    browser = opened(explore(base, over={}))
     answered(browser)
     browser.wait("!tasksimPage.live.jobs.length && !tasksimPage.live.asked")
     browser.evaluate(
@@ -110,7 +110,7 @@ def test_curves_and_ranks_are_of_makespan_or_energy(opened, powered):  # noqa: F
 
 def test_a_recorded_run_on_nodes_is_explored(opened, tmp_path, capsys):  # noqa: F811
     run = scenario(NETWORKS["tree"]).solve()
-    browser = opened(run.explore())
+    browser = opened(run.explore(over={}))
     found = answered(browser)
     assert found["makespan"] == run.makespan_s
     assert simulated(found["command"], tmp_path / "run").messages == run.messages
