@@ -118,14 +118,21 @@ export class LiveView {
   #askBase() {
     this.#send(baseSettings(this.live), true, (data) => {
       if (data.refused) return this.#fail(data.refused);
-      this.base = data;
+      this.base = { numbers: data.numbers };
       this.baseRun = this.#runOf(data, 1, "base", this.live);
+      this.#forgetRecording();
       if (data.numbers.makespan !== this.recording.makespan) {
         this.panel.warn(`The base was ${timeText(this.recording.makespan)} when this page was made, and is ${
           timeText(data.numbers.makespan)} here.`);
       }
       this.ask(this.settings);
     });
+  }
+
+  /** Keep of the recording only what runs share: the base is in its place now. */
+  #forgetRecording() {
+    const { makespan, header, graph } = this.recording;
+    this.recording = { makespan, header, graph };
   }
 
   /** Ask what some settings give; what is under way is dropped. */
@@ -141,7 +148,8 @@ export class LiveView {
 
   #show(data, settings) {
     if (data.refused) return this.panel.refuse(data.refused);
-    Object.assign(this, { answer: data, shown: settings });
+    const { numbers, took } = data;
+    Object.assign(this, { answer: { numbers, took }, shown: settings });
     const run = this.#runOf(data, 0, "what if", liveAt(this.live, settings));
     if (hasSameGraph(run, this.baseRun)) run.reference = this.baseRun;
     this.app.showRuns([run, this.baseRun]);

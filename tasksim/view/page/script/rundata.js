@@ -27,7 +27,7 @@ export class RunData {
   #readTimeline() {
     const { worker_tasks: counts, task, gap, duration } = this.columns;
     this.firstSlot = new Int32Array(counts.length + 1);
-    this.slotTask = Int32Array.from(task);
+    this.slotTask = task instanceof Int32Array ? task : Int32Array.from(task);
     this.slotStart = new Float64Array(this.count);
     this.slotEnd = new Float64Array(this.count);
     this.startTick = new Float64Array(this.count);
@@ -49,6 +49,8 @@ export class RunData {
       }
       this.firstSlot[worker + 1] = end;
     }
+    // They are read, and a page of a million tasks has no room for what it does not need.
+    for (const name of ["task", "gap", "duration"]) delete this.columns[name];
   }
 
   #readTasks() {
@@ -70,6 +72,7 @@ export class RunData {
     this.predecessors = columns.lists ?? (columns.predecessors
       ? listsOf(columns.predecessors, columns.predecessor)
       : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
+    for (const name of ["ready", "released", "predecessors", "predecessor"]) delete columns[name];
   }
 
   /** The successors of each task; made when they are first asked for. */
