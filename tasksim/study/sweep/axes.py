@@ -6,51 +6,22 @@ of 4, ``64..512:log`` doubling.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents.places import FileProblem
 from tasksim.base.documents.sections import BAD, Found, refused
+from tasksim.base.ranges import values_of
 
 if TYPE_CHECKING:
     from tasksim.base.documents.places import Location
 
-__all__ = ["VALUES", "Axes", "SettingsOf", "number_or_text", "values_of"]
+__all__ = ["VALUES", "Axes", "SettingsOf", "number_or_text"]
 
 Axes = Mapping[str, Sequence[Any]]
 """Values by path; the paths are those of :meth:`Scenario.vary`."""
 
-_RANGE: Final = re.compile(r"\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*(?::\s*(\d{1,18}|log)\s*)?")
 _LEGAL: Final = "must be a value, a list of values, or a range such as 8..20, 8..20:4, 64..512:log"
-
-
-def values_of(text: str) -> Sequence[int] | None:
-    """Return the whole numbers of the range *text*, lazily; None if it is not a range.
-
-    Both ends belong to the range. Raises :exc:`ValueError` for a range without values.
-
-    Examples
-    --------
-    >>> list(values_of("8..20:4")), values_of("64..512:log"), values_of("lws")
-    ([8, 12, 16, 20], (64, 128, 256, 512), None)
-    """
-    match = _RANGE.fullmatch(text)
-    if match is None:
-        return None
-    first, last, step = int(match[1]), int(match[2]), match[3] or "1"
-    if step == "log":
-        if not first:
-            raise ValueError("a range that doubles cannot begin with 0")
-        doubled = (first << power for power in range(last.bit_length()))
-        found: Sequence[int] = tuple(value for value in doubled if value <= last)
-    else:
-        if not int(step):
-            raise ValueError("the step of a range must be at least 1")
-        found = range(first, last + 1, int(step))
-    if not found:
-        raise ValueError(f"the range is empty: {first} is more than {last}")
-    return found
 
 
 def number_or_text(text: str) -> int | float | str:

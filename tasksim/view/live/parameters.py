@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.ranges import values_of
 from tasksim.graph.apps.registry import find, names_generator, parse_settings
-from tasksim.study.sweep.axes import values_of
 from tasksim.view.live.axes import Axis, thin
 
 if TYPE_CHECKING:
