@@ -80,6 +80,21 @@ def test_answers_are_those_of_the_commands(opened, hybrid, hybrid_page, tmp_path
         assert found["workers"] == run.tasks.worker.tolist()
 
 
+def test_firefox_gives_the_same_answers(firefox_browser, hybrid, hybrid_page, tmp_path):
+    hybrid_page.save(tmp_path / "live.html")
+    firefox_browser.forget()
+    firefox_browser.open((tmp_path / "live.html").as_uri())
+    assert answered(firefox_browser)["makespan"] == hybrid.solve().makespan_s
+    firefox_browser.evaluate("document.querySelector('[aria-label=\"number of cuda\"]').focus()")
+    firefox_browser.key("ArrowLeft")
+    found = answered(firefox_browser)
+    assert "--set platform.workers.cuda.count=" in found["command"]
+    run = simulated(found["command"], tmp_path / "run")
+    assert found["makespan"] == run.makespan_s != hybrid.solve().makespan_s
+    assert found["starts"] == run.tasks.start_s.tolist()
+    assert firefox_browser.problems == []
+
+
 def test_a_slider_asks_and_the_address_keeps_it(opened, hybrid_page):
     browser = opened(hybrid_page)
     before = answered(browser)
