@@ -109,7 +109,7 @@ export class LivePanel {
       const rows = (some) => some.map((axis) => this.#sliderRow(axis));
       const open = OPEN.includes(section);
       if (!main.length) return [this.#section(title, open, scales(own), ...rows(own))];
-      const more = each.length ? [this.#section("each link", false, scales(each), ...rows(each))] : [];
+      const more = each.length ? [this.#section(section.startsWith("network_") ? "each kind of link" : "each link", false, scales(each), ...rows(each))] : [];
       return [this.#section(title, open, scales(own), ...rows(main), ...more)];
     });
   }
@@ -150,6 +150,7 @@ export class LivePanel {
     const memory = base.memory_entries.indexOf(axis.name);
     const quantity = axis.section === "bandwidth" && link ? rateText(link.bandwidth * Number(factor))
       : axis.section === "latency" && link ? timeText(link.latency * Number(factor))
+      : axis.section.startsWith("network_") ? kindText(live, axis, Number(factor))
       : axis.section === "memory" && memory >= 0 ? sizeText(base.memories[memory][2] * Number(factor)) : "";
     return quantity ? `× ${factor} = ${quantity}` : `× ${factor}`;
   }
@@ -287,6 +288,16 @@ export class LivePanel {
     }
     this.status.textContent = "Copied the command.";
   }
+}
+
+/** Return the speed of a kind of links between nodes with a factor; nothing where its links differ. */
+function kindText({ cuts, machines }, { section, name }, factor) {
+  const { cluster } = machines[""];
+  if (!cluster) return "";
+  const { network } = cuts[cluster.cut], kind = network.kinds.indexOf(name);
+  const own = network[section.slice("network_".length)].filter((_, link) => network.kind_of[link] === kind);
+  if (!own.length || own.some((value) => value !== own[0])) return "";
+  return section === "network_bandwidth" ? rateText(own[0] * factor) : timeText(own[0] * factor);
 }
 
 function axisLabel({ section, name }) {
