@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from json_schemas import check_json
 
 from tasksim.base import registry
 from tasksim.base.errors import InputError
@@ -234,6 +235,7 @@ class Session:
         if code:
             self._report(block.line, f"$ {command}\nexits with {code}:\n{output}")
             return
+        check_json(shlex.split(command)[1:], output)
         told = re.findall(r"^\| `(\w+)`", block.text, re.MULTILINE)
         if told != (printed := list(json.loads(output))):
             self._report(block.line, f"$ {command}\nkeys: {printed}\nin the table: {told}")

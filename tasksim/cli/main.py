@@ -52,6 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Report on recorded runs and their kernels.",
     ),
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
+    "schema": ("tasksim.cli.schema:schema", "Print the JSON Schema of a command's output."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": (
         "tasksim.cli.importing:importing",

@@ -7,11 +7,15 @@ from shutil import copytree
 
 import pytest
 from click.testing import CliRunner
+from json_schemas import check_json
 from recorded_sizes import many_sizes, models  # noqa: F401  # fixtures
 
 from tasksim.cli.main import cli
 from tasksim.study.sweep.studies import run_study
 
+HERE = ("counters", "doctor", "profile", "report functions", "report refinement", "report scaling",
+        "reproduce", "study show")  # fmt: skip
+"""Commands whose JSON is validated here; that of others where pages list its keys."""
 DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 
 
@@ -40,7 +44,10 @@ def tasksim(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
 
     def call(line: str) -> Called:
-        result = CliRunner().invoke(cli, shlex.split(line), prog_name="tasksim")
+        words = shlex.split(line)
+        result = CliRunner().invoke(cli, words, prog_name="tasksim")
+        if line.startswith(HERE):
+            check_json(words, result.stdout)
         return Called(result.exit_code, result.stdout, result.stderr)
 
     return call

@@ -73,5 +73,5 @@ def test_an_interrupted_command_is_130(tasksim, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tasksim.scenario.solving.solve", interrupted)
+    monkeypatch.setattr("tasksim.scenario.resolved.Resolver.resolve", interrupted)
     assert tasksim(SIMULATE).code == 130
