@@ -50,6 +50,7 @@ from pathlib import Path
 sys.path.insert(0, os.environ["PAGES"] + "/tests")
 import matplotlib
 matplotlib.use("agg")
+import matplotlib.font_manager  # builds its cache, and says so, before a page is read
 import tasksim
 from executed_pages import ROOT, Session
 problems = {}
