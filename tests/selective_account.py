@@ -6,8 +6,8 @@ import random
 
 from tasksim.kernels.program import bind
 from tasksim.native.this_machine import this_machine
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.pathrecords import PathRecords
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 from tasksim.selective.execution import SelectiveExecution
 

@@ -21,11 +21,11 @@ from tasksim.engine.machine.workers import begin
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
+from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
     import random

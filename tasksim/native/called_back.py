@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ProcessorUses
-    from tasksim.runtime.facts import Facts
+    from tasksim.runtime.view import Facts
 
 __all__ = ["CalledProgram", "CalledScheduler", "CompiledView"]
 

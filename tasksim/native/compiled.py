@@ -25,11 +25,11 @@ from tasksim.native.processor_time import ProcessorUses
 from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure
 from tasksim.runtime.pathrecords import PathRecord
 from tasksim.runtime.policies import ported
 from tasksim.runtime.rules import dropped, illegal_pop, livelock
+from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
     import random

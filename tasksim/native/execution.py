@@ -17,11 +17,11 @@ from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
+from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
     import random

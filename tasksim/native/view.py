@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tasksim.runtime.view import RunView
 
 if TYPE_CHECKING:
-    from tasksim.runtime.facts import Facts
+    from tasksim.runtime.view import Facts
 
 __all__ = ["ThreadsView", "WorkersView"]
 

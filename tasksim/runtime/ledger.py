@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.platform.description import class_of
-from tasksim.runtime.rules import illegal_move, illegal_pop
-from tasksim.runtime.states import DONE, MOVES, READY, TAKEN, WAITING
+from tasksim.runtime.rules import (
+    DONE,
+    MOVES,
+    READY,
+    TAKEN,
+    WAITING,
+    illegal_move,
+    illegal_pop,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

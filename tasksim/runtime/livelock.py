@@ -9,8 +9,8 @@ from tasksim.runtime.rules import livelock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
+    from tasksim.runtime.view import Facts
 
 __all__ = ["AllDone", "Patience"]
 

@@ -1,4 +1,4 @@
-"""Rules for schedulers, and the error for each way to break them."""
+"""States of a task, rules for schedulers, and the error for each way to break them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import SchedulerError
-from tasksim.runtime.states import DONE, READY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +14,11 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
+    "DONE",
+    "MOVES",
+    "READY",
+    "TAKEN",
+    "WAITING",
     "called",
     "dropped",
     "illegal_move",
@@ -24,13 +28,28 @@ __all__ = [
     "whole_number",
 ]
 
+WAITING: Final = 0
+"""The task waits for its dependencies or its submission."""
+READY: Final = 1
+"""The task was pushed to the scheduler."""
+TAKEN: Final = 2
+"""A worker popped the task and executes it."""
+DONE: Final = 3
+"""The task is finished."""
+
+MOVES: Final = {
+    "release": (WAITING, READY),
+    "take": (READY, TAKEN),
+    "finish": (TAKEN, DONE),
+}
+"""The states before and after each move, a method of :class:`~tasksim.runtime.ledger.Ledger`."""
 STATE_CLAUSES: Final = (
     "which is not ready",
     "which is ready but not taken by a worker",
     "which is already running on a worker",
     "which is already finished",
 )
-"""Clauses of messages for a task in each state of :mod:`tasksim.runtime.states`."""
+"""Clauses of messages for a task in each state, in their order."""
 
 
 def called(scheduler: Scheduler) -> str:

@@ -1,10 +1,10 @@
-"""The part of a scheduler's view that is the same under both clocks."""
+"""Facts of a run, and the part of a scheduler's view that is the same under both clocks."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tasksim.graph.commutation import ready_at_first
 from tasksim.platform.copyestimates import copy_seconds
@@ -15,11 +15,25 @@ from tasksim.schedulers.base import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
     from tasksim.platform.parts import MemoryDomain
     from tasksim.run.power import PowerInfo
-    from tasksim.runtime.facts import Facts
+    from tasksim.schedulers.base import Scheduler
 
-__all__ = ["RunView"]
+__all__ = ["Facts", "RunView"]
+
+
+class Facts(NamedTuple):
+    """Constant facts of a run; a view shows some of them to the scheduler."""
+
+    graph: TaskGraph
+    platform: Platform
+    scheduler: Scheduler
+    estimates: Sequence[Sequence[float]]
+    """Durations that the scheduler expects, in seconds: ``estimates[class][task]``."""
+    able: list[int]
+    """Per task, a bit mask of the classes of workers that can run it."""
 
 
 class RunView(View):

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
-    from tasksim.runtime.facts import Facts
     from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.runtime.view import Facts
     from tasksim.schedulers.base import Scheduler
     from tasksim.selective.policies import Rules
 

@@ -16,8 +16,8 @@ import numpy as np
 from tasksim.native.execute import refuse_devices
 from tasksim.platform.description import class_of
 from tasksim.run.schedulepath import schedule_path
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.pathrecords import PathRecords
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 from tasksim.selective.execute import Selective, selective_run
 from tasksim.selective.execution import SelectiveExecution

@@ -15,8 +15,8 @@ from tasksim.native.execute import refuse_devices, refuse_without_estimates
 from tasksim.native.processor_time import waited_share
 from tasksim.native.runtimes import RUNTIMES
 from tasksim.run.record import Run, WorkerInfo
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.pathrecords import PathRecords
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 from tasksim.selective.charges import CHARGES
 from tasksim.selective.compiled import CompiledAccount, in_core

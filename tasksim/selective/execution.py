@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
-    from tasksim.runtime.facts import Facts
     from tasksim.runtime.pathrecords import PathRecord, PathRecords
+    from tasksim.runtime.view import Facts
 
 __all__ = ["SKIPPED_BEFORE", "AccountView", "Chooses", "Effort", "Executes", "SelectiveExecution"]
 

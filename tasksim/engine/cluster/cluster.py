@@ -31,12 +31,11 @@ from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
-from tasksim.runtime.rules import dropped
-from tasksim.runtime.states import READY
+from tasksim.runtime.rules import READY, dropped
+from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,10 +17,9 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.engine.data.ways import device_memories
 from tasksim.platform.copyestimates import CopyEstimates
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Refused
 from tasksim.runtime.rules import illegal_pop, whole_number
-from tasksim.runtime.view import RunView
+from tasksim.runtime.view import Facts, RunView
 from tasksim.schedulers.base import unless_default
 
 if TYPE_CHECKING:

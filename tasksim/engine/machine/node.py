@@ -21,10 +21,10 @@ from tasksim.engine.machine.rate import Rate
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.ticks import ticks
 from tasksim.platform.description import class_of
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import TAKEN
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import PAUSE
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:

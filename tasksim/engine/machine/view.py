@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import TaskAccesses
     from tasksim.engine.data.memories import Memories
     from tasksim.engine.machine.hints import Writing
-    from tasksim.runtime.facts import Facts
+    from tasksim.runtime.view import Facts
 
 __all__ = ["NodeView"]
 

@@ -6,10 +6,10 @@ from collections import deque
 from math import nan
 from typing import TYPE_CHECKING, Final
 
-from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import Release
+from tasksim.runtime.view import Facts
 from tasksim.selective.execution import AccountView
 
 if TYPE_CHECKING:
