@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tasksim.graph.binding import Binding
 from tasksim.graph.builder import GraphBuilder
+from tasksim.graph.taskgraph import Binding
 
 
 @dataclass

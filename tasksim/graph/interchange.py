@@ -9,9 +9,8 @@ import numpy as np
 
 from tasksim.base.errors import CycleError, GraphError, InputError, expect, unknown
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.binding import Binding
 from tasksim.graph.builder import GraphBuilder, access
-from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+from tasksim.graph.taskgraph import Binding, HandleBlock, TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import CycleError, GraphError, expect
 from tasksim.base.units import format_size
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.binding import THREAD_START, Binding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,29 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int32, Int64
 
-__all__ = ["COLUMNS", "HandleBlock", "TaskGraph"]
+__all__ = ["COLUMNS", "THREAD_START", "Binding", "HandleBlock", "TaskGraph"]
+
+THREAD_START: Final = "thread start"
+"""Kernel of the tasks that are the start of a thread in a recording, held by that thread."""
+
+
+class Binding(IntEnum):
+    """Binding of a task to a thread, as in OpenMP.
+
+    For a task that continues another, it restricts the tasks that the thread may run before.
+    """
+
+    TIED = 0
+    """Any thread may begin it, but a thread that waits within a task only if it is a descendant.
+    For a continuation: it follows a creation or a wait for children."""
+    FREE = 1
+    """Any thread may begin it at any time (an untied task). For a continuation: it follows a
+    barrier, in which the thread runs any task."""
+    HELD = 2
+    """The thread that created it begins it at once (an undeferred task); without a creator, tasks
+    released together have one thread each (implicit tasks)."""
+    GROUP = 3
+    """For a continuation only: it follows a wait for all descendants of a group."""
 
 
 class HandleBlock(NamedTuple):

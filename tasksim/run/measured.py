@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
-from tasksim.graph.binding import Binding
+from tasksim.graph.taskgraph import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.arguments import whole_number
-from tasksim.graph.binding import Binding
+from tasksim.graph.taskgraph import Binding
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.graph.binding import Binding
+from tasksim.graph.taskgraph import Binding
 
 if TYPE_CHECKING:
     from tasksim.graph.csr import Int64

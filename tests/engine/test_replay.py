@@ -15,8 +15,8 @@ from strategies import costs, graphs, platforms
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.binding import THREAD_START, Binding
 from tasksim.graph.builder import RW, GraphBuilder, R
+from tasksim.graph.taskgraph import THREAD_START, Binding
 from tasksim.platform.description import Overheads, Platform
 from tasksim.run.record import Run, TaskTable, WorkerInfo
 from tasksim.run.runchecks import check_run

@@ -12,8 +12,8 @@ from tasksim.base.errors import InputError
 from tasksim.core.library import status
 from tasksim.engine.choice import Question, replayed
 from tasksim.engine.conformance import check_scheduler
-from tasksim.graph.binding import Binding
 from tasksim.graph.builder import GraphBuilder
+from tasksim.graph.taskgraph import Binding
 from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.openmp_threads import NONE, Threads
 from tasksim.schedulers.registry import create

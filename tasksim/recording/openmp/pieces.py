@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.binding import Binding
 from tasksim.graph.csr import topological_order
 from tasksim.graph.dependencies import Accesses, infer_dependencies
+from tasksim.graph.taskgraph import Binding
 from tasksim.recording.openmp.history import NOTHING, Ending, Flag
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.binding import THREAD_START
 from tasksim.graph.csr import from_pairs, pointers_of_counts
-from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+from tasksim.graph.taskgraph import THREAD_START, HandleBlock, TaskGraph
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.openmp.names import UNKNOWN
 from tasksim.recording.openmp.pieces import Phase, Role

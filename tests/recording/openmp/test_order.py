@@ -10,7 +10,7 @@ import pytest
 import tasksim
 from tasksim.base.units import parse_quantity
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.binding import Binding
+from tasksim.graph.taskgraph import Binding
 from tests.openmp_programs import NO_TASKS
 
 HEAD = """

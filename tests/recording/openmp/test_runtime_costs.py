@@ -14,7 +14,7 @@ import tasksim
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.cli.main import cli
 from tasksim.core.compiler import NotBuilt, find_compiler
-from tasksim.graph.binding import Binding
+from tasksim.graph.taskgraph import Binding
 from tasksim.native.cores import usable_cores
 from tasksim.platform.costs import Overheads
 from tasksim.recording.openmp import runtime_costs

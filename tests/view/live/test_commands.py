@@ -20,7 +20,7 @@ from tasksim.core.library import status
 from tasksim.engine.choice import as_data
 from tasksim.engine.cluster import choice as cluster_choice
 from tasksim.engine.simulation import Settled
-from tasksim.graph.binding import Binding
+from tasksim.graph.taskgraph import Binding
 from tasksim.scenario import solving
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
