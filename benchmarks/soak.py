@@ -139,7 +139,7 @@ def fit(folder: Path) -> None:  # noqa: ARG001
     rng = np.random.default_rng(0)
     table = rng.integers(16, 512, (64, 2)).astype(float)
     seconds = 1e-9 * table.prod(axis=1) * rng.lognormal(0, 0.05, len(table))
-    tasksim.select(tasksim.Samples(("m", "n"), table, seconds))
+    tasksim.select(tasksim.Samples(("m", "n"), table, seconds), ["mlr"])
 
 
 ACTIVITIES: Final[dict[str, Callable[[Path], None]]] = {
