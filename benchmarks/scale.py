@@ -40,16 +40,16 @@ NETWORK: Final = "switch:bandwidth=12.5GB/s,latency=1us"
 NODES: Final = 1024
 
 
-def node(cores: int, gpus: int) -> str:
-    """Return the platform file of a node with GPUs of 3 GiB on a link each."""
+def node(cores: int, gpus: int, memory: str, bandwidth: str) -> str:
+    """Return the platform file of a node with GPUs of some *memory* on a link each."""
     names = [f"gpu{i}" for i in range(gpus)]
     return NODE.format(
         cores=cores,
         gpus=gpus,
         names=", ".join(names),
-        memories=", ".join(f"{name}: {{size: 3 GiB}}" for name in names),
+        memories=", ".join(f"{name}: {{size: {memory}}}" for name in names),
         links=", ".join(
-            f"pcie{i}: {{bandwidth: 12 GB/s, latency: 10 us, between: [ram, {name}]}}"
+            f"pcie{i}: {{bandwidth: {bandwidth}, latency: 10 us, between: [ram, {name}]}}"
             for i, name in enumerate(names)
         ),
     )
@@ -58,8 +58,8 @@ def node(cores: int, gpus: int) -> str:
 def cases(tasks: float, folder: Path) -> dict[str, list[str]]:
     """Return the arguments of `tasksim simulate` for each case of about *tasks* tasks."""
     machine, cluster = folder / "machine.yaml", folder / "node.yaml"
-    machine.write_text(node(12, 3), encoding="utf-8")
-    cluster.write_text(node(48, 4), encoding="utf-8")
+    machine.write_text(node(12, 3, "3 GiB", "6 GB/s"), encoding="utf-8")
+    cluster.write_text(node(48, 4, "16 GiB", "12 GB/s"), encoding="utf-8")
     tiles = round((6 * tasks) ** (1 / 3) - 1)
     cholesky = ["cholesky", f"tiles={tiles}", "tile_size=960"]
     many = ["--platform", str(cluster), "--nodes", str(NODES), "--network", NETWORK]
