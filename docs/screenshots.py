@@ -104,6 +104,21 @@ def explore_dark(browser: Browser, folder: Path) -> None:
     browser.prefer("light")
 
 
+def explore_play(browser: Browser, folder: Path) -> None:
+    """A run that is played: workers, queues, the estimates for a task, memories."""
+    (folder / "node.yaml").write_text(MACHINE)
+    run = tasksim.simulate(
+        "cholesky tiles=10 tile_size=1024", folder / "node.yaml", durations=DURATIONS,
+        scheduler="dmda", decisions=True,
+    )  # fmt: skip
+    tasksim.save_page(run, folder / "page.html", True, names=["dmda"])
+    browser.resize(1400, 900)
+    browser.open(f"{(folder / 'page.html').as_uri()}#panels=,ready&play={0.45 * run.makespan_s}")
+    browser.evaluate("tasksimPage.playing.step(1)")
+    save("explore-play.png", picture(browser))
+    browser.resize(1280, 720)
+
+
 def open_live(browser: Browser, folder: Path, tiles: int, settings: str = "") -> None:
     """Open the live page of the node with two GPUs, at some settings."""
     tasksim.explore(hybrid(folder, tiles), folder / "live.html", True)
@@ -152,7 +167,7 @@ def what_if(browser: Browser, folder: Path) -> None:
     browser.resize(1280, 720)
 
 
-PICTURES = (explore_light, explore_dark, explore_live, what_if)
+PICTURES = (explore_light, explore_dark, explore_play, explore_live, what_if)
 
 
 def main(names: list[str]) -> None:

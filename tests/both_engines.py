@@ -72,7 +72,7 @@ def _keeping(begin, twins):
 
 def _asked(
     twins, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
-    simultaneous_pushes=None, submitted_s=None, slowing=None,
+    simultaneous_pushes=None, submitted_s=None, slowing=None, decisions=False,
 ):  # fmt: skip
     if scheduler not in twins:
         twins[scheduler] = deepcopy(scheduler)
@@ -82,7 +82,9 @@ def _asked(
     pushes = simultaneous_pushes or pushes
     due = None if submitted_s is None else np.array(submitted_s, np.float64)
     its = twins[scheduler]
-    return choice.Question(graph, platform, its, costs, estimates, far, pushes, due, slowing)
+    return choice.Question(
+        graph, platform, its, costs, estimates, far, pushes, due, slowing, decisions
+    )
 
 
 def _compared(run):

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts, other panels; machines."),
     "explore": ("tasksim.cli.explore:explore_command", "Write a page to ask what a run would be."),
     "optimize": ("tasksim.cli.optimize:optimizing", "Search for the best schedule of a graph."),
+    "why": ("tasksim.cli.why:why", "Print why a scheduler placed a task as it did."),
     "bounds": ("tasksim.cli.bounds:bounds", "Print lower bounds on the makespan."),
     "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
     "report": (

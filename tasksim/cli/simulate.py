@@ -221,7 +221,8 @@ class _Rival(NamedTuple):
 
 
 WITH_FROM = {
-    "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "engine",
+    "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "decisions",
+    "engine",
 }  # fmt: skip
 """Options that are allowed together with ``--from``."""
 
@@ -255,6 +256,12 @@ WITH_FROM = {
 @_uncertainty_options
 @click.option("--check", is_flag=True, help="Verify every invariant of the result.")
 @click.option(
+    "--decisions",
+    is_flag=True,
+    help="Record the decisions of the scheduler with the run, for 'tasksim why' and for pages that"
+    " play the run; on one node.",
+)
+@click.option(
     "--engine",
     type=click.Choice(["auto", "simpy", "compiled"]),
     default="auto",
@@ -278,6 +285,7 @@ def simulate_command(
     seed: int,
     noise: Noise,
     check: bool,
+    decisions: bool,
     engine: Engine,
     from_run: Path | None,
     trust: bool,
@@ -299,6 +307,8 @@ def simulate_command(
     """
     doubts = _Asked(**{name: where.pop(name) for name in UNCERTAINTY_OPTIONS})
     results = Results(**where)
+    if decisions and results.output is None:
+        raise click.UsageError("--decisions records them with the run: give -o FOLDER, too")
     doubts.refuse_early(noise, results)
     from tasksim.scenario.resolved import Resolver
     from tasksim.scenario.solving import replay
@@ -330,7 +340,8 @@ def simulate_command(
         scenario = automatic(asked, auto)
     results.refuse_early()
     resolved = resolver.resolve(scenario)
-    run = replay(resolved, check=check, engine=engine, digests=results.output is not None)
+    kept = results.output is not None
+    run = replay(resolved, check=check, engine=engine, digests=kept, decisions=decisions)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)

@@ -187,6 +187,12 @@ void *tasksim_replay_log(void *replay, tasksim_log *columns) {
   return noted ? taken_out(*noted, columns) : nullptr;
 }
 
+void tasksim_replay_decisions(void *replay, tasksim_decisions *columns) {
+  const auto &noted = static_cast<Running *>(replay)->replay->view().decisions;
+  *columns = {};
+  if (noted) noted->write(*columns);
+}
+
 void tasksim_replay_numa(const void *replay, double *accessed_bytes, double *extra_s) {
   static_cast<const Running *>(replay)->replay->write_numa(accessed_bytes, extra_s);
 }

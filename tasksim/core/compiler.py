@@ -56,8 +56,8 @@ WASM_STACK_BYTES: Final = 1 << 20
 WASM_OFFERED: Final = (
     "core_version", "core_sources", "core_compiler", "graph_new", "graph_free", "platform_new",
     "platform_free", "replay_new", "replay_go_on", "replay_outcome", "replay_tasks", "replay_log",
-    "replay_numa", "log_free", "replay_free", "cluster_new", "cluster_outcome", "cluster_tasks",
-    "cluster_log", "cluster_numa", "cluster_messages",
+    "replay_decisions", "replay_numa", "log_free", "replay_free", "cluster_new", "cluster_outcome",
+    "cluster_tasks", "cluster_log", "cluster_numa", "cluster_messages",
 )  # fmt: skip
 """Functions of the interface that the module exports: those that ``view/page/script/core.js``
 calls."""

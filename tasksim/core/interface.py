@@ -48,6 +48,7 @@ __all__ = [
     "Called",
     "Cluster",
     "Contention",
+    "Decisions",
     "Graph",
     "Log",
     "Member",
@@ -184,7 +185,7 @@ class Question(ctypes.Structure):
     _fields_ = _fields(
         "p:costs,estimates,far,alone,submitted,contention"
         " i:machine,blind,threads,uses_priorities,looks_at_data,chooses_apart"
-        ",hears_started,hears_finished"
+        ",hears_started,hears_finished,decisions"
     )
 
 
@@ -233,6 +234,15 @@ class Log(ctypes.Structure):
     )
 
 
+class Decisions(ctypes.Structure):
+    """Columns of the decisions of a scheduler, owned by the replay."""
+
+    _fields_ = _fields(
+        "i:rows p:time_s,task,step,worker,queue,position"
+        ",free_s,transfer_s,duration_s,energy_s,end_s,cost_s"
+    )
+
+
 _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "graph_new": (c_void_p, [POINTER(Graph), POINTER(c_int32)]),
     "graph_free": (None, [c_void_p]),
@@ -249,6 +259,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_outcome": (None, [c_void_p, POINTER(Outcome)]),
     "replay_tasks": (None, [c_void_p, POINTER(Tasks)]),
     "replay_log": (c_void_p, [c_void_p, POINTER(Log)]),
+    "replay_decisions": (None, [c_void_p, POINTER(Decisions)]),
     "replay_numa": (None, [c_void_p, c_void_p, c_void_p]),
     "log_free": (None, [c_void_p]),
     "replay_totals": (None, [c_void_p, c_void_p, POINTER(Totals)]),

@@ -184,6 +184,7 @@ typedef struct {
   int64_t blind;                           // whether simultaneous pushes ignore each other
   int64_t threads;                         // whether workers are threads of StarPU-SimGrid
   int64_t uses_priorities, looks_at_data, chooses_apart, hears_started, hears_finished;
+  int64_t decisions;                       // whether to record the decisions of the scheduler
 } tasksim_question;
 
 // A node of a cluster: its part of the graph and its scheduler. The tasks of workers come first,
@@ -252,6 +253,17 @@ typedef struct {
   const int16_t *memory;
   const int64_t *used_bytes;
 } tasksim_log;
+
+// Columns of the decisions of a scheduler, owned by the replay; times are in seconds. The codes of
+// steps, and NaN for a term that the policy does not have, are those of tasksim/run/decisions.py.
+typedef struct {
+  int64_t rows;
+  const double *time_s;
+  const int32_t *task;
+  const int8_t *step;
+  const int32_t *worker, *queue, *position;
+  const double *free_s, *transfer_s, *duration_s, *energy_s, *end_s, *cost_s;
+} tasksim_decisions;
 
 TASKSIM_API int32_t tasksim_core_version(void);
 TASKSIM_API const char *tasksim_core_sources(void);  // a digest of its sources
@@ -347,6 +359,8 @@ TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *c
 // until they are freed.
 TASKSIM_API void *tasksim_replay_log(void *replay, tasksim_log *columns);
 TASKSIM_API void tasksim_log_free(void *log);
+// No rows if the question does not ask for decisions.
+TASKSIM_API void tasksim_replay_decisions(void *replay, tasksim_decisions *columns);
 // Accesses where memory is non-uniform: bytes per domain of tasks and domain of data, and by how
 // much longer the tasks of each domain took for it. Else nothing is written.
 TASKSIM_API void tasksim_replay_numa(const void *replay, double *accessed_bytes, double *extra_s);

@@ -61,6 +61,8 @@ class Question:
         the platform's cost.
     slowing : Slowing or None
         Slowdown of tasks by each other; None without contention.
+    decisions : bool
+        Whether the decisions of the scheduler are recorded.
     """
 
     graph: TaskGraph
@@ -72,6 +74,7 @@ class Question:
     simultaneous_pushes: SimultaneousPushes = "serial"
     submitted_s: NDArray[np.float64] | None = None
     slowing: Slowing | None = None
+    decisions: bool = False
 
     @property
     def needs_machine(self) -> bool:
@@ -210,6 +213,8 @@ def _compiled(question: Question) -> CompiledReplay:
     from tasksim.runtime.policies import ported
 
     own = ported(question.scheduler)
+    if own is None and question.decisions:
+        raise Refused("decisions of a scheduler written in Python are recorded in SimPy's engine")
     return CompiledReplay(
         question.graph,
         question.platform,
@@ -222,6 +227,7 @@ def _compiled(question: Question) -> CompiledReplay:
         blind=question.simultaneous_pushes == "blind",
         threads=question.needs_threads,
         slowing=question.slowing,
+        decisions=question.decisions,
     )
 
 
@@ -252,6 +258,7 @@ def _simpy(question: Question) -> Replay:
             question.simultaneous_pushes,
             submitted_s=None if times is None else times.tolist(),
             slowing=question.slowing,
+            decisions=question.decisions,
         )
 
 

@@ -9,6 +9,7 @@ from tasksim.run.record import MemoryInfo, WorkerInfo
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.run.decisions import DecisionTable
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
@@ -35,13 +36,15 @@ class Copies(Protocol):
 class Outcome(NamedTuple):
     """Result of a replay, with the lives of the tasks and, for several memories, the copies.
 
-    *numa* has the accesses between memory domains; None if memory is uniform.
+    *numa* has the accesses between memory domains; None if memory is uniform. *decisions* are those
+    of the scheduler; None if they were not asked for.
     """
 
     ledger: Lives
     log: Copies | None = None
     evictions: int = 0
     numa: NumaUse | None = None
+    decisions: DecisionTable | None = None
 
 
 def machine(platform: Platform) -> dict[str, Any]:
@@ -70,4 +73,6 @@ def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:
         fields["evictions"] = outcome.evictions
     if outcome.numa is not None:
         fields["numa"] = outcome.numa
+    if outcome.decisions is not None:
+        fields["decisions"] = outcome.decisions
     return fields

@@ -26,6 +26,7 @@ from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
 from tasksim.runtime.view import Facts
+from tasksim.schedulers.decisions import Decisions
 
 if TYPE_CHECKING:
     import random
@@ -61,6 +62,8 @@ class Replay:
         Submission time of each task, ascending; by default they follow from the platform's cost.
     slowing : Slowing, optional
         Slowdown of tasks by each other; by default there is none.
+    decisions : bool, default False
+        Record the decisions of the scheduler.
 
     Attributes
     ----------
@@ -84,6 +87,7 @@ class Replay:
         *,
         submitted_s: Sequence[float] | None = None,
         slowing: Slowing | None = None,
+        decisions: bool = False,
     ) -> None:
         self._graph = graph
         self._scheduler = scheduler
@@ -104,6 +108,9 @@ class Replay:
             slowing=slowing,
         )
         self.view = self.node.view
+        if decisions:
+            clock = self._clock
+            self.view.decisions = Decisions(len(platform.workers), lambda: clock.now)
         self._submission = Submission(self.node, release, overheads.submission, due)
 
     def run(self, rng: random.Random) -> float:
@@ -128,4 +135,6 @@ class Replay:
         several = len(memories.copies.stores) > 1
         rate, log = self.node.rate, memories.log if several else None
         numa = None if rate is None else rate.use()
-        return Outcome(self.ledger, log, memories.copies.evictions, numa)
+        noted = self.view.decisions
+        decisions = None if noted is None else noted.table(TICKS_PER_S)
+        return Outcome(self.ledger, log, memories.copies.evictions, numa, decisions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -109,6 +110,7 @@ class Simulation(NamedTuple):
         check: bool = False,
         engine: Engine = "auto",
         config: Mapping[str, Any] | None = None,
+        decisions: bool = False,
     ) -> Run:
         """Replay the graph and return the run.
 
@@ -121,6 +123,8 @@ class Simulation(NamedTuple):
             supports the simulation. The result is the same to the last bit.
         config : mapping, optional
             Configuration to store in the run, so that it can be repeated.
+        decisions : bool, default False
+            Record the decisions of the scheduler; on one node only.
 
         Raises
         ------
@@ -134,10 +138,14 @@ class Simulation(NamedTuple):
         """
         check_engine(engine)
         settled, cluster = Settled(), self.cluster
+        if cluster is not None and decisions:
+            raise InputError(
+                f"decisions are recorded on one node; {cluster.name} has {len(cluster.nodes)}"
+            )
         if cluster is None:
             given = self.scheduler
             policy = create(given) if isinstance(given, str) else given
-            question = settled.question(self, policy)
+            question = replace(settled.question(self, policy), decisions=decisions)
             begun = time.perf_counter()
             done = replayed(question, self.seed, engine)
             wall_s = time.perf_counter() - begun

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL",
+    "DECISIONS",
     "GRAPH",
     "MEMORY",
     "MESSAGES",
@@ -27,11 +28,12 @@ TASKS = "tasks.parquet"
 TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
 MESSAGES = "messages.parquet"
+DECISIONS = "decisions.parquet"
 GRAPH = "graph.npz"
 """File of the graph, if it is kept with the run."""
 PLATFORM = "platform.yaml"
 """File of the platform, for runs that were imported or recorded with a description of it."""
-ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, MESSAGES, GRAPH, PLATFORM))
+ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, MESSAGES, DECISIONS, GRAPH, PLATFORM))
 
 
 def is_run_folder(path: Path) -> bool:

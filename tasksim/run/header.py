@@ -43,6 +43,7 @@ class Rows(NamedTuple):
     transfers: int | None
     memory: int | None
     messages: int | None
+    decisions: int | None
 
 
 def encode(run: Run) -> str:
@@ -67,6 +68,7 @@ def encode(run: Run) -> str:
         "workers": [_worker_json(worker) for worker in run.workers],
         **_memories_json(run),
         **({} if run.messages is None else {"messages": len(run.messages)}),
+        **({} if run.decisions is None else {"decisions": len(run.decisions)}),
         **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
         **({} if run.power is None else {"power": run.power.to_json()}),
         **({} if run.numa is None else {"numa": run.numa.to_json()}),
@@ -134,7 +136,7 @@ def _check_version(root: Node, path: Path) -> None:
 def _rows(root: Node) -> Rows:
     return Rows(
         root["tasks"].integer(),
-        *(_count(root, name) for name in ("transfers", "memory_changes", "messages")),
+        *(_count(root, name) for name in ("transfers", "memory_changes", "messages", "decisions")),
     )
 
 

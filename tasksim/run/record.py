@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.documents.json_document import Node
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.decisions import DecisionTable
     from tasksim.run.numa import NumaUse
     from tasksim.run.power import PowerInfo
 
@@ -226,6 +227,8 @@ class Run:
         None if it has no counters.
     disturbance : Disturbance or None, default None
         Time that others took from the workers of a native run; None if unknown.
+    decisions : DecisionTable or None, default None
+        Decisions of the scheduler; None if the simulation was not asked for them.
 
     See Also
     --------
@@ -268,6 +271,7 @@ class Run:
     far_data: FarData | None = None
     counted_j: float | None = field(default=None, compare=False)
     disturbance: Disturbance | None = field(default=None, compare=False)
+    decisions: DecisionTable | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.tasks)

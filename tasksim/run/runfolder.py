@@ -14,8 +14,10 @@ from tasksim.base.files import MAX_FILE_BYTES, exists, is_file, new_folder
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.graph.graph_file import load as load_graph
 from tasksim.graph.graph_file import save as save_graph
+from tasksim.run.decisions import DecisionTable
 from tasksim.run.foldernames import (
     ALL,
+    DECISIONS,
     GRAPH,
     MEMORY,
     MESSAGES,
@@ -63,8 +65,9 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a summary of
     the metrics; ``tasks.parquet`` the task records; with several memories, ``transfers.parquet``
     and ``memory.parquet`` the copies and the allocated memory; with several nodes,
-    ``messages.parquet`` the messages; ``graph.npz`` the graph, if the run has one. Equal records
-    give equal bytes. Other files in a replaced run folder, such as a figure, stay there.
+    ``messages.parquet`` the messages; ``decisions.parquet`` the decisions of the scheduler and
+    ``graph.npz`` the graph, if the run has them. Equal records give equal bytes.
+    Other files in a replaced run folder, such as a figure, stay there.
 
     Raises
     ------
@@ -118,6 +121,7 @@ def load(path: str | Path) -> Run:
         transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
         memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
         messages=_read_if(MessageTable, folder / MESSAGES, rows.messages),
+        decisions=_read_if(DecisionTable, folder / DECISIONS, rows.decisions),
         graph=load_graph(folder / GRAPH) if is_file(folder / GRAPH) else None,
     )
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
@@ -131,6 +135,7 @@ def _tables(run: Run) -> dict[str, RecordTable]:
         TRANSFERS: run.transfers,
         MEMORY: run.memory,
         MESSAGES: run.messages,
+        DECISIONS: run.decisions,
     }
     return {name: table for name, table in tables.items() if table is not None}
 

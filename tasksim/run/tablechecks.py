@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.run.decisions import NO_QUEUE, DecisionStep
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
@@ -79,6 +80,17 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
                 "handle": (0, None),
                 "size_bytes": (0, None),
                 "task": (0, last_task),
+            },
+        )
+    if run.decisions is not None:
+        yield (
+            run.decisions,
+            {
+                "task": (0, last_task),
+                "step": (0, max(DecisionStep)),
+                "worker": (-1, len(run.workers) - 1),
+                "queue": (NO_QUEUE, None),
+                "position": (-1, None),
             },
         )
     if run.memory is not None:

@@ -47,6 +47,7 @@ def simulate(
     seed: int = 0,
     noise: Noise = "none",
     check: bool = False,
+    decisions: bool = False,
     simultaneous_pushes: str = "serial",
     engine: Engine = "auto",
     config: Mapping[str, Any] | None = None,
@@ -72,6 +73,8 @@ def simulate(
         Cost of a task: its model's mean, or a draw from its model's distribution.
     check : bool, default False
         Verify every invariant of the result.
+    decisions : bool, default False
+        Record the decisions of the scheduler in ``run.decisions``, on one node only.
     simultaneous_pushes : {"serial", "blind"}, default "serial"
         Whether a push sees earlier pushes of the same instant (serial), or, as in StarPU-SimGrid,
         schedulers that choose a worker at push do not see them (blind).
@@ -122,6 +125,7 @@ def simulate(
     one_of(simultaneous_pushes, ENGINE_OPTIONS["simultaneous_pushes"], "simultaneous_pushes")
     one_of(engine, ENGINES, "engine")
     flag(check, "check")
+    flag(decisions, "decisions")
     asked = Scenario(
         graph=graph,
         platform=platform,
@@ -138,7 +142,8 @@ def simulate(
     for lines in resolved.advice(*topics).values():
         for line in lines:
             warnings.warn(line, stacklevel=2)
-    return _with_config(replay(resolved, check=check, engine=engine), config)
+    run = replay(resolved, check=check, engine=engine, decisions=decisions)
+    return _with_config(run, config)
 
 
 def execute(

@@ -84,15 +84,21 @@ def solve(
 
 
 def replay(
-    resolved: Resolved, *, check: bool = False, engine: Engine = "auto", digests: bool = True
+    resolved: Resolved,
+    *,
+    check: bool = False,
+    engine: Engine = "auto",
+    digests: bool = True,
+    decisions: bool = False,
 ) -> Run:
     """Simulate a scenario; raise :exc:`CheckFailed` if *check* finds a wrong result.
 
     *engine* is ``auto``, ``simpy`` or ``compiled``. *digests* adds those of the files to the
-    configuration; that reads all files, and only a run that is written needs it.
+    configuration; that reads all files, and only a run that is written needs it. *decisions*
+    records those of the scheduler.
     """
     config = encode(resolved.scenario, resolved, digests=digests)
-    run = resolved.simulation().run(check=check, engine=engine, config=config)
+    run = resolved.simulation().run(check=check, engine=engine, config=config, decisions=decisions)
     return _with_graph(run, resolved)
 
 

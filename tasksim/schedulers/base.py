@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Worker, WorkerClass
     from tasksim.platform.parts import MemoryDomain
     from tasksim.run.power import PowerInfo
+    from tasksim.schedulers.decisions import Decisions
 
 __all__ = [
     "HOST_ARCHITECTURE",
@@ -93,6 +94,8 @@ class View(ABC):
     """Per task, a bit mask of the classes whose workers can run it."""
     pusher: int | None
     """The worker whose task released the one being pushed; ``None`` if its submission did."""
+    decisions: Decisions | None = None
+    """The record of the scheduler's decisions; ``None`` if the run is not asked for it."""
 
     @property
     def first_ready(self) -> Sequence[int]:

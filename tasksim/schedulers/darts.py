@@ -116,6 +116,8 @@ class Darts(Scheduler):
                         self.view.wake(worker)
                 return
         self._waiting[task] = None
+        if (log := self.view.decisions) is not None:
+            log.queued(task, log.shared(classes))
         self.view.wake_all(task)
 
     def pop(self, worker: int) -> int | None:
@@ -150,6 +152,8 @@ class Darts(Scheduler):
 
     def _plan(self, task: int, group: int, place: int) -> None:
         self._planned[group].insert(place, task)
+        if (log := self.view.decisions) is not None:
+            log.queued_at(task, log.shared(group), place)
         uses = self._uses[group]
         for handle in self._reads[task]:
             uses[handle] = uses.get(handle, 0) + 1

@@ -52,6 +52,8 @@ class Dask(Scheduler):
         self._pushed += 1
         entry = (-end, -self.view.priority[task], self._pushed, task)
         heappush(self._lanes.setdefault(self.view.able[task], []), entry)
+        if (log := self.view.decisions) is not None:
+            log.queued(task, log.shared(), *entry[:2])
         self.view.wake_any(task)
 
     def pop(self, worker: int) -> int | None:

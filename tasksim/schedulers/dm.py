@@ -5,11 +5,12 @@ dm looks at durations alone, dmda and its variants at transfers and energy too.
 
 from __future__ import annotations
 
-from math import inf, isnan
+from math import inf, isnan, nan
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tasksim.base.errors import InputError
 from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler, View
+from tasksim.schedulers.decisions import Estimate
 from tasksim.schedulers.expected_ends import Ends, expected_ends
 from tasksim.schedulers.queues import PushOrder, TaskList, task_list
 from tasksim.schedulers.weights import (
@@ -121,6 +122,8 @@ class DequeModel(Scheduler):
             end += length
             if best < 0 or end < best_end or (end == best_end and worker < best):
                 best, best_end, best_length = worker, end, length
+        if (log := self.view.decisions) is not None:
+            log.decided(task, best, self._estimates(task))
         return best, best_length, 0.0
 
     def chosen(self, choice: Choice) -> int:
@@ -148,6 +151,8 @@ class DequeModel(Scheduler):
         if self.prefetch:
             view.prefetch(task, self._memory[worker])
         self._queues[worker].append(task)
+        if (log := view.decisions) is not None:
+            log.queued(task, worker, -view.priority[task] * self.uses_priorities)
         view.wake(worker)
 
     def pop(self, worker: int) -> int | None:
@@ -215,7 +220,19 @@ class DequeModel(Scheduler):
         groups = self._groups_for(task)
         unmeasured = [g for g in groups if isnan(g.estimates[task])]
         workers = (w for group in unmeasured or groups for w in group.workers)
-        return min(workers, key=lambda w: (self._load(w, task), w)), 0.0, 0.0
+        worker = min(workers, key=lambda w: (self._load(w, task), w))
+        if (log := self.view.decisions) is not None:
+            log.decided(task, worker)
+        return worker, 0.0, 0.0
+
+    def _estimates(self, task: int) -> list[Estimate]:
+        """Return the terms of *task* on each able worker, for the record of decisions."""
+        now, found = self.view.now, []
+        for ends, estimates, _, workers, _ in self._groups_for(task):
+            for worker in workers:
+                free, length = ends.end_of(worker, now), estimates[task]
+                found.append(Estimate(worker, free, nan, length, nan, free + length, nan))
+        return found
 
     def _load(self, worker: int, task: int) -> float:
         """Return the number of tasks that wait or run on *worker*, relative to its speed."""
@@ -314,7 +331,10 @@ class DataAware(DequeModel):
                 end = arrival
             charge = rates[self._kernel[task]] * length if rates else 0.0
             candidates.append((end + length, transfer, worker, length, charge))
-        return self._fittest(candidates, latest)
+        choice = self._fittest(candidates, latest)
+        if (log := self.view.decisions) is not None:
+            log.decided(task, choice[0], self._data_estimates(task, candidates, latest))
+        return choice
 
     def _new_queue(self, worker: int) -> TaskList:
         return task_list(
@@ -340,6 +360,27 @@ class DataAware(DequeModel):
             if best < 0 or fitness < best_fitness or (fitness == best_fitness and worker < best):
                 best, best_fitness, choice = worker, fitness, candidate
         return best, choice[3], choice[1]
+
+    def _data_estimates(
+        self, task: int, candidates: list[Candidate], latest: float
+    ) -> list[Estimate]:
+        """Return the terms of *task* on each able worker, for the record of decisions.
+
+        *candidates* has the best worker of each class.
+        """
+        now, idle, found = self.view.now, self._idle, []
+        least = min(candidate[0] for candidate in candidates)
+        for group, candidate in zip(self._groups_for(task), candidates, strict=True):
+            _, transfer, _, length, charge = candidate
+            for worker in group.workers:
+                free = group.ends.end_of(worker, now)
+                end = max(free, now + transfer) + length
+                cost, energy = self.alpha * (end - least) + self.beta * transfer + charge, charge
+                if idle and end > latest:
+                    cost += idle * (end - latest)
+                    energy += idle * (end - latest)
+                found.append(Estimate(worker, free, transfer, length, energy, end, cost))
+        return found
 
 
 class DataAwarePriority(DataAware):

@@ -205,12 +205,15 @@ class EndsAhead:
         """Return the latest expected end."""
         return max(end for end, _ in self._ends(now))
 
+    def end_of(self, worker: int, now: float) -> float:
+        """Return the expected end of one worker."""
+        start, pipeline, length = self._start[worker], self._pipeline[worker], self._length[worker]
+        return (start if start > now else now) + self._queues[worker].ahead(
+            self.task, pipeline, length
+        )
+
     def _ends(self, now: float) -> Iterator[tuple[float, int]]:
-        task, starts, queues = self.task, self._start, self._queues
-        for worker in self._workers:
-            start = starts[worker]
-            ahead = queues[worker].ahead(task, self._pipeline[worker], self._length[worker])
-            yield (start if start > now else now) + ahead, worker
+        return ((self.end_of(worker, now), worker) for worker in self._workers)
 
 
 class DataAwareSortedDecision(DataAwareSorted):

@@ -38,6 +38,9 @@ class Ends(Protocol):
     def latest(self, now: float) -> float:
         """Return the latest expected end; this takes a scan of all workers."""
 
+    def end_of(self, worker: int, now: float) -> float:
+        """Return the expected end of one worker."""
+
 
 def expected_ends(workers: tuple[int, ...], start: list[float], length: list[float]) -> Ends:
     """Return the expected ends of *workers*, an ascending tuple, in the cheapest structure."""
@@ -66,6 +69,10 @@ class SingleEnd:
         """Return the expected end."""
         return self.earliest(now)[0]
 
+    def end_of(self, worker: int, now: float) -> float:
+        """Return the expected end of *worker*."""
+        return max(self._start[worker], now) + self._length[worker]
+
 
 class ScannedEnds:
     """The expected ends of a few workers, scanned at each query."""
@@ -91,7 +98,11 @@ class ScannedEnds:
 
     def latest(self, now: float) -> float:
         """Return the latest expected end."""
-        return max(max(self._start[w], now) + self._length[w] for w in self._workers)
+        return max(self.end_of(worker, now) for worker in self._workers)
+
+    def end_of(self, worker: int, now: float) -> float:
+        """Return the expected end of *worker*."""
+        return max(self._start[worker], now) + self._length[worker]
 
 
 class ExpectedEnds:
@@ -135,7 +146,11 @@ class ExpectedEnds:
 
     def latest(self, now: float) -> float:
         """Return the latest expected end."""
-        return max(max(self._start[w], now) + self._length[w] for w in self._version)
+        return max(self.end_of(worker, now) for worker in self._version)
+
+    def end_of(self, worker: int, now: float) -> float:
+        """Return the expected end of *worker*."""
+        return max(self._start[worker], now) + self._length[worker]
 
     def _until(self, limit: float, now: float) -> Iterator[tuple[float, int]]:
         """Yield the end and the number of each busy worker that ends up to *limit*, unordered.

@@ -61,7 +61,7 @@ class GraphTest(Scheduler):
         graph = view.graph
         priority = descendants(graph) if self.descendants else depths(graph)
         self._host = [worker.architecture == HOST_ARCHITECTURE for worker in view.workers]
-        self._queues = (_GraphQueue(view, priority), _GraphQueue(view, priority))
+        self._queues = (_GraphQueue(view, priority, 0), _GraphQueue(view, priority, 1))
         self._sides = [
             [worker.id for worker in view.workers if self._host[worker.id] == host]
             for host in (False, True)
@@ -121,8 +121,8 @@ class GraphTest(Scheduler):
 class _GraphQueue(PriorityQueue):
     """A queue sorted by given priorities instead of the application's."""
 
-    def __init__(self, view: View, priority: Sequence[int]) -> None:
-        super().__init__(view)
+    def __init__(self, view: View, priority: Sequence[int], number: int) -> None:
+        super().__init__(view, number)
         self._priority = priority
 
 

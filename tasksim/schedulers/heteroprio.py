@@ -405,6 +405,8 @@ class Heteroprio(Scheduler):
         self._buckets.pushed(task, by_submission=self.view.pusher is None)
         bucket = self._buckets.bucket_of[task]
         self._stacks[bucket].append(task)
+        if (log := self.view.decisions) is not None:
+            log.queued_at(task, log.shared(bucket), 0)
         for architecture in self._buckets.takers[bucket]:
             self._left[architecture] += 1
         self._wake(task, bucket)
@@ -494,7 +496,10 @@ class Heteroprio(Scheduler):
         """Put *task* before the held tasks of *worker* of the same priority."""
         own, priority = self._own[worker], self.view.priority
         before = (i for i, held in enumerate(own) if priority[held] <= priority[task])
-        own.insert(next(before, len(own)), task)
+        place = next(before, len(own))
+        own.insert(place, task)
+        if (log := self.view.decisions) is not None:
+            log.queued_at(task, worker, place)
 
     def _steal(self, worker: int, architecture: int) -> int | None:
         ring = self._workers[architecture]

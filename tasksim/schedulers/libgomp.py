@@ -66,6 +66,8 @@ class LibGomp(Scheduler):
         priority = max(0, min(view.priority[task], self.max_priority))
         self._queued.add(task)
         self._all.append(task, priority)
+        if (log := view.decisions) is not None:
+            log.queued(task, log.shared(), -priority)
         if not threads.known:
             view.wake_any(task)
             return

@@ -71,6 +71,8 @@ class LibOmp(Scheduler):
         priority = min(view.priority[task], self.max_priority)
         if priority > 0:
             self._levels.setdefault(priority, deque()).append(task)
+            if (log := view.decisions) is not None:
+                log.queued(task, log.shared(), -priority)
             view.wake_all(task)
             return
         pusher = view.pusher
@@ -79,10 +81,12 @@ class LibOmp(Scheduler):
         if len(tasks) >= self.deque and owner == pusher and self._may_begin(task, owner):
             threads.run_at_once(task, owner)
             return
+        place = len(tasks)
         if owner == pusher:  # of those released together, the oldest is taken first
-            tasks.insert(min(self._released_from[owner], len(tasks)), task)
-        else:
-            tasks.append(task)
+            place = min(self._released_from[owner], place)
+        tasks.insert(place, task)
+        if (log := view.decisions) is not None:
+            log.queued_at(task, owner, place)
         if len(tasks) == 1:
             insort(self._loaded, owner)
         view.wake_all(task)

@@ -10,6 +10,7 @@ from math import inf, isnan
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.decisions import Estimate
 from tasksim.schedulers.queues import PushOrder, SortedTasks, task_list
 from tasksim.schedulers.weights import (
     DEFAULT_GAMMA_US_PER_J,
@@ -57,6 +58,10 @@ class Expected:
         if now > self.start:
             self.start = now
         return self.start + self.length + self.queued
+
+    def seen_end(self, now: float) -> float:
+        """Return the result of :meth:`end` without moving the start."""
+        return max(self.start, now) + self.length + self.queued
 
     def asked(self, now: float) -> None:
         """Note that the worker asks for a task, and count it as free."""
@@ -117,6 +122,8 @@ class ModularEager(Scheduler):
     def push(self, task: int) -> None:
         """Append *task* and wake all workers."""
         self._queue.append(task)
+        if (log := self.view.decisions) is not None:
+            log.queued(task, log.shared(), -self.view.priority[task] * self.uses_priorities)
         for worker in self._everybody:
             self.view.wake(worker)
 
@@ -256,6 +263,9 @@ class ModularDmda(Scheduler):
         _, transfer, duration, worker, _ = self._best(ends, now)
         if self._full(worker, duration):
             return False
+        if (log := self.view.decisions) is not None:
+            log.decided(task, worker, self._estimates(task, ends, now))
+            log.queued(task, worker, -self.view.priority[task] * self.uses_priorities)
         self._durations[task] = duration
         self._transfers[task] = self._expected[worker].queue(now, duration, transfer)
         self._queues[worker].append(task)
@@ -299,23 +309,47 @@ class ModularDmda(Scheduler):
         return earliest, chosen
 
     def _best(self, ends: list[Candidate], now: float) -> Candidate:
-        alpha, beta, earliest = self.alpha, self.beta, min(ends)[0]
+        earliest = min(ends)[0]
         latest = max(worker.end(now) for worker in self._expected) if self._idle_cost else inf
         best, least, lowest = ends[0], inf, -1
         for entry in ends:
             end, transfer, _, worker, charge = entry
-            fitness = alpha * (end - earliest) + beta * transfer + charge
-            if end > latest:
-                fitness += self._idle_cost * (end - latest)
+            fitness = self._fitness(end - earliest, transfer, charge, end - latest)
             if fitness < least or (fitness == least and worker < lowest):
                 best, least, lowest = entry, fitness, worker
         return best
+
+    def _fitness(self, delay: float, transfer: float, charge: float, extension: float) -> float:
+        """Return the cost of a candidate; *extension* is its end after the latest of all."""
+        fitness = self.alpha * delay + self.beta * transfer + charge
+        return fitness + self._idle_cost * extension if extension > 0.0 else fitness
+
+    def _estimates(self, task: int, ends: list[Candidate], now: float) -> list[Estimate]:
+        """Return the terms of *task* on each able worker, for the record of decisions."""
+        earliest = min(ends)[0]
+        latest = max(each.seen_end(now) for each in self._expected) if self._idle_cost else inf
+        able = self.view.able[task]
+        members = [workers for bit, _, workers, _ in self._members if able & bit]
+        found = []
+        for workers, (_, transfer, duration, _, charge) in zip(members, ends, strict=True):
+            for worker in workers:
+                free = self._expected[worker].seen_end(now)
+                end = max(free, now + transfer) + duration
+                cost = self._fitness(end - earliest, transfer, charge, end - latest)
+                energy = charge + self._idle_cost * max(0.0, end - latest)
+                found.append(Estimate(worker, free, transfer, duration, energy, end, cost))
+        return found
 
     def _place_unknown(self, task: int) -> bool:
         able = [w.id for w in self.view.workers if self.view.can_run(task, w.id)]
         worker = min(able, key=lambda worker: (self._gone[worker], worker))
         self._gone[worker] += 1
         self._own[worker].append(task)
+        if (log := self.view.decisions) is not None:
+            log.decided(task, worker)
+            log.queued_at(
+                task, worker, len(self._own[worker]) - 1
+            )  # before those of known duration
         self.view.wake(worker)
         return True
 
@@ -385,6 +419,8 @@ class ModularHeft(ModularDmdas):
     def push(self, task: int) -> None:
         """Add *task* to the central queue, then bind as many tasks as fit."""
         self._above.append(task)
+        if (log := self.view.decisions) is not None:
+            log.queued(task, log.shared(), -self.view.priority[task])
         self._bind()
 
     def pop(self, worker: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
@@ -137,8 +137,13 @@ class MultiPrio(Scheduler):
             for group, of in enumerate(self._architecture):
                 if of == architecture and self.view.able[task] >> group & 1:
                     keys[group] = (-gain, -released, self._pushed, task)
+        log = self.view.decisions
         for group, key in keys.items():
-            insort(self._queues[group], key)
+            queue = self._queues[group]
+            place = bisect_left(queue, key)
+            queue.insert(place, key)
+            if log is not None:
+                log.queued_at(task, log.shared(group), place, also=True)
         self._keys[task] = keys
         self._left[fastest] += durations[fastest]
         self._pushed += 1
@@ -155,11 +160,13 @@ class MultiPrio(Scheduler):
             fastest = durations.index(min(durations))
             own = durations[self._architecture[group]]
             if own == durations[fastest] or self._left[fastest] / self._workers[fastest] > own:
-                self._remove(task)
+                self._remove(task, group)
                 self._left[fastest] -= durations[fastest]
                 return task
             del self._keys[task][group]
             del queue[place]
+            if (log := self.view.decisions) is not None:
+                log.left(task, log.shared(group))
         return None
 
     def _durations_of(self, task: int) -> list[float]:
@@ -188,11 +195,14 @@ class MultiPrio(Scheduler):
                 best, most = place, near
         return best
 
-    def _remove(self, task: int) -> None:
+    def _remove(self, task: int, taken_from: int) -> None:
+        log = self.view.decisions
         del self._durations[task]
         for group, key in self._keys.pop(task).items():
             queue = self._queues[group]
             del queue[bisect_left(queue, key)]
+            if log is not None and group != taken_from:
+                log.left(task, log.shared(group))
 
 
 def architecture_of_classes(classes: Sequence[WorkerClass]) -> list[int]:

@@ -33,11 +33,13 @@ __all__ = [
 
 
 class FifoQueue:
-    """A queue of tasks in push order."""
+    """A queue of tasks in push order; *number* is its place among the shared queues."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, number: int = 0) -> None:
         self._able = view.able
         self._class_of = view.class_of
+        self._log = view.decisions
+        self._place = 0 if self._log is None else self._log.shared(number)
         self._lanes: dict[int, deque[tuple[int, int]]] = {}
         self._pushed = 0
         self._size = 0
@@ -54,6 +56,8 @@ class FifoQueue:
         lane.append((self._pushed, task))
         self._pushed += 1
         self._size += 1
+        if self._log is not None:
+            self._log.queued(task, self._place)
 
     def pop(self, worker: int) -> int | None:
         """Remove and return the oldest task that *worker* can run."""
@@ -90,12 +94,19 @@ class _Lane:
 
 
 class PriorityQueue:
-    """A queue of tasks by priority, and in push order within a level."""
+    """A queue of tasks by priority, and in push order within a level.
 
-    def __init__(self, view: View) -> None:
+    It belongs to the worker *owner*; without one, *number* is its place among the shared queues.
+    """
+
+    def __init__(self, view: View, number: int = 0, *, owner: int | None = None) -> None:
         self._able = view.able
         self._class_of = view.class_of
         self._priority = view.priority
+        self._log = view.decisions
+        self._place = owner or 0
+        if self._log is not None and owner is None:
+            self._place = self._log.shared(number)
         self._lanes: dict[int, _Lane] = {}
         self._pushed = 0
         self._size = 0
@@ -112,6 +123,8 @@ class PriorityQueue:
         lane.push(self._priority[task], (self._pushed, task))
         self._pushed += 1
         self._size += 1
+        if self._log is not None:
+            self._log.queued(task, self._place, -self._priority[task])
 
     def pop(self, worker: int) -> int | None:
         """Remove and return the oldest task of the highest level that *worker* can run."""

@@ -37,6 +37,9 @@ class Random(Scheduler):
         workers, cumulated = self._able_workers(self.view.able[task])
         chosen = workers[bisect_left(cumulated, self.rng.random() * cumulated[-1])]
         self._queues[chosen].append(task)
+        if (log := self.view.decisions) is not None:
+            log.decided(task, chosen)
+            log.queued(task, chosen)
         self.view.wake(chosen)
 
     def pop(self, worker: int) -> int | None:

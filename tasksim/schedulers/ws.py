@@ -110,7 +110,7 @@ class _Queues(dict[int, "PriorityQueue"]):
     def __missing__(self, worker: int) -> PriorityQueue:
         from tasksim.schedulers.queues import PriorityQueue
 
-        self[worker] = queue = PriorityQueue(self._view)
+        self[worker] = queue = PriorityQueue(self._view, owner=worker)
         return queue
 
 

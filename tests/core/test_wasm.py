@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import chromium
 import numpy as np
@@ -22,6 +22,7 @@ from tasksim.core import interface, library
 from tasksim.core.build import main
 from tasksim.engine.choice import as_data, replayed
 from tasksim.engine.cluster import choice as cluster_choice
+from tasksim.run.decisions import DecisionTable
 from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 from tasksim.runtime.flat import Refused
 from tasksim.schedulers.registry import SCHEDULERS
@@ -31,14 +32,16 @@ needs_core = pytest.mark.skipif(
     not library.status().available, reason=f"the core is {library.status().why}"
 )
 POLICIES = sorted(set(SCHEDULERS.names()) - {"static"})  # static: needs a file
-TABLES = {"tasks": TaskTable, "copies": TransferTable, "memory": MemoryTable}
+TABLES = {
+    "tasks": TaskTable, "copies": TransferTable, "memory": MemoryTable, "decisions": DecisionTable,
+}  # fmt: skip
 NATIVE = ("kernel", "priority", "size_bytes", "cpu_s", "preemptions")
 """Columns of the graph, and those of native runs."""
 STRUCTURES = {
     "graph": interface.Graph, "platform": interface.Platform, "scheduler": interface.Scheduler,
     "contention": interface.Contention, "far": interface.Far, "question": interface.Question,
     "member": interface.Member, "cluster": interface.Cluster, "outcome": interface.Outcome,
-    "tasks": interface.Tasks, "log": interface.Log,
+    "tasks": interface.Tasks, "log": interface.Log, "decisions": interface.Decisions,
 }  # fmt: skip
 
 
@@ -55,7 +58,7 @@ def drawn_machine(seed):
 def machines(seeds):
     """Return what *seeds* ask of machines as data, and the native answers; None: a refusal."""
     for seed in seeds:
-        question = drawn_machine(seed)
+        question = replace(drawn_machine(seed), decisions=seed % 3 > 0)
         try:
             data = as_data(question, seed)
         except TasksimError:  # a plan that cannot be made
@@ -73,6 +76,7 @@ def machines(seeds):
             **in_bytes("tasks", replay.table()),
             **in_bytes("copies", log and log.transfers(question.graph)),
             **in_bytes("memory", log and log.memory_use()),
+            **in_bytes("decisions", outcome.decisions),
         }
         if outcome.numa is not None:
             columns["numa"] = outcome.numa.accessed_bytes, outcome.numa.extra_s
@@ -107,7 +111,7 @@ def in_bytes(name, table):
     """Return the columns of a table by name, as bytes, without those of the graph."""
     if table is None:
         return {}
-    left_out = set(NATIVE if name.endswith("copies") else (*NATIVE, "task"))
+    left_out = set((*NATIVE, "task") if name.endswith(("tasks", "memory")) else NATIVE)
     return {
         f"{name}.{field.name}": getattr(table, field.name).tobytes()
         for field in fields(table)
@@ -132,7 +136,7 @@ def of_wasm(answer):
 def of_node(answer):
     columns = {"evictions": answer["evictions"]}
     for name, table in TABLES.items():
-        for column, values in (answer[name] or {}).items():
+        for column, values in (answer.get(name) or {}).items():
             if column != "state":  # which tables leave out
                 columns[f"{name}.{column}"] = as_in_table(table, column, values)
     if answer["numa"] is not None:

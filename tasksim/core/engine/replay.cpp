@@ -178,6 +178,8 @@ class MemoryReplay : public Replay {
         patience_(ledger_, platform.workers, graph.tasks) {
     view_.able = able_classes(graph, platform, question.costs);
     view_.estimates = question.estimates;
+    if (question.decisions)
+      view_.decisions = std::make_unique<Decisions>(platform.workers, graph.tasks, clock_.now);
   }
 
   void begin() override {
@@ -307,6 +309,7 @@ class MemoryReplay : public Replay {
     }
     const int task = ledger_.take(popped, worker);
     ledger_.of[task].popped = static_cast<double>(clock_.now);
+    if (view_.decisions) view_.decisions->taken(task, worker);
     running_[worker] = task;
     const i64 cost = graph_.goes_on_at_once(task) ? 0 : task_cost_;
     if (!cost || starts_unseen())

@@ -40,6 +40,7 @@ class Darts : public Scheduler {
       return;
     }
     waiting_.push_back(task);
+    if (auto *log = view->decisions.get()) log->queued(task, log->shared(classes));
     view->wake_all(task);
   }
 
@@ -94,6 +95,8 @@ class Darts : public Scheduler {
   void plan(int task, int group, std::size_t place) {
     auto &planned = planned_[group];
     planned.insert(planned.begin() + static_cast<i64>(place), task);
+    if (auto *log = view->decisions.get())
+      log->queued_at(task, log->shared(group), static_cast<i64>(place));
     for (const i64 handle : reads(task)) ++uses_[group][handle];
   }
 

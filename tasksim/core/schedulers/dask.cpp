@@ -19,6 +19,7 @@ class Dask : public Scheduler {
     const i64 end = view->pusher == NONE ? 0 : ended_[view->pusher];
     const i64 priority = view->graph.priority[task];
     lane(view->able[task]).insert({-end, -priority, ++pushed_, task});
+    if (auto *log = view->decisions.get()) log->queued(task, log->shared(), -end, -priority);
     view->wake_any(task);
   }
   int pop(int worker) override {

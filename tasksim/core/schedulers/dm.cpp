@@ -37,7 +37,23 @@ Choice DequeModel::choose(int task) {
     }
     return true;
   });
-  return known ? best : greedy(task);
+  if (!known) return greedy(task);
+  if (view->decisions) view->decisions->decided(task, best.worker, estimates(task));
+  return best;
+}
+
+// The terms of *task* on each able worker, for the record of decisions.
+std::vector<Estimate> DequeModel::estimates(int task) const {
+  std::vector<Estimate> found;
+  for_each_group(task, [&](const WorkerGroup &group) {
+    const double length = group.estimates[task];
+    for (const int worker : group.workers) {
+      const double free = group.ends->end_of(worker, view->now());
+      found.push_back({.worker = worker, .free = free, .duration = length, .end = free + length});
+    }
+    return true;
+  });
+  return found;
 }
 
 void DequeModel::commit(int task, const Choice &choice) {
@@ -55,6 +71,8 @@ void DequeModel::commit(int task, const Choice &choice) {
   changed(worker);
   if (prefetch_) view->prefetch(task, view->platform.memory_of[worker]);
   queues_[worker]->append(task);
+  if (auto *log = view->decisions.get())
+    log->queued(task, worker, by_priority_ ? -i64{view->graph.priority[task]} : 0);
   view->wake(worker);
 }
 
@@ -137,6 +155,7 @@ Choice DequeModel::greedy(int task) const {
     }
     return true;
   });
+  if (view->decisions) view->decisions->decided(task, best.worker);
   return best;
 }
 

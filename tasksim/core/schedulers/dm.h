@@ -11,7 +11,8 @@ namespace tasksim {
 
 class DequeModel : public Scheduler {
  public:
-  explicit DequeModel(const Options &options) : prefetch_(options.flag("prefetch")) {}
+  explicit DequeModel(const Options &options, bool by_priority = false)
+      : prefetch_(options.flag("prefetch")), by_priority_(by_priority) {}
 
   void attach(View &given) override;
   Choice choose(int task) override;
@@ -58,10 +59,11 @@ class DequeModel : public Scheduler {
   };
 
   double load(int worker, int task) const;
+  std::vector<Estimate> estimates(int task) const;
   void send_for(int task) const;
   void changed(int worker) { groups_[view->platform.class_of[worker]].ends->changed(worker); }
 
-  bool prefetch_;
+  bool prefetch_, by_priority_;
   std::vector<WorkerGroup> groups_;
   std::vector<i64> unstarted_, held_;                   // per worker
   std::vector<Predicted> predicted_;    // per task

@@ -14,7 +14,7 @@ namespace {
 class DataAware : public DequeModel {
  public:
   DataAware(const Options &options, Order order)
-      : DequeModel(options),
+      : DequeModel(options, order.by_priority),
         order_(order),
         options_(options),
         alpha_(options.number("alpha")),
@@ -45,7 +45,11 @@ class DataAware : public DequeModel {
       candidates_.push_back({end + length, transfer, worker, length, charge});
       return true;
     });
-    return known ? fittest(latest) : greedy(task);
+    if (!known) return greedy(task);
+    const Choice choice = fittest(latest);
+    if (view->decisions)
+      view->decisions->decided(task, choice.worker, estimates(task, now, latest));
+    return choice;
   }
 
  protected:
@@ -95,6 +99,29 @@ class DataAware : public DequeModel {
       }
     }
     return {best->worker, best->length, best->transfer};
+  }
+
+  // The terms of *task* on each able worker, for the record of decisions.
+  std::vector<Estimate> estimates(int task, double now, double latest) const {
+    std::vector<Estimate> found;
+    double least = candidates_[0].end;
+    for (const Candidate &candidate : candidates_) least = std::min(least, candidate.end);
+    auto candidate = candidates_.begin();
+    for_each_group(task, [&](const WorkerGroup &group) {
+      const auto &[_, transfer, best, length, charge] = *candidate++;
+      for (const int worker : group.workers) {
+        const double free = group.ends->end_of(worker, now);
+        const double end = std::max(free, now + transfer) + length;
+        double cost = alpha_ * (end - least) + beta_ * transfer + charge, energy = charge;
+        if (energy_->idle != 0.0 && end > latest) {
+          cost += energy_->idle * (end - latest);
+          energy += energy_->idle * (end - latest);
+        }
+        found.push_back({worker, free, transfer, length, energy, end, cost});
+      }
+      return true;
+    });
+    return found;
   }
 
   Order order_;

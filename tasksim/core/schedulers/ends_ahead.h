@@ -91,14 +91,14 @@ class EndsAhead : public Ends {
     return latest;
   }
 
-  int rank = 0;
-
- private:
-  double end_of(int worker, double now) const {
+  double end_of(int worker, double now) const override {
     return std::max(start_[worker], now) +
            queues_[worker]->ahead(rank, pipeline_[worker], length_[worker]);
   }
 
+  int rank = 0;
+
+ private:
   std::span<const int> workers_;
   const Seconds &start_, &length_, &pipeline_;
   const Queues &queues_;

@@ -31,6 +31,9 @@ class SingleEnd : public Ends {
     return {std::max(start_[worker_], now) + length_[worker_], worker_};
   }
   double latest(double now) override { return earliest(now, -INF).end; }
+  double end_of(int worker, double now) const override {
+    return std::max(start_[worker], now) + length_[worker];
+  }
 
  private:
   int worker_;
@@ -53,6 +56,9 @@ class ScannedEnds : public Ends {
     return first;
   }
   double latest(double now) override { return latest_of(workers_, start_, length_, now); }
+  double end_of(int worker, double now) const override {
+    return std::max(start_[worker], now) + length_[worker];
+  }
 
  private:
   Workers workers_;
@@ -85,6 +91,9 @@ class ExpectedEnds : public Ends {
   }
 
   double latest(double now) override { return latest_of(workers_, start_, length_, now); }
+  double end_of(int worker, double now) const override {
+    return std::max(start_[worker], now) + length_[worker];
+  }
 
  private:
   using Busy = std::tuple<double, int, i64>;  // an expected end, a worker, its version

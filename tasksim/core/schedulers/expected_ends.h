@@ -29,6 +29,7 @@ class Ends {
   // task whose data arrive only then.
   virtual End earliest(double now, double limit = -INF) = 0;
   virtual double latest(double now) = 0;
+  virtual double end_of(int worker, double now) const = 0;
 };
 
 // Makes the cheaper variant for *workers*, in ascending order.

@@ -59,7 +59,7 @@ class GraphTest : public Scheduler {
   void attach(View &given) override {
     Scheduler::attach(given);
     priority_ = options_.flag("descendants") ? descendants(given.graph) : depths(given.graph);
-    for (int side = 0; side < 2; ++side) queues_.emplace_back(given, priority_);
+    for (int side = 0; side < 2; ++side) queues_.emplace_back(given, priority_, side);
     const auto host = options_.table("host");
     if (static_cast<i64>(host.size()) != given.workers()) throw BadArrays{};
     for (int worker = 0; worker < given.workers(); ++worker) {

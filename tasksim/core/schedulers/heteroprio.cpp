@@ -32,6 +32,7 @@ class Heteroprio : public Scheduler {
     buckets_->pushed(task, view->pusher == NONE);
     const int bucket = buckets_->bucket_of[task];
     stacks_[bucket].push_back(task);
+    if (auto *log = view->decisions.get()) log->queued_at(task, log->shared(bucket), 0);
     for (const int architecture : buckets_->takers[bucket]) ++left_[architecture];
     wake(task, bucket);
   }
@@ -130,7 +131,9 @@ class Heteroprio : public Scheduler {
     const auto priority = view->graph.priority;
     auto &own = own_[worker];
     const auto less_urgent = [&](int held) { return priority[held] <= priority[task]; };
-    own.insert(std::ranges::find_if(own, less_urgent), task);
+    const auto before = std::ranges::find_if(own, less_urgent);
+    if (auto *log = view->decisions.get()) log->queued_at(task, worker, before - own.begin());
+    own.insert(before, task);
   }
 
   int steal(int worker, int architecture) {

@@ -89,6 +89,7 @@ class LibGomp : public Scheduler {
     queued_[task] = true;
     ++queued_count_;
     all_.append(task, priority, view->able[task]);
+    if (auto *log = view->decisions.get()) log->queued(task, log->shared(), -priority);
     if (!threads_->known()) {
       view->wake_any(task);
       return;

@@ -33,6 +33,7 @@ class LibOmp : public Scheduler {
     const i64 priority = std::min<i64>(view->graph.priority[task], max_priority_);
     if (priority > 0) {
       levels_[-priority].push_back(task);
+      if (auto *log = view->decisions.get()) log->queued(task, log->shared(), -priority);
       view->wake_all(task);
       return;
     }
@@ -43,10 +44,11 @@ class LibOmp : public Scheduler {
       threads_->run_at_once(task, owner);
       return;
     }
+    std::size_t place = tasks.size();
     if (owner == pusher)  // of those released together, the oldest is taken first
-      tasks.insert(tasks.begin() + std::min(released_from_[owner], tasks.size()), task);
-    else
-      tasks.push_back(task);
+      place = std::min(released_from_[owner], place);
+    tasks.insert(tasks.begin() + place, task);
+    if (auto *log = view->decisions.get()) log->queued_at(task, owner, place);
     if (tasks.size() == 1) loaded_.insert(owner);
     view->wake_all(task);
   }

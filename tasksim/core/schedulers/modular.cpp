@@ -72,6 +72,9 @@ class Expected {
     return start_ + length_ + queued;
   }
 
+  // The same, without moving the start.
+  double seen_end(double now) const { return std::max(start_, now) + length_ + queued; }
+
   // The worker asks for a task: it counts as free.
   void asked(double now) {
     start_ = now;
@@ -167,6 +170,8 @@ class ModularDmda : public Scheduler {
   bool find_ends(int task, double now);
   Earliest earliest(std::span<const int> workers, double now, double arrival);
   Candidate best(double now);
+  double fitness(const Candidate &entry, double first, double latest) const;
+  std::vector<Estimate> estimates(int task, double now) const;
   void place_unknown(int task);
 
   Options options_;
@@ -215,6 +220,10 @@ bool ModularDmda::place(int task) {
   const Candidate chosen = best(now);
   const auto [transfer, duration, worker] = std::tuple(chosen.transfer, chosen.duration, chosen.worker);
   if (full(worker, duration)) return false;
+  if (auto *log = view->decisions.get()) {
+    log->decided(task, worker, estimates(task, now));
+    log->queued(task, worker, order_.by_priority ? -i64{view->graph.priority[task]} : 0);
+  }
   durations_[task] = duration;
   transfers_[task] = expected_[worker].queue(now, duration, transfer);
   queues_[worker].push(task);
@@ -280,15 +289,40 @@ ModularDmda::Candidate ModularDmda::best(double now) {
   double least = INF;
   int lowest = NONE;
   for (const Candidate &entry : ends_) {
-    double fitness = alpha_ * (entry.end - first) + beta_ * entry.transfer + entry.charge;
-    if (entry.end > latest) fitness += energy_->idle * (entry.end - latest);
-    if (fitness < least || (fitness == least && entry.worker < lowest)) {
+    const double found = fitness(entry, first, latest);
+    if (found < least || (found == least && entry.worker < lowest)) {
       best = entry;
-      least = fitness;
+      least = found;
       lowest = entry.worker;
     }
   }
   return best;
+}
+
+double ModularDmda::fitness(const Candidate &entry, double first, double latest) const {
+  const double fitness = alpha_ * (entry.end - first) + beta_ * entry.transfer + entry.charge;
+  return entry.end > latest ? fitness + energy_->idle * (entry.end - latest) : fitness;
+}
+
+// The terms of *task* on each able worker, for the record of decisions.
+std::vector<Estimate> ModularDmda::estimates(int task, double now) const {
+  const double idle = energy_->idle;
+  double first = ends_[0].end, latest = idle != 0.0 ? -INF : INF;
+  for (const Candidate &entry : ends_) first = std::min(first, entry.end);
+  if (idle != 0.0)
+    for (const Expected &each : expected_) latest = std::max(latest, each.seen_end(now));
+  std::vector<Estimate> found;
+  auto entry = ends_.begin();
+  for (u64 able = view->able[task]; able; able &= able - 1, ++entry)
+    for (const int worker : view->platform.class_workers[std::countr_zero(able)]) {
+      const double free = expected_[worker].seen_end(now);
+      const double end = std::max(free, now + entry->transfer) + entry->duration;
+      const double energy = entry->charge + idle * std::max(0.0, end - latest);
+      const double cost = fitness({end, entry->transfer, entry->duration, worker, entry->charge},
+                                  first, latest);
+      found.push_back({worker, free, entry->transfer, entry->duration, energy, end, cost});
+    }
+  return found;
 }
 
 void ModularDmda::place_unknown(int task) {
@@ -298,6 +332,10 @@ void ModularDmda::place_unknown(int task) {
       least = worker;
   ++gone_[least];
   own_[least].push_back(task);
+  if (auto *log = view->decisions.get()) {
+    log->decided(task, least);
+    log->queued_at(task, least, static_cast<i64>(own_[least].size()) - 1);
+  }
   view->wake(least);
 }
 
@@ -313,6 +351,8 @@ class ModularEager : public Scheduler {
 
   void push(int task) override {
     queue_->push(task);
+    if (auto *log = view->decisions.get())
+      log->queued(task, log->shared(), order_.by_priority ? -i64{view->graph.priority[task]} : 0);
     for (int worker = 0; worker < view->workers(); ++worker) view->wake(worker);
   }
 
@@ -346,6 +386,8 @@ class ModularHeft : public ModularDmda {
 
   void push(int task) override {
     above_->push(task);
+    if (auto *log = view->decisions.get())
+      log->queued(task, log->shared(), -i64{view->graph.priority[task]});
     bind();
   }
 

@@ -58,7 +58,9 @@ class MultiPrio : public Scheduler {
       for (int group = 0; group < view->platform.classes; ++group)
         if (architecture_[group] == k && view->able[task] >> group & 1) {
           const Key key{-gain, -released, pushed_, task};
-          queues_[group].insert(key);
+          const auto here = queues_[group].insert(key).first;
+          if (auto *log = view->decisions.get())
+            log->queued_at(task, log->shared(group), std::distance(queues_[group].begin(), here), true);
           keys_[task].emplace_back(group, key);
         }
     }
@@ -77,12 +79,17 @@ class MultiPrio : public Scheduler {
       const double own = of.on[architecture_[group]], least = of.on[of.fastest];
       if (own == least || left_[of.fastest] / workers_[of.fastest] > own) {
         left_[of.fastest] -= least;
-        for (const auto &[other, key] : keys_[task]) queues_[other].erase(key);
+        for (const auto &[other, key] : keys_[task]) {
+          const bool there = queues_[other].erase(key) > 0;
+          if (auto *log = view->decisions.get(); log && there && other != group)
+            log->left(task, log->shared(other));
+        }
         keys_[task] = {};
         durations_[task] = {};
         return task;
       }
       queue.erase(place);  // from the others later, if at all: erasing it twice does nothing
+      if (auto *log = view->decisions.get()) log->left(task, log->shared(group));
     }
     return NONE;
   }

@@ -12,7 +12,7 @@
 
 namespace tasksim {
 
-// Tasks in the order in which they were pushed.
+// Tasks in the order in which they were pushed, in a shared queue.
 class FifoQueue {
  public:
   explicit FifoQueue(const View &view) : view_(&view) {}
@@ -22,6 +22,7 @@ class FifoQueue {
   void push(int task) {
     lane(view_->able[task]).push_back({pushed_++, task});
     ++size_;
+    if (auto *log = view_->decisions.get()) log->queued(task, log->shared());
   }
 
   // Removes and returns the oldest task that *worker* can run; or NONE.
@@ -53,17 +54,27 @@ class FifoQueue {
 // Tasks by priority; inside one level, in the order in which they were pushed.
 class PriorityQueue {
  public:
-  explicit PriorityQueue(const View &view) : PriorityQueue(view, view.graph.priority) {}
+  explicit PriorityQueue(const View &view) : PriorityQueue(view, view.graph.priority, 0) {}
 
-  // Uses priorities other than the application's.
-  PriorityQueue(const View &view, std::span<const std::int32_t> priority)
-      : view_(&view), priority_(priority) {}
+  // The queue of one worker.
+  static PriorityQueue of_worker(const View &view, int owner) {
+    PriorityQueue own(view);
+    own.owner_ = owner;
+    return own;
+  }
+
+  // Uses priorities other than the application's; *number*: its place among the shared queues.
+  PriorityQueue(const View &view, std::span<const std::int32_t> priority, int number)
+      : view_(&view), priority_(priority), number_(number) {}
 
   i64 size() const { return size_; }
 
   void push(int task) {
-    lane(view_->able[task])[-static_cast<i64>(priority_[task])].push_back({pushed_++, task});
+    const i64 key = -static_cast<i64>(priority_[task]);
+    lane(view_->able[task])[key].push_back({pushed_++, task});
     ++size_;
+    if (auto *log = view_->decisions.get())
+      log->queued(task, owner_ == NONE ? log->shared(number_) : owner_, key);
   }
 
   // Removes and returns the oldest, or newest, task of the highest level that *worker* can run.
@@ -104,6 +115,7 @@ class PriorityQueue {
 
   const View *view_;
   std::span<const std::int32_t> priority_;
+  int number_ = 0, owner_ = NONE;
   std::vector<std::pair<u64, Lane>> lanes_;
   i64 pushed_ = 0, size_ = 0;
 };

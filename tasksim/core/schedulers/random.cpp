@@ -24,6 +24,10 @@ class Random : public Scheduler {
     const auto reached = std::ranges::lower_bound(odds.cumulated, drawn);
     const int chosen = odds.workers[reached - odds.cumulated.begin()];
     queues_[chosen].push_back(task);
+    if (auto *log = view->decisions.get()) {
+      log->decided(task, chosen);
+      log->queued(task, chosen);
+    }
     view->wake(chosen);
   }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../problem.h"
+#include "decisions.h"
 #include "twister.h"
 
 namespace tasksim {
@@ -74,6 +75,7 @@ class View {
   std::vector<u64> able;              // per task, a mask of its classes, at least one
   int first_ready = NONE;  // number of tasks without conditions; NONE: the graph's
   int pusher = NONE;  // worker whose task released the pushed one; NONE: submission
+  std::unique_ptr<Decisions> decisions;  // the record of the scheduler; null: not asked for
 };
 
 // A choice for a task, made before it is committed.

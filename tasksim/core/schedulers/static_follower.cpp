@@ -107,6 +107,7 @@ class StaticScheduler : public Scheduler {
     if (!begun_) begin();
     const int worker = worker_[task];
     ready_[task] = true;
+    if (auto *log = view->decisions.get()) log->queued(task, worker, turn_[task]);
     view->prefetch(task, view->platform.memory_of[worker]);
     if (!strict_ || commuting_[task]) {
       early_[worker].push(turn_[task]);

@@ -11,7 +11,8 @@ class WorkStealing : public Scheduler {
   void attach(View &given) override {
     Scheduler::attach(given);
     workers_ = given.workers();
-    queues_.assign(workers_, PriorityQueue(given));
+    for (int worker = 0; worker < workers_; ++worker)
+      queues_.push_back(PriorityQueue::of_worker(given, worker));
     waiting_.assign(workers_, 0);
     busy_.assign(workers_, false);
     victims_ = std::make_unique<Victims>(given.platform);

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.decisions import DecisionTable
     from tasksim.run.numa import NumaUse
 
-__all__ = ["NotedCopies", "ended", "numa_use", "read_tasks"]
+__all__ = ["NotedCopies", "ended", "numa_use", "read_decisions", "read_tasks"]
 
 EVENTS_PER_CALL: Final = 100_000
 """Maximum number of events between two checks for Ctrl-C; the core comes back after 20 ms, too."""
@@ -73,6 +74,21 @@ def numa_use(slowing: Slowing | None, read: Callable[[int, int], None]) -> NumaU
     accessed, extra_s = np.zeros((len(names), len(names))), np.zeros(len(names))
     read(accessed.ctypes.data, extra_s.ctypes.data)
     return NumaUse(names, tuple(map(tuple, accessed.tolist())), tuple(extra_s.tolist()))
+
+
+def read_decisions(read: Callable[[Any], None]) -> DecisionTable:
+    """Return the decisions of a scheduler, copied from the columns that *read* points to."""
+    from tasksim.run.decisions import DecisionTable
+
+    places = interface.Decisions()
+    read(ctypes.byref(places))
+    if not places.rows:
+        return DecisionTable.empty()
+    columns = {}
+    for name, dtype in DecisionTable.dtypes.items():
+        text = ctypes.string_at(getattr(places, name), places.rows * dtype.itemsize)
+        columns[name] = np.frombuffer(text, dtype)
+    return DecisionTable(**columns)
 
 
 class NotedCopies:

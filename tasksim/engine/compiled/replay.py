@@ -17,7 +17,7 @@ import numpy as np
 
 from tasksim.base.memory import no_garbage_collection
 from tasksim.core import interface
-from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
+from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_decisions, read_tasks
 from tasksim.engine.compiled.flat import flat_far, flat_platform
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
@@ -69,6 +69,8 @@ class CompiledReplay:
         see each other; whether the workers are threads.
     slowing : Slowing or None
         How tasks slow each other down.
+    decisions : bool
+        Whether the decisions of the scheduler are recorded.
 
     Raises
     ------
@@ -94,6 +96,7 @@ class CompiledReplay:
         blind: bool = False,
         threads: bool = False,
         slowing: Slowing | None = None,
+        decisions: bool = False,
     ) -> None:
         core = interface.functions()
         if core is None:
@@ -108,7 +111,7 @@ class CompiledReplay:
             self._submitted = np.rint(submitted_s * TICKS_PER_S).astype(np.int64)
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
-        self._slowing = slowing
+        self._slowing, self._decisions = slowing, decisions
         self._contention = None if slowing is None else _flat_contention(slowing, graph)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
@@ -149,7 +152,11 @@ class CompiledReplay:
             take = partial(self._core.tasksim_replay_log, self._handle)
             self._copies = NotedCopies(take, noted)
         read = partial(self._core.tasksim_replay_numa, self._handle)
-        return Outcome(self, self._copies, noted.evictions, numa_use(self._slowing, read))
+        decisions = None
+        if self._decisions:
+            decisions = read_decisions(partial(self._core.tasksim_replay_decisions, self._handle))
+        numa = numa_use(self._slowing, read)
+        return Outcome(self, self._copies, noted.evictions, numa, decisions)
 
     @property
     def why(self) -> str:
@@ -285,6 +292,7 @@ class CompiledReplay:
             chooses_apart=chooses_apart(scheduler),
             hears_started=unless_default(scheduler, "started") is not None,
             hears_finished=unless_default(scheduler, "finished") is not None,
+            decisions=self._decisions,
         )
 
     def _alone_on_devices(self) -> NDArray[np.int8] | None:

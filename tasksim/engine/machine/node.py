@@ -224,6 +224,8 @@ class Node:
             sleepers.asleep[worker] = False
             task = self.ledger.take(popped, worker, self.scheduler)
             self.ledger.popped[task] = self.clock.now
+            if self.view.decisions is not None:
+                self.view.decisions.taken(task, worker)
             return task
         if driver.routine.notified:  # there is something new: it does not sleep
             sleepers.asleep[worker] = False

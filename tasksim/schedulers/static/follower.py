@@ -91,6 +91,8 @@ class StaticScheduler(Scheduler):
             self._begin()
         worker = self._worker[task]
         self._ready[task] = True
+        if (log := self.view.decisions) is not None:
+            log.queued(task, worker, self._turn[task])
         self.view.prefetch(task, self.view.workers[worker].memory)
         if self.order == "ready" or task in self._commuting:
             heappush(self._early[worker], self._turn[task])

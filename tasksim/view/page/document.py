@@ -30,6 +30,7 @@ from tasksim.view.lanes import REASONS
 from tasksim.view.page.columns import Columns, Ticks
 from tasksim.view.page.tables import (
     add_copies,
+    add_decisions,
     add_memory,
     add_messages,
     add_others,
@@ -227,6 +228,7 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     memories = add_memory(columns, run, ticks)
     messages = add_messages(columns, run, ticks)
     others = add_others(columns, run, ticks)
+    add_decisions(columns, subject, ticks)
     described = {
         "name": subject.name,
         "facts": run_facts(run),

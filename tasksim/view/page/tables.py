@@ -18,6 +18,7 @@ from tasksim.graph.flop import task_flop
 from tasksim.graph.iterations import iterations
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.critical import practical_critical_path
+from tasksim.run.decisions import TERMS, DecisionStep
 from tasksim.run.disturbance import blocking_kernels, has_processor_times, lost_s
 from tasksim.run.others import others_between_s, others_s
 from tasksim.view.rungraph import graph_of_run
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Subject",
     "add_copies",
+    "add_decisions",
     "add_memory",
     "add_messages",
     "add_others",
@@ -268,6 +270,25 @@ def add_memory(columns: Columns, run: Run, ticks: Ticks) -> list[int]:
         columns.whole(f"memory_time_{memory}", ticks.of(times), differences=True)
         columns.whole(f"memory_used_{memory}", used, differences=True)
     return known
+
+
+def add_decisions(columns: Columns, subject: Subject, ticks: Ticks) -> None:
+    """Add the decisions of the scheduler, with terms for candidates, and the accesses of tasks."""
+    decisions, graph = subject.run.decisions, subject.graph
+    if decisions is None:
+        return
+    columns.whole("decision_time", ticks.of(decisions.time_s), differences=True)
+    for name in ("task", "step", "worker", "queue", "position"):
+        columns.whole(f"decision_{name}", getattr(decisions, name))
+    has_terms = decisions.step <= DecisionStep.CHOSEN
+    for name in TERMS:
+        values = getattr(decisions, name)[has_terms]
+        columns.exact(f"decision_{name.removesuffix('_s')}", values)
+    if graph is not None and len(subject.run.memories) > 1:
+        columns.whole("access_counts", np.diff(graph.access_ptr))
+        columns.whole("access_handle", graph.access_handle)
+        columns.whole("access_mode", graph.access_mode)
+        columns.whole("home", graph.handle_home)
 
 
 def data_names(graph: TaskGraph | None) -> list[dict[str, Any]]:

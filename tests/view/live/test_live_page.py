@@ -1,5 +1,6 @@
 """Live pages in a real browser: their core, sliders, addresses, and what they refuse."""
 
+import math
 import shlex
 
 import chromium
@@ -233,3 +234,25 @@ def test_without_webassembly_the_recording_is_shown(opened, hybrid_page, browser
         assert browser.evaluate("document.querySelector('.live')") is None
     finally:
         browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+
+
+def test_playing_asks_for_decisions_only_while_it_is_open(opened, hybrid_page, tmp_path):
+    browser = opened(hybrid_page)
+    answered(browser)
+    assert browser.evaluate("tasksimPage.runs[0].decisions") is None
+    browser.evaluate("tasksimPage.playing.open()")
+    browser.wait("tasksimPage.runs[0].decisions")
+    for text in ("seed=1", "factor.speed.cuda=0.5\nscheduler=dmdas", "scheduler=lws"):
+        found = asked(browser, text)
+        words = [*shlex.split(found["command"])[1:], "--decisions", "-o", str(tmp_path / "run")]
+        cli.main([*words, "--force"], standalone_mode=False)
+        recorded = tasksim.load_run(tmp_path / "run").decisions
+        for name in ("task", "step", "worker", "queue", "position"):
+            column = f"Array.from(tasksimPage.runs[0].decisions.{name})"
+            assert browser.evaluate(column) == getattr(recorded, name).tolist(), (text, name)
+        costs = "Array.from(tasksimPage.runs[0].columns.decision_cost, (cost) => cost || 0)"
+        expected = recorded.cost_s[recorded.step <= 1]
+        assert browser.evaluate(costs) == [0.0 if math.isnan(cost) else cost for cost in expected]
+    browser.evaluate("tasksimPage.playing.close()")
+    asked(browser, "seed=2")
+    assert browser.evaluate("tasksimPage.runs[0].decisions") is None

@@ -67,6 +67,8 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       patience_(ledger, platform.workers, graph.tasks) {
   if (instant.stepwise || threads) clock.end_waits_in_reverse();
   view.estimates = question.estimates;
+  if (question.decisions)
+    view.decisions = std::make_unique<Decisions>(platform.workers, graph.tasks, clock.now);
   view.able = able_classes(graph, platform, question.costs);
   if (member) view.first_ready = member->first_ready;
   if (member && !graph.hint_handle.empty()) {
@@ -205,6 +207,7 @@ int Node::pop(Driver &driver) {
 int Node::take(int popped, int worker) {
   const int task = ledger.take(popped, worker);
   ledger.of[task].popped = now();
+  if (view.decisions) view.decisions->taken(task, worker);
   __builtin_prefetch(&graph.successor_ptr[task]);
   return task;
 }

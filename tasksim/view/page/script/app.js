@@ -1,6 +1,6 @@
 // The app: what people do with the page, and what follows from it.
 
-import { Chart } from "./chart.js";
+import { Chart, TOP } from "./chart.js";
 import { MODES, hex, modesOf, rgb } from "./colours.js";
 import { Controls } from "./controls.js";
 import { bandDetails, copyDetails, taskDetails } from "./details.js";
@@ -10,6 +10,7 @@ import { toHash } from "./hash.js";
 import { HATCHED, OTHERS } from "./hatching.js";
 import { followKeys } from "./keys.js";
 import { followPointer } from "./pointer.js";
+import { Playing } from "./playing.js";
 import { Matches, parseQuery } from "./query.js";
 import { foldedAtFirst } from "./rows.js";
 import { hasSameGraph } from "./rundata.js";
@@ -43,6 +44,8 @@ export class App {
       element("main", { className: "middle" }, this.chart.box, this.controls.side),
       this.tables.box, this.controls.help);
     this.#begin();
+    this.playing = new Playing(this);
+    this.tables.box.before(this.playing.box);
   }
 
   #sceneOf(runs) {
@@ -63,6 +66,7 @@ export class App {
     this.state.pin = run && hasSameGraph(run, pin.run) ? { run, task: pin.task } : null;
     this.state.hover = null;
     this.controls.showRuns();
+    this.playing.showRuns();
     this.tables.forget();
     this.#search();
     if (!this.state.only) this.recolour();
@@ -224,6 +228,7 @@ export class App {
 
   click(x, y) {
     this.chart.box.focus({ preventScroll: true });
+    if (this.playing.isOpen && y < TOP) return this.playing.setTime(this.chart.time(x));
     const { row, run, task, copy } = this.chart.at(x, y);
     if (x < this.chart.left && row?.children.length) return this.fold(row.id);
     if (task >= 0) return this.pin(run, task);
@@ -241,6 +246,7 @@ export class App {
   /** Pin a task, or none; show it. */
   pin(run, task) {
     this.state.pin = run ? { run, task } : null;
+    this.playing.update(true);
     this.draw(true);
     this.#say();
   }

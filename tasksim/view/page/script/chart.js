@@ -98,6 +98,7 @@ export class Chart {
     context.clearRect(0, 0, this.fullWidth, this.fullHeight);
     this.arrowsCut = paintOverlay(context, this.view, this.state);
     this.#paintCursor(context);
+    if (this.state.play !== null) this.#paintPlayed(context);
   }
 
   /** Return from where to where each run has its rows. */
@@ -130,6 +131,20 @@ export class Chart {
     context.globalAlpha = 0.6;
     context.strokeRect(Math.round(hover.x) + 0.5, TOP, 0, this.fullHeight - TOP);
     context.globalAlpha = 1;
+  }
+
+  /** Paint a line at the time that is played, with a head on the axis. */
+  #paintPlayed(context) {
+    const { left, theme } = this.view;
+    const x = left + this.viewport.x(this.state.play, this.width);
+    if (x < left || x > left + this.width) return;
+    context.fillStyle = theme.accent;
+    context.fillRect(x - 1, TOP - 6, 2, this.fullHeight - TOP + 6);
+    context.beginPath();
+    context.moveTo(x - 6, TOP - 14);
+    context.lineTo(x + 6, TOP - 14);
+    context.lineTo(x, TOP - 5);
+    context.fill();
   }
 
   time(x) { return this.viewport.time(x - this.left, this.width); }

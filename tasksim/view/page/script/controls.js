@@ -59,10 +59,11 @@ export class Controls {
       return Object.assign(box, { panel: name });
     });
     this.table = toggle("tables", "Tables of the same data (t)", () => app.toggleTable());
+    this.play = toggle("play", "Play the run, step by step (k)", () => app.playing.toggleOpen());
     const made = menu("view", "layers",
       element("label", { className: "field" }, "colour", this.colour), this.path, this.waits,
       ...(app.runs.some((run) => run.messages) ? [this.messages] : []),
-      menu("panels", "layers", ...this.panels.map((box) => box.label)), this.table);
+      menu("panels", "layers", ...this.panels.map((box) => box.label)), this.table, this.play);
     made.classList.add("views");
     return made;
   }
@@ -137,6 +138,7 @@ export class Controls {
     this.waits.checked = state.waits;
     this.messages.checked = state.messages;
     this.table.checked = state.table;
+    this.play.checked = state.play !== null;
     this.levels.textContent = String(state.levels);
     this.arrows.hidden = !state.pin;
     for (const box of this.panels) box.checked = state.panels.has(box.panel);
@@ -195,7 +197,7 @@ function list(lines) {
 
 function helpParts(close) {
   const rows = KEYS.map(([names, what]) => element("tr", {},
-    element("td", {}, ...names.flatMap((name) => [element("kbd", {}, name), " "])), element("td", {}, what)));
+    element("td", {}, ...names.flatMap((name) => [element("kbd", {}, name === " " ? "Space" : name), " "])), element("td", {}, what)));
   return [
     element("h2", {}, "Keys"),
     element("table", {}, ...rows),

@@ -5,7 +5,7 @@
 
 import { AllDone, Arena, Instance, Refused } from "./instance.js";
 import {
-  CLUSTER, COLUMN_TYPES, CONTENTION, FAR, GRAPH, LOG, MEMBER, OUTCOME, PLATFORM, QUESTION, SCHEDULER, TASKS,
+  CLUSTER, COLUMN_TYPES, CONTENTION, DECISIONS, FAR, GRAPH, LOG, MEMBER, OUTCOME, PLATFORM, QUESTION, SCHEDULER, TASKS,
 } from "./structures.js";
 
 const MORE = 1;
@@ -216,6 +216,18 @@ class Asked {
     });
   }
 
+  /** Return the decisions of the scheduler of a machine, in columns; null where nobody asked for them. */
+  decisions({ decisions }) {
+    if (!decisions) return null;
+    return this.#briefly((arena) => {
+      const place = arena.take(DECISIONS.bytes);
+      this.instance.call("replay_decisions", this.handle, place);
+      const { rows } = arena.read(DECISIONS, place);
+      const { rows: count, ...columns } = arena.read(DECISIONS, place, { rows });
+      return columns;
+    });
+  }
+
   #numa(kind, domains, which) {
     return this.#briefly((arena) => {
       const [accessed, extra] = [domains * domains, domains].map(
@@ -260,7 +272,7 @@ const MACHINE_REPLAY = {
 
   answer(asked, { graph, question }) {
     const part = asked.part("replay", graph.tasks, question.contention);
-    return { makespan_s: latest(part.tasks.end_s), ...part };
+    return { makespan_s: latest(part.tasks.end_s), ...part, decisions: asked.decisions(question) };
   },
 };
 

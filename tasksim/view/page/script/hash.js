@@ -19,6 +19,7 @@ export function toHash(state, viewport, isWhole) {
     theme: state.theme === "auto" ? "" : state.theme,
     table: state.table,
     live: state.live,
+    play: state.play === null ? "" : short(state.play),
   };
   const given = Object.entries(parts).filter(([, value]) => value);
   return given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");

@@ -13,6 +13,10 @@ const ICONS = {
   theme: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 4v16M15 5v14M18 7v10",
   help: "M8.5 9a3.5 3.5 0 1 1 5.6 2.8c-1.4 1-2.1 1.6-2.1 3.2M12 19v.5",
   layers: "M12 4l9 5-9 5-9-5zM3 14l9 5 9-5",
+  play: "M8 5l11 7-11 7z",
+  pause: "M8 5v14M16 5v14",
+  stepBack: "M18 5l-9 7 9 7zM6 5v14",
+  stepOn: "M6 5l9 7-9 7zM18 5v14",
   copy: "M8 8h12v12H8zM16 8V4H4v12h4",
   close: "M6 6l12 12M18 6L6 18",
 };

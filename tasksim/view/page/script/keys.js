@@ -4,8 +4,10 @@
 export const KEYS = [
   [["w", "+", "="], "zoom in", (app) => app.zoom(1 / 1.5)],
   [["s", "-"], "zoom out", (app) => app.zoom(1.5)],
-  [["a", "ArrowLeft"], "move left", (app) => app.pan(-0.2)],
-  [["d", "ArrowRight"], "move right", (app) => app.pan(0.2)],
+  [["a"], "move left", (app) => app.pan(-0.2)],
+  [["d"], "move right", (app) => app.pan(0.2)],
+  [["ArrowLeft"], "move left; to the event before, while playing is open", (app) => stepOrMove(app, -1)],
+  [["ArrowRight"], "move right; to the next event, while playing is open", (app) => stepOrMove(app, 1)],
   [["ArrowUp"], "scroll up", (app) => app.scrollBy(-60)],
   [["ArrowDown"], "scroll down", (app) => app.scrollBy(60)],
   [["f", "0", "Home"], "show all", (app) => app.fit()],
@@ -25,9 +27,18 @@ export const KEYS = [
   [["g"], "next colouring", (app) => app.nextColour()],
   [["x"], "difference to the first run", (app) => app.toggleDifference()],
   [["t"], "table below", (app) => app.toggleTable()],
+  [["k"], "open or close playing: the run, step by step", (app) => app.playing.toggleOpen()],
+  [[" "], "play, or pause", (app) => app.playing.toggle()],
+  [["<"], "play more slowly", (app) => app.playing.faster(-1)],
+  [[">"], "play faster", (app) => app.playing.faster(1)],
   [["Escape"], "let go of what is pinned and found", (app) => app.release()],
   [["?"], "help", (app) => app.toggleHelp()],
 ];
+
+function stepOrMove(app, direction) {
+  if (app.playing.isOpen) app.playing.step(direction);
+  else app.pan(0.2 * direction);
+}
 
 const DOES = new Map(KEYS.flatMap(([names, , act]) => names.map((name) => [name, act])));
 
@@ -37,7 +48,7 @@ export function followKeys(app) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const isWriting = event.target.matches?.("input, select, textarea");
     if (isWriting && event.key !== "Escape") return;
-    if (event.key === "Enter" && event.target.matches?.("button, summary, a")) return;
+    if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("button, summary, a")) return;
     const act = DOES.get(event.key);
     if (!act) return;
     event.preventDefault();

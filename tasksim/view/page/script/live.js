@@ -46,6 +46,7 @@ export class LiveView {
       this.pin = fromHash(location.hash).pin;
       this.follow(app.state.live);
     };
+    app.playing.onopen = () => { if (this.base) this.ask(this.settings); };
     this.#start();
   }
 
@@ -95,7 +96,8 @@ export class LiveView {
   #send(settings, whole, done) {
     const number = this.number += 1;
     this.asked = { number, done };
-    const post = () => this.worker.postMessage({ number, settings, whole });
+    const decisions = this.app.playing.isOpen;
+    const post = () => this.worker.postMessage({ number, settings, whole, decisions });
     const isLast = () => this.asked?.number === number;
     const refuse = ({ message }) => { if (isLast()) this.#hear({ number, refused: message }); };
     try {

@@ -2,6 +2,7 @@
 
 import { TICKS_PER_S } from "./livequestion.js";
 
+const CHOSEN = 1; // steps up to it have terms: a candidate, the chosen one
 const BRINGS = 2; // reasons below it bring data for a task: fetch, prefetch
 
 /** Return {header, columns} of an answer, but for what it shares with the recording of the graph. */
@@ -25,6 +26,8 @@ export function recordOf(machine, question, answer) {
   if (answer.copies) addCopies(header, columns, machine, question, answer.copies, tasks, start);
   if (answer.memory) addMemory(header, columns, answer.memory);
   if (answer.messages) addMessages(header, columns, answer.messages);
+  if (answer.decisions) addDecisions(columns, answer.decisions);
+  if (answer.decisions && header.memories.length) addAccesses(columns, question.graph);
   return { header, columns };
 }
 
@@ -127,6 +130,25 @@ function arrivals(machine, copies, { worker }, start, until) {
     if (machine.workers[worker[task]][3] === copies.target[copy]) came[task] = Math.max(came[task], until[copy]);
   });
   return start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1));
+}
+
+/** Add the decisions of the scheduler; only rows of candidates have terms. */
+function addDecisions(columns, { time_s: time, task, step, worker, queue, position, ...terms }) {
+  Object.assign(columns, {
+    decision_time: inTicks(time), decision_task: task, decision_step: step, decision_worker: worker,
+    decision_queue: queue, decision_position: position,
+  });
+  for (const [name, values] of Object.entries(terms)) {
+    columns[`decision_${name.replace(/_s$/, "")}`] = values.filter((_, row) => step[row] <= CHOSEN);
+  }
+}
+
+/** Add the data that each task accesses, and where data are at first. */
+function addAccesses(columns, { tasks, access_ptr: first, access_handle: handle, access_mode: mode, handle_home: home }) {
+  columns.access_counts = filled(Int32Array, tasks, (task) => Number(first[task + 1] - first[task]));
+  columns.access_handle = Int32Array.from(handle);
+  columns.access_mode = Int8Array.from(mode);
+  columns.home = Int32Array.from(home);
 }
 
 function addMemory(header, columns, { time_s: time, memory, used_bytes: used }) {

@@ -9,6 +9,7 @@ import { nodeBounds } from "./livenodebounds.js";
 import { askedBy, together } from "./livenodes.js";
 
 const EVENTS = 100000; // between two looks for a newer request
+const MOST_STEPS = 4000000; // tasks times workers whose decisions are recorded: some 300 MB
 
 const state = { core: null, live: null, latest: 0 };
 const pauses = new MessageChannel();
@@ -38,11 +39,12 @@ self.onmessage = async ({ data }) => {
 };
 
 /** Replay some settings; post makespan and energy alone, or all of the answer. */
-async function replay({ number, settings, whole: isWhole }) {
+async function replay({ number, settings, whole: isWhole, decisions }) {
   const begin = performance.now();
   await pause();
   if (state.latest !== number) return;
   const { live, machine, question, whole } = askedBy(state.live, settings);
+  if (isWhole && decisions) recordDecisions(machine, question);
   const asked = state.core.ask(question);
   try {
     while (asked.goOn(EVENTS)) {
@@ -63,4 +65,10 @@ async function replay({ number, settings, whole: isWhole }) {
   } finally {
     asked.free();
   }
+}
+
+/** Let a machine record the decisions of its scheduler, unless there are too many; clusters have no record. */
+function recordDecisions(machine, { graph, question }) {
+  if (machine.cluster || graph.tasks * machine.workers.length > MOST_STEPS) return;
+  question.decisions = 1;
 }

@@ -3,6 +3,7 @@
 import { unpack } from "./columns.js";
 import { listsOf, reversed } from "./adjacency.js";
 import { messagesOf } from "./messages.js";
+import { decisionsOf } from "./playback.js";
 import { countUpTo } from "./search.js";
 
 /** A run. A *slot* is a task's place when tasks are ordered by worker, then by start. */
@@ -73,6 +74,12 @@ export class RunData {
       ? listsOf(columns.predecessors, columns.predecessor)
       : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
     for (const name of ["ready", "released", "predecessors", "predecessor"]) delete columns[name];
+  }
+
+  /** The decisions of the scheduler; null if they were not recorded. Made when first asked for. */
+  get decisions() {
+    if (this.madeDecisions === undefined) this.madeDecisions = decisionsOf(this);
+    return this.madeDecisions;
   }
 
   /** The successors of each task; made when they are first asked for. */

@@ -17,7 +17,7 @@ export function firstState(runs) {
     path: false, waits: false, messages: true, folded: new Set(), foldedChanged: false, panels: new Set(panels),
     panelsChanged: false, theme: "auto", table: "", range: false,
     hover: null, box: null, matches: null, match: -1, arrows: null,
-    messageArrows: [], live: "",
+    messageArrows: [], live: "", play: null,
   };
 }
 
@@ -29,6 +29,7 @@ export function applyHash(hash, state, viewport, runs) {
   if (said.y >= 0) state.scroll = Number(said.y);
   if (modesOf(runs).includes(said.colour)) state.colour = said.colour;
   if (said.q) state.query = said.q;
+  if (said.play >= 0) state.play = Number(said.play);
   state.only = said.only === "1";
   state.path = said.path === "1";
   state.waits = said.waits === "1";

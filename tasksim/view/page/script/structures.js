@@ -71,7 +71,7 @@ export const QUESTION = structureOf("question", `
   int8[classes*kernels]? alone
   int64[tasks]? submitted
   place contention
-  count machine blind threads uses_priorities looks_at_data chooses_apart hears_started hears_finished`);
+  count machine blind threads uses_priorities looks_at_data chooses_apart hears_started hears_finished decisions`);
 export const MEMBER = structureOf("member", `
   place graph visible platform question scheduler
   int32[tasks] order
@@ -114,8 +114,15 @@ export const LOG = structureOf("log", `
   real[changes] time_s
   int16[changes] memory
   int64[changes] used_bytes`);
+export const DECISIONS = structureOf("decisions", `
+  count rows
+  real[rows] time_s
+  int32[rows] task
+  int8[rows] step
+  int32[rows] worker queue position
+  real[rows] free_s transfer_s duration_s energy_s end_s cost_s`);
 export const STRUCTURES = [
-  GRAPH, PLATFORM, SCHEDULER, CONTENTION, FAR, QUESTION, MEMBER, CLUSTER, OUTCOME, TASKS, LOG];
+  GRAPH, PLATFORM, SCHEDULER, CONTENTION, FAR, QUESTION, MEMBER, CLUSTER, OUTCOME, TASKS, LOG, DECISIONS];
 
 /** Return a structure with the place of each field: addresses take 4 bytes, all else takes 8. */
 function structureOf(name, text) {
