@@ -14,7 +14,6 @@ from tasksim.base.files import MAX_FILE_BYTES, exists, is_file, new_folder
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.graph.graph_file import load as load_graph
 from tasksim.graph.graph_file import save as save_graph
-from tasksim.run.decisions import DecisionTable
 from tasksim.run.foldernames import (
     ALL,
     DECISIONS,
@@ -42,6 +41,8 @@ from tasksim.run.tablechecks import check_references
 if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
+
+    from tasksim.run.decisions import DecisionTable
 
 __all__ = [
     "GRAPH",
@@ -121,7 +122,7 @@ def load(path: str | Path) -> Run:
         transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
         memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
         messages=_read_if(MessageTable, folder / MESSAGES, rows.messages),
-        decisions=_read_if(DecisionTable, folder / DECISIONS, rows.decisions),
+        decisions=_read_decisions(folder / DECISIONS, rows.decisions),
         graph=load_graph(folder / GRAPH) if is_file(folder / GRAPH) else None,
     )
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
@@ -197,6 +198,14 @@ def _arrow(column: NDArray[Any]) -> pyarrow.Array:
 
 def _read_if(kind: type[T], path: Path, rows: int | None) -> T | None:
     return None if rows is None else _read(kind, path, rows)
+
+
+def _read_decisions(path: Path, rows: int | None) -> DecisionTable | None:
+    if rows is None:
+        return None
+    from tasksim.run.decisions import DecisionTable  # few runs have them
+
+    return _read(DecisionTable, path, rows)
 
 
 def _read(kind: type[T], path: Path, rows: int) -> T:

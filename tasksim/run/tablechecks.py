@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.run.decisions import NO_QUEUE, DecisionStep
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
@@ -83,6 +82,8 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
             },
         )
     if run.decisions is not None:
+        from tasksim.run.decisions import NO_QUEUE, DecisionStep
+
         yield (
             run.decisions,
             {
