@@ -41,7 +41,7 @@ def test_the_citation_is_of_this_version():
 
 def test_the_container_has_a_python_that_the_project_is_for():
     stages = re.findall(
-        r"^FROM \S+/python:(\d\.\d+)-slim", (ROOT / "Containerfile").read_text(), re.M
+        r"^FROM (?:\S+/)?python:(\d\.\d+)-slim", (ROOT / "Containerfile").read_text(), re.M
     )
     assert len(stages) == 2
     for version in stages:

@@ -11,7 +11,7 @@
 
 namespace tasksim {
 
-enum Binding : int { TIED = 0, FREE = 1, HELD = 2, GROUP = 3 };  // graph/binding.py
+enum Binding : int { TIED = 0, FREE = 1, HELD = 2, GROUP = 3 };  // graph/taskgraph.py
 
 // What a graph tells of the tasks that its tasks are pieces of; empty if nothing.
 struct Lives {
