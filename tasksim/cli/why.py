@@ -22,7 +22,6 @@ __all__ = ["why"]
 @command(
     "why",
     examples=[
-        "tasksim simulate cholesky tiles=12 --platform xeon-2c --scheduler dm --decisions -o dm",
         "tasksim why dm 17",
         "tasksim why dm --at 40ms",
     ],
@@ -34,7 +33,7 @@ __all__ = ["why"]
 def why(run: Path, task: str | None, at_s: float | None, as_json: bool) -> None:
     """Print why the scheduler of RUN placed TASK as it did.
 
-    RUN is the folder of a run that was simulated with --decisions. TASK is the number of a task,
+    RUN is the folder of a run that 'tasksim simulate --decisions -o RUN' wrote. TASK is the number of a task,
     also after the name of its kernel, as in 'gemm #17'. The answer has the estimates for all
     workers that were considered, the chosen one marked, and each move of the task in the queues,
     where positions count from 1, the front.

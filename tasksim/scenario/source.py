@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.run.foldernames import is_run_folder
 
 if TYPE_CHECKING:
     from tasksim.formats.registry import Format, GraphInput
@@ -58,7 +59,8 @@ class Source:
             from tasksim.formats.graphs import file_format
 
             found = file_format(given)
-        if found is None or found.reads_run is not None:
+        # A format of another package may read graphs and runs; only a run's folder is a recorded run.
+        if found is None or is_run_folder(Path(str(given))):
             from tasksim.scenario.replayed import Replayed
 
             library = None if scenario.library is None else Path(scenario.library)

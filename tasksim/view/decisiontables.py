@@ -65,7 +65,7 @@ def queues_text(run: Run, decisions: DecisionTable, time_s: float) -> str:
 
 
 def queue_name(run: Run, queue: int) -> str:
-    """Return the name of a queue of a :class:`DecisionTable` of *run*."""
+    """Return the name of a queue in the decisions of *run*."""
     workers = len(run.workers)
     if queue < workers:
         return f"queue of {run.workers[queue].name}"

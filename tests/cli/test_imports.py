@@ -68,7 +68,7 @@ def folder(tmp_path_factory):
         ("study --help", "", 8, 150),
         ("study new", "", 24, 175),
         ("list generators", "numpy importlib.metadata", 90, 388),
-        ("list schedulers", "numpy importlib.metadata", 70, 382),
+        ("list schedulers", "numpy importlib.metadata", 72, 382),
         ("list platforms", "yaml", 32, 205),
         ("list models", "", 19, 165),
         (f"simulate cholesky tiles=2 --workers 2 {GIVEN}", "numpy simpy", 80, 350),

@@ -18,6 +18,8 @@ RAM, GPU0, GPU1 = 0, 1, 2
 class View:
     """Devices that each have a memory; *held* has pairs of a datum and a memory."""
 
+    decisions = None
+
     def __init__(self, graph, devices=1, lengths=None, awake=()):
         self.graph, self.held = graph, {(handle, RAM) for handle in range(graph.handles)}
         self.classes = tuple(WorkerClass("cuda", k + 1, (k,), "cuda") for k in range(devices))

@@ -18,7 +18,7 @@ FAMILY = ["dm", "dmda", "dmdap", "dmdar", "dmdas", "dmdasd"]
 class View:
     """One GPU with a memory of its own; its tasks take *lengths*, their data *transfers*."""
 
-    power = None
+    power = decisions = None
     able, class_of = [1] * 9, [0]
     workers = (SimpleNamespace(id=0, memory=1, architecture="cuda"),)
     classes = (SimpleNamespace(workers=(0,), memory=1),)

@@ -21,7 +21,7 @@ class View:
     *transfers* and *lacks* by (task, memory); what is not named is 0.
     """
 
-    power = None
+    power = decisions = None
 
     def __init__(self, *classes, transfers=None, lacks=None, priority=None, able=None):
         self.now = 0.0

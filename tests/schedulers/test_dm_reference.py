@@ -138,6 +138,7 @@ def drawn_view(draw):
     lacks = [draw.choices(missing, k=TASKS) for _ in range(3)]
     return SimpleNamespace(
         power=None,
+        decisions=None,
         now=0.0,
         class_of=class_of,
         workers=[

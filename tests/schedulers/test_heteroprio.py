@@ -22,6 +22,8 @@ from tasksim.schedulers.registry import create
 class View:
     """Workers by architecture, all asleep, in one class per architecture that runs everything."""
 
+    decisions = None
+
     def __init__(self, graph, architectures):
         self.graph = graph
         self.now = 0.0

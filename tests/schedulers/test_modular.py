@@ -23,7 +23,7 @@ from tasksim.schedulers.queues import task_list
 class View:
     """Worker *i* is a class of its own, with a memory of its own unless *memories* says else."""
 
-    power = None
+    power = decisions = None
 
     def __init__(self, estimates, memories=None, priority=None):
         count, tasks = len(estimates), len(estimates[0])

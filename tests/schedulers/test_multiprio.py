@@ -17,6 +17,8 @@ from tasksim.schedulers.registry import create
 class View:
     """Classes by hand; *held* has pairs of a datum and a memory."""
 
+    decisions = None
+
     def __init__(self, graph, estimates, kinds, memories, workers=None):
         numbers = iter(range(100))
         self.graph, self.estimates, self.held = graph, estimates, set()

@@ -12,7 +12,9 @@ from tasksim.schedulers.queues import FifoQueue, PriorityQueue
 
 def view(priority, able=None):
     """Two workers, of class 0 and of class 1."""
-    return SimpleNamespace(priority=priority, able=able or [0b11] * len(priority), class_of=[0, 1])
+    return SimpleNamespace(
+        priority=priority, able=able or [0b11] * len(priority), class_of=[0, 1], decisions=None
+    )
 
 
 def test_fifo_gives_tasks_in_the_order_of_pushes():

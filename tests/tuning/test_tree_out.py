@@ -130,7 +130,7 @@ def test_a_deep_tree_is_compiled_by_python():
     ("change", "said"),
     [
         ({"format": "x"}, "is not a decision tree"),
-        ({"version": 2}, "version 2 of trees"),
+        ({"version": 2}, "version 2 is newer than 1"),
         ({"features": "n"}, "a list of names"),
         ({"tree": {"choice": "9", "msop": 1, "examples": 1}}, "cannot be|not in tuple|x not in"),
         ({"tree": 3}, "a node"),
