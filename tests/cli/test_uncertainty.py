@@ -49,7 +49,8 @@ def test_text_and_what_is_not_known():
         (["--uncertainty", "some"], "some"),
     ],
 )
-def test_what_does_not_go_is_told(arguments, said):
+def test_what_does_not_go_is_told(arguments, said, monkeypatch):
+    monkeypatch.setattr("tasksim.cli.simulate._is_of_this_machine", lambda _: False)
     result = _run(*arguments)
     assert result.exit_code == 2
     assert said in result.stderr
