@@ -33,10 +33,10 @@ __all__ = ["why"]
 def why(run: Path, task: str | None, at_s: float | None, as_json: bool) -> None:
     """Print why the scheduler of RUN placed TASK as it did.
 
-    RUN is the folder of a run that 'tasksim simulate --decisions -o RUN' wrote. TASK is the number of a task,
-    also after the name of its kernel, as in 'gemm #17'. The answer has the estimates for all
-    workers that were considered, the chosen one marked, and each move of the task in the queues,
-    where positions count from 1, the front.
+    RUN is the folder of a run that 'tasksim simulate --decisions -o RUN' wrote. TASK is the number
+    of a task, also after the name of its kernel, as in 'gemm #17'. The answer has the estimates for
+    all workers that were considered, the chosen one marked, and each move of the task in the
+    queues, where positions count from 1, the front.
     """
     if (task is None) == (at_s is None):
         raise click.UsageError("give either TASK or --at TIME")

@@ -59,7 +59,7 @@ class Source:
             from tasksim.formats.graphs import file_format
 
             found = file_format(given)
-        # A format of another package may read graphs and runs; only a run's folder is a recorded run.
+        # Formats of other packages may read both graphs and runs: those files are graphs here.
         if found is None or is_run_folder(Path(str(given))):
             from tasksim.scenario.replayed import Replayed
 
