@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.run.foldernames import is_run_folder
 
 if TYPE_CHECKING:
     from tasksim.formats.registry import Format, GraphInput
@@ -54,13 +53,15 @@ class Source:
         given, settings = scenario.graph, scenario.settings
         if isinstance(given, TaskGraph) or (isinstance(given, str) and names_generator(given)):
             return cls(given, settings)
-        found, recorded = None, None
+        found, recorded, is_run = None, None, True
         if isinstance(given, str):
             from tasksim.formats.graphs import file_format
+            from tasksim.run.foldernames import is_run_folder
 
             found = file_format(given)
+            is_run = is_run_folder(Path(given))
         # Formats of other packages may read both graphs and runs: those files are graphs here.
-        if found is None or is_run_folder(Path(str(given))):
+        if is_run:
             from tasksim.scenario.replayed import Replayed
 
             library = None if scenario.library is None else Path(scenario.library)
