@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[1]
 COMPARED: Final = ROOT / "build" / "compared"
 """Folder of the other builds, each unpacked and compiled once."""
-SECONDS: Final = {
+DURATIONS_S: Final = {
     "potrf": 5e-3, "trsm": 10e-3, "syrk": 10e-3, "gemm": 18e-3,
     "cuda:potrf": 2e-3, "cuda:trsm": 3.4e-3, "cuda:syrk": 2e-3, "cuda:gemm": 2.8e-3,
 }  # fmt: skip
-GPUS: Final = """\
+GPU_PLATFORM: Final = """\
 version: 1
 name: gpus
 memories: {ram: {}, gpu0: {size: 3 GiB}, gpu1: {size: 3 GiB}, gpu2: {size: 3 GiB}}
@@ -80,7 +80,7 @@ def on_gpus(small: bool) -> dict[str, float]:
     graph = tasksim.generate("cholesky", tiles=38 if small else 72, tile_size=960)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "gpus.yaml"
-        file.write_text(GPUS, encoding="utf-8")
+        file.write_text(GPU_PLATFORM, encoding="utf-8")
         cost_us = _us_per_task(graph, platform=file, scheduler="dmdas")
     return {"simulation with GPUs, us per task": cost_us}
 
@@ -96,7 +96,7 @@ def in_simpy(small: bool) -> dict[str, float]:
 def _us_per_task(graph: object, **given: object) -> float:
     import tasksim
 
-    durations = {k: v for k, v in SECONDS.items() if "platform" in given or ":" not in k}
+    durations = {k: v for k, v in DURATIONS_S.items() if "platform" in given or ":" not in k}
     tasksim.simulate("cholesky tiles=2", durations=durations, **given)
     begun = time.process_time()
     run = tasksim.simulate(graph, durations=durations, **given)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (
+EXECUTED_PAGES = (
     "README.md", "docs/schedulers.md", "docs/formats.md", "docs/numa.md", "docs/hwloc.md",
     "docs/traces.md", "docs/clusters.md", "docs/explore.md", "docs/uncertainty.md",
     "docs/studies.md", "docs/install.md",
@@ -47,7 +47,7 @@ NOBODY = 65534
 RUNNER = """
 import json, os, shutil, sys, tempfile
 from pathlib import Path
-sys.path.insert(0, os.environ["PAGES"] + "/tests")
+sys.path.insert(0, os.environ["EXECUTED_PAGES"] + "/tests")
 import matplotlib
 matplotlib.use("agg")
 import matplotlib.font_manager  # builds its cache, and says so, before a page is read
@@ -192,7 +192,7 @@ def tried(
         folder = Path(place)
         hidden = ("PYTHONPATH", "VIRTUAL_ENV")
         environment = {key: value for key, value in os.environ.items() if key not in hidden}
-        environment |= {"HOME": place, "PAGES": str(folder / "pages"), "TMPDIR": place}
+        environment |= {"HOME": place, "EXECUTED_PAGES": str(folder / "pages"), "TMPDIR": place}
         one = Tried(folder, environment=environment)
         copy_pages(folder / "pages")
         if name == "user":
@@ -205,7 +205,7 @@ def tried(
             found = json.loads(one.run(own, "-m", "tasksim", "doctor", "--json"))
             where = Path(one.run(own, "-c", "import tasksim; print(tasksim.__file__)").strip())
             size = megabytes(where.parents[1])
-            pages = chosen or (PAGES[1:6] if name == "plain" else PAGES)
+            pages = chosen or (EXECUTED_PAGES[1:6] if name == "plain" else EXECUTED_PAGES)
             said = json.loads(one.run(own, "-c", RUNNER, *pages).splitlines()[-1])
         except (OSError, RuntimeError) as error:
             return Row(name, python, 0, 0, "-", "-"), [str(error)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.running import Progress
 
-STUDY = """\
+STUDY_TEXT = """\
 version: 1
 graphs: [cholesky tiles=10]
 platforms:
@@ -105,7 +105,7 @@ def main() -> int:
     with TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "study.yaml"
-        file.write_text(STUDY.format(seeds=given.seeds), encoding="utf-8")
+        file.write_text(STUDY_TEXT.format(seeds=given.seeds), encoding="utf-8")
         killer = Killer(given.period)
         found, dask_s = computed(file, folder / "dask", "dask", killer)
         killer.stop()

@@ -35,8 +35,8 @@ import tasksim
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SECONDS: Final = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
-STUDY: Final = """\
+DURATIONS_S: Final = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
+STUDY_TEXT: Final = """\
 version: 1
 graphs: [{graph: cholesky, set: {tiles: [6, 10]}}]
 platforms: [xeon-24c]
@@ -87,7 +87,7 @@ def simulate_many(folder: Path) -> None:  # noqa: ARG001
     """Simulate scenarios with noise on all cores, and one with SimPy."""
     base = tasksim.Scenario("cholesky tiles=12", platform="xeon-24c", noise="model")
     tasksim.simulate_many([base.vary(seed=seed) for seed in range(100)]).critical_counts()
-    tasksim.simulate("cholesky tiles=8", workers=4, durations=SECONDS, engine="simpy")
+    tasksim.simulate("cholesky tiles=8", workers=4, durations=DURATIONS_S, engine="simpy")
 
 
 def run_folder(folder: Path) -> None:
@@ -101,7 +101,7 @@ def study(folder: Path) -> None:
     """Compute a study, in this process and in others."""
     from tasksim.study.sweep.studies import run_study
 
-    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+    (folder / "study.yaml").write_text(STUDY_TEXT, encoding="utf-8")
     for executor in ("serial", "threads", "processes"):
         run_study(folder / "study.yaml", folder / executor, executor=executor, jobs=2)
 
@@ -123,14 +123,14 @@ def recording(folder: Path) -> None:
 
 def page(folder: Path) -> None:
     """Write a page of runs, and a live page."""
-    run = tasksim.simulate("cholesky tiles=10", workers=4, durations=SECONDS)
+    run = tasksim.simulate("cholesky tiles=10", workers=4, durations=DURATIONS_S)
     tasksim.save_page(run, folder / "page.html")
     tasksim.explore(run, folder / "live.html")
 
 
 def figure(folder: Path) -> None:
     """Draw a run."""
-    run = tasksim.simulate("cholesky tiles=10", workers=4, durations=SECONDS)
+    run = tasksim.simulate("cholesky tiles=10", workers=4, durations=DURATIONS_S)
     tasksim.save_figure(tasksim.figure(run), folder / "run.png")
 
 

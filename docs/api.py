@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 API_FILE = ROOT / "docs" / "api.txt"
-PAGES = ("README.md", "docs/*.md", "docs/design/add-*.md", "examples/**/*.py")
+PAGES_WITH_IMPORTS = ("README.md", "docs/*.md", "docs/design/add-*.md", "examples/**/*.py")
 """Files whose imports are public."""
 IMPORT = re.compile(
     r"^(?:>>> |\.\.\. )?\s*from (tasksim\.[\w.]+) import (\([^)]*\)|[^\n#]*)", re.MULTILINE
@@ -53,7 +53,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 def imported() -> set[tuple[str, str]]:
     """Return what the pages import, each as its module and its name there."""
-    pages = (page for pattern in PAGES for page in ROOT.glob(pattern))
+    pages = (page for pattern in PAGES_WITH_IMPORTS for page in ROOT.glob(pattern))
     found = set()
     for page in pages:
         for module, names in IMPORT.findall(page.read_text(encoding="utf-8")):

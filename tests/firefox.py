@@ -147,7 +147,7 @@ class Browser:
 
     @property
     def requests(self):
-        """What the page loaded."""
+        """The resources that the page has loaded."""
         return self.evaluate(
             "[location.href, ...performance.getEntriesByType('resource').map(({ name }) => name)]"
         )

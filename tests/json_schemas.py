@@ -1,4 +1,4 @@
-"""What commands print with --json, compared with the published schemas."""
+"""Checks of the output of --json against the published schemas."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _caches() -> str:
 
 
 def _installed() -> str:
-    """Return how tasksim was installed: by which tool, and whether from a folder or a file."""
+    """Return the tool that installed tasksim, and the folder or file that it was installed from."""
     try:
         metadata = distribution("tasksim")
     except PackageNotFoundError:

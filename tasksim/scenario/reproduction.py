@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Reproduction", "reproduce"]
 
-TABLES: Final = ("tasks", "transfers", "memory", "messages")
+COMPARED_TABLES: Final = ("tasks", "transfers", "memory", "messages")
 """Tables of a run, all of whose values must be the same."""
 BOUND_TOLERANCE: Final = 1e-9
 """Relative tolerance of lower bounds: a linear program sums in another order with another BLAS."""
@@ -165,7 +165,7 @@ def _as_recorded(found: Run, recorded: Run) -> tuple[Run, tuple[str, ...]]:
     """
     tables: dict[str, Any] = {}
     lacking = []
-    for name in TABLES:
+    for name in COMPARED_TABLES:
         then, now = getattr(recorded, name), getattr(found, name)
         if then is None and now is not None:
             lacking.append(name)
@@ -190,7 +190,7 @@ def _is_unknown(table: RecordTable, column: str) -> bool:
 
 def _differing(recorded: Run, found: Run) -> Iterator[tuple[str, int]]:
     """Yield the columns and facts that differ, each with the number of rows that do."""
-    for name in TABLES:
+    for name in COMPARED_TABLES:
         then, now = getattr(recorded, name), getattr(found, name)
         if then is None or now is None:
             if then is not now:

@@ -26,7 +26,7 @@ MAX_SHOWN_TASKS = 12
 
 
 def decision_text(run: Run, decisions: DecisionTable, task: int) -> str:
-    """Return what the scheduler did with *task*, with its estimates for all candidates."""
+    """Return the text of the decisions about *task*, with the estimates for all candidates."""
     tasks = run.tasks
     start_s, end_s, worker = tasks.start_s[task], tasks.end_s[task], tasks.worker[task]
     by = int(tasks.released_by[task])
@@ -50,7 +50,7 @@ def decision_text(run: Run, decisions: DecisionTable, task: int) -> str:
 
 
 def queues_text(run: Run, decisions: DecisionTable, time_s: float) -> str:
-    """Return what each worker runs at *time_s*, and the tasks in each queue."""
+    """Return the text of the running tasks and of all queues at *time_s*."""
     tasks = run.tasks
     runs = np.flatnonzero((tasks.start_s <= time_s) & (time_s < tasks.end_s))
     running = {int(tasks.worker[task]): run.label(int(task)) for task in runs}

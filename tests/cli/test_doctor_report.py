@@ -7,7 +7,7 @@ from tasksim.cli.doctor_report import anonymous
 
 @pytest.fixture
 def report(tasksim, monkeypatch):
-    """Return what prints the report, without the measurement of a second."""
+    """Return a function that prints the report; it skips the measurement, which takes a second."""
     monkeypatch.setattr("tasksim.cli.doctor._machine", dict)
     return lambda: tasksim("doctor --report").out
 

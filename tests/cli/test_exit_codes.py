@@ -8,7 +8,7 @@ from executed_pages import ROOT
 from tasksim.base.errors import TasksimError
 from tasksim.cli.command import EXIT_CODES
 
-SIMULATE = "simulate cholesky tiles=2 --workers 1 --durations potrf=1,trsm=3,syrk=3,gemm=6"
+SIMULATE_COMMAND = "simulate cholesky tiles=2 --workers 1 --durations potrf=1,trsm=3,syrk=3,gemm=6"
 FAILING = """\
 import tasksim
 from tasksim import RW
@@ -44,11 +44,11 @@ def test_the_documentation_the_help_and_the_errors_have_the_same_codes():
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (SIMULATE, 0),
+        (SIMULATE_COMMAND, 0),
         ("simulate choleski", 2),
         ("simulate --no-such-option", 2),
         ("reproduce no-such-run", 2),
-        (f"{SIMULATE} --platform no-such-platform", 2),
+        (f"{SIMULATE_COMMAND} --platform no-such-platform", 2),
         ("compare a b --max-error 1%", 3),
         ("reproduce edited", 3),
     ],
@@ -74,4 +74,4 @@ def test_an_interrupted_command_is_130(tasksim, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tasksim.scenario.resolved.Resolver.resolve", interrupted)
-    assert tasksim(SIMULATE).code == 130
+    assert tasksim(SIMULATE_COMMAND).code == 130

@@ -2,18 +2,20 @@
 
 import json
 
-SIMULATE = "simulate cholesky tiles=3 --workers 2 --durations potrf=1,trsm=3,syrk=3,gemm=6 -o run"
+SIMULATE_COMMAND = (
+    "simulate cholesky tiles=3 --workers 2 --durations potrf=1,trsm=3,syrk=3,gemm=6 -o run"
+)
 
 
 def test_the_same_run_exits_with_0(tasksim):
-    tasksim(SIMULATE)
+    tasksim(SIMULATE_COMMAND)
     done = tasksim("reproduce run")
     assert done.code == 0
     assert "the same: 10 tasks, makespan 20 s\n" in done.out
 
 
 def test_another_run_exits_with_3_and_says_what_changed(tasksim, tmp_path):
-    tasksim(SIMULATE)
+    tasksim(SIMULATE_COMMAND)
     header = tmp_path / "run" / "run.json"
     header.write_text(header.read_text().replace('"tiles=3"', '"tiles=2"'))
     done = tasksim("reproduce run")
@@ -23,7 +25,7 @@ def test_another_run_exits_with_3_and_says_what_changed(tasksim, tmp_path):
 
 
 def test_json_has_the_outcome_also_if_it_differs(tasksim, tmp_path):
-    tasksim(SIMULATE)
+    tasksim(SIMULATE_COMMAND)
     assert tasksim("reproduce run --json").json["same"] is True
     header = tmp_path / "run" / "run.json"
     data = json.loads(header.read_text())

@@ -109,24 +109,24 @@ tasksim.save_run(run, "run-of-object")
 }
 """What the commands read."""
 
-SIMULATE = "tasksim simulate cholesky tiles=3"
+SIMULATE_COMMAND = "tasksim simulate cholesky tiles=3"
 CALIBRATE = "tasksim calibrate cholesky tiles=3 tile_size=16 --library @ --name here --workers 2"
 SAMPLES = dict.fromkeys(("history", "mlr", "cp", "hybrid", "learned"), "three.csv")
 SAMPLES |= {"power": "one.csv", "bysize": "one.csv"}
 STEPS: dict[str, list[str]] = {
     "graph": ["python graph.py"],
-    "run-simulated": [f"{SIMULATE} --workers 2 {GIVEN} -o @"],
+    "run-simulated": [f"{SIMULATE_COMMAND} --workers 2 {GIVEN} -o @"],
     "run-models": [
-        f"{SIMULATE} --platform xeon-2c --noise model --seed 3 --scheduler dmdas -o @",
+        f"{SIMULATE_COMMAND} --platform xeon-2c --noise model --seed 3 --scheduler dmdas -o @",
     ],
-    "run-gpu": [f"{SIMULATE} --platform box --scheduler dmdas {ON_GPUS} -o @"],
-    "run-numa": [f"{SIMULATE} --platform numa {GIVEN} -o @"],
+    "run-gpu": [f"{SIMULATE_COMMAND} --platform box --scheduler dmdas {ON_GPUS} -o @"],
+    "run-numa": [f"{SIMULATE_COMMAND} --platform numa {GIVEN} -o @"],
     "run-uncertain": [
-        f"{SIMULATE} --platform xeon-2c --uncertainty all --replications 20 -o @",
-        f"{SIMULATE} --platform xeon-2c --uncertainty models --replications 20 -o @",
+        f"{SIMULATE_COMMAND} --platform xeon-2c --uncertainty all --replications 20 -o @",
+        f"{SIMULATE_COMMAND} --platform xeon-2c --uncertainty models --replications 20 -o @",
     ],
     "run-cluster": [
-        f"{SIMULATE} --workers 2 --nodes 2 --network switch:bandwidth=4GB/s,latency=1us"
+        f"{SIMULATE_COMMAND} --workers 2 --nodes 2 --network switch:bandwidth=4GB/s,latency=1us"
         f" {GIVEN} -o @",
     ],
     "run-native": ["tasksim run cholesky tiles=3 tile_size=16 --workers 2 -o @"],

@@ -11,12 +11,12 @@ import tasksim
 from tasksim import RW, GraphBuilder
 from tasksim.scenario.reproduction import Change, reproduce
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 @pytest.fixture
 def run():
-    return tasksim.simulate("cholesky tiles=3", workers=2, durations=SECONDS, scheduler="lws")
+    return tasksim.simulate("cholesky tiles=3", workers=2, durations=DURATIONS_S, scheduler="lws")
 
 
 def edited(run, **columns):
@@ -37,11 +37,11 @@ def test_a_run_of_this_version_is_the_same(run):
         {
             "graph": "cholesky tiles=3",
             "workers": 2,
-            "durations": SECONDS,
+            "durations": DURATIONS_S,
             "nodes": 2,
             "network": "switch:bandwidth=4GB/s,latency=1us",
         },
-        {"graph": "cholesky tiles=3", "platform": "unrelated-4", "durations": SECONDS},
+        {"graph": "cholesky tiles=3", "platform": "unrelated-4", "durations": DURATIONS_S},
     ],
 )
 def test_runs_of_models_noise_options_and_nodes_are_the_same(asked, tmp_path):
@@ -107,7 +107,7 @@ def test_a_changed_platform_file_is_named(tmp_path):
     path = tmp_path / "here.yaml"
     path.write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
     tasksim.save_run(
-        tasksim.Scenario("cholesky tiles=3", platform=path, durations=SECONDS).solve(),
+        tasksim.Scenario("cholesky tiles=3", platform=path, durations=DURATIONS_S).solve(),
         tmp_path / "run",
     )
     path.write_text("version: 1\nworkers: {cpu: {count: 3}}\n")

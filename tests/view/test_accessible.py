@@ -17,7 +17,7 @@ AXE = os.environ.get("TASKSIM_TEST_AXE", "")
 pytestmark = pytest.mark.skipif(
     not AXE, reason="no axe-core: npm install axe-core@4.14.1, TASKSIM_TEST_AXE=.../axe.min.js"
 )
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 SEEN = """
 (() => {
   for (const opener of document.querySelectorAll(".opener")) opener.click();
@@ -65,7 +65,7 @@ def test_a_page_of_runs(browser, check, tmp_path):
     not (status().available and wasm_status().available), reason="no core for browsers here"
 )
 def test_a_live_page(browser, check, tmp_path):
-    scenario = Scenario("cholesky tiles=5", workers=4, durations=SECONDS, scheduler="lws")
+    scenario = Scenario("cholesky tiles=5", workers=4, durations=DURATIONS_S, scheduler="lws")
     explore(scenario, tmp_path / "live.html")
     browser.open((tmp_path / "live.html").as_uri())
     browser.wait("tasksimPage.live.shown === tasksimPage.live.settings")

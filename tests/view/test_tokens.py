@@ -9,7 +9,7 @@ from tasksim.view.pages import STYLE
 from tasksim.view.tokens import CHART_COLOURS, COLOURS, token_sheet
 
 GROUNDS = ("ground", "surface", "band", "control")
-TEXTS = ("text", "soft", "action", "good", "bad", "warning")
+TEXT_COLOURS = ("text", "soft", "action", "good", "bad", "warning")
 
 
 def contrast(one, other):
@@ -27,7 +27,7 @@ def contrast(one, other):
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize(
     ("text", "ground"),
-    [(text, ground) for text in TEXTS for ground in GROUNDS]
+    [(text, ground) for text in TEXT_COLOURS for ground in GROUNDS]
     + [("action", "chosen"), ("text", "warm"), ("text", "chosen")],
 )
 def test_texts_are_readable(text, ground, mode):

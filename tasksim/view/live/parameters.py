@@ -239,7 +239,7 @@ def _fit(
         return tasks * prod(sum(found.values()) for found in ratios.values())
 
     while ratios and total() > _MAX_USUAL_TASKS:
-        # Of all values at an end, the one that makes the largest share of the tasks.
+        # The end value with the largest share of the tasks goes first.
         ends = [
             (found[value] / sum(found.values()), name, value)
             for name, found in ratios.items()

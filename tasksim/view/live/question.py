@@ -361,7 +361,7 @@ class _Settling:
         }
 
     def shown(self, graph: TaskGraph) -> dict[str, Any]:
-        """Return what the page shows of the tasks of a graph; its own is in the recording."""
+        """Return the columns of a graph other than the recorded one that the page shows."""
         flop, iteration = task_flop(graph), iterations(graph)
         return {
             "iteration": None if iteration is None else self.store(iteration),

@@ -10,7 +10,7 @@ import tasksim
 from tasksim.formats.runs import save_run
 from tasksim.view.live.page import explore
 
-SECONDS = "potrf=1ms,trsm=3ms,syrk=3ms,gemm=6ms"
+DURATION_OPTION = "potrf=1ms,trsm=3ms,syrk=3ms,gemm=6ms"
 NETWORKS = {
     "switch": "switch:bandwidth=3.01GB/s,latency=1.1us,limiter=4.7GB/s,model=loggp",
     "backbone": "backbone:bandwidth=1.3GB/s,latency=2us,backbone_bandwidth=2.9GB/s,model=lv08",
@@ -25,7 +25,7 @@ NETWORKS = {
 
 def scenario(network, **more):
     """Return Cholesky on nodes of that network."""
-    given = {"workers": 3, "durations": SECONDS, "nodes": 4, "scheduler": "prio", **more}
+    given = {"workers": 3, "durations": DURATION_OPTION, "nodes": 4, "scheduler": "prio", **more}
     return tasksim.Scenario("cholesky tiles=7 tile_size=100", network=network, **given)
 
 

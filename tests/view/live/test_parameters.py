@@ -18,11 +18,11 @@ from tasksim.view.live.page import explore
 pytestmark = pytest.mark.skipif(
     not (status().available and wasm_status().available), reason="no core for browsers here"
 )
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 def cholesky(settings="tiles=4"):
-    return Scenario(f"cholesky {settings}", workers=2, durations=SECONDS)
+    return Scenario(f"cholesky {settings}", workers=2, durations=DURATIONS_S)
 
 
 def test_values_are_written_as_in_a_study():
