@@ -218,15 +218,17 @@ def _ratios(
     values = {round(base * share) for share in (_DOUBLED if is_size else _SHARES)}
     legal = [v for v in sorted(values) if parameter.minimum <= v <= parameter.maximum and v > 0]
     found = {base: 1.0}
-    for value in [v for v in legal if v < base][::-1] + [v for v in legal if v > base]:
-        try:
-            count = count_tasks(scenario.vary({f"graph.{parameter.name}": value}))
-        except InputError as error:
-            left_out.append(f"{parameter.name}={value} is left out: {error}")
-            continue
-        if count > _MAX_USUAL_TASKS:
-            break  # larger values make no smaller graphs
-        found[value] = count / max(tasks, 1)
+    # Away from the present value graphs may grow on either side: small blocks make many tasks, too.
+    for side in ([v for v in legal if v < base][::-1], [v for v in legal if v > base]):
+        for value in side:
+            try:
+                count = count_tasks(scenario.vary({f"graph.{parameter.name}": value}))
+            except InputError as error:
+                left_out.append(f"{parameter.name}={value} is left out: {error}")
+                continue
+            if count > _MAX_USUAL_TASKS:
+                break
+            found[value] = count / max(tasks, 1)
     return dict(sorted(found.items()))
 
 
