@@ -119,5 +119,9 @@ def _new(present: Any, value: str, dimension: Dimension) -> Any:
     """Return *present*, a number or an array, times a factor; or the quantity in *value*."""
     factor = MULTIPLY.fullmatch(value)
     if factor is None:
-        return parse_quantity(value, dimension)
-    return present * parse_quantity(factor[1] + (factor[2] or ""), "factor")
+        given = parse_quantity(value, dimension)
+    else:
+        given = parse_quantity(factor[1] + (factor[2] or ""), "factor")
+    if given < 0:
+        raise InputError(f"must not be negative (got {value!r})")
+    return given if factor is None else present * given

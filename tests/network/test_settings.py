@@ -67,6 +67,8 @@ def test_costs_of_a_message_are_fixed_or_multiplied():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ("network.links.*.latency=-1us", "must not be negative .got '-1us'"),
+        ("network.isend=-1us", "must not be negative .got '-1us'"),
         (
             "network.links.cabel.latency=x2",
             "no such kind of link .*legal cable.*did you mean 'cable'",
