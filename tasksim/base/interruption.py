@@ -14,6 +14,12 @@ allows it.
         except KeyboardInterrupt:
             pass
         write()                    # no further Ctrl-C interrupts this
+
+Where a result enters several tables, :func:`unbroken` keeps it in all or none::
+
+    with unbroken():
+        samples.add(run)
+        costs.add(run)             # a Ctrl-C in either is raised after both
 """
 
 from __future__ import annotations
@@ -30,7 +36,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-__all__ = ["INTERRUPTED_EXIT_CODE", "REPEATED_SIGNAL_S", "Interrupts", "usual_termination"]
+__all__ = [
+    "INTERRUPTED_EXIT_CODE",
+    "REPEATED_SIGNAL_S",
+    "Interrupts",
+    "unbroken",
+    "usual_termination",
+]
 
 INTERRUPTED_EXIT_CODE: Final = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT, as in shells."""
@@ -161,6 +173,25 @@ class Interrupts:
             block.noted, block._raised_at = False, monotonic()
             block = block._outer
         raise KeyboardInterrupt
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Hold back signals of the innermost :class:`Interrupts`, and raise them after the block.
+
+    NumPy swallows an exception that is raised while it looks up an attribute, and tables that one
+    result enters would not agree. Without such a block, nothing happens.
+    """
+    interrupts = _block_of(signal.getsignal(signal.SIGINT))
+    if interrupts is None or interrupts._held:
+        yield
+        return
+    interrupts.hold()
+    try:
+        yield
+    finally:
+        interrupts._held = False
+    interrupts.check()
 
 
 @contextmanager

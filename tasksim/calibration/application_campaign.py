@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing
+from tasksim.base.interruption import unbroken
 from tasksim.base.units import format_time
 from tasksim.calibration.campaign import Campaign, shuffled
 from tasksim.calibration.domain import Axis, Domain, parse_axis
@@ -280,5 +281,6 @@ class ApplicationCampaign(Campaign):
         busy_s: list[float] = []
         while self.options.reason_to_stop(busy_s) is None and not (busy_s and self.over):
             run = execute(graph, platform, "eager", program=program)
-            self.collected.add_run(run, graph)
+            with unbroken():
+                self.collected.add_run(run, graph)
             busy_s.append(float(undisturbed_s(run).sum()))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from tasksim.base.interruption import Interrupts
+from tasksim.base.interruption import Interrupts, unbroken
 from tasksim.base.lockfile import check_lock, locked
 
 if TYPE_CHECKING:
@@ -63,10 +63,11 @@ class Campaign(ABC):
         self.interrupted = False
         self.begun = time.monotonic()
         self._save_at = self.begun + self.save_interval_s
+        self._interrupts = Interrupts()
 
     def run(self, *, wait: bool = False, tell: Callable[[str], None] | None = None) -> None:
         """Carry out the campaign; with *wait*, wait for others and *tell* it once."""
-        with Interrupts() as interrupts, locked(self.output, wait=wait, tell=tell):
+        with self._interrupts as interrupts, locked(self.output, wait=wait, tell=tell):
             self.open()
             try:
                 self.measure()
@@ -118,16 +119,19 @@ class Campaign(ABC):
         """Save what was measured, if the output is still locked by this campaign."""
         begun = time.monotonic()
         check_lock(self.output)
-        self.save()
+        with unbroken():
+            self.save()
         now = time.monotonic()
         self._save_at = now + max(self.save_interval_s, MIN_SAVE_INTERVAL_RATIO * (now - begun))
 
     def after_step(self, what: str, share: float) -> None:
-        """Tell progress, and save if it is time."""
+        """Tell progress, and save if it is time; end the measurement if a signal came."""
         if self.progress is not None:
             self.progress(what, share)
         if self.save_is_due:
             self.save_now()
+        if self._interrupts.raised:  # within NumPy, which swallowed the exception
+            raise KeyboardInterrupt
 
 
 def shuffled(count: int, seed: int, number: int) -> list[int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.interruption import unbroken
 from tasksim.base.memory import no_garbage_collection, refuse_too_large
 from tasksim.base.units import format_time
 from tasksim.calibration.campaign import Campaign, shuffled
@@ -479,7 +480,8 @@ class DomainCampaign(Campaign):
 
         def take() -> None:
             known = len(configuration.durations_s) - earlier
-            configuration.add(executions.times().only(slice(known, None)))
+            with unbroken():
+                configuration.add(executions.times().only(slice(known, None)))
 
         try:
             while why is None and not self.over:

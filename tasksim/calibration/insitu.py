@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.base.interruption import unbroken
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.fit_locality import FarTable, Reaches
 from tasksim.calibration.fit_runs import Gaps, gaps
@@ -237,11 +238,12 @@ def _holders(program: Program, observed: Observed) -> set[str]:
 
 def _add(run: Run, graph: TaskGraph, collected: KernelSamples, observed: Observed) -> None:
     """Add the data of *run* to *collected* and *observed*."""
-    observed.far.add(collected.next_run, run, graph)
-    collected.add_run(run, graph)
-    observed.disturbance.add(run)
-    observed.gaps.append(gaps(run))
-    for kernel in collected.linear.intersection(graph.model_names):  # they keep the newest runs
-        runs = collected.samples[kernel].runs
-        assert runs is not None
-        observed.far.keep(kernel, np.unique(runs).tolist())
+    with unbroken():
+        observed.far.add(collected.next_run, run, graph)
+        collected.add_run(run, graph)
+        observed.disturbance.add(run)
+        observed.gaps.append(gaps(run))
+        for kernel in collected.linear.intersection(graph.model_names):  # they keep the newest runs
+            runs = collected.samples[kernel].runs
+            assert runs is not None
+            observed.far.keep(kernel, np.unique(runs).tolist())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.base.interruption import unbroken
 from tasksim.calibration.timed_executions import ExecutionTimes, TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
@@ -76,7 +77,8 @@ def measure_under_load(
                 batch = [_Repeater(body) for body in bodies]
                 _run_together(batch, cores if options.pin and workers <= len(cores) else None)
                 times = ExecutionTimes.of_all(repeater.kept() for repeater in batch)
-                collected.add_executions(kernel.name, kernel.parameters, times)
+                with unbroken():
+                    collected.add_executions(kernel.name, kernel.parameters, times)
                 collected.next_run += 1
                 after_round(kernel.name, (time.monotonic() - begun) / options.max_seconds)
                 if time.monotonic() - kernel_begun >= share or _known(collected, kernel, options):

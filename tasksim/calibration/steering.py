@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from tasksim.base.errors import InputError, option
+from tasksim.base.interruption import unbroken
 from tasksim.base.units import duration_text
 from tasksim.calibration.kernels_under_load import BATCH_S, Bursts, KernelCall
 from tasksim.calibration.precision import percent, welch_quantile
@@ -537,7 +538,8 @@ def measure_steered(
     with single_threaded_blas():
         while (one := steering.next()) is not None:
             times, seconds = measure(KernelCall(one.kernel, one.parameters))
-            collected.add_executions(one.kernel, one.parameters, times)
+            with unbroken():
+                collected.add_executions(one.kernel, one.parameters, times)
             steering.add(one, times.own_s, seconds)
             if steering.seconds - run_begun >= BATCH_S:
                 run_begun, collected.next_run = steering.seconds, collected.next_run + 1

@@ -128,7 +128,10 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
         except (Exception, KeyboardInterrupt) as error:
             interrupts.hold()
             if interrupts.raised and not isinstance(error, TasksimError | click.ClickException):
-                error = KeyboardInterrupt()  # what an interrupted import raises
+                # What an interrupted import raises, for example; --debug shows it.
+                interrupted = KeyboardInterrupt()
+                interrupted.__cause__ = error
+                error = interrupted
             from tasksim.cli.over_ranks import agreed  # only errors need it
 
             code = _report(agreed(error, arguments), debug="--debug" in arguments)
@@ -153,13 +156,13 @@ def _print_version(ctx: click.Context) -> None:
 
 def _report(error: BaseException, *, debug: bool) -> int:
     """Print an error on stderr; return the exit code."""
-    if isinstance(error, click.Abort | KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
-        return INTERRUPTED_EXIT_CODE
     if debug:
         import traceback
 
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED_EXIT_CODE
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code

@@ -112,6 +112,7 @@ def conduct(
             start.abort()  # in case the main thread was interrupted before it reached the barrier
             if runtime.stop():
                 _join(threads, patience_s)
+        interrupts.allow()  # one that came while the threads were joined
     return accounts
 
 

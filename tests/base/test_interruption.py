@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tasksim.base.interruption import Interrupts
+from tasksim.base.interruption import Interrupts, unbroken
 
 
 def press():
@@ -56,6 +56,39 @@ def test_what_was_pressed_too_often_is_forgotten_where_the_next_one_counts():
         interrupts.rearm()
         with pytest.raises(KeyboardInterrupt):
             press()
+
+
+def test_what_comes_within_an_unbroken_block_is_raised_at_its_end():
+    done = []
+
+    def work():
+        with unbroken():
+            press()
+            with unbroken():
+                done.append("inner")
+            done.append("outer")
+
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == ["inner", "outer"]
+        assert interrupts.raised
+
+
+def test_an_error_of_an_unbroken_block_goes_before_a_signal():
+    def fail():
+        with unbroken():
+            press()
+            raise KeyError
+
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyError):
+            fail()
+        assert interrupts.noted
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+    with pytest.raises(KeyboardInterrupt), unbroken():  # nothing to hold back
+        press()
 
 
 def test_what_an_inner_block_raises_is_raised_for_the_outer_one():

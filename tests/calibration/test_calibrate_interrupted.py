@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,32 @@ def test_ctrl_c_ends_the_search_for_terms_and_leaves_the_samples(machine, tmp_pa
     assert [row.kernel for row in report.rows] == ["gemm"] * 3 + ["task"]
     assert len(earlier_samples(tmp_path / "models" / "here")["gemm"]) >= 150
     assert entry(tmp_path).model.report()["samples"] == 15
+
+
+def test_a_signal_amid_the_tables_of_a_run_leaves_the_run_in_all_or_none(
+    machine, tmp_path, monkeypatch
+):
+    add, calls = module.FarTable.add, count()
+
+    def interrupted(table, *args):
+        add(table, *args)
+        if next(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(module.FarTable, "add", interrupted)
+    report = here([CHAIN], tmp_path)
+    assert report.interrupted
+    assert len(earlier_samples(tmp_path / "models" / "here")["task"]) == 4 * len(CHAIN)
+
+
+def test_a_signal_that_other_code_swallowed_ends_the_measurement_all_the_same(machine, tmp_path):
+    def swallow(what, share):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    report = here([CHAIN], tmp_path, progress=swallow)
+    assert report.interrupted
+    assert report.rows == []
 
 
 def test_interrupted_in_the_warm_up_there_is_nothing_and_earlier_files_stay(

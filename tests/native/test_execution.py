@@ -18,6 +18,7 @@ from tasksim.base.errors import InputError, SchedulerError, TaskFailed
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.kernels.program import bind
+from tasksim.native import threads
 from tasksim.native.cores import pin_thread, usable_cores
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
@@ -173,6 +174,19 @@ def test_ctrl_c_ends_tasks_that_only_wait():
     graph = generate("chain", length=3, duration=1e6)
     with pytest.raises(KeyboardInterrupt):
         run(graph, 2, Interrupts())
+    assert_no_thread_is_left()
+
+
+def test_ctrl_c_while_the_threads_of_a_run_end_is_raised_after_it(monkeypatch):
+    join = threads._join
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        join(*arguments)
+
+    monkeypatch.setattr(threads, "_join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(generate("chain", length=3))
     assert_no_thread_is_left()
 
 
