@@ -97,6 +97,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "wba": "tasksim.schedulers.static.pairs:Wba",
         "lookahead": "tasksim.schedulers.static.lookahead:Lookahead",
         "ipeft": "tasksim.schedulers.static.ipeft:Ipeft",
+        "ippts": "tasksim.schedulers.static.ippts:Ippts",
         "heteroprio-static": "tasksim.schedulers.static.spoliation:HeteroprioStatic",
         "static": "tasksim.schedulers.static.plan_from_file:Given",
     },

@@ -1,4 +1,4 @@
-"""IPEFT by its definition, and HeteroPrio's theorems against enumerated optima."""
+"""IPEFT and IPPTS by their definitions, and HeteroPrio's theorems against enumerated optima."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from by_the_book import problems
-from classic import ARABNEJAD, TOPCUOGLU, graph_of, problem_of, processors
+from classic import ARABNEJAD, TOPCUOGLU, graph_of, problem_of, processors, timeline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import few
@@ -18,6 +18,7 @@ from tasksim.graph.builder import GraphBuilder
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import Problem, plan
 from tasksim.schedulers.static.ipeft import critical_costs, on_critical_paths, pessimistic_costs
+from tasksim.schedulers.static.ippts import predicted_costs
 from tasksim.schedulers.static.ranked import optimistic_costs
 from tasksim.schedulers.static.spoliation import heteroprio_static
 
@@ -160,6 +161,59 @@ def test_a_parent_of_the_critical_path_ends_as_early_as_it_can():
     assert on_critical_paths(problem).tolist() == [True, False, True]
     assert plan("ipeft", problem).worker[1] == 2
     assert plan("peft", problem).worker[1] == 1
+
+
+def predicted_by_the_book(problem):
+    """The predict cost matrix in loops, per task and worker."""
+    communication, memory = problem.mean_communication_s(apart=True), problem.memory_of
+    costs, workers = problem.costs_s[:, problem.class_of], range(problem.workers)
+    means = [np.mean([cost for cost in row if cost < INF]) for row in costs]
+    own = [
+        [cost if cost < INF else mean for cost in row]
+        for row, mean in zip(costs.tolist(), means, strict=True)
+    ]
+    found = [list(row) for row in own]
+    for task in reversed(range(problem.tasks)):
+        after = [
+            (communication[row], problem.edges.target[row])
+            for row in np.flatnonzero(problem.edges.source == task)
+        ]
+        for here in workers if after else ():
+            found[task][here] = max(
+                min(
+                    found[then][there]
+                    + costs[then, there]
+                    + own[task][there]
+                    + sent * (memory[here] != memory[there])
+                    for there in workers
+                )
+                for sent, then in after
+            )
+    return np.array(found).reshape(costs.shape)
+
+
+@settings(max_examples=few(60), deadline=None)
+@given(problem=problems())
+def test_ippts_matrix_is_by_the_book(problem):
+    found = predicted_costs(problem)[:, problem.class_of]
+    assert found == pytest.approx(predicted_by_the_book(problem))
+    assert np.isfinite(plan("ippts", problem).end_s).all()
+
+
+def test_ippts_on_a_diamond():
+    """Ranks 13.5 * 2, 5 * 1, 7 * 1 and 0: task 3 is placed before task 2.
+
+    From task 4 on, the matrix is (2, 1); of task 3, 2 + 2 + 3 on P1 and 1 + 1 + 5 on P2, so (7, 7);
+    of task 2, 8 on P1 and 4 on P2, so (4 + 2, 4); of task 1, over task 2 (9 + 1, 9), and over
+    task 3 (12, 12 + 3 or 15). Task 2 ends at 9 on P1, with 2 to go, at 5 on P2, with 2 to go.
+    """
+    costs = [(2, 3), (4, 2), (3, 5), (2, 1)]
+    problem = problem_of(costs, {(1, 2): 1, (1, 3): 3, (2, 4): 2, (3, 4): 1})
+    assert predicted_costs(problem).tolist() == [[12, 15], [6, 4], [7, 7], [2, 1]]
+    assert timeline(plan("ippts", problem), 2) == [
+        [(1, 0, 2), (3, 2, 5)],
+        [(2, 3, 5), (4, 6, 7)],
+    ]
 
 
 def test_an_option_that_does_not_exist():

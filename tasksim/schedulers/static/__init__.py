@@ -17,6 +17,7 @@ from tasksim.schedulers.static.dps import dps, msbc
 from tasksim.schedulers.static.hbmct import hbmct
 from tasksim.schedulers.static.immediate import fastest_node, mct, met, olb
 from tasksim.schedulers.static.ipeft import ipeft
+from tasksim.schedulers.static.ippts import ippts
 from tasksim.schedulers.static.lookahead import lookahead
 from tasksim.schedulers.static.pairs import dls, etf, gdl, sufferage, wba
 from tasksim.schedulers.static.plan import Plan, schedule_of
@@ -62,6 +63,7 @@ ALGORITHMS: dict[str, Callable[[Problem], Plan]] = {
     "wba": wba,
     "lookahead": lookahead,
     "ipeft": ipeft,
+    "ippts": ippts,
     "heteroprio-static": heteroprio_static,
 }
 """Algorithms by the names of their schedulers, with the default options."""
