@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -134,17 +136,24 @@ class BoundProgram:
         self._value = float(path)
         self._found: Any = None
 
-    def solved_s(self) -> float:
-        """Return the bound in seconds, with the windows that matter."""
+    def solved_s(self, time_s: float = math.inf) -> float:
+        """Return the bound in seconds, with the windows that matter.
+
+        After *time_s* it is that of the last solution, or of the longest path without one.
+        """
+        end_s = time.perf_counter() + time_s
         for _ in range(MAX_ROUNDS):
-            self._solve()
+            left_s = end_s - time.perf_counter()
+            if left_s <= 0:
+                break
+            self._solve(left_s)
             if not self._add_violated():
                 break
         return self._value * self._scale
 
     def binding(self, class_names: tuple[str, ...]) -> Binding | None:
         """Return what the bound consists of."""
-        if self._found.status or not self._found.fun:
+        if self._found is None or self._found.status or not self._found.fun:
             return None
         duals = self._duals()
         edges, tasks, value = self._problem.edges, self._problem.tasks, self._found.fun
@@ -268,8 +277,8 @@ class BoundProgram:
             ),
         )
 
-    def _solve(self) -> None:
-        """Solve the program as it is."""
+    def _solve(self, time_s: float) -> None:
+        """Solve the program as it is, unless that takes longer than *time_s*."""
         from scipy import sparse
         from scipy.optimize import linprog
 
@@ -286,7 +295,8 @@ class BoundProgram:
             "b_eq": np.ones(tasks),
             "bounds": (0, None),
         }
-        found: Any = linprog(objective, method="highs", **given)
+        options = {} if math.isinf(time_s) else {"time_limit": time_s}
+        found: Any = linprog(objective, method="highs", options=options, **given)
         if found.status == 0 and found.fun > self._value:
             self._value = float(found.fun)
         self._found = found

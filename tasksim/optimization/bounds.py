@@ -10,6 +10,7 @@ memories and costs of the runtime are left out, so each bound holds with them, t
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -59,7 +60,11 @@ class TightBound(NamedTuple):
 
 
 def mixed_bound(
-    problem: Problem, class_names: tuple[str, ...], platform: Platform | None = None
+    problem: Problem,
+    class_names: tuple[str, ...],
+    platform: Platform | None = None,
+    *,
+    time_s: float = math.inf,
 ) -> TightBound:
     """Return the bound by areas, paths and windows.
 
@@ -71,13 +76,16 @@ def mixed_bound(
         A name for each class of workers.
     platform : Platform, optional
         Memories and links, for the copies that no schedule avoids; by default, copies do not count.
+    time_s : float, default infinity
+        Time for the solutions of the program, in seconds; what it does not know by then is left out
+        of the bound.
     """
     begun = time.perf_counter()
     name = "mixed" if platform is None else "mixed_with_copies"
     if not problem.costs_s.min(axis=1).sum():
         return TightBound(name, 0.0, time.perf_counter() - begun)
     program = BoundProgram(problem, None if platform is None else LeastCopies(platform, problem))
-    value_s = program.solved_s() * (1 - SAFETY)
+    value_s = program.solved_s(time_s) * (1 - SAFETY)
     if platform is not None:
         value_s = max(0.0, value_s - ROUNDING_S * problem.tasks)
     return TightBound(name, value_s, time.perf_counter() - begun, program.binding(class_names))

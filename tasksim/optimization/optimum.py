@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.optimization.schedule import Schedule
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["MARK", "Earlier", "Improvement", "Optimum", "read_earlier"]
+__all__ = ["DYNAMIC", "MARK", "Earlier", "Improvement", "Optimum", "read_earlier"]
 
 MARK: Final = "optimum.json"
 """File of a result's folder that tells it from other folders."""
@@ -71,7 +71,7 @@ class Optimum:
         Makespan in seconds of each heuristic that was tried, replayed as it is.
     survives : dict of str to (float, float)
         Makespans in seconds of dynamic schedulers, with the priorities of the graph and with those
-        of the plan.
+        of the plan; empty if there was no time for them.
     improvements : tuple of Improvement
         What was found when.
     seed : int
@@ -258,9 +258,13 @@ def optimum_of(
     *,
     replays: int,
     searched_s: float,
+    survivals: bool,
     **account: Any,
 ) -> Optimum:
-    """Return the result of a search that ended with the schedule *best*."""
+    """Return the result of a search that ended with the schedule *best*.
+
+    With *survivals* it says what the dynamic schedulers make of the order of the plan.
+    """
     replayer.makespan_s(best.worker, best.order)
     table = replayer.table()
     plan = Plan(best.worker.astype(np.int32), table.start_s, table.end_s)
@@ -277,6 +281,8 @@ def optimum_of(
         compiled=replayer.compiled,
         **account,
     )
+    if not survivals:
+        return made
     return replace(made, survives=_survives(scenario, made.prioritised))
 
 

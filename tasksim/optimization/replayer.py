@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +84,14 @@ class Replayer:
             raise InputError("the compiled engine does not replay this; legal: engine auto")
         self._table: TaskTable | None = None
 
+    def beside(self) -> Replayer:
+        """Return another replayer of the same question, for another thread."""
+        other = copy(self)
+        other.replays, other._table = 0, None
+        if self._plans is not None:
+            other._plans = plans_of(self._question)
+        return other
+
     @property
     def compiled(self) -> bool:
         """Whether the compiled core replays."""
@@ -96,7 +105,7 @@ class Replayer:
         worker : ndarray of int
             The worker of each task, by number.
         order : ndarray of int
-            All tasks; each worker runs its tasks in this order. Predecessors come first.
+            All tasks; each worker runs its tasks in this order.
         moved : bool, default True
             Whether any task may have another worker than in the last call.
         """

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import random
+import math
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
 
 from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.native.cores import usable_cores
-from tasksim.optimization.annealing import Annealing
 from tasksim.optimization.bounds import (
     MAX_COPIED_TASKS,
     MAX_MIXED_TASKS,
     class_names,
     mixed_bound,
 )
+from tasksim.optimization.chains import CHAINS, Chains
 from tasksim.optimization.copies import LeastCopies
-from tasksim.optimization.optimum import Improvement, Optimum, optimum_of, read_earlier
+from tasksim.optimization.limit import Limit
+from tasksim.optimization.optimum import (
+    DYNAMIC,
+    Improvement,
+    Optimum,
+    optimum_of,
+    read_earlier,
+)
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import Schedule, placed, schedule_from, with_classes_merged
 from tasksim.optimization.solver import (
@@ -31,6 +39,7 @@ from tasksim.optimization.solver import (
 )
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
+from tasksim.schedulers.static import ALGORITHMS
 from tasksim.schedulers.static.plan import schedule_of
 
 if TYPE_CHECKING:
@@ -40,8 +49,10 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.setup import AnyGraph, AnyModels, AnyPlatform
+    from tasksim.schedulers.static.plan import Plan
+    from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["HEURISTICS", "METHODS", "Limit", "Method", "optimize"]
+__all__ = ["HEURISTICS", "METHODS", "Method", "optimize"]
 
 Method = Literal["auto", "annealing", "solver"]
 METHODS: Final = get_args(Method)
@@ -53,10 +64,20 @@ HEURISTICS: Final = (
     "dmda", "dmdas", "dmdar", "dmdasd", "heteroprio", "multiprio", "prio", "lws", "eager",
 )  # fmt: skip
 """Schedulers whose schedules the search may start from."""
-QUICK_HEURISTICS: Final = ("dmda", "dmdas", "dmdar", "prio", "lws", "eager")
+QUICK_HEURISTICS: Final = ("dmdas", "dmda", "dmdar", "prio", "lws", "eager")
 """The heuristics for graphs of more than :data:`MAX_PLANNED_TASKS` tasks."""
 MAX_PLANNED_TASKS: Final = 20_000
 """Most tasks for which static heuristics plan: HEFT takes some 4 s for as many."""
+PLANNING_S_PER_TASK: Final = 2e-4
+"""Expected duration of a static heuristic per task, in seconds, before one was measured."""
+HEURISTICS_SHARE: Final = 0.5
+"""Share of the time after which no other heuristic begins."""
+BOUND_SHARE: Final = 0.25
+"""Share of the time that is left that each mixed bound may take."""
+SURVIVAL_SHARE: Final = 0.1
+"""Largest share of the time that the dynamic schedulers with the plan's order may take."""
+MIN_REPLAYS_LEFT: Final = 4
+"""Replays that must fit into the time for annealing to begin: a first one, and candidates."""
 PROOF_TOLERANCE: Final = 1e-9
 """Relative difference to a lower bound below which a schedule is optimal; replays count ns."""
 
@@ -69,23 +90,6 @@ SOLVER_S_PER_STEP: Final = 2e-4
 
 DETERMINISTIC_THREADS: Final = 2
 """Threads of the solver where steps count, on any machine, for the same result."""
-
-
-class Limit(NamedTuple):
-    """The end of a search, by a number of candidates, by a duration in seconds, or by both."""
-
-    steps: int | None
-    time_s: float | None
-    begun_s: float
-
-    def share(self, steps: int) -> float:
-        """Return the share of the search that is over after *steps* candidates."""
-        shares = [0.0]
-        if self.steps is not None:
-            shares.append(steps / self.steps if self.steps else 1.0)
-        if self.time_s is not None:
-            shares.append((time.perf_counter() - self.begun_s) / self.time_s)
-        return max(shares)
 
 
 def optimize(
@@ -118,7 +122,9 @@ def optimize(
     models : str, Path, mapping, models or None, default None
         Kernel models, as for :func:`tasksim.simulate`.
     time_s : float, optional
-        Duration of the search in seconds; by default 60 unless *steps* are given.
+        Duration in seconds, of the graph, the heuristics, the bounds and the search together; by
+        default 60 unless *steps* are given. What does not fit is not begun, and a note says so. A
+        schedule and its replay are made in any case.
     steps : int, optional
         Number of candidates. The same number and seed give the same schedule, unless *time_s* ends
         the search before.
@@ -163,6 +169,7 @@ def optimize(
     >>> found.makespan_s, round(found.bound_s, 2)
     (35.0, 34.5)
     """
+    begun_s = time.perf_counter()
     one_of(method, METHODS, "method")
     if steps is not None:
         steps = whole_number(steps, "steps", low=1)
@@ -182,7 +189,7 @@ def optimize(
     if steps is None and time_s is None:
         time_s = DEFAULT_TIME_S
     search = _Search(asked, seed, method, engine, progress or _silent)
-    return search.run(Limit(steps, time_s, time.perf_counter()), resume)
+    return search.run(Limit(steps, time_s, begun_s), resume)
 
 
 def _silent(_message: str, _share: float) -> None:
@@ -206,26 +213,28 @@ class _Search:
         quiet = scenario.vary(noise="none")
         self._replayer = Replayer(self._resolved.simulation(quiet), engine)
         self._bounds = self._resolved.bounds()
-        self._alike = with_classes_merged(self._replayer.problem)
         self._heuristics: dict[str, float] = {}
         self._notes: list[str] = []
         self._improvements: list[Improvement] = []
         self._steps = 0
         self._searched_s = 0.0
         self._replays = 0
+        self._replay_s = self._dynamic_s = 0.0
         self._best: Schedule | None = None
+        self._plans: list[Schedule] = []
 
     def run(self, limit: Limit, resume: str | Path | None) -> Optimum:
         """Search until *limit*, from the heuristics or from an earlier result."""
         interrupted = False
-        before = 0
+        before, survivals = 0, True
         try:
             if resume is not None:
                 earlier = read_earlier(resume, self._replayer)
                 before = earlier.steps
-                self._found("resumed", schedule_from(self._replayer, earlier.plan), limit)
+                self._start_from("resumed", earlier.plan, limit)
             self._start(limit)
-            self._bound()
+            limit, survivals = self._closing(limit)
+            self._bound(limit)
             self._solve(limit)
             if self._method != "solver":
                 self._anneal(limit, before)
@@ -247,6 +256,7 @@ class _Search:
             steps=before + self._steps,
             interrupted=interrupted,
             notes=tuple(self._notes),
+            survivals=survivals,
         )
 
     def _start(self, limit: Limit) -> None:
@@ -260,12 +270,15 @@ class _Search:
                 f"plan at most {MAX_PLANNED_TASKS} tasks here"
             )
         failure: TasksimError | None = None
+        longest_s = {True: PLANNING_S_PER_TASK * tasks, False: 0.0}
+        left_out = []
         for name in names:
-            if self._best is not None and limit.steps is None and limit.share(0) >= 0.5:
-                left = ", ".join(names[names.index(name) :])
-                self._notes.append(f"half of the time is over before these were tried: {left}")
-                break
+            planned = name in ALGORITHMS
+            if not self._fits(longest_s[planned], limit):
+                left_out.append(name)
+                continue
             self._progress(f"{name}", min(0.99, limit.share(0)))
+            begun_s = time.perf_counter()
             try:
                 asked = self._scenario.vary(scheduler=name, noise="none")
                 run = self._resolved.simulation(asked).run()
@@ -274,33 +287,91 @@ class _Search:
                 self._notes.append(f"{name} is left out: {error}")
                 continue
             self._heuristics[name] = run.makespan_s
-            self._found(name, schedule_from(self._replayer, schedule_of(run)), limit)
+            self._start_from(name, schedule_of(run), limit)
+            longest_s[planned] = max(longest_s[planned], time.perf_counter() - begun_s)
+        self._dynamic_s = longest_s[False]
         if self._best is None:
             raise failure or InputError("no heuristic has a schedule that can be followed")
+        if left_out:
+            self._notes.append(f"no time for these heuristics: {', '.join(left_out)}")
 
-    def _found(self, source: str, schedule: Schedule, limit: Limit) -> None:
-        """Keep *schedule* if it is the best so far."""
+    def _fits(self, expected_s: float, limit: Limit) -> bool:
+        """Return whether there is time for one more heuristic, which is expected to take so long.
+
+        There is for the first dynamic one, as its duration is not known.
+        """
+        if math.isinf(limit.left_s) or not expected_s:
+            return True
+        assert limit.time_s is not None
+        return expected_s <= limit.left_s - (1 - HEURISTICS_SHARE) * limit.time_s
+
+    def _start_from(self, source: str, plan: Plan, limit: Limit) -> None:
+        """Keep a plan as a start of the search; note how long its replay takes."""
+        begun_s = time.perf_counter()
+        schedule = schedule_from(self._replayer, plan)
+        self._replay_s = max(self._replay_s, time.perf_counter() - begun_s)
+        if np.isfinite(schedule.makespan_s):
+            self._plans.append(schedule)
+            self._found(source, schedule, 0, limit.spent_s)
+
+    def _starts(self) -> list[Schedule]:
+        """Return the schedules that the chains begin with: the best, and another heuristic's."""
+        assert self._best is not None
+        if len(self._replayer.graph) > MAX_PLANNED_TASKS:
+            return [self._best]
+        others = sorted(self._plans, key=lambda plan: plan.makespan_s)
+        others = [plan for plan in others if plan.makespan_s > self._best.makespan_s]
+        return [self._best, *(others or [self._best])[: CHAINS - 1]]
+
+    def _closing(self, limit: Limit) -> tuple[Limit, bool]:
+        """Return the limit without the time that the result takes.
+
+        Also return whether that has the dynamic schedulers with the order of the plan.
+        """
+        if limit.time_s is None:
+            return limit, True
+        if limit.left_s <= 0:
+            self._notes.append(
+                f"one schedule and its replay are what there was time for: with the graph, they "
+                f"took {limit.spent_s:.1f} s"
+            )
+        survivals_s = 2 * len(DYNAMIC) * self._dynamic_s
+        survivals = survivals_s <= min(limit.left_s, SURVIVAL_SHARE * limit.time_s)
+        if not survivals:
+            self._notes.append(
+                f"no time for {' and '.join(DYNAMIC)} with the order of the plan as priorities"
+            )
+        taken_s = self._replay_s + survivals * survivals_s
+        return limit._replace(time_s=max(0.0, limit.time_s - taken_s)), survivals
+
+    def _found(self, source: str, schedule: Schedule, step: int, at_s: float) -> None:
+        """Keep *schedule* if it is the best so far; *step* and *at_s* say when it was found."""
         if not np.isfinite(schedule.makespan_s):
             return
         if self._best is None or schedule.makespan_s < self._best.makespan_s:
             self._best = schedule
-            took_s = time.perf_counter() - limit.begun_s
-            self._improvements.append(Improvement(source, self._steps, took_s, schedule.makespan_s))
+            self._improvements.append(Improvement(source, step, at_s, schedule.makespan_s))
+
+    @cached_property
+    def _alike(self) -> Problem:
+        """The problem with classes of workers that have equal durations as one."""
+        return with_classes_merged(self._replayer.problem)
 
     @property
     def _bound_s(self) -> float:
         return max(self._bounds.values())
 
-    def _bound(self) -> None:
+    def _bound(self, limit: Limit) -> None:
         """Find the mixed bound, unless there are too many tasks."""
-        if self._is_proven():
+        if self._is_proven() or limit.left_s <= 0:
             return
-        if self._alike.tasks > MAX_MIXED_TASKS:
+        if self._replayer.problem.tasks > MAX_MIXED_TASKS:
             self._notes.append(f"no mixed bound: it is for at most {MAX_MIXED_TASKS} tasks")
             return
         names = class_names(self._replayer.platform, self._alike)
         self._progress("mixed bound", 0.0)
-        self._bounds["mixed_s"] = mixed_bound(self._alike, names).value_s
+        allowed_s = BOUND_SHARE * limit.left_s
+        self._bounds["mixed_s"] = mixed_bound(self._alike, names, time_s=allowed_s).value_s
         platform = self._replayer.platform
         if LeastCopies(platform, self._alike).apart and not self._is_proven():
             if self._alike.tasks > MAX_COPIED_TASKS:
@@ -309,15 +380,16 @@ class _Search:
                 )
                 return
             self._progress("mixed bound with copies", 0.0)
-            found = mixed_bound(self._alike, names, platform)
+            allowed_s = BOUND_SHARE * limit.left_s
+            found = mixed_bound(self._alike, names, platform, time_s=allowed_s)
             self._bounds["mixed_with_copies_s"] = found.value_s
 
     def _solve(self, limit: Limit) -> None:
         """Let the solver improve the schedule and the bound."""
         assert self._best is not None
-        if self._method == "annealing" or self._is_proven():
+        if self._method == "annealing" or self._is_proven() or limit.left_s <= 0:
             return
-        if self._method == "auto" and self._alike.tasks > MAX_SOLVER_TASKS:
+        if self._method == "auto" and self._replayer.problem.tasks > MAX_SOLVER_TASKS:
             return
         if not has_solver():
             self._notes.append("no solver: pip install 'tasksim[optimize]' for CP-SAT of OR-Tools")
@@ -347,7 +419,7 @@ class _Search:
             bounded(solved.bound_s)
         finally:
             for found in schedules:
-                self._found("solver", placed(self._replayer, self._alike, *found), limit)
+                self._found("solver", placed(self._replayer, self._alike, *found), 0, limit.spent_s)
 
     def _is_proven(self) -> bool:
         assert self._best is not None
@@ -358,22 +430,22 @@ class _Search:
         assert self._best is not None
         if len(self._replayer.graph) < 2 or self._is_proven():
             return
-        rng = random.Random(f"{self._seed} {before}")
-        annealing = Annealing(self._replayer, self._best, rng)
-        begun, first = time.perf_counter(), limit.share(0)
+        if limit.left_s < MIN_REPLAYS_LEFT * self._replay_s:
+            self._notes.append(f"no time for candidates: a replay takes {self._replay_s:.2g} s")
+            return
+        begun_s = time.perf_counter()
         replays = self._replayer.replays
+        chains = Chains(self._replayer, self._starts(), limit, f"{self._seed} {before}")
         try:
-            while (share := limit.share(self._steps)) < 1.0:
-                self._steps += 1
-                if annealing.step((share - first) / (1.0 - first)):
-                    self._found("annealing", annealing.best, limit)
-                    if self._is_proven():
-                        break
-                if self._steps % 64 == 0:
-                    self._progress(self._state(), share)
+            for found in chains.rounds(self._bound_s * (1 + PROOF_TOLERANCE)):
+                for better in found:
+                    step, at_s = chains.count * better.step, better.found_s - limit.begun_s
+                    self._found("annealing", better.schedule, step, at_s)
+                self._progress(self._state(), min(1.0, limit.share(chains.steps)))
         finally:
-            self._searched_s += time.perf_counter() - begun
-            self._replays += self._replayer.replays - replays
+            self._steps += chains.steps
+            self._searched_s += time.perf_counter() - begun_s
+            self._replays += chains.replays - replays
 
     def _state(self) -> str:
         from tasksim.base.units import duration_text

@@ -13,7 +13,10 @@ from tiers import few
 
 import tasksim
 from tasksim.base.errors import InputError
+from tasksim.optimization import chains, limit, search
 from tasksim.optimization.annealing import Annealing
+from tasksim.optimization.bounds import mixed_bound
+from tasksim.optimization.chains import ROUNDS
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import schedule_from
 from tasksim.optimization.search import HEURISTICS
@@ -48,6 +51,54 @@ def test_the_same_seed_and_steps_give_the_same_plan(method):
     assert np.array_equal(one.plan.worker, other.plan.worker)
     assert np.array_equal(one.plan.start_s, other.plan.start_s)
     assert one.steps == other.steps == 500
+
+
+def test_chains_find_the_same_on_one_core_as_on_two(monkeypatch):
+    found = []
+    for cores in ([0], [0, 1]):
+        monkeypatch.setattr(chains, "usable_cores", lambda cores=cores: cores)
+        found.append(tasksim.optimize(BASE, steps=601, seed=5, method="annealing"))
+    one, other = found
+    assert one.steps == other.steps == 601
+    assert np.array_equal(one.plan.start_s, other.plan.start_s)
+    assert [better[:2] for better in one.improvements] == [
+        better[:2] for better in other.improvements
+    ]
+
+
+class Clock:
+    """A clock that each look at it moves on by some seconds."""
+
+    def __init__(self, step_s):
+        self.now_s, self.step_s = 0.0, step_s
+
+    def perf_counter(self):
+        self.now_s += self.step_s
+        return self.now_s
+
+
+def test_what_does_not_fit_into_the_time_is_not_begun(monkeypatch):
+    """A heuristic takes a second at least; one that plans is expected to take .002 s."""
+    clock = Clock(1.0)
+    monkeypatch.setattr(search, "time", clock)
+    monkeypatch.setattr(limit, "time", clock)
+    found = tasksim.optimize(BASE, time_s=1e-3, method="annealing")
+    assert list(found.heuristics) == ["modular-heft"]
+    assert (found.steps, found.survives) == (0, {})
+    assert found.makespan_s == found.improvements[-1].makespan_s
+    said = " ".join(found.notes)
+    for what in ("one schedule and its replay", "no time for these heuristics: heft, peft"):
+        assert what in said
+
+
+def test_a_bound_without_time_is_that_of_the_longest_path():
+    replayer = Replayer(resolve(BASE).simulation())
+    problem = replayer.problem
+    names = ("cpu", "cuda")
+    found = mixed_bound(problem, names, time_s=0.0)
+    assert found.binding is None
+    assert found.value_s == pytest.approx(resolve(BASE).bounds()["critical_path_s"], rel=1e-5)
+    assert found.value_s < mixed_bound(problem, names).value_s
 
 
 def test_both_engines_find_the_same_plan():
@@ -89,7 +140,7 @@ def test_ctrl_c_keeps_the_best():
 
     found = tasksim.optimize(BASE, steps=1000, method="annealing", progress=interrupt)
     assert found.interrupted
-    assert found.steps == 64
+    assert found.steps == 1000 // ROUNDS
     assert found.makespan_s <= min(found.heuristics.values())
 
 

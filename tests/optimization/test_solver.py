@@ -235,6 +235,34 @@ def test_classics_of_the_job_shop_are_solved(text, length):
     assert (found.makespan_s, found.gap) == (length, pytest.approx(0.0, abs=1e-9))
 
 
+def standard_task_graph(seed):
+    """A graph of 50 tasks on random layers, whole durations up to 10: the graph, the durations, the
+    longest path and the sum.
+
+    STG draws so (T. Tobita, H. Kasahara, 2002), but publishes no seeds: its own files are not here.
+    """
+    drawn = tasksim.generate("random-graph", shape="layered", tasks=50, predecessors=3, seed=seed)
+    lengths = np.random.default_rng(seed).integers(1, 11, len(drawn)).tolist()
+    source = np.repeat(np.arange(len(drawn)), np.diff(drawn.successor_ptr))
+    builder, ends = GraphBuilder("standard"), []
+    for task, length in enumerate(lengths):
+        before = source[drawn.successors == task].tolist()
+        builder.insert(f"t{length}", after=before)
+        ends.append(length + max((ends[other] for other in before), default=0))
+    seconds = {f"t{length}": float(length) for length in lengths}
+    return builder.build(), seconds, max(ends), sum(lengths)
+
+
+@needs_solver
+@pytest.mark.parametrize(("seed", "workers"), [(0, 2), (0, 8), (1, 2), (1, 4), (1, 8), (2, 4)])
+def test_standard_task_graphs_are_as_short_as_path_and_work_allow(seed, workers):
+    """The optimum is known where a schedule is as long as the longest path or the work divided."""
+    graph, seconds, path, work = standard_task_graph(seed)
+    found = tasksim.optimize(graph, workers=workers, durations=seconds, steps=3000, method="solver")
+    assert found.makespan_s == max(path, -(-work // workers))
+    assert found.gap == pytest.approx(0.0, abs=1e-9)
+
+
 @needs_solver
 @pytest.mark.parametrize(("example", "length"), [(TOPCUOGLU, 73.0), (ARABNEJAD, 113.0)])
 def test_with_copies_the_solver_proves_the_optimum_of_published_examples(example, length):

@@ -198,7 +198,8 @@ class CompiledReplay:
 
         kept: list[Any] = [self]
         view = self._known_view()
-        return CompiledPlans(view, self._costs, self._given(kept), kept)
+        # The tables of the plan are written for each candidate, so none is made here.
+        return CompiledPlans(view, self._costs, self._given(kept, tables=False), kept)
 
     def as_data(self, seed: int) -> dict[str, Any]:
         """Return the question to the core, as numbers, texts and arrays by name.
@@ -222,14 +223,20 @@ class CompiledReplay:
         }
 
     def _given(
-        self, kept: list[Any]
+        self, kept: list[Any], *, tables: bool = True
     ) -> tuple[int | None, int | None, interface.Question, interface.Scheduler]:
-        """Return the input that all replays like this one share; *kept* gets its arrays."""
+        """Return the input that all replays like this one share; *kept* gets its arrays.
+
+        Without *tables*, those of the policy are left out.
+        """
         policy = self._policy
         if not isinstance(policy, Ported):
             raise Refused(self.why)
         # No tables of built-in policies depend on random numbers: each replay has a seed instead.
-        told = self._told(policy, random.Random(0), kept)
+        rng = random.Random(0)
+        told = (
+            self._told(policy, rng, kept) if tables else policy_structure(policy, None, rng, kept)
+        )
         told.twister = None
         graph, platform = self._flat
         return graph.handle, platform.handle, self._question(), told

@@ -1,0 +1,156 @@
+"""Annealing by several chains, side by side on threads where there are cores for them."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.base.stop import Stop, Stopped, give_up_if_asked
+from tasksim.native.cores import usable_cores
+from tasksim.optimization.annealing import Annealing, temperature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.optimization.limit import Limit
+    from tasksim.optimization.replayer import Replayer
+    from tasksim.optimization.schedule import Schedule
+
+__all__ = ["CHAINS", "Better", "Chains"]
+
+CHAINS: Final = 2
+"""Chains of a search, whatever the number of cores, so that the result does not depend on it."""
+ROUNDS: Final = 100
+"""Rounds of a search, between which the chains compare their schedules."""
+ALONE_SHARE: Final = 0.5
+"""Share of a search in which no chain goes on from the schedule of another."""
+
+
+class Better(NamedTuple):
+    """A schedule that was better than all before it in its chain."""
+
+    step: int
+    """Candidates of the chain before it."""
+    found_s: float
+    """Time on the clock of the limit, in seconds."""
+    schedule: Schedule
+
+
+class _Chain:
+    """An annealing with the limit of its share of the candidates, and what it has found."""
+
+    def __init__(self, annealing: Annealing, limit: Limit, first: float) -> None:
+        self.annealing, self._limit, self._first = annealing, limit, first
+        self.steps = 0
+        self.found: list[Better] = []
+
+    def go_on(self, until: float, enough_s: float) -> None:
+        """Try candidates until this share of the search is over, or a makespan is reached."""
+        annealing, limit, first = self.annealing, self._limit, self._first
+        while annealing.best.makespan_s > enough_s:
+            share = (limit.share(self.steps) - first) / (1.0 - first)
+            if share >= until:
+                break
+            give_up_if_asked()
+            self.steps += 1
+            if annealing.step(share):
+                self.found.append(Better(self.steps, time.perf_counter(), annealing.best))
+
+
+class Chains:
+    """Chains of annealing that begin with different schedules.
+
+    Each has its own share of the candidates and its own random numbers; between two rounds, a chain
+    may go on from the schedule of another. So the result depends on the number of candidates, not
+    on how many chains run side by side.
+
+    Parameters
+    ----------
+    replayer : Replayer
+        The replays of the question.
+    starts : sequence of Schedule
+        Where each chain begins, the best first.
+    limit : Limit
+        The end of the search, by candidates of all chains, or by the clock.
+    seed : str
+        Seed of the random choices.
+
+    Attributes
+    ----------
+    count : int
+        The number of chains.
+    """
+
+    def __init__(
+        self, replayer: Replayer, starts: Sequence[Schedule], limit: Limit, seed: str
+    ) -> None:
+        self.count = count = len(starts)
+        first = limit.share(0)
+        self._replayers = [replayer, *(replayer.beside() for _ in starts[1:])]
+        self._chains = [
+            _Chain(
+                Annealing(own, start, random.Random(f"{seed} {number}" if number else seed)),
+                limit.part(number, count),
+                first,
+            )
+            for number, (own, start) in enumerate(zip(self._replayers, starts, strict=True))
+        ]
+        self._threads = min(count, len(usable_cores())) if replayer.compiled else 1
+
+    @property
+    def steps(self) -> int:
+        """The number of candidates so far."""
+        return sum(chain.steps for chain in self._chains)
+
+    @property
+    def replays(self) -> int:
+        """The number of replays so far, also those before this search."""
+        return sum(replayer.replays for replayer in self._replayers)
+
+    def rounds(self, enough_s: float) -> Iterator[list[Better]]:
+        """Search, and yield what each round has found, in the order of the candidates.
+
+        The search is over when a makespan of at most *enough_s* is found. Ctrl-C ends a round; what
+        it has found until then is yielded first.
+        """
+        stop = Stop()
+        with ThreadPoolExecutor(self._threads, initializer=stop.begin) as pool:
+            for number in range(1, ROUNDS + 1):
+                until = number / ROUNDS
+                under_way = [pool.submit(chain.go_on, until, enough_s) for chain in self._chains]
+                interrupted = None
+                try:
+                    for future in under_way:
+                        future.result()
+                except KeyboardInterrupt as error:
+                    interrupted = error
+                    stop.ask()
+                    for future in under_way:
+                        error_of_chain = future.exception()
+                        if error_of_chain is not None and not isinstance(error_of_chain, Stopped):
+                            raise error_of_chain from error
+                found = [better for chain in self._chains for better in chain.found]
+                for chain in self._chains:
+                    chain.found.clear()
+                yield sorted(found, key=lambda better: better.step)
+                if interrupted is not None:
+                    raise interrupted
+                best = min((chain.annealing.best for chain in self._chains), key=_makespan_s)
+                if best.makespan_s <= enough_s:
+                    return
+                self._compare(best, until)
+
+    def _compare(self, best: Schedule, share: float) -> None:
+        """Let chains go on from the best schedule that are farther from it than the temperature."""
+        if share < ALONE_SHARE:
+            return
+        near_s = best.makespan_s * (1 + temperature(share))
+        for chain in self._chains:
+            if chain.annealing.now_s > near_s:
+                chain.annealing.restart(best)
+
+
+def _makespan_s(schedule: Schedule) -> float:
+    return schedule.makespan_s
