@@ -47,7 +47,7 @@ Change = tuple[int, int, float]
 
 def temperature(share: float) -> float:
     """Return the temperature when *share* of the search is over, as a share of the makespan."""
-    return HOT * (COLD / HOT) ** share
+    return HOT * math.exp(share * math.log(COLD / HOT))
 
 
 class Annealing:

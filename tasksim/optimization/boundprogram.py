@@ -295,7 +295,7 @@ class BoundProgram:
             "b_eq": np.ones(tasks),
             "bounds": (0, None),
         }
-        options = {} if math.isinf(time_s) else {"time_limit": time_s}
+        options: Any = {} if math.isinf(time_s) else {"time_limit": time_s}
         found: Any = linprog(objective, method="highs", options=options, **given)
         if found.status == 0 and found.fun > self._value:
             self._value = float(found.fun)
