@@ -47,7 +47,8 @@ __all__ = ["optimizing"]
     "--time",
     "time_s",
     type=TIME,
-    help="Time limit of the graph, the heuristics and the search together, such as 30s or 5min.  [default: 60s, unless --steps is given]",
+    help="Time limit of the graph, the heuristics and the search together, such as 30s or 5min."
+    "  [default: 60s, unless --steps is given]",
 )
 @click.option(
     "--steps",
