@@ -25,7 +25,7 @@ OPTIONS = re.compile(r"^<!-- options -->\n.*?^<!-- end -->$", re.DOTALL | re.MUL
 COMMAND_TABLE_PATTERN = re.compile(
     r"^<!-- commands -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE
 )
-SHARED = ("--debug", "--help")
+SHARED = ("--log", "--debug", "--help")
 """Options of every command: the page tells of them once."""
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$", re.DOTALL)
 CODE = re.compile(

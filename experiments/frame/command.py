@@ -35,7 +35,7 @@ def command_of(experiment: Experiment) -> Callable[[], None]:
         output: Path, design: str, again: bool, force: bool, as_json: bool, **given: Any
     ) -> None:
         settings = {name: value for name, value in given.items() if value is not None}
-        with showing(experiment.name.replace("_", " ")) as progress:
+        with showing(experiment.name.replace("_", " "), time_left=False) as progress:
             if again:
                 results = report(experiment, output, read_mark(experiment, output))
             else:

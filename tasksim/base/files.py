@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError, option
+from tasksim.base.log import Log
 from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ MAX_FILE_BYTES: Final = 4 * 2**30
 
 EXTRA_READ_BYTES: Final = 2**12
 """Bytes to read beyond the reported size of a file: files under /proc report a size of 0."""
+
+_log = Log("base")
 
 _KINDS: Final = (
     (stat.S_ISCHR, "a device"),
@@ -178,6 +181,7 @@ def reading(path: Path, limit: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
         # Non-blocking: if it has become a pipe since the check, opening must not wait for a writer.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(number, "rb") as file:
+            _log.debug("read %s: %d bytes", path, os.fstat(number).st_size)
             yield file
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
@@ -225,6 +229,7 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
                 with _locked(target):
                     refuse_existing(path, force=False)
                     temporary.replace(target)
+            _log.info("wrote %s", path)
         except OSError as error:
             raise _refused(path, error) from error
         finally:
@@ -301,6 +306,7 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
             with _locked(target):
                 refuse_existing(path, force=force)
                 _put_in_place(temporary, target)
+            _log.info("wrote the folder %s", path)
         except OSError as error:
             raise _refused(path, error) from error
         finally:

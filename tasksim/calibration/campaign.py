@@ -21,6 +21,7 @@ import numpy as np
 
 from tasksim.base.interruption import Interrupts, unbroken
 from tasksim.base.lockfile import check_lock, locked
+from tasksim.base.log import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +30,8 @@ __all__ = ["Campaign", "Progress", "shuffled"]
 
 Progress = Callable[[str, float], None]
 """Callback with the current activity and the share that is done."""
+
+_log = Log("calibration")
 
 MIN_SAVE_INTERVAL_RATIO: Final = 10
 """Smallest ratio of the interval between saves to the duration of a save."""
@@ -69,6 +72,7 @@ class Campaign(ABC):
         """Carry out the campaign; with *wait*, wait for others and *tell* it once."""
         with self._interrupts as interrupts, locked(self.output, wait=wait, tell=tell):
             self.open()
+            _log.info("measuring for %s", self.output)
             try:
                 self.measure()
                 interrupts.hold()
@@ -76,6 +80,7 @@ class Campaign(ABC):
                 self.interrupted = True
             interrupts.hold()  # from here on, further interrupts must not lose the measurements
             self.finish(interrupts)
+            _log.info("measured for %.3f s", self.seconds)
         self.interrupted = self.interrupted or interrupts.noted
 
     @abstractmethod

@@ -144,7 +144,8 @@ def _of_graph(scenario: Scenario, solver_s: float | None, as_json: bool) -> None
 
 
 def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
-    from tasksim.optimization.bounds import tight_bounds
+    from tasksim.cli.progress import stages
+    from tasksim.optimization.bounds import TIGHT_BOUNDS, tight_bounds
     from tasksim.optimization.replayer import Replayer
     from tasksim.optimization.solver import MAX_SOLVER_TASKS, has_solver
 
@@ -161,7 +162,8 @@ def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
             f" {MAX_SOLVER_TASKS}"
         )
         solver_s = 0.0
-    return tight_bounds(replayer, solver_s)
+    with stages("bounds", TIGHT_BOUNDS) as begin:
+        return tight_bounds(replayer, solver_s, begin)
 
 
 def _binding_table(bound: TightBound, binding: Binding) -> str:

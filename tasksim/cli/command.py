@@ -21,6 +21,11 @@ EXIT_CODES = """\
 Exit codes: 0 ok, 1 failed, 2 usage or invalid file, 3 a check failed, 130 interrupted."""
 
 DEBUG = "Show the traceback of an error."
+LOG = """Log what is read, decided and written, with times: on stderr from LEVEL on (debug, info,\
+ warning), or all of it to the end of FILE."""
+
+_WORDS = "tasksim.cli.command.words"
+"""Key of the context's ``meta`` with the words of the command line, for the log."""
 
 SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
@@ -48,11 +53,13 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = list(examples)
         self.renamed = renamed or {}
+        self.params.append(click.Option(["--log"], metavar="LEVEL|FILE", help=LOG))
         # tasksim.cli.main looks for it among the arguments.
         self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse *args*, with the present names of options in the place of earlier ones."""
+        ctx.meta[_WORDS] = tuple(args)
         for place, word in enumerate(args):
             if word == "--":
                 break
@@ -64,6 +71,16 @@ class Command(click.Command):
                 warn_deprecated(name, new, since=since, until=until)
                 args[place] = f"{new}{equals}{value}"
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, with its log if ``--log`` asks for one."""
+        place = ctx.params.pop("log", None)
+        if place is None:
+            return super().invoke(ctx)
+        from tasksim.cli.log import logged
+
+        with logged(place, ctx.command_path, ctx.meta[_WORDS]):
+            return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command; messages name options as the command line does."""

@@ -11,6 +11,7 @@ from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, force_option, html_option, json_option, trust_option
 from tasksim.cli.output import note, print_json, refuse_figure, refuse_html, write_page
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +72,11 @@ def compare(
     from tasksim.formats.runs import load_checked_run
     from tasksim.run.compare import compare as compared
 
-    runs = [load_checked_run(path) for path in paths]
-    comparisons = [compared(runs[0], run, any_graph=any_graph) for run in runs[1:]]
+    with stages("compare", 2) as begin:
+        begin("reading runs")
+        runs = [load_checked_run(path) for path in paths]
+        begin("comparing")
+        comparisons = [compared(runs[0], run, any_graph=any_graph) for run in runs[1:]]
     if as_json:
         written = {"figure": figure, "html": html}
         print_json({"runs": paths, **_described(comparisons), **written})

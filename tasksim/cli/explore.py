@@ -20,6 +20,7 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import note, open_page, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
@@ -109,8 +110,11 @@ def explore_command(
     from tasksim.run.metrics import summary
     from tasksim.view.texttables import run_summary
 
-    page = explore(scenario, over=over)
-    page.save(output, force)
+    with stages("explore", 2) as begin:
+        begin("simulating")
+        page = explore(scenario, over=over)
+        begin("writing the page")
+        page.save(output, force)
     size = len(page.html.encode())
     if as_json:
         told = {"page": output, "page_bytes": size, "refused": page.refused or None}

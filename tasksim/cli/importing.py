@@ -11,6 +11,7 @@ import click
 from tasksim.cli.command import Command, Group
 from tasksim.cli.options import force_option, json_option, result_options
 from tasksim.cli.output import Results, note, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -174,8 +175,11 @@ def trace(
     from tasksim.formats.runs import read_trace
     from tasksim.formats.traces.tracefolder import save_trace
 
-    found = read_trace(path, skip_bad=skip_bad)
-    notes = [*found.notes, *save_trace(found, output, models=models, force=force)]
+    with stages("import", 2) as begin:
+        begin("reading the trace")
+        found = read_trace(path, skip_bad=skip_bad)
+        begin(f"writing {len(found.run)} tasks")
+        notes = [*found.notes, *save_trace(found, output, models=models, force=force)]
     _tell_skipped(found)
     if as_json:
         run = found.run

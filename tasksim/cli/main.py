@@ -17,6 +17,7 @@ import click
 
 from tasksim.base.errors import TasksimError, on_command_line
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE, REPEATED_SIGNAL_S, Interrupts
+from tasksim.base.log import Log
 from tasksim.cli.command import LazyGroup
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ def _plain_warnings() -> Iterator[None]:
     """
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        Log("cli").warning("%s", message)
         click.echo(f"Warning: {message}", err=True)
 
     with warnings.catch_warnings():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.log import Log
 from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ __all__ = [
     "write_page",
 ]
 
+_log = Log("cli")
+
 SCHEMA_VERSION = 1
 """Version of the JSON that commands print; it grows when a key changes its meaning or vanishes."""
 
@@ -49,11 +52,13 @@ def print_json(data: dict[str, Any]) -> None:
 
 def note(message: str) -> None:
     """Print a message on stderr."""
+    _log.info("%s", message)
     click.echo(message, err=True)
 
 
 def warn(message: str) -> None:
     """Print a warning on stderr."""
+    _log.warning("%s", message)
     click.echo(f"Warning: {message}", err=True)
 
 

@@ -1,34 +1,49 @@
-"""Progress on stderr, as a bar on a terminal or as a line every ten percent."""
+"""Progress: a bar on a terminal, with the time that is left; a line every ten percent in the log.
+
+Elsewhere nothing is shown, so that what a command prints does not depend on how fast it was.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-import click
+from tasksim.base.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["counting", "showing"]
+    from rich.progress import Progress
 
-QUIET_S = 1.0
-"""Duration in seconds below which no progress is shown."""
+__all__ = ["counting", "showing", "stages"]
+
+SHOWN_AFTER_S = 1.0
+"""Duration in seconds after which a bar appears: short work shows none, and imports nothing."""
+LEFT_AFTER_S = 1.0
+"""Duration in seconds after which the time that is left is estimated."""
 REDRAW_S = 0.5
 """Interval between two redraws in seconds: the bar looks alive, at no noticeable cost."""
+MIN_ADVANCE = 0.05
+"""Share of the work after which the bar is redrawn at once: few calls of much work each."""
+
+_log = Log("cli")
 
 
 @contextmanager
-def showing(what: str) -> Iterator[Callable[[str, float], None]]:
-    """Yield a function that shows a message and the completed share of the work."""
+def showing(what: str, *, time_left: bool = True) -> Iterator[Callable[[str, float], None]]:
+    """Yield a function that shows a message and the completed share of the work.
+
+    Without *time_left*, it shows no estimate of that: messages have their own, or shares are not
+    proportional to time.
+    """
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        with _bar(what) as show:
-            yield show
+        with closing(_Bar(what)) as bar:
+            yield _Shown(what, bar.draw, time_left=time_left)
     else:
-        yield _Lines(what)
+        yield _Shown(what, lambda _message, _share: None, time_left=time_left)
 
 
 @contextmanager
@@ -38,23 +53,79 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: show(f"{done}/{total}", done / total if total else 1.0)
 
 
-class _Lines:
-    """A line for each ten percent, and none for short work."""
+@contextmanager
+def stages(what: str, count: int) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows which of *count* stages begins."""
+    begun = 0
+    with showing(what, time_left=False) as show:
 
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._begun = time.monotonic()
-        self._shown = 0
+        def begin(stage: str) -> None:
+            nonlocal begun
+            show(stage, begun / count)
+            begun += 1
+
+        yield begin
+
+
+class _Shown:
+    """What is shown of some work: its bar, its lines in the log."""
+
+    def __init__(self, what: str, draw: Callable[[str, float], None], *, time_left: bool) -> None:
+        self._what, self._draw, self._time_left = what, draw, time_left
+        self._first: tuple[float, float] | None = None
+        self._logged = 0
 
     def __call__(self, message: str, share: float) -> None:
-        tenth = int(10 * min(1.0, share))
-        if tenth > self._shown and time.monotonic() - self._begun > QUIET_S:
-            self._shown = tenth
-            click.echo(f"{self._what}: {10 * tenth} %, {message}", err=True)
+        share = min(1.0, share)
+        text = message + self._left(share)
+        self._draw(text, share)
+        tenth = int(10 * share)
+        if tenth > self._logged:
+            self._logged = tenth
+            _log.info("%s: %d %%, %s", self._what, 10 * tenth, text)
+
+    def _left(self, share: float) -> str:
+        """Return the time that is left, in words, at the pace since the first call."""
+        if not self._time_left:
+            return ""
+        now = time.monotonic()
+        # Resumed work does not begin at zero; some begins anew in each of its parts.
+        if self._first is None or share < self._first[1]:
+            self._first = now, share
+        passed_s, done = now - self._first[0], share - self._first[1]
+        if passed_s < LEFT_AFTER_S or not done or share == 1.0:
+            return ""
+        left_s = passed_s * (1.0 - share) / done
+        return f", {left_s:.0f} s left" if left_s < 100 else f", {left_s / 60:.0f} min left"
 
 
-@contextmanager
-def _bar(what: str) -> Iterator[Callable[[str, float], None]]:
+class _Bar:
+    """A bar on a terminal, drawn once the work has taken a while."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._begun = what, time.monotonic()
+        self._progress: Progress | None = None
+        self._drawn_s = self._drawn_share = 0.0
+
+    def draw(self, message: str, share: float) -> None:
+        now = time.monotonic()
+        if self._progress is None:
+            if now - self._begun < SHOWN_AFTER_S:
+                return
+            self._progress = _started(self._what, self._begun)
+        elif now - self._drawn_s < REDRAW_S and share - self._drawn_share < MIN_ADVANCE:
+            return
+        self._drawn_s, self._drawn_share = now, share
+        (task,) = self._progress.task_ids
+        self._progress.update(task, completed=share, message=message, refresh=True)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _started(what: str, begun: float) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -67,16 +138,8 @@ def _bar(what: str) -> Iterator[Callable[[str, float], None]]:
     )
     # No thread draws the bar: it would share Python's lock with the measurements.
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
-        task = progress.add_task(what, total=1.0, message="")
-        drawn = 0.0
-
-        def show(message: str, share: float) -> None:
-            nonlocal drawn
-            now = time.monotonic()
-            if now - drawn > REDRAW_S:
-                drawn = now
-                completed = min(1.0, share)
-                progress.update(task, completed=completed, message=message, refresh=True)
-
-        yield show
+    progress = Progress(*columns, console=console, transient=True, auto_refresh=False)
+    progress.add_task(what, total=1.0, message="")
+    progress.tasks[0].start_time = begun
+    progress.start()
+    return progress

@@ -12,6 +12,7 @@ import click
 from tasksim.cli.command import command
 from tasksim.cli.options import result_options
 from tasksim.cli.output import Results, describe_run, note, print_json, warn
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from tasksim.recording.openmp.account import ThreadAccount
@@ -130,7 +131,11 @@ def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
 
 def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
     """Write, draw and print the recorded run, as the options ask."""
-    run, again = recording.run, recording.simulate()
+    with stages("record", 2) as begin:
+        begin("reading what was recorded")
+        run = recording.run
+        begin(f"replaying {len(run)} tasks")
+        again = recording.simulate()
     for line in recording.notes:
         warn(line)
     try:

@@ -11,6 +11,7 @@ from tasksim.base.errors import CheckFailed
 from tasksim.cli.command import command
 from tasksim.cli.options import json_option, trust_option
 from tasksim.cli.output import print_json
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
@@ -41,9 +42,12 @@ def reproduce(run: Path, engine: Engine, trust: bool, as_json: bool) -> None:
     from tasksim.run.runchecks import check_records
     from tasksim.scenario.reproduction import reproduce as reproduced
 
-    recorded = load_run(run)
-    check_records(recorded, run)
-    found = reproduced(recorded, run, trust=trust, engine=engine)
+    with stages("reproduce", 2) as begin:
+        begin("reading the run")
+        recorded = load_run(run)
+        check_records(recorded, run)
+        begin("simulating it again")
+        found = reproduced(recorded, run, trust=trust, engine=engine)
     if as_json:
         print_json({"run": run, **found.to_json()})
     else:

@@ -24,6 +24,7 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import Results, describe_run, note, print_json, refuse_figure, warn
+from tasksim.cli.progress import counting, stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,15 +132,18 @@ class _Asked:
             return None
         from tasksim.scenario.sureness import how_sure_of
 
-        return how_sure_of(
-            resolved,
-            uncertainty=self.uncertainty,
-            replications=self.replications,
-            until=self.until,
-            level=0.95 if self.level is None else self.level,
-            probes=self._recent(resolved),
-            engine=engine,
-        )
+        probes = self._recent(resolved)
+        with counting("replications") as progress:
+            return how_sure_of(
+                resolved,
+                uncertainty=self.uncertainty,
+                replications=self.replications,
+                until=self.until,
+                level=0.95 if self.level is None else self.level,
+                probes=probes,
+                engine=engine,
+                progress=progress,
+            )
 
     def _recent(self, resolved: Resolved) -> list[float] | None:
         """Return how other programs slow this machine now, once for all answers; None elsewhere."""
@@ -222,7 +226,7 @@ class _Rival(NamedTuple):
 
 WITH_FROM = {
     "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "decisions",
-    "engine",
+    "engine", "log", "debug",
 }  # fmt: skip
 """Options that are allowed together with ``--from``."""
 
@@ -339,9 +343,12 @@ def simulate_command(
         asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
         scenario = automatic(asked, auto)
     results.refuse_early()
-    resolved = resolver.resolve(scenario)
     kept = results.output is not None
-    run = replay(resolved, check=check, engine=engine, digests=kept, decisions=decisions)
+    with stages("simulating", 2) as begin:
+        begin("the graph")
+        resolved = resolver.resolve(scenario)
+        begin(f"{len(resolved.graph)} tasks")
+        run = replay(resolved, check=check, engine=engine, digests=kept, decisions=decisions)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)

@@ -11,6 +11,7 @@ from tasksim.base.errors import CheckFailed, InputError, TasksimError
 from tasksim.cli.command import command
 from tasksim.cli.options import json_option, library_option
 from tasksim.cli.output import note, print_json
+from tasksim.cli.progress import counting
 from tasksim.formats.registry import HEAD_BYTES, format_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,12 @@ def validate(
     In a folder that is no run, all such files are checked, and the samples beside kernel models. An
     error in one file does not keep others from being checked.
     """
-    results = [_check(path, library) for file in files for path in _expanded(file)]
+    paths = [path for file in files for path in _expanded(file)]
+    results = []
+    with counting("validate") as progress:
+        for path in paths:
+            results.append(_check(path, library))
+            progress(len(results), len(paths))
     if as_json:
         print_json({"files": results})
     else:

@@ -26,6 +26,7 @@ from tasksim.cli.output import (
     warn,
     write_page,
 )
+from tasksim.cli.progress import stages
 from tasksim.cli.view_machine import is_machine, view_machine
 from tasksim.cli.view_octree import is_octree, view_octree
 from tasksim.view.registry import PANELS
@@ -153,19 +154,24 @@ def view(
     from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary
 
-    loaded = [load_run(path) for path in runs]
-    for path, run in zip(runs, loaded, strict=True):
-        _warn_of_impossible(run, path)
-    if target is not None:
-        from tasksim.view.figure import figure, save_figure
+    with stages("view", 4) as begin:
+        begin("reading runs")
+        loaded = [load_run(path) for path in runs]
+        for path, run in zip(runs, loaded, strict=True):
+            _warn_of_impossible(run, path)
+        if target is not None:
+            from tasksim.view.figure import figure, save_figure
 
-        if critical_path:
-            chosen = _with_path(loaded, chosen)
-        save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
-    if html is not None:
-        write_page(runs, loaded, html, force=force, trust=trust)
-    if live is not None:
-        _write_live(loaded[0], runs[0], live, force=force, trust=trust)
+            begin("drawing")
+            if critical_path:
+                chosen = _with_path(loaded, chosen)
+            save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
+        if html is not None:
+            begin("writing the page")
+            write_page(runs, loaded, html, force=force, trust=trust)
+        if live is not None:
+            begin("writing the live page")
+            _write_live(loaded[0], runs[0], live, force=force, trust=trust)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
         for entry, run in zip(described, loaded if critical_path else (), strict=False):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import exists, refuse_existing
+from tasksim.base.log import Log
 from tasksim.formats.registry import FORMATS, format_of, formats_that
 from tasksim.run.foldernames import refuse_run_folder
 from tasksim.run.record import Run
@@ -32,6 +33,8 @@ __all__ = [
     "refuse_run",
     "save_run",
 ]
+
+_log = Log("formats")
 
 
 def load_run(path: str | Path) -> Run:
@@ -155,6 +158,7 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
     if found is None or found.reads_trace is None:
         known = ", ".join(formats_that("reads_trace"))
         raise InputError(f"{where}: not a format that imports runs (known: {known})")
+    _log.info("%s is read as %s", where, found.summary)
     return found.reads_trace(where, flag(skip_bad, "skip_bad"))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
 from tasksim.base.extras import require
+from tasksim.base.log import Log
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
 from tasksim.models.samples import Samples, with_clock
@@ -40,6 +41,8 @@ __all__ = [
     "select",
     "size_bytes",
 ]
+
+_log = Log("models")
 
 AUTO: Final = ("history", "power", "mlr", "cp", "hybrid", "learned")
 """Kinds tried by default, the cheapest first, followed by kinds of other packages."""
@@ -248,6 +251,9 @@ def select(
     chosen, why = _choose(fitted, alone=len(tried) == 1)
     chosen, why = contest.with_all_samples(chosen, why)
     assert chosen.model is not None
+    for row in contest.table.values():
+        _log.debug("kind %s: error %s in cross-validation %s", row.kind, row.mlogq_cv, row.reason)
+    _log.info("kind %s chosen among %s: %s", chosen.kind, ", ".join(tried), why)
     contest.say(f"intervals of {chosen.kind}")
     warnings = (
         *_left_out_constants(samples), *_calibrated(chosen, samples, clock),

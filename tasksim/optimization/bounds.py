@@ -23,6 +23,8 @@ from tasksim.optimization.copies import ROUNDING_S, LeastCopies
 from tasksim.optimization.schedule import with_classes_merged
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tasksim.optimization.boundprogram import Binding
     from tasksim.optimization.replayer import Replayer
     from tasksim.platform.description import Platform
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_COPIED_TASKS",
     "MAX_MIXED_TASKS",
+    "TIGHT_BOUNDS",
     "TightBound",
     "class_names",
     "mixed_bound",
@@ -41,6 +44,8 @@ MAX_MIXED_TASKS: Final = 3_000
 """Most tasks for the mixed bound: HiGHS takes minutes for more."""
 MAX_COPIED_TASKS: Final = 500
 """Most tasks for the mixed bound with copies, whose program is some three times as large."""
+TIGHT_BOUNDS: Final = 3
+"""Largest number of tight bounds of a graph."""
 SAFETY: Final = 1e-6
 """Relative reduction of a bound, for the tolerances of HiGHS."""
 
@@ -91,11 +96,15 @@ def mixed_bound(
     return TightBound(name, value_s, time.perf_counter() - begun, program.binding(class_names))
 
 
-def tight_bounds(replayer: Replayer, solver_s: float = 0.0) -> list[TightBound]:
+def tight_bounds(
+    replayer: Replayer,
+    solver_s: float = 0.0,
+    begin: Callable[[str], None] = lambda _bound: None,
+) -> list[TightBound]:
     """Return the mixed bound, with copies, too, where there are any, and the solver's.
 
-    The solver runs for *solver_s* seconds, or not at all.
-
+    The solver runs for *solver_s* seconds, or not at all. *begin* is called with each bound before
+    it is computed: at most :data:`TIGHT_BOUNDS` times.
 
     Raises :exc:`InputError` if there are more than :data:`MAX_MIXED_TASKS` tasks.
     """
@@ -106,14 +115,17 @@ def tight_bounds(replayer: Replayer, solver_s: float = 0.0) -> list[TightBound]:
             f"has {problem.tasks}"
         )
     names = class_names(replayer.platform, problem)
+    begin("mixed bound")
     found = [mixed_bound(problem, names)]
     apart = LeastCopies(replayer.platform, problem).apart
     if apart and problem.tasks <= MAX_COPIED_TASKS:
+        begin("mixed bound with copies")
         found.append(mixed_bound(problem, names, replayer.platform))
     if not solver_s or not problem.tasks:
         return found
     from tasksim.optimization.solver import SolverLimit, bound_of
 
+    begin("solver's bound")
     begun = time.perf_counter()
     limit = SolverLimit(solver_s, None, len(usable_cores()), 0)
     known_s = max(bound.value_s for bound in found)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.log import Log
 from tasksim.native.cores import usable_cores
 from tasksim.optimization.bounds import (
     MAX_COPIED_TASKS,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = ["HEURISTICS", "METHODS", "Method", "optimize"]
+
+_log = Log("optimization")
 
 Method = Literal["auto", "annealing", "solver"]
 METHODS: Final = get_args(Method)
@@ -350,6 +353,7 @@ class _Search:
             return
         if self._best is None or schedule.makespan_s < self._best.makespan_s:
             self._best = schedule
+            _log.info("%s: makespan %.9g s", source, schedule.makespan_s)
             self._improvements.append(Improvement(source, step, at_s, schedule.makespan_s))
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed
+from tasksim.base.log import Log
 from tasksim.base.registry import is_own
 from tasksim.scenario.document import MADE, encode
 
@@ -34,6 +35,8 @@ __all__ = [
     "solve",
     "watched",
 ]
+
+_log = Log("scenario")
 
 PATIENCE_S: Final = 60.0
 """Longest wait of a single run for a calm moment, in seconds: on shared machines most minutes have
@@ -99,6 +102,9 @@ def replay(
     """
     config = encode(resolved.scenario, resolved, digests=digests)
     run = resolved.simulation().run(check=check, engine=engine, config=config, decisions=decisions)
+    why = f" ({run.engine_why})" if run.engine_why else ""
+    _log.info("%s: %d tasks simulated by engine %s%s in %.3f s, makespan %.9g s", run.graph_label,
+              len(run), run.engine, why, run.wall_s, run.makespan_s)  # fmt: skip
     return _with_graph(run, resolved)
 
 
@@ -132,6 +138,8 @@ def execute(
         progress=progress,
         config=encode(resolved.scenario, resolved),
     )
+    _log.info("%s: %d tasks executed on %d workers, makespan %.9g s",
+              scenario.label, len(done), len(done.workers), done.makespan_s)  # fmt: skip
     run = replace(done, bounds=bounds_of(resolved.graph, done))
     return _with_graph(with_alone(run, resolved.graph, replay), resolved)
 

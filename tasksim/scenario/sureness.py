@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of, whole_number
 from tasksim.base.errors import InputError, expect
+from tasksim.base.log import Log
 from tasksim.engine.choice import ENGINES
 from tasksim.engine.replications import SOURCES, Replication, Replicator
 from tasksim.run.replicated import MEMBERS, Replicates, errors
@@ -40,6 +41,7 @@ REPLICATIONS_PER_CHECK: Final = 402
 and 3."""
 MIN_REPLICATIONS: Final = 12
 """Minimum number of replications for an interval: four groups of three."""
+_log = Log("scenario")
 _CHOICES_STREAM: Final = 3
 """Index of the random stream of a scheduler's choices, after those of the three sources."""
 
@@ -128,8 +130,13 @@ def how_sure_of(
     probes: float | Sequence[float] | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
-    """Return the result of :func:`how_sure` for a resolved scenario."""
+    """Return the result of :func:`how_sure` for a resolved scenario.
+
+    *progress* is called with the replications that are done, and all: with *until*, as many as are
+    needed at the present precision.
+    """
     scenario = resolved.scenario
     one_of(uncertainty, UNCERTAINTIES, "uncertainty")
     one_of(engine, ENGINES, "engine")
@@ -153,17 +160,28 @@ def how_sure_of(
     )
     from tasksim.native.cores import usable_cores
 
-    series = _Series(resolved, replicator, threads or len(usable_cores()), engine)
     members = len(replicator.sources)
     groups = math.ceil(replications / members)
     per_check = groups if until is None else math.ceil(REPLICATIONS_PER_CHECK / members)
+    expected = per_check
+
+    def tell(replications: int) -> None:
+        if progress is not None:
+            progress(replications, max(replications, members * expected))
+
+    series = _Series(resolved, replicator, threads or len(usable_cores()), engine, tell)
     while series.done < groups and not series.interrupted:
         series.go_on(min(per_check, groups - series.done))
         if until is not None:
             found = series.found()
-            off = errors(found, level, models="models" in replicator.sources)
-            if max(off) <= until * float(found.makespans_s.mean()):
+            off = max(errors(found, level, models="models" in replicator.sources))
+            aim = until * float(found.makespans_s.mean())
+            _log.info("%d replications: known to %.3g s, asked for %.3g s",
+                      found.makespans_s.size, off, aim)  # fmt: skip
+            if off <= aim:
                 break
+            # Errors fall with the root of the number of groups.
+            expected = int(min(groups, series.done * (off / aim) ** 2))
     return predicted(
         series.found(),
         replicator,
@@ -180,12 +198,17 @@ class _Series:
     """Replications so far, which can be continued."""
 
     def __init__(
-        self, resolved: Resolved, replicator: Replicator, threads: int, engine: Engine
+        self,
+        resolved: Resolved,
+        replicator: Replicator,
+        threads: int,
+        engine: Engine,
+        tell: Callable[[int], None],
     ) -> None:
         from tasksim.engine.batch import totals
 
         self._replicator, self._members = replicator, MEMBERS[len(replicator.sources)]
-        self._item = resolved.simulation()
+        self._item, self._tell = resolved.simulation(), tell
         self._replay: Callable[[list[Simulation]], Iterator[Any]] = partial(
             totals, threads=threads, engine=engine
         )
@@ -217,6 +240,7 @@ class _Series:
             for done in self._replay(items):
                 self._spans.append(done.makespan_s)
                 ended += 1
+                self._tell(len(self._spans))
         except KeyboardInterrupt:
             self.interrupted = True
             whole = len(self._spans) // len(self._members) * len(self._members)

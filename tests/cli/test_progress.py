@@ -1,35 +1,79 @@
-"""Progress on stderr."""
+"""Progress: a bar on a terminal, lines in the log."""
 
 from __future__ import annotations
+
+import itertools
+import logging
+
+import pytest
 
 from tasksim.cli import progress
 
 
-def shown(monkeypatch, capsys, quiet_s, steps):
-    monkeypatch.setattr(progress, "QUIET_S", quiet_s)
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that advances by a second whenever it is read."""
+    seconds = itertools.count(100)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(seconds)))
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal that knows bars."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def shown(steps, capsys):
     with progress.counting("running") as show:
         for done in steps:
             show(done, 40)
     return capsys.readouterr()
 
 
-def test_a_line_for_each_ten_percent(monkeypatch, capsys):
-    captured = shown(monkeypatch, capsys, -1.0, [0, 3, 4, 5, 20, 40, 40])
-    assert captured.out == ""
-    assert captured.err.splitlines() == [
-        "running: 10 %, 4/40",
-        "running: 50 %, 20/40",
+def test_a_line_of_the_log_for_each_ten_percent_with_the_time_that_is_left(clock, capsys, caplog):
+    caplog.set_level(logging.INFO, "tasksim")
+    captured = shown([0, 3, 4, 5, 20, 40, 40], capsys)
+    assert (captured.out, captured.err) == ("", "")
+    assert caplog.messages == [
+        "running: 10 %, 4/40, 18 s left",  # two seconds for four of forty
+        "running: 50 %, 20/40, 4 s left",
         "running: 100 %, 40/40",
     ]
 
 
-def test_nothing_for_what_is_over_at_once(monkeypatch, capsys):
-    assert shown(monkeypatch, capsys, 60.0, [10, 40]).err == ""
+def test_resumed_work_is_judged_by_its_own_pace(clock, caplog):
+    caplog.set_level(logging.INFO, "tasksim")
+    with progress.showing("study") as show:
+        show("", 0.5)
+        show("", 0.501)
+    assert caplog.messages == ["study: 50 %, "]
+    with progress.showing("study") as show:
+        show("half", 0.5)
+        show("more", 0.6)
+    assert caplog.messages[-1] == "study: 60 %, more, 4 s left"
 
 
-def test_a_bar_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    captured = shown(monkeypatch, capsys, 60.0, [10, 40])
+def test_nothing_where_there_is_neither_a_terminal_nor_a_log(clock, capsys):
+    captured = shown([10, 40], capsys)
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_a_bar_on_a_terminal(clock, terminal, capsys):
+    captured = shown([10, 20], capsys)
     assert captured.out == ""
     assert "running" in captured.err
+    assert "20/40, 3 s left" in captured.err
+
+
+def test_no_bar_for_short_work(monkeypatch, terminal, capsys):
+    monkeypatch.setattr(progress, "SHOWN_AFTER_S", 60.0)
+    assert shown([10, 40], capsys).err == ""
+
+
+def test_stages_have_no_time_left(clock, caplog):
+    caplog.set_level(logging.INFO, "tasksim")
+    with progress.stages("view", 2) as begin:
+        begin("reading")
+        begin("drawing")
+    assert caplog.messages == ["view: 50 %, drawing"]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import Interrupts
+from tasksim.base.log import Log
 from tasksim.study.sweep.columns import LOST, Answer
 from tasksim.study.sweep.workbench import Job
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.study import Limits
 
 __all__ = ["Progress", "Sweep"]
+
+_log = Log("study")
 
 BATCH_S: Final = 0.2
 """Duration of a batch, in seconds: a thousand times the time to send it."""
@@ -59,12 +62,9 @@ class Progress(NamedTuple):
     """Remaining time at this rate, in seconds."""
 
     def __str__(self) -> str:
-        """Return the line for users: ``312/1000 cells, 2 failed, 410/s, 2 s left``."""
-        from tasksim.base.units import format_time
-
+        """Return the line for users: ``312/1000 cells, 2 failed, 410/s``."""
         failed = f", {self.failed} failed" if self.failed else ""
-        left = f", {format_time(self.left_s)} left" if self.rate and self.done < self.cells else ""
-        return f"{self.done}/{self.cells} cells{failed}, {self.rate:.3g}/s{left}"
+        return f"{self.done}/{self.cells} cells{failed}, {self.rate:.3g}/s"
 
 
 @contextmanager
@@ -202,6 +202,7 @@ class Sweep:
                 "the executor is broken; finished cells are kept, run the study again"
             )
         if broken and self.pool.renew is not None:
+            _log.info("the executor is broken, a new one starts")
             self.pool.executor = self.pool.renew()
         if self.computed and not self._first[0]:
             self._first = self.computed, self.engine_s
@@ -249,6 +250,7 @@ class Sweep:
 
     def _try_again(self, batch: list[Planned], why: BaseException | str) -> None:
         """Send a batch again in halves, or a single cell until its last attempt has failed."""
+        _log.info("a batch of %d cells is sent again: %s", len(batch), why)
         if len(batch) > 1:
             half = len(batch) // 2
             self._suspects.extend([batch[:half], batch[half:]])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import flag, path_of, whole_number
 from tasksim.base.errors import InputError, expect, option
+from tasksim.base.log import Log
 from tasksim.study.executors.registry import opened
 from tasksim.study.sweep.plan import Planned, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "cores_to_use", "differences", "run_study"]
 
+
+_log = Log("study")
 
 LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
 """Columns that label the cells of every study."""
@@ -156,6 +159,8 @@ def _run(
         if before is not None and before != header:
             _extend(store, header, before, cells)
         failed = _failed(store, cells, retry=retry)
+        _log.info("%d cells, %d of them done before, %d at a time",
+                  len(cells), len(store.done), pool.workers)  # fmt: skip
         if pool.wait is not None:
             pool.wait()
         begun = perf_counter()
@@ -163,6 +168,8 @@ def _run(
         sweep.run()
         seconds = perf_counter() - begun
         store.compact()
+    _log.info("%d cells computed, %d failed in all, in %.3f s, of which the engine took %.3f s",
+              sweep.computed, sweep.failed, seconds, sweep.engine_s)  # fmt: skip
     said = warnings_of_store(folder, {one.cell for one in cells})
     return Outcome(
         len(cells),
