@@ -10,9 +10,9 @@
 - ``user``: the same as ``venv``, by a user without rights (where this one is root);
 - ``offline``: from a folder of wheels, in a network namespace without a network (root);
 - ``pipx``: the command alone, where pipx is installed;
-- ``sdist``: the source distribution, on a PATH without compilers.
+- ``sdist``: the source distribution.
 
-Pages are copied to a folder without the package, so that the installed one is executed. Prints a
+None has a compiler on its PATH. Pages are copied to a folder without the package, so that the installed one is executed. Prints a
 row per environment; the exit code is 1 if a page printed something else than it says.
 """
 
@@ -134,17 +134,18 @@ def install_pipx(tried: Tried, python: str, wheel: Path, _source: Path) -> Path:
 
 
 def install_source(tried: Tried, python: str, _wheel: Path, source: Path) -> Path:
-    """Install the source distribution on a PATH without compilers."""
-    programs = tried.folder / "programs"
+    """Install the source distribution."""
+    return install_venv(tried, python, source, source)
+
+
+def without_compilers(programs: Path) -> None:
+    """Make a folder of links to all programs on the PATH but compilers."""
     programs.mkdir()
     for folder in os.get_exec_path():
         for program in sorted(Path(folder).glob("*")):
             if not any(name in program.name for name in COMPILERS):
                 with suppress(OSError):
                     (programs / program.name).symlink_to(program)
-    tried.environment = {**(tried.environment or os.environ), "PATH": str(programs)}
-    tried.environment.pop("CXX", None)
-    return install_venv(tried, python, source, source)
 
 
 ENVIRONMENTS: dict[str, Callable[[Tried, str, Path, Path], Path]] = {
@@ -190,9 +191,14 @@ def tried(
     """Return the row of one environment, and what was wrong in it."""
     with TemporaryDirectory(prefix="tasksim-install-") as place:
         folder = Path(place)
-        hidden = ("PYTHONPATH", "VIRTUAL_ENV")
+        hidden = ("PYTHONPATH", "VIRTUAL_ENV", "CXX", "WASM_CXX")
         environment = {key: value for key, value in os.environ.items() if key not in hidden}
-        environment |= {"HOME": place, "EXECUTED_PAGES": str(folder / "pages"), "TMPDIR": place}
+        programs = folder / "programs"
+        without_compilers(programs)
+        environment |= {
+            "HOME": place, "EXECUTED_PAGES": str(folder / "pages"), "TMPDIR": place,
+            "PATH": str(programs),
+        }  # fmt: skip
         one = Tried(folder, environment=environment)
         copy_pages(folder / "pages")
         if name == "user":

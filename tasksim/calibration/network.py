@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.ranks import Ranks
 
 __all__ = [
+    "PATTERNS",
     "Calibration",
     "Taken",
     "both_ways",
@@ -48,6 +49,8 @@ __all__ = [
     "warn_of_crowds",
 ]
 
+PATTERNS: Final = 4
+"""Number of patterns of messages that a calibration measures in turn."""
 BURST_S: Final = 30e-6
 """Duration of a burst of messages between two readings of the clock, in seconds: long enough that a
 reading, some 50 ns, counts little, and short enough that most bursts end before the system preempts
@@ -356,8 +359,16 @@ class Calibration:
         return path
 
 
-def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> Calibration | None:
+def calibrate_network(
+    ranks: Ranks,
+    *,
+    seconds: float,
+    quick: bool = False,
+    begin: Callable[[str], None] = lambda _pattern: None,
+) -> Calibration | None:
     """Measure the network between *ranks* for about *seconds*; return the result on rank 0.
+
+    *begin* is called with each pattern before it is measured: :data:`PATTERNS` times.
 
     Raise :exc:`InputError` if there is only one rank.
     """
@@ -370,10 +381,14 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
     sizes = sizes_of(quick=quick)
     large = [size for size in sizes if size >= 2**16]
     share = seconds / 8
+    begin("messages to and fro")
     single = ping_pong(ranks, sizes, 3 * share)
+    begin("both ways at once")
     both = both_ways(ranks, large, share)
+    begin("pairs and all to one")
     of_pairs = pairs(ranks, large, share) if ranks.size > 3 else None
     to_one = fan_in(ranks, large, share) if ranks.size > 2 else None
+    begin("messages of the runtime")
     rounds = 4 if quick else 16
     messages = runtime_messages(ranks, sizes, rounds)
     if messages is None:

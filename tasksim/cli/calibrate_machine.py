@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
-from tasksim.cli.progress import showing
+from tasksim.cli.progress import showing, stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,6 +116,7 @@ def calibrate_network(
     library: Path, name: str | None, *, max_time: float, quick: bool, as_json: bool
 ) -> None:
     """Measure the network between all ranks, and write it to *library*; rank 0 prints it."""
+    from tasksim.calibration.network import PATTERNS
     from tasksim.calibration.network import calibrate_network as measure
     from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
@@ -128,7 +130,8 @@ def calibrate_network(
         measure(ranks, seconds=0.0)
     try:
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
-        found = measure(ranks, seconds=seconds, quick=quick)
+        with nullcontext(_silent) if ranks.rank else stages("network", PATTERNS) as begin:
+            found = measure(ranks, seconds=seconds, quick=quick, begin=begin)
         written = ranks.together(lambda: None if found is None else found.write(library, machine))
         if found is not None and written is not None:
             _print_network(found, written, as_json=as_json)
@@ -137,6 +140,10 @@ def calibrate_network(
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     ranks.comm.Barrier()
+
+
+def _silent(_pattern: str) -> None:
+    """Show no progress: rank 0 does."""
 
 
 def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
