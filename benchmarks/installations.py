@@ -12,8 +12,9 @@
 - ``pipx``: the command alone, where pipx is installed;
 - ``sdist``: the source distribution.
 
-None has a compiler on its PATH. Pages are copied to a folder without the package, so that the installed one is executed. Prints a
-row per environment; the exit code is 1 if a page printed something else than it says.
+None has a compiler on its PATH. Pages are copied to a folder without the package, so that the
+installed one is executed. Prints a row per environment; the exit code is 1 if a page printed
+something else than it says.
 """
 
 from __future__ import annotations

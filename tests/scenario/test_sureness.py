@@ -7,6 +7,8 @@ import tasksim
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.runeffects import RunEffect
+from tasksim.scenario.resolved import resolve
+from tasksim.scenario.sureness import how_sure_of
 
 SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 
@@ -133,6 +135,21 @@ def test_until_it_is_known():
     short = tasksim.how_sure(_scenario(), until=1e-6, replications=200)
     assert short.converged is False
     assert any("not to 0.0001 %" in line for line in short.warnings())
+
+
+def test_progress_counts_replications():
+    told = []
+    how_sure_of(resolve(_scenario()), replications=40, progress=lambda *counts: told.append(counts))
+    assert told == [(done, 40) for done in range(1, 41)]
+
+
+def test_progress_expects_as_many_replications_as_the_precision_needs():
+    told = []
+    sure = how_sure_of(
+        resolve(_scenario()), until=0.01, progress=lambda *counts: told.append(counts)
+    )
+    assert told[-1][0] == sure.replications
+    assert all(done <= total <= 20_000 for done, total in told)
 
 
 @pytest.mark.parametrize(
