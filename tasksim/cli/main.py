@@ -17,7 +17,6 @@ import click
 
 from tasksim.base.errors import TasksimError, on_command_line
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE, REPEATED_SIGNAL_S, Interrupts
-from tasksim.base.log import Log
 from tasksim.cli.command import LazyGroup
 
 if TYPE_CHECKING:
@@ -199,6 +198,8 @@ def _plain_warnings() -> Iterator[None]:
     """
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        from tasksim.base.log import Log  # only warnings need it
+
         Log("cli").warning("%s", message)
         click.echo(f"Warning: {message}", err=True)
 

@@ -24,7 +24,6 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import Results, describe_run, note, print_json, refuse_figure, warn
-from tasksim.cli.progress import counting, stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +129,7 @@ class _Asked:
         """Return the prediction with intervals; None without ``--uncertainty``."""
         if self.uncertainty == "none":
             return None
+        from tasksim.cli.progress import counting
         from tasksim.scenario.sureness import how_sure_of
 
         probes = self._recent(resolved)
@@ -314,6 +314,7 @@ def simulate_command(
     if decisions and results.output is None:
         raise click.UsageError("--decisions records them with the run: give -o FOLDER, too")
     doubts.refuse_early(noise, results)
+    from tasksim.cli.progress import stages
     from tasksim.scenario.resolved import Resolver
     from tasksim.scenario.solving import replay
 

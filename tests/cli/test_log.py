@@ -34,9 +34,9 @@ def test_a_file_gets_all_lines(tasksim, tmp_path):
 
 
 def test_a_level_is_for_stderr(tasksim):
-    said = tasksim(f"{SIMULATE} --log info")
+    said = tasksim("list kernels --log info")
     assert {level for level, _, _ in lines(said.err)} == {"INFO"}
-    assert said.out == tasksim(SIMULATE).out
+    assert said.out == tasksim("list kernels").out
 
 
 def test_warnings_and_errors_are_in_it(tasksim, tmp_path):
