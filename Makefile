@@ -21,7 +21,7 @@ help:
 	@echo "make smoke     the tests of what differs between installations"
 	@echo "make test-all  the same with the slow tests, all cases, and the pages: what CI runs first"
 	@echo "make test-blas the numeric tests as older and newer processors run them"
-	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
+	@echo "make docs      these pages, figures, notebooks and the API reference as HTML: build/docs/"
 	@echo "make man       a man page of each command: build/man/"
 	@echo "make bench     speed and fidelity beside the last release, or AGAINST=wheel or revision"
 
@@ -79,7 +79,7 @@ test-blas: $(VENV)/.installed $(CORE)
 	$(BIN)/python -m tests.any_processor $(SPREAD)
 
 # Warnings are errors: a link that leads nowhere, a docstring that does not parse.
-docs: $(VENV)/.installed
+docs: $(VENV)/.installed $(CORE) $(WASM)
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs build/docs
 
 man: $(VENV)/.package

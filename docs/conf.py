@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from pygments.lexers.special import TextLexer
 
 import tasksim
 from tasksim.view.tokens import COLOURS
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 GENERATED = Path(__file__).parent / "generated"
 ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -28,15 +31,18 @@ author = "The tasksim developers"
 release = tasksim.__version__
 
 extensions = [
-    "myst_parser",
+    "gallery",  # docs/gallery.py
+    "myst_nb",
+    "sphinx_design",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["images"]
 html_theme = "furo"
 html_title = "tasksim"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     f"{scheme}_css_variables": {
         "color-background-primary": COLOURS["ground"][mode],
@@ -54,6 +60,15 @@ html_theme_options = {
 # Headings are targets of links as on GitHub: `cli.md#tasksim-run`.
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
+
+# Notebooks are kept without outputs; a build executes those that have changed.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(GENERATED / "notebooks")
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+nb_number_source_lines = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the sections of parameters say the types, in fewer words

@@ -20,6 +20,9 @@ LONG = {
 
 
 def is_executed(page: str) -> bool:
+    """Return whether a page is executed here; the gallery is in test_gallery.py."""
+    if page == "docs/gallery.md":
+        return False
     return not page.startswith(DESIGN) or page.startswith(f"{DESIGN}add-")
 
 

@@ -1,0 +1,92 @@
+"""The gallery: each figure is drawn by what its section says, and is on a page of its own."""
+
+import pytest
+from executed_pages import ROOT
+
+TEXT = (ROOT / "docs" / "gallery.md").read_text()
+PAGE = """\
+# Gallery
+
+Words about it.
+
+<!-- file: node.yaml -->
+```yaml
+version: 1
+```
+
+## Machines
+
+### One machine
+
+<!-- picture: one.png -->
+
+How [it](numa.md) looks.
+
+```console
+$ tasksim view machine node.yaml \\
+    -o one.png
+machine ...
+...
+```
+
+### Another picture of it
+
+<!-- picture: two.png -->
+
+Made by the same command.
+
+### A kept one
+
+<!-- picture: images/kept.png -->
+
+```sh
+only for readers
+```
+"""
+
+
+@pytest.fixture
+def gallery(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import gallery
+
+    return gallery
+
+
+def test_sections_are_figures(gallery):
+    one, another, kept = gallery.figures(PAGE)
+    assert one.code == "```console\n$ tasksim view machine node.yaml \\\n    -o one.png\n```\n\n"
+    assert (one.slug, one.group, one.picture) == ("one-machine", "Machines", "one.png")
+    assert one.files == {"node.yaml": "```yaml\nversion: 1\n```\n"}
+    assert (another.code, another.files, another.source) == (one.code, one.files, "")
+    assert (kept.kept, kept.source, kept.words) == (True, "", "")
+
+
+def test_a_page_has_picture_words_and_code(gallery):
+    page = gallery.page_of(gallery.figures(PAGE)[0])
+    for part in ("![One machine](one-machine.png)", "[it](../../numa.md)", "`node.yaml`:"):
+        assert part in page
+
+
+def test_the_grid_leads_to_every_figure(gallery):
+    grid = gallery.grid_of(gallery.figures(PAGE), "# Gallery\n")
+    assert grid.count(":link: generated/gallery/") == 3
+    assert "## Machines" in grid
+
+
+def test_there_are_thirty_figures_each_with_words_and_code(gallery):
+    found = gallery.figures(TEXT)
+    assert len(found) >= 30
+    assert len({figure.slug for figure in found}) == len(found)
+    assert [figure.title for figure in found if not (figure.words and figure.code)] == []
+    kept = [figure.picture for figure in found if figure.kept]
+    assert [name for name in kept if not (ROOT / "docs" / name).is_file()] == []
+
+
+@pytest.mark.slow
+def test_every_figure_is_drawn(gallery, tmp_path):
+    found = gallery.figures(TEXT)
+    state: dict[str, str] = {}
+    assert gallery.draw_all(found, tmp_path, state) == []
+    assert {path.stem for path in tmp_path.glob("*.png")} == {figure.slug for figure in found}
+    assert state
