@@ -41,6 +41,7 @@ extensions = [
 exclude_patterns = ["images"]
 html_theme = "furo"
 html_title = "tasksim"
+html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {
