@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from equal import LONG
 
 from tasksim.base.errors import InputError
 from tasksim.models.conformance import parametrize_with_checks
@@ -104,18 +105,11 @@ def test_hidden_terms_are_found():
 
 
 @pytest.mark.slow
-def test_hidden_terms_are_found_in_nine_of_ten_draws():
-    assert sum(found_exactly(seed) for seed in range(100, 140)) >= 36
-
-
-@pytest.mark.slow
-def test_hidden_ratios_are_found():
-    assert [found_exactly(seed, draw=hidden_ratios) for seed in range(100, 104)] == [True] * 4
-
-
-@pytest.mark.slow
-def test_hidden_ratios_are_found_in_nine_of_ten_draws():
-    assert sum(found_exactly(seed, draw=hidden_ratios) for seed in range(100, 140)) >= 36
+@pytest.mark.parametrize("draw", [hidden_samples, hidden_ratios])
+def test_hidden_terms_are_found_in_nine_of_ten_draws(draw):
+    found = [found_exactly(seed, draw=draw) for seed in range(100, 140 if LONG else 120)]
+    assert found[:4] == [True] * 4
+    assert sum(found) >= 0.9 * len(found)
 
 
 @pytest.mark.parametrize(
