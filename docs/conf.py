@@ -62,9 +62,8 @@ html_theme_options = {
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
-# Notebooks are kept without outputs; a build executes those that have changed.
-nb_execution_mode = "cache"
-nb_execution_cache_path = str(GENERATED / "notebooks")
+# Notebooks are kept without outputs; a build executes those that it reads.
+nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
