@@ -143,7 +143,7 @@ def draw_all(found: list[Figure], folder: Path, state: dict[str, str]) -> list[s
         if figure.source:
             jobs.append((figure, {figure.page: f"{figure.slug}.html"} if figure.page else {}))
         if figure.kept:
-            shutil.copyfile(DOCS / figure.picture, folder / f"{figure.slug}.png")
+            shutil.copy2(DOCS / figure.picture, folder / f"{figure.slug}.png")  # with its time
         else:
             jobs[-1][1][figure.picture] = f"{figure.slug}.png"
     code = _fingerprint_of_the_package()
@@ -212,10 +212,12 @@ def _cards(found: list[Figure]) -> Iterator[tuple[str, str]]:
 
 
 def shrink(picture: Path, target: Path) -> None:
-    """Write a picture for the grid, whole, on white."""
+    """Write a picture for the grid, whole, on white, unless the one that is there is newer."""
+    if target.is_file() and target.stat().st_mtime_ns > picture.stat().st_mtime_ns:
+        return
     with Image.open(picture) as drawn:
         small = ImageOps.pad(drawn.convert("RGB"), SMALL_PIXELS, Image.LANCZOS, "white")
-    small.save(target, optimize=True)
+    small.save(target)
 
 
 def build(_app: object) -> None:
