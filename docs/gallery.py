@@ -220,13 +220,18 @@ def shrink(picture: Path, target: Path) -> None:
     small.save(target)
 
 
-def build(_app: object) -> None:
-    """Draw what has changed, and write the pages of all figures."""
-    found = figures(PAGE.read_text())
+def refresh(found: list[Figure]) -> list[str]:
+    """Draw the figures that have changed since the last build; return what went wrong."""
     state = json.loads(STATE.read_text()) if STATE.is_file() else {}
     problems = draw_all(found, PAGES, state)
     STATE.write_text(json.dumps(state))
-    if problems:
+    return problems
+
+
+def build(_app: object) -> None:
+    """Draw what has changed, and write the pages of all figures."""
+    found = figures(PAGE.read_text())
+    if problems := refresh(found):
         from sphinx.errors import ExtensionError
 
         raise ExtensionError("\n\n".join(problems))

@@ -83,10 +83,28 @@ def test_there_are_thirty_figures_each_with_words_and_code(gallery):
     assert [name for name in kept if not (ROOT / "docs" / name).is_file()] == []
 
 
-@pytest.mark.slow
-def test_every_figure_is_drawn(gallery, tmp_path):
-    found = gallery.figures(TEXT)
+def test_figures_are_drawn_again_only_when_they_change(gallery, tmp_path):
+    code = 'for name in ("one.png", "two.png"):\n    open(name, "w").close()\n'
+    page = f"{PAGE[: PAGE.index('```console')]}```python\n{code}```\n\n### Two\n\n"
+    page += "<!-- picture: two.png -->\n\nAs above.\n"
     state: dict[str, str] = {}
-    assert gallery.draw_all(found, tmp_path, state) == []
-    assert {path.stem for path in tmp_path.glob("*.png")} == {figure.slug for figure in found}
-    assert state
+    assert gallery.draw_all(gallery.figures(page), tmp_path, state) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one-machine.png", "two.png"]
+    first = (tmp_path / "two.png").stat().st_mtime_ns
+    assert gallery.draw_all(gallery.figures(page), tmp_path, state) == []
+    assert (tmp_path / "two.png").stat().st_mtime_ns == first
+
+
+def test_a_figure_that_is_not_drawn_is_told(gallery, tmp_path):
+    page = f"{PAGE[: PAGE.index('```console')]}```python\npass\n```\n"
+    (problem,) = gallery.draw_all(gallery.figures(page), tmp_path, {})
+    assert problem == "docs/gallery.md, One machine: no one.png was written"
+
+
+@pytest.mark.slow
+def test_every_figure_is_drawn(gallery):
+    """All of them, or those that have changed since the pages were built from this checkout."""
+    found = gallery.figures(TEXT)
+    assert gallery.refresh(found) == []
+    drawn = {path.stem for path in gallery.PAGES.glob("*.png")}
+    assert {figure.slug for figure in found} <= drawn
