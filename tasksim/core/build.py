@@ -6,6 +6,10 @@ core as WebAssembly instead, for pages that replay in a browser.
 It needs Python and a C++20 compiler, nothing else, and no installation. Objects are kept in
 ``build/core/`` of the checkout, by compiler and flags; a unit is compiled again if the contents of
 its source or of an included header have changed, whatever the times of the files.
+
+Most of the time to compile a small source goes to the headers that its neighbours include, too. So
+libraries with sanitizers, which nobody builds after each edit, are compiled by folders: the sources
+of each are one unit.
 """
 
 from __future__ import annotations
@@ -119,7 +123,7 @@ def build(
     place = (work or _work_of(folder)) / key
     with locked(place):
         started = time.time()
-        objects = _compiled(compiler, flags, folder, place)
+        objects = _compiled(compiler, flags, folder, place, by_folder=bool(sanitize))
         linked = _linked(compiler, _link_flags(compiler, sanitize), objects, place / BESIDE.name)
         _copy(linked, target, started)
     return target
@@ -255,23 +259,52 @@ def _compiled(
     folder: Path,
     place: Path,
     without: Sequence[str] = ("wasm",),
+    *,
+    by_folder: bool = False,
 ) -> list[Path]:
-    """Return the objects of all units, compiled side by side where they have to be."""
+    """Return the objects of all units, compiled side by side where they have to be.
+
+    A unit is a file of sources or, *by_folder*, all those of a folder.
+    """
     told = (
         f'-DTASKSIM_CORE_SOURCES="{digest(folder)}"',
         f'-DTASKSIM_CORE_COMPILER="{_in_c(compiler.name)}"',
     )
+    found = units(folder, without)
     todo = []
-    for source in units(folder, without):
-        name = source.relative_to(folder)
-        target = place / name.with_suffix(".o")
-        extra = (*flags, *told) if name == Path(_TELLS) else flags
-        command = compiler.compile(str(name), str(target), extra)
+    for source in _folders(found, folder, place) if by_folder else found:
+        # Relative paths: the same objects wherever the checkout is.
+        name = os.path.relpath(source, folder)
+        inside = source.relative_to(place if source.is_relative_to(place) else folder)
+        target = place / inside.with_suffix(".o")
+        extra = (*flags, *told) if inside == Path(_TELLS) else flags
+        command = compiler.compile(name, str(target), extra)
         todo.append(_Unit(source, target, command, folder))
     with ThreadPoolExecutor(_usable_cores()) as pool:
         for _ in pool.map(lambda unit: unit.compile(compiler), todo):
             pass
     return [unit.target for unit in todo]
+
+
+def _folders(sources: list[Path], folder: Path, place: Path) -> list[Path]:
+    """Write to *place*, per folder of *sources*, a unit that includes them; return the units.
+
+    The unit that describes all sources, which every change concerns, stays by itself. The largest
+    comes first: no other has to wait for it at the end.
+    """
+    members: dict[Path, list[Path]] = {}
+    for source in sources:
+        if source != folder / _TELLS:
+            members.setdefault(source.parent.relative_to(folder), []).append(source)
+    sizes = {}
+    for inside, included in members.items():
+        text = "".join(f'#include "{path.relative_to(folder)}"\n' for path in included)
+        unit = place / inside / "all.cpp"
+        unit.parent.mkdir(parents=True, exist_ok=True)
+        unit.write_text(text, encoding="utf-8")
+        sizes[unit] = sum(path.stat().st_size for path in included)
+    alone = [path for path in sources if path == folder / _TELLS]
+    return [*sorted(sizes, key=lambda unit: -sizes[unit]), *alone]
 
 
 def _in_c(text: str) -> str:

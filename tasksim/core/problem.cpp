@@ -14,10 +14,6 @@ constexpr i64 MAX_HANDLE_BYTES = i64{1} << 50;  // of a datum, a petabyte: exact
 constexpr i64 MAX_ACCESSES_BYTES = i64{1} << 61;  // of all accesses together: sums do not overflow
 enum Mode : std::int8_t { R = 1, W = 2, RW = 3, COMMUTATIVE = 4, REDUCTION = 5, SCRATCH = 6 };
 
-void expect(bool holds) {
-  if (!holds) throw BadArrays{};
-}
-
 template <class T>
 std::span<const T> array(const T *given, i64 length) {
   expect(length >= 0 && (given || !length));

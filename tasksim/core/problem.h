@@ -22,6 +22,10 @@ inline constexpr int MAX_MEMORIES = 64;  // one word holds a mask of memories, t
 // Error of arrays that are out of range.
 struct BadArrays {};
 
+inline void expect(bool holds) {
+  if (!holds) throw BadArrays{};
+}
+
 // An access of a task to a datum.
 struct Need {
   std::int32_t handle;

@@ -6,6 +6,7 @@ import ctypes
 import shlex
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +74,23 @@ def test_a_header_concerns_those_that_include_it(answering, compiled, tmp_path):
     build(tmp_path / "b.so", folder=answering)
     assert "other.cpp" not in compiled
     assert "more/answer.cpp" in compiled
+
+
+@pytest.mark.usefixtures("compiler")
+def test_with_sanitizers_a_folder_is_compiled_at_once(answering, compiled, tmp_path):
+    def built():
+        compiled.clear()
+        try:
+            build(tmp_path / "checked.so", folder=answering, sanitize=["undefined"])
+        except NotBuilt as error:
+            pytest.skip(str(error))
+        return sorted("/".join(Path(name).parts[-2:]) for name in compiled)
+
+    (answering / "more" / "beside.cpp").write_text("int beside() { return ANSWER; }\n")
+    assert built() == ["more/all.cpp", "version.cpp"]
+    assert built() == []
+    (answering / "more" / "beside.cpp").unlink()
+    assert built() == ["more/all.cpp", "version.cpp"]
 
 
 @pytest.mark.usefixtures("compiler")

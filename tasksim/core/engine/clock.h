@@ -12,6 +12,9 @@ namespace tasksim {
 inline constexpr double END_PHASE = 1.0;     // phase, within an instant, of ends: SimPy's own
 inline constexpr double PUSH_PHASE = 3.0;    // phase of pushes that take time, and of blind choices
 inline constexpr double COMMIT_PHASE = 4.0;  // phase of the commits of blind choices
+inline constexpr double LAST_PHASE = INF;    // phase of the events at the end of an instant
+// Rounding of an end in ticks: else a task that ends on a tick would end one later.
+inline constexpr double END_ROUNDING_TICKS = 1e-6;
 
 // The sum of two times. A replay of centuries is left to the engine with unbounded integers.
 inline i64 later(i64 time, i64 delay) {

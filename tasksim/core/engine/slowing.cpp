@@ -11,10 +11,6 @@ constexpr i64 MAX_KINDS = 1 << 12;  // kernels times architectures; their pairs 
 constexpr i64 MAX_DOMAINS = 1 << 20;
 constexpr i64 MAX_NUMA_DOMAINS = 1 << 10;  // their pairs fit in memory
 
-void expect(bool holds) {
-  if (!holds) throw BadArrays{};
-}
-
 template <class T>
 std::span<const T> array(const T *given, i64 length) {
   expect(given || !length);

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "../tasksim_core.h"
+#include "forest.h"
 #include "wide.h"
 
 namespace tasksim::models {
 
 namespace {
 
-constexpr int DEPTH = 6;        // forest.DEPTH
 constexpr int LEAVES = 1 << DEPTH;
 constexpr int64_t BLOCK = 256;  // rows whose answers stay in the cache of the core
 

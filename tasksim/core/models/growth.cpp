@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "../tasksim_core.h"
+#include "forest.h"
 #include "wide.h"
 
 namespace tasksim::models {
 
 namespace {
-
-constexpr int DEPTH = 6;  // forest.DEPTH
 
 struct Growth {
   int64_t rows, columns;

@@ -9,15 +9,8 @@ namespace tasksim {
 
 namespace {
 
-// Time that a waiting thread spins before it sleeps: as in execution.cpp.
-constexpr std::chrono::microseconds SPIN_TIME{50};
-
 // Shortest wait for a measured task, in seconds: the time to wake a thread.
 constexpr double MIN_WAIT_S = 1e-5;
-
-double clock_s() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 

@@ -6,10 +6,6 @@ namespace tasksim {
 
 namespace {
 
-// Time that a worker spins on its bell before it sleeps: as long as the system takes to wake a
-// thread (measured: 30 to 60 us between the cores of a virtual machine).
-constexpr std::chrono::microseconds SPIN_TIME{50};
-
 // Number of tasks submitted between two readings of the clock.
 constexpr int SUBMISSIONS_PER_CLOCK_READING = 64;
 

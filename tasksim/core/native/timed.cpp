@@ -18,10 +18,6 @@ struct Timed {
   int tasks, workers;
 };
 
-double clock_s() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
-
 // Other threads read them meanwhile.
 void note(double &place, double time_s) {
   std::atomic_ref<double>(place).store(time_s, std::memory_order_relaxed);

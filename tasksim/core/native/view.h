@@ -41,9 +41,7 @@ class ThreadsView : public View {
 
   // Called by the threads, not the scheduler
 
-  double clock_s() const {
-    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count() - origin_s;
-  }
+  double clock_s() const { return tasksim::clock_s() - origin_s; }
 
   void fall_asleep(int worker) {
     asleep[worker] = true;

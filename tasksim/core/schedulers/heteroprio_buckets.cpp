@@ -9,10 +9,6 @@ namespace tasksim {
 
 namespace {
 
-void expect(bool holds) {
-  if (!holds) throw BadArrays{};
-}
-
 // The architectures that can run a task of the classes in *mask*, ascending.
 std::vector<int> able(u64 mask, const std::vector<int> &architecture_of) {
   std::vector<int> found;

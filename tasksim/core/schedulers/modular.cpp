@@ -428,19 +428,19 @@ Maker eager_in(Order order) {
   return [order](const Options &) { return std::make_unique<ModularEager>(order); };
 }
 
-const Register eager("modular-eager", eager_in({}));
-const Register prio("modular-prio", eager_in({.by_priority = true}));
+const Register modular_eager("modular-eager", eager_in({}));
+const Register modular_prio("modular-prio", eager_in({.by_priority = true}));
 
 Maker dmda_in(Order order) {
   return [order](const Options &options) { return std::make_unique<ModularDmda>(options, order); };
 }
 
-const Register dmda("modular-dmda", dmda_in({}));
-const Register dmdap("modular-dmdap", dmda_in({.by_priority = true}));
-const Register dmdar("modular-dmdar", dmda_in({.ready_first = true}));
-const Register dmdas("modular-dmdas", dmda_in({.by_priority = true, .ready_first = true}));
+const Register modular_dmda("modular-dmda", dmda_in({}));
+const Register modular_dmdap("modular-dmdap", dmda_in({.by_priority = true}));
+const Register modular_dmdar("modular-dmdar", dmda_in({.ready_first = true}));
+const Register modular_dmdas("modular-dmdas", dmda_in({.by_priority = true, .ready_first = true}));
 
-const Register heft("modular-heft", [](const Options &options) {
+const Register modular_heft("modular-heft", [](const Options &options) {
   return std::make_unique<ModularHeft>(options);
 });
 

@@ -14,10 +14,6 @@ namespace {
 
 constexpr int LOOKAHEAD_TASKS = 4;  // tasks before its turn at which its constant data are fetched
 
-void expect(bool holds) {
-  if (!holds) throw BadArrays{};
-}
-
 // Rows of a table, one after the other; another table has their starts.
 class Rows {
  public:

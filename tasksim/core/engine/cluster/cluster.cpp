@@ -10,10 +10,6 @@ namespace {
 constexpr i64 MAX_COUNT = i64{1} << 31;       // nodes, links, ways, messages
 constexpr i64 MAX_TICKS = i64{1} << 60;    // most ticks of one duration: 36 years
 
-void expect(bool fine) {
-  if (!fine) throw BadArrays{};
-}
-
 // The array *values*, which may only be null if it is empty.
 template <class T>
 std::span<const T> column(const T *values, i64 count) {

@@ -6,9 +6,6 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr double LAST_PHASE = INF;        // phase of the events at the end of an instant
-constexpr double END_ROUNDING_TICKS = 1e-6;   // of a tick: else an end on a tick would be one later
-
 // The ticks until *bytes* have moved, *rate* in each.
 i64 ticks_to_move(double bytes, double rate) {
   const double left = bytes / rate - END_ROUNDING_TICKS;

@@ -5,13 +5,6 @@
 
 namespace tasksim::cluster {
 
-namespace {
-
-// Rounding of an end in ticks: else a task that ends on a tick would end one later.
-constexpr double END_ROUNDING_TICKS = 1e-6;
-
-}  // namespace
-
 Steps<> SharedCores::run(i64 ticks, Routine &routine) {
   come_to_now();
   bool over = false;

@@ -7,10 +7,6 @@ namespace tasksim {
 
 namespace {
 
-constexpr double LAST_PHASE = INF;       // phase of the events at the end of an instant
-// Rounding of an end in ticks: else a task that ends on a tick would end one later.
-constexpr double END_ROUNDING_TICKS = 1e-6;
-
 // The next whole number, at least 0, without a library call for each task.
 i64 ticks_up(double left) {
   const i64 whole = static_cast<i64>(left);
