@@ -47,6 +47,19 @@ class Binding(NamedTuple):
     duration."""
 
 
+class Window(NamedTuple):
+    """Work that has to be done on a class of workers within a part of the makespan."""
+
+    group: int
+    """The class of workers."""
+    before_s: float
+    """Length of the path before each task, in seconds: the part begins there."""
+    behind_s: float
+    """Length of the path behind each task, in seconds: the part ends so long before the end."""
+    tasks: Int64
+    """The tasks with such paths that the class can run."""
+
+
 class _Waits(NamedTuple):
     """What each dependency costs beside its tasks: a copy into the site of the reader."""
 
@@ -150,6 +163,14 @@ class BoundProgram:
             if not self._add_violated():
                 break
         return self._value * self._scale
+
+    def windows(self) -> tuple[Window, ...]:
+        """Return the windows that some solution violated, and that of each whole class."""
+        scale = self._scale
+        return tuple(
+            Window(group, before * scale, behind * scale, self._task[rows])
+            for group, before, behind, rows in self._windows
+        )
 
     def binding(self, class_names: tuple[str, ...]) -> Binding | None:
         """Return what the bound consists of."""

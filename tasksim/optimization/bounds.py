@@ -25,7 +25,7 @@ from tasksim.optimization.schedule import with_classes_merged
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.optimization.boundprogram import Binding
+    from tasksim.optimization.boundprogram import Binding, Window
     from tasksim.optimization.replayer import Replayer
     from tasksim.platform.description import Platform
     from tasksim.schedulers.static.problem import Problem
@@ -57,11 +57,18 @@ class TightBound(NamedTuple):
     value_s: float
     took_s: float
     binding: Binding | None = None
+    windows: tuple[Window, ...] = ()
+    """Windows of time that limit it, for the solver."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the bound as commands print it."""
         binding = None if self.binding is None else self.binding._asdict()
-        return {**self._asdict(), "binding": binding}
+        return {
+            "name": self.name,
+            "value_s": self.value_s,
+            "took_s": self.took_s,
+            "binding": binding,
+        }
 
 
 def mixed_bound(
@@ -93,7 +100,8 @@ def mixed_bound(
     value_s = program.solved_s(time_s) * (1 - SAFETY)
     if platform is not None:
         value_s = max(0.0, value_s - ROUNDING_S * problem.tasks)
-    return TightBound(name, value_s, time.perf_counter() - begun, program.binding(class_names))
+    took_s = time.perf_counter() - begun
+    return TightBound(name, value_s, took_s, program.binding(class_names), program.windows())
 
 
 def tight_bounds(
@@ -129,7 +137,13 @@ def tight_bounds(
     begun = time.perf_counter()
     limit = SolverLimit(solver_s, None, len(usable_cores()), 0)
     known_s = max(bound.value_s for bound in found)
-    value_s = bound_of(problem, limit, at_least_s=known_s, platform=replayer.platform)
+    value_s = bound_of(
+        problem,
+        limit,
+        at_least_s=known_s,
+        platform=replayer.platform,
+        windows=found[-1].windows,
+    )
     return [*found, TightBound("solver", value_s, time.perf_counter() - begun)]
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.engine.choice import Engine
+    from tasksim.optimization.boundprogram import Window
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.setup import AnyGraph, AnyModels, AnyPlatform
     from tasksim.schedulers.static.plan import Plan
@@ -225,6 +226,7 @@ class _Search:
         self._replay_s = self._dynamic_s = 0.0
         self._best: Schedule | None = None
         self._plans: list[Schedule] = []
+        self._windows: tuple[Window, ...] = ()
 
     def run(self, limit: Limit, resume: str | Path | None) -> Optimum:
         """Search until *limit*, from the heuristics or from an earlier result."""
@@ -375,7 +377,8 @@ class _Search:
         names = class_names(self._replayer.platform, self._alike)
         self._progress("mixed bound", 0.0)
         allowed_s = BOUND_SHARE * limit.left_s
-        self._bounds["mixed_s"] = mixed_bound(self._alike, names, time_s=allowed_s).value_s
+        found = mixed_bound(self._alike, names, time_s=allowed_s)
+        self._bounds["mixed_s"], self._windows = found.value_s, found.windows
         platform = self._replayer.platform
         if LeastCopies(platform, self._alike).apart and not self._is_proven():
             if self._alike.tasks > MAX_COPIED_TASKS:
@@ -386,7 +389,7 @@ class _Search:
             self._progress("mixed bound with copies", 0.0)
             allowed_s = BOUND_SHARE * limit.left_s
             found = mixed_bound(self._alike, names, platform, time_s=allowed_s)
-            self._bounds["mixed_with_copies_s"] = found.value_s
+            self._bounds["mixed_with_copies_s"], self._windows = found.value_s, found.windows
 
     def _solve(self, limit: Limit) -> None:
         """Let the solver improve the schedule and the bound."""
@@ -414,7 +417,11 @@ class _Search:
             self._bounds["solver_s"] = max(self._bounds.get("solver_s", 0.0), value_s)
 
         solving = Solving(
-            self._alike, self._bound_s, self._best.makespan_s, self._replayer.platform
+            self._alike,
+            self._bound_s,
+            self._best.makespan_s,
+            self._replayer.platform,
+            self._windows,
         )
         solving.hint(start_s, self._alike.class_of[self._best.worker])
         self._progress("solver", limit.share(self._steps))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.csr import Int64
+    from tasksim.optimization.boundprogram import Window
     from tasksim.platform.description import Platform
     from tasksim.schedulers.static.problem import Problem
 
@@ -44,6 +45,8 @@ MAX_MAKESPAN_UNITS: Final = 100_000
 
 The solver is slower with more; rounding down costs a path of 100 tasks at most .1 % of the bound.
 """
+LENGTH_TOLERANCE: Final = 1e-9
+"""Relative reduction of the lengths of windows, for rounding errors of their sums."""
 WAIT_S: Final = 0.05
 """Interval in seconds at which Ctrl-C is noticed while the solver runs on a thread of its own."""
 
@@ -81,12 +84,20 @@ class Solved(NamedTuple):
 
 
 def bound_of(
-    problem: Problem, limit: SolverLimit, *, at_least_s: float, platform: Platform | None = None
+    problem: Problem,
+    limit: SolverLimit,
+    *,
+    at_least_s: float,
+    platform: Platform | None = None,
+    windows: Sequence[Window] = (),
 ) -> float:
-    """Return the lower bound that the solver proves within *limit*, in seconds."""
+    """Return the lower bound that the solver proves within *limit*, in seconds.
+
+    Other arguments are those of :class:`Solving`.
+    """
     start_s, group = _one_after_the_other(problem)
     fastest = problem.costs_s[np.arange(problem.tasks), group]
-    solving = Solving(problem, at_least_s, float(fastest.sum()), platform)
+    solving = Solving(problem, at_least_s, float(fastest.sum()), platform, windows)
     solving.hint(start_s, group)
     return max(at_least_s, solving.solve(limit).bound_s)
 
@@ -111,6 +122,8 @@ class Solving:
         The makespan of some schedule, in seconds; it decides how finely time is counted.
     platform : Platform, optional
         Memories and links, for the copies that no schedule avoids; by default, copies do not count.
+    windows : sequence of Window, optional
+        Windows of time of the mixed bound, which the solver's relaxation does not find by itself.
     """
 
     def __init__(
@@ -119,6 +132,7 @@ class Solving:
         at_least_s: float,
         makespan_s: float,
         platform: Platform | None = None,
+        windows: Sequence[Window] = (),
     ) -> None:
         from ortools.sat.python import cp_model
 
@@ -176,6 +190,8 @@ class Solving:
             model.add(sum(work[c]) <= count * self._end)
         if copies is not None:
             self._add_waits(waits, length, copies.site_of_class)
+        for window in windows:
+            self._add_window(window, sizes, counts)
         self._exclude_commuting(length)
         model.minimize(self._end)
 
@@ -213,6 +229,18 @@ class Solving:
                         model.add(
                             self._start[source] + length[source] + wait <= self._start[target]
                         ).only_enforce_if([chosen, before])
+
+    def _add_window(self, window: Window, sizes: Int64, counts: Sequence[int]) -> None:
+        """Let the work of a window fit into it; lengths are rounded so that it is no shorter."""
+        group = window.group
+        before, behind = (
+            int(length_s * (1 - LENGTH_TOLERANCE) * TICKS_PER_S) // self._unit
+            for length_s in (window.before_s, window.behind_s)
+        )
+        work = [
+            self._chosen[task][group] * int(sizes[task, group]) for task in window.tasks.tolist()
+        ]
+        self._model.add(sum(work) <= counts[group] * (self._end - before - behind))
 
     def _exclude_commuting(self, length: Sequence[Any]) -> None:
         """Let tasks that commute on a datum exclude each other."""

@@ -186,7 +186,10 @@ def test_the_mixed_bound_is_no_more_than_the_optimum(problem):
 @given(problem=tiny_problems())
 def test_the_solver_proves_the_optimum_of_tiny_instances(problem):
     limit = SolverLimit(None, 5.0, 1, 0)
-    assert bound_of(problem, limit, at_least_s=0.0) == pytest.approx(optimum(problem), rel=1e-12)
+    names = tuple(map(str, range(problem.costs_s.shape[1])))
+    for windows in ((), mixed_bound(problem, names).windows):
+        found = bound_of(problem, limit, at_least_s=0.0, windows=windows)
+        assert found == pytest.approx(optimum(problem), rel=1e-12)
 
 
 def test_the_duals_of_the_mixed_bound_say_what_binds():
