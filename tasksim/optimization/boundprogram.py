@@ -192,9 +192,9 @@ class BoundProgram:
         of_task = on_path * length
         classes = np.zeros(len(self._counts))
         idle = 0.0
-        for dual, (group, before, behind, rows) in zip(
-            duals["windows"], self._windows, strict=True
-        ):
+        # The last windows may have been added after the last solution.
+        solved = self._windows[: len(duals["windows"])]
+        for dual, (group, before, behind, rows) in zip(duals["windows"], solved, strict=True):
             classes[group] += dual * self._counts[group]
             idle += dual * self._counts[group] * (before + behind)
             of_task += np.bincount(self._task[rows], dual * share[rows] * self._cost[rows], tasks)
@@ -213,8 +213,8 @@ class BoundProgram:
     def _duals(self) -> dict[str, NDArray[np.float64]]:
         """Return the dual values of the rows by block."""
         duals = -self._found.ineqlin.marginals
-        sizes = [*(len(limit) for limit in self._limits.values()), len(self._windows)]
-        parts = np.split(duals, np.cumsum(sizes)[:-1])
+        ends = np.cumsum([len(limit) for limit in self._limits.values()])
+        parts = np.split(duals, ends)
         return dict(zip((*self._limits, "windows"), parts, strict=True))
 
     def _matrix(self, rows: int, *parts: tuple[Any, Any, Any]) -> Any:

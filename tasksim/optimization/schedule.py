@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int64
     from tasksim.optimization.replayer import Replayer
+    from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
@@ -23,7 +24,11 @@ __all__ = [
     "schedule_from",
     "topological",
     "with_classes_merged",
+    "with_near_classes_merged",
 ]
+
+NEAR_CLASSES: Final = 0.15
+"""Largest relative difference of durations of devices of a kind that count as one class."""
 
 
 class Schedule(NamedTuple):
@@ -115,6 +120,31 @@ def with_classes_merged(problem: Problem) -> Problem:
         costs_s=np.ascontiguousarray(problem.costs_s[:, np.sort(first)]),
         class_of=rank[merged.reshape(-1)][problem.class_of],
     )
+
+
+def with_near_classes_merged(problem: Problem, platform: Platform) -> Problem:
+    """Return *problem* with nearly equal classes of an architecture as one, at its fastest.
+
+    A schedule of *problem* is one of this, so bounds on this hold for that. Devices of a kind are
+    seldom equally fast, and a solver must tell them apart for nothing.
+    """
+    costs = problem.costs_s
+    kinds = [
+        platform.workers[int(np.argmax(problem.class_of == c))].architecture
+        for c in range(costs.shape[1])
+    ]
+    firsts: list[int] = []
+    merged = np.zeros(len(kinds), np.int64)
+    for c, kind in enumerate(kinds):
+        for number, first in enumerate(firsts):
+            if kinds[first] == kind and np.allclose(costs[:, c], costs[:, first], NEAR_CLASSES, 0):
+                merged[c] = number
+                break
+        else:
+            merged[c] = len(firsts)
+            firsts.append(c)
+    fastest = [costs[:, merged == number].min(axis=1) for number in range(len(firsts))]
+    return replace(problem, costs_s=np.stack(fastest, axis=1), class_of=merged[problem.class_of])
 
 
 def critical_tasks(table: TaskTable, order: Int64) -> list[int]:

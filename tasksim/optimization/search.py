@@ -30,7 +30,13 @@ from tasksim.optimization.optimum import (
     read_earlier,
 )
 from tasksim.optimization.replayer import Replayer
-from tasksim.optimization.schedule import Schedule, placed, schedule_from, with_classes_merged
+from tasksim.optimization.schedule import (
+    Schedule,
+    placed,
+    schedule_from,
+    with_classes_merged,
+    with_near_classes_merged,
+)
 from tasksim.optimization.solver import (
     MAX_SOLVER_TASKS,
     SolverLimit,
@@ -401,12 +407,29 @@ class _Search:
         if not has_solver():
             self._notes.append("no solver: pip install 'tasksim[optimize]' for CP-SAT of OR-Tools")
             return
+        near = with_near_classes_merged(self._alike, self._replayer.platform)
         whole = 1.0 if self._method == "solver" else SOLVER_SHARE
+        if near.costs_s.shape == self._alike.costs_s.shape:
+            self._solve_model(self._alike, self._windows, limit, whole)
+            return
+        time_s = BOUND_SHARE * whole * limit.left_s
+        copies = self._replayer.platform if "mixed_with_copies_s" in self._bounds else None
+        names = tuple(map(str, range(near.costs_s.shape[1])))
+        windows = mixed_bound(near, names, copies, time_s=time_s).windows
+        self._solve_model(near, windows, limit, whole / 2)
+        if not self._is_proven() and limit.left_s > 0:
+            self._solve_model(self._alike, self._windows, limit, whole / 2)
+
+    def _solve_model(
+        self, problem: Problem, windows: tuple[Window, ...], limit: Limit, share: float
+    ) -> None:
+        """Let the solver work on *problem* for a share of the search that is left."""
+        assert self._best is not None
         time_s = deterministic = None
         if limit.time_s is not None:
-            time_s = max(0.01, whole * limit.time_s * (1.0 - limit.share(self._steps)))
+            time_s = max(0.01, share * limit.left_s)
         if limit.steps is not None:
-            deterministic = whole * limit.steps * SOLVER_S_PER_STEP
+            deterministic = share * limit.steps * SOLVER_S_PER_STEP
         threads = DETERMINISTIC_THREADS if limit.steps is not None else len(usable_cores())
         allowed = SolverLimit(time_s, deterministic, threads, self._seed % 2**31)
         self._replayer.makespan_s(self._best.worker, self._best.order)
@@ -417,20 +440,16 @@ class _Search:
             self._bounds["solver_s"] = max(self._bounds.get("solver_s", 0.0), value_s)
 
         solving = Solving(
-            self._alike,
-            self._bound_s,
-            self._best.makespan_s,
-            self._replayer.platform,
-            self._windows,
+            problem, self._bound_s, self._best.makespan_s, self._replayer.platform, windows
         )
-        solving.hint(start_s, self._alike.class_of[self._best.worker])
+        solving.hint(start_s, problem.class_of[self._best.worker])
         self._progress("solver", limit.share(self._steps))
         try:
             solved = solving.solve(allowed, lambda *found: schedules.append(found), bounded)
             bounded(solved.bound_s)
         finally:
             for found in schedules:
-                self._found("solver", placed(self._replayer, self._alike, *found), 0, limit.spent_s)
+                self._found("solver", placed(self._replayer, problem, *found), 0, limit.spent_s)
 
     def _is_proven(self) -> bool:
         assert self._best is not None

@@ -15,8 +15,10 @@ from tiers import few
 
 import tasksim
 from tasksim.graph.builder import RW, GraphBuilder, R, W
+from tasksim.optimization import boundprogram
 from tasksim.optimization.bounds import mixed_bound, tight_bounds
 from tasksim.optimization.replayer import Replayer
+from tasksim.optimization.schedule import with_near_classes_merged
 from tasksim.optimization.solver import SolverLimit, bound_of, has_solver
 from tasksim.platform.description import Link, Memory, Platform, Worker
 from tasksim.scenario.resolved import resolve
@@ -283,6 +285,29 @@ def test_with_copies_the_solver_proves_the_optimum_of_published_examples(example
     assert binding.copies > 0
     assert sum(binding.kernels.values()) + binding.idle + binding.copies == pytest.approx(1.0)
     assert sum(binding.classes.values()) + binding.path == pytest.approx(1.0)
+
+
+def test_devices_of_a_kind_that_are_nearly_equal_are_one_class_to_the_solver():
+    """Its optimum is none of theirs, but a bound on it: each task counts as on the fastest."""
+    workers = tuple(Worker(k, f"gpu{k}", "cuda" if k < 3 else "cpu", 0) for k in range(4))
+    platform = Platform("devices", workers, (Memory(0, "ram"),))
+    graph = tasksim.generate("chain", length=2)
+    costs = np.array([[10.0, 11.0], [11.0, 10.0], [10.0, 20.0], [10.0, 10.0]])
+    numbers = np.arange(4)
+    problem = Problem(graph, costs.T, numbers, numbers * 0, np.zeros((1, 1)), np.zeros((1, 1)))
+    merged = with_near_classes_merged(problem, platform)
+    assert merged.class_of.tolist() == [0, 0, 1, 2]
+    assert merged.costs_s.T.tolist() == [[10.0, 10.0], [10.0, 20.0], [10.0, 10.0]]
+
+
+def test_windows_that_were_added_after_the_last_solution_do_not_bind(monkeypatch):
+    """As if the time were over after the first solution."""
+    monkeypatch.setattr(boundprogram, "MAX_ROUNDS", 1)
+    graph = tasksim.generate("fork-join", width=8, duration=1.0)
+    found = mixed_bound(Problem.of(graph, Platform.identical(4), np.ones((1, 10))), ("cpu",))
+    assert len(found.windows) > 1
+    assert found.value_s == pytest.approx(3.0, rel=1e-5)
+    assert found.binding.idle == pytest.approx(0.0)
 
 
 def test_a_slow_link_binds():
