@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 OF_TESTS = {}
 """Name -> application that a module of tests registers."""
+LONGEST = (
+    "tests/benchmarks/test_models.py", "tests/core/test_build.py::test_the_core_compiles",
+    "tests/core/test_sanitizers.py", "tests/docs/test_docs.py::test_slow", "tests/experiments/",
+)  # fmt: skip
+"""Beginnings of the names of tests that take from 20 s to minutes."""
 
 # Set before NumPy is imported. Threads of BLAS that wait for a core, beside another process, make
 # small products 10 to 100 times slower; nothing here is large enough to gain by them.
@@ -49,6 +54,11 @@ def pytest_xdist_setupnodes() -> None:
     code = "import tasksim.kernels.fmm.program"
     # What is wrong with it, the tests say better.
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests: the other processes would wait for one of them at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def pytest_collection_finish() -> None:
