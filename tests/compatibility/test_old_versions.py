@@ -6,6 +6,7 @@ whose files had another shape; its name has the date and the commit.
 
 import importlib.util
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -75,6 +76,22 @@ def called(line):
 
 def test_every_kind_is_kept():
     assert sorted(writer.STEPS) == sorted(folder.name for folder in KEPT.iterdir())
+
+
+def test_the_page_lists_what_is_kept():
+    page = (KEPT.parents[2] / "docs" / "compatibility.md").read_text()
+    told = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (\S+) \| (\S+) \|", page, re.MULTILINE)
+    kinds = {
+        kind.name: sorted(version.name[:8] for version in kind.iterdir()) for kind in KEPT.iterdir()
+    }
+    assert told == [
+        (name, str(len(days)), _date(days[0]), _date(days[-1]))
+        for name, days in sorted(kinds.items())
+    ]
+
+
+def _date(day):
+    return f"{day[:4]}-{day[4:6]}-{day[6:]}"
 
 
 @pytest.mark.parametrize("folder", kept("run-"))
