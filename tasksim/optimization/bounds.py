@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.native.cores import usable_cores
 from tasksim.optimization.boundprogram import BoundProgram
 from tasksim.optimization.copies import ROUNDING_S, LeastCopies
 from tasksim.optimization.schedule import with_classes_merged
@@ -131,11 +130,11 @@ def tight_bounds(
         found.append(mixed_bound(problem, names, replayer.platform))
     if not solver_s or not problem.tasks:
         return found
-    from tasksim.optimization.solver import SolverLimit, bound_of
+    from tasksim.optimization.solver import SolverLimit, bound_of, workers_by_clock
 
     begin("solver's bound")
     begun = time.perf_counter()
-    limit = SolverLimit(solver_s, None, len(usable_cores()), 0)
+    limit = SolverLimit(solver_s, None, workers_by_clock(), 0)
     known_s = max(bound.value_s for bound in found)
     value_s = bound_of(
         problem,

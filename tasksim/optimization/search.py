@@ -12,7 +12,6 @@ import numpy as np
 from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.log import Log
-from tasksim.native.cores import usable_cores
 from tasksim.optimization.bounds import (
     MAX_COPIED_TASKS,
     MAX_MIXED_TASKS,
@@ -43,6 +42,7 @@ from tasksim.optimization.solver import (
     Solving,
     has_solver,
     refuse_missing_solver,
+    workers_by_clock,
 )
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
@@ -430,7 +430,7 @@ class _Search:
             time_s = max(0.01, share * limit.left_s)
         if limit.steps is not None:
             deterministic = share * limit.steps * SOLVER_S_PER_STEP
-        threads = DETERMINISTIC_THREADS if limit.steps is not None else len(usable_cores())
+        threads = DETERMINISTIC_THREADS if limit.steps is not None else workers_by_clock()
         allowed = SolverLimit(time_s, deterministic, threads, self._seed % 2**31)
         self._replayer.makespan_s(self._best.worker, self._best.order)
         start_s = self._replayer.table().start_s
