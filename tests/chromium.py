@@ -27,6 +27,10 @@ FLAGS = [
 ]  # fmt: skip
 
 
+CODES = {
+    "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+}  # fmt: skip
+"""Numbers of keys, by which the browser acts itself."""
 PLACE_PIPES = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
@@ -195,7 +199,7 @@ class Browser:
     def key(self, name, modifiers=0):
         """Press a key: a letter, or a name such as "Escape"."""
         text = {"text": name} if len(name) == 1 else {"text": "\r"} if name == "Enter" else {}
-        code = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}.get(name, 0)
+        code = CODES.get(name, 0)
         self.call("Input.dispatchKeyEvent", type="keyDown", key=name, modifiers=modifiers,
                   windowsVirtualKeyCode=code, **text)  # fmt: skip
         self.call("Input.dispatchKeyEvent", type="keyUp", key=name, modifiers=modifiers)

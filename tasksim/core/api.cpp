@@ -7,6 +7,7 @@
 #include "engine/replay.h"
 #include "schedulers/called.h"
 #include "schedulers/python.h"
+#include "thrown.h"
 
 using namespace tasksim;
 
@@ -29,19 +30,8 @@ template <class Body>
 int32_t guarded(tasksim_outcome *outcome, Body body) {
   try {
     return body();
-  } catch (const Broken &broken) {
-    if (outcome) {
-      outcome->task = broken.task;
-      outcome->worker = broken.worker;
-      outcome->number = broken.number;
-    }
-    return broken.status;
-  } catch (const BadArrays &) {
-    return TASKSIM_BAD_ARRAYS;
-  } catch (const std::bad_alloc &) {
-    return TASKSIM_NO_MEMORY;
   } catch (...) {
-    return TASKSIM_BUG;
+    return status_of_thrown(outcome);
   }
 }
 
@@ -147,22 +137,20 @@ void *tasksim_replay_new(const void *graph, const void *platform,
 int32_t tasksim_replay_go_on(void *replay, int64_t events) {
   auto &running = *static_cast<Running *>(replay);
   if (running.status != TASKSIM_MORE) return running.status;
+  // It is thrown, too, that all tasks are done, while the scheduler still wakes workers.
   running.status = guarded(&running.outcome, [&] {
-    bool more = true;
-    try {
-      if (!running.begun) {
-        running.begun = true;
-        running.replay->begin();
-      }
-      more = events >= 0 && go_on_for_a_slice(*running.replay, events);
-    } catch (const Broken &broken) {
-      if (broken.status != TASKSIM_DONE) throw;
-      more = false;  // all tasks are done, and the scheduler still wakes workers
+    if (!running.begun) {
+      running.begun = true;
+      running.replay->begin();
     }
-    if (more) return TASKSIM_MORE;
-    running.replay->end();
-    return TASKSIM_DONE;
+    return go_on_for_a_slice(*running.replay, events) ? TASKSIM_MORE : TASKSIM_DONE;
   });
+  if (running.status == TASKSIM_DONE) {
+    running.status = guarded(&running.outcome, [&] {
+      running.replay->end();
+      return TASKSIM_DONE;
+    });
+  }
   return running.status;
 }
 

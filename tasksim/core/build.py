@@ -141,6 +141,8 @@ def build_wasm(target: Path = WASM_PATH, *, compiler: Compiler | None = None) ->
     with locked(place):
         started = time.time()
         objects = _compiled(compiler, WASM_FAST, FOLDER, place, _NOT_FOR_WASM)
+        # First what the linker would take of the library if others asked for it before.
+        objects.sort(key=lambda target: target.parent.name != "wasm")
         linked = _linked(compiler, [()], objects, place / WASM_PATH.name)
         _copy(linked, target, started)
     return target

@@ -47,9 +47,11 @@ OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; tasksim_*; local: *; };
 STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""
 
-WASM_COMMON: Final = ("-std=c++20", "-fexceptions", "-fvisibility=hidden")
-"""Flags of all units for WebAssembly. Without exceptions of WebAssembly's own, which are not asked
-for, compilers drop handlers, and ``throw`` calls ``wasm/refusals.cpp``."""
+WASM_COMMON: Final = (
+    "-std=c++20", "-fwasm-exceptions", "-mexception-handling", "-fvisibility=hidden",
+)  # fmt: skip
+"""Flags of all units for WebAssembly, with its own exceptions; ``wasm/exceptions.cpp`` has the
+functions that they need."""
 WASM_FAST: Final = ("-O2",)
 WASM_STACK_BYTES: Final = 1 << 20
 """Size of the stack, bytes: what systems give a thread; the core's routines are not on it."""
@@ -66,7 +68,7 @@ WASM_LINKED: Final = (
     "-s",
     "-Wl,--gc-sections",
     f"-Wl,-z,stack-size={WASM_STACK_BYTES}",
-    *(f"-Wl,--export={name}" for name in ("malloc", "free", "__stack_pointer")),
+    *(f"-Wl,--export={name}" for name in ("malloc", "free")),
     *(f"-Wl,--export=tasksim_{name}" for name in WASM_OFFERED),
 )
 WASM_TARGET: Final = ("-target", "wasm32-wasi")

@@ -31,10 +31,11 @@ NOTABLE_SHARE: Final = 0.01
 """Share of the tasks' time by which far data must make a run longer or shorter to be a fact."""
 
 
-def run_facts(run: Run) -> list[tuple[str, str]]:
+def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]:
     """Return the facts of *run*: graph, platform, makespan and the like.
 
-    Facts that are not known, such as the energy of a machine, are left out.
+    Facts that are not known, such as the energy of a machine, are left out; so is, without
+    *with_wall_time*, the time that the run took on this machine.
     """
     noise = ""
     if run.kind == "simulated" and "noise" in run.config:
@@ -98,7 +99,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         facts.append(("energy", f"{format_energy(used.total_j)}, {mean} on average ({text})"))
     if run.counted_j is not None:
         facts.append(("energy counted", f"{format_energy(run.counted_j)} by the whole machine"))
-    return [*facts, ("took", format_time(run.wall_s))]
+    return [*facts, ("took", format_time(run.wall_s))] if with_wall_time else facts
 
 
 def _remote_access(run: Run, use: NumaUse) -> str:

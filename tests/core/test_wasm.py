@@ -261,6 +261,41 @@ def test_replays_go_on_in_turn_and_leave_memory_flat(tmp_path):
     assert before == after
 
 
+REFUSED = """
+import { readFileSync, writeFileSync } from "node:fs";
+
+const [wasm, asked, answers] = process.argv.slice(2);
+const core = await loadCore(readFileSync(wasm));
+const [good, wrong] = JSON.parse(readFileSync(asked, "utf8")).questions.map(decoded);
+wrong.graph = good.graph;
+core.replay(good);
+const bytes = [];
+for (let round = 0; round < 300; round++) {
+  try {
+    core.replay(wrong);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+  }
+  bytes.push(core.memoryBytes);
+}
+writeFileSync(answers, JSON.stringify([bytes[0], bytes.at(-1), encoded(core.replay(good))]));
+"""
+
+
+@needs_wasm
+@needs_node
+def test_a_refusal_amid_a_replay_leaves_nothing_behind(tmp_path):
+    """The last task ends too late: what the replay had is freed, and the graph stays."""
+    question = drawn_question(7, "dmdas")
+    good = as_data(question, 0)
+    costs = good["question"]["costs"].ravel().copy()
+    costs[good["graph"]["tasks"] - 1 :: good["graph"]["tasks"]] = 1e12  # beyond 292 years
+    wrong = good | {"question": good["question"] | {"costs": costs}}
+    before, after, answer = ask_node([good, wrong], tmp_path, REFUSED)
+    assert before == after
+    assert of_wasm(answer) == of_wasm(ask_node([good], tmp_path)[0])
+
+
 @needs_wasm
 @needs_node
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from tasksim.graph.reuse import read_and_written_bytes
 from tasksim.run.power import power_info
 from tasksim.runtime.flat import Refused
 from tasksim.runtime.policies import ported
-from tasksim.schedulers.registry import SCHEDULERS, create
+from tasksim.schedulers.registry import SCHEDULERS, SCHEDULERS_WITH_REQUIRED_OPTIONS, create
 from tasksim.view.live.axes import MOST_MACHINES, Axis, Parts, PartsByName, axes_of, data_of
 from tasksim.view.live.nodes import Cuts, network_axes, node_axes, on_nodes
 from tasksim.view.live.parameters import MAX_GRAPH_TASKS, usual_axes
@@ -68,6 +68,16 @@ _NOT_OFFERED: Final = ("libomp", "libgomp", "numa-lws")
 """Schedulers for OpenMP's tasks and memory domains, offered only where a scenario has them."""
 _OF_THE_GRAPH: Final = ("darts", "libomp", "libgomp")
 """Schedulers whose tables depend on the graph alone; those of a large one take a while."""
+_PLANNED: Final = "static"
+"""The policy of the core that follows a plan, which Python makes before the run begins."""
+_PLAN_SECTIONS: Final = ("speed", "kernel", "bandwidth", "latency", "memory")
+"""Sections of sliders on which a plan depends: durations, copies, and where data fit. A page has
+plans for the scenario's own."""
+_PLANS_BY_CHANCE: Final = ("wba",)
+"""Schedulers whose plans depend on random numbers."""
+_MAX_PLANNED_TASKS: Final = 200_000
+"""Maximum number of tasks in the plans of a page, beside that of the scenario itself. To plan ten
+thousand takes HEFT a second."""
 _MOST_SEEDS: Final = 8
 """Maximum number of seeds whose drawn durations a page has: their spread shows what noise does."""
 _MOST_DRAWN: Final = 200_000
@@ -347,7 +357,8 @@ class _Settling:
             if machine.scaled != base.scaled:
                 machines[name] = {"refused": "its durations do not follow the sliders of speeds"}
         graph = base.question.graph
-        columns = store(as_data(base.question, resolved.scenario.seed)["graph"])
+        asked = replace(base.question, scheduler=create("eager"))
+        columns = store(as_data(asked, resolved.scenario.seed)["graph"])
         rows.keep(store)
         return {
             "graph": columns,
@@ -392,9 +403,12 @@ def _machine(resolved: Resolved, most_drawn: int = _MOST_DRAWN) -> _Machine:
     simulation, settled = resolved.simulation(), Settled()
     policy = create(str(simulation.scheduler))
     known = ported(policy)
-    if known is None or known.name == "static":
-        what = "is not one of the compiled core" if known is None else "plans before the run begins"
-        raise Unanswerable(f"its scheduler {policy.name} {what}")
+    if known is None:
+        raise Unanswerable(f"its scheduler {policy.name} is not one of the compiled core")
+    if policy.name in _PLANS_BY_CHANCE:
+        raise Unanswerable(f"its scheduler {policy.name} makes another plan for each seed")
+    if known.name == _PLANNED and resolved.cluster is not None:
+        raise Unanswerable(f"its scheduler {policy.name} makes a plan for each node")
     question = settled.question(simulation, policy)
     prices, platform = settled.prices(simulation), resolved.platform
     demands = Demands(resolved.graph, platform, resolved.known_models())
@@ -531,30 +545,52 @@ class _Offered:
 
     policy: Ported
     described: dict[str, Any]
+    planned: list[int] = field(default_factory=list)
+    """Tasks of each plan that was made, of all graphs; 0 of the first."""
     _of_graph: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def of_another_graph(self) -> _Offered:
         """Return the same scheduler, without the tables of a graph."""
         return replace(self, _of_graph={})
 
-    def tables(self, view: KnownView) -> dict[str, NDArray[Any]]:
-        """Return the tables of its policy on a machine; those of the graph are made once."""
+    def tables(self, view: KnownView) -> dict[str, Any]:
+        """Return the tables of its policy on a machine; those of the graph are made once.
+
+        Where there is no plan, they are ``refused``, with the reason.
+        """
         if self._of_graph:
             return self._of_graph
-        # No tables of built-in policies depend on random numbers.
-        made = self.policy.tables(view, random.Random(0))
+        if self.policy.name == _PLANNED and not self._room_for_plan(len(view.graph)):
+            return {"refused": f"this page has no plan of {self.described['text']} for these"}
+        try:
+            # Random numbers are for the run: no tables of offered policies depend on them.
+            made = self.policy.tables(view, random.Random(0))
+        except InputError as error:  # a plan from a file is for the workers that it names
+            return {"refused": str(error)}
         tables = {name: np.asarray(table) for name, table in made.items()}
         if self.policy.name in _OF_THE_GRAPH:
             self._of_graph.update(tables)
         return tables
 
+    def _room_for_plan(self, tasks: int) -> bool:
+        """Return whether a plan of so many *tasks* may be made, the first one in any case."""
+        has_room = not self.planned or sum(self.planned) + tasks <= _MAX_PLANNED_TASKS
+        if has_room:
+            self.planned.append(tasks if self.planned else 0)
+        return has_room
+
 
 def _schedulers(base: _Machine) -> list[_Offered]:
     """Return the schedulers that a page offers, that of the scenario first."""
     special = [name for name in _NOT_OFFERED if name != base.question.scheduler.name]
-    names = [name for name in SCHEDULERS.built_in if name not in (*special, "static")]
+    own = str(base.resolved.scenario.scheduler)
+    names = [
+        name
+        for name in SCHEDULERS.built_in
+        if name not in (*special, *SCHEDULERS_WITH_REQUIRED_OPTIONS)
+    ]
     found: dict[str, _Offered] = {}
-    for text in (str(base.resolved.scenario.scheduler), *names):
+    for text in (own, *names):
         offered = _scheduler(text, base)
         if offered is not None:
             found.setdefault(offered.described["text"], offered)
@@ -562,10 +598,17 @@ def _schedulers(base: _Machine) -> list[_Offered]:
 
 
 def _scheduler(text: str, base: _Machine) -> _Offered | None:
-    """Return a scheduler for a page; None if the core cannot replay it without Python."""
+    """Return a scheduler for a page; None if the core cannot replay it without Python.
+
+    Of those that plan, that of the scenario alone is offered: plans take long to make.
+    """
     name, _, given = text.partition(":")
-    policy, default = ported(create(text)), ported(create(name))
-    if policy is None or default is None or policy.name == "static":
+    policy = ported(create(text))
+    plans = policy is not None and policy.name == _PLANNED
+    if policy is None or (plans and text != str(base.resolved.scenario.scheduler)):
+        return None
+    default = policy if plans else ported(create(name))
+    if default is None:
         return None
     options = [option for option in _OPTIONS if option in policy.numbers]
     words = [word.strip() for word in given.split(",") if word]
@@ -580,6 +623,7 @@ def _scheduler(text: str, base: _Machine) -> _Offered | None:
         "name": policy.name,
         "numbers": policy.numbers,
         "flags": {flag: int(asked[flag]) for flag in _FLAGS},
+        "plan_sections": _plan_sections(name) if plans else [],
         "options": [
             {
                 "name": option,
@@ -594,6 +638,13 @@ def _scheduler(text: str, base: _Machine) -> _Offered | None:
     return _Offered(policy, described)
 
 
+def _plan_sections(name: str) -> list[str]:
+    """Return the sections of sliders on which the plan of a scheduler depends."""
+    if name == "static":  # the file is the plan: only who can run what matters
+        return ["memory"]
+    return list(_PLAN_SECTIONS)
+
+
 def _described(
     machine: _Machine,
     parts: Parts,
@@ -604,7 +655,8 @@ def _described(
 ) -> dict[str, Any]:
     """Return a machine as data, the links and memories of which are these *parts* of a file."""
     question, platform = machine.question, machine.question.platform
-    found = as_data(question, 0)
+    # Under a scheduler without tables: those of each are made below.
+    found = as_data(replace(question, scheduler=create("eager")), 0)
     optional = ("alone", "submitted", "far", "contention")
     own = {name: found["question"][name] for name in optional if name in found["question"]}
     estimates, creations = machine.estimates, machine.creations

@@ -231,7 +231,8 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     add_decisions(columns, subject, ticks)
     described = {
         "name": subject.name,
-        "facts": run_facts(run),
+        # The same simulation makes the same page, however long it took.
+        "facts": run_facts(run, with_wall_time=run.kind != "simulated"),
         "kernels": run.kernel_names,
         "workers": [[w.name, w.architecture, w.node, w.memory] for w in run.workers],
         "memories": [[m.name, m.node, m.size_bytes] for m in run.memories],

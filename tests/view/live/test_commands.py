@@ -160,6 +160,45 @@ def test_durations_are_drawn_as_the_command_draws_them(tmp_path, of_command):
     assert last["refused"] == "durations are drawn with seeds from 0 to 7"
 
 
+def test_a_plan_is_that_of_the_command_or_there_is_none(hybrid, tmp_path, of_command):
+    page = Page(
+        explore(hybrid.vary(scheduler="heft:order=ready"), over={"tiles": [4]}).html, tmp_path
+    )
+    lines = ["", "seed=3\noverhead.push=50", "count.cuda=1", "graph.tiles=4\ncount.cpu=3"]
+    for found in page.run(lines=lines):
+        assert not list(differences(found["question"], of_command(found["command"])))
+        assert "--scheduler heft:order=ready" in found["command"]
+    for line, of in (
+        ("factor.speed.cuda=2", "speeds"),
+        ("factor.kernel.gemm=2", "durations"),
+        ("factor.bandwidth.*=2", "bandwidths"),
+        ("factor.latency.up=2", "latencies"),
+        ("factor.memory.gpu0=0.5", "sizes of memories"),
+    ):
+        (found,) = page.run(lines=[line])
+        assert found["refused"] == (
+            "heft:order=ready plans before the run begins, and this page has its plan for the "
+            f"{of} of the scenario"
+        )
+
+
+def test_a_plan_from_a_file_does_not_depend_on_speeds(hybrid, tmp_path, of_command):
+    run = hybrid.solve()
+    names = [worker.name for worker in run.workers]
+    order = np.argsort(run.tasks.start_s, kind="stable").tolist()
+    rows = [f"{task},{names[run.tasks.worker[task]]},{turn}" for turn, task in enumerate(order)]
+    (tmp_path / "plan.csv").write_text("\n".join(["task,worker,order", *rows]))
+    planned = hybrid.vary(scheduler=f"static:file={tmp_path / 'plan.csv'}")
+    (tmp_path / "scripts").mkdir()
+    page = Page(explore(planned, over={}).html, tmp_path / "scripts")
+    for found in page.run(lines=["", "factor.speed.cuda=2\nfactor.bandwidth.*=0.5", "seed=3"]):
+        assert not list(differences(found["question"], of_command(found["command"])))
+    (lacking,) = page.run(lines=["count.cpu=1"])
+    assert "worker: got 'cpu1'" in lacking["refused"]
+    (other,) = page.run(lines=["count.cpu=1\nscheduler=lws"])
+    assert "refused" not in other
+
+
 def test_kernels_that_a_graph_lacks_change_nothing(tmp_path, of_command):
     scenario = Scenario(
         "cholesky tiles=3",

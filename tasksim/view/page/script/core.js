@@ -3,12 +3,12 @@
 // A question has the structures of tasksim/core/tasksim_core.h by their names, as Python's asked()
 // gives them. A page that loads the core needs 'wasm-unsafe-eval' among its sources of scripts.
 
-import { AllDone, Arena, Instance, Refused } from "./instance.js";
+import { Arena, Instance, Refused } from "./instance.js";
 import {
-  CLUSTER, COLUMN_TYPES, CONTENTION, DECISIONS, FAR, GRAPH, LOG, MEMBER, OUTCOME, PLATFORM, QUESTION, SCHEDULER, TASKS,
+  CLUSTER, CONTENTION, DECISIONS, FAR, GRAPH, LOG, MEMBER, OUTCOME, PLATFORM, QUESTION, SCHEDULER, TASKS,
 } from "./structures.js";
 
-const MORE = 1;
+const DONE = 0, MORE = 1;
 const EVENTS_PER_CALL = 100000; // the core comes back after 20 ms, too
 const TWISTER_WORDS = 625;
 
@@ -38,7 +38,7 @@ class Core {
 
   /** Return a replay that has not begun; throw Refused if it cannot begin. */
   ask(question) {
-    // A refusal leaves objects behind in the old instance: it goes, once its replays have gone.
+    // An error has left objects behind in the old instance: it goes, once its replays have gone.
     if (this.#instance.spent) this.#instance = new Instance(this.#module);
     return question.cluster
       ? new Asked(this.#instance, question.cluster, CLUSTER_REPLAY)
@@ -69,6 +69,7 @@ class Asked {
     try {
       this.status = this.arena.take(8);
       this.outcome = this.arena.take(OUTCOME.bytes);
+      new BigInt64Array(instance.view().buffer, this.outcome, OUTCOME.bytes / 8).fill(-1n);
       this.#handle = this.#made(kind.make(this, given));
       this.done = false;
       instance.sweep();
@@ -80,9 +81,11 @@ class Asked {
 
   /** Return an object of the core; throw Refused if it made none. */
   #made(handle) {
-    if (!handle) throw new Refused(this.instance.view().getInt32(this.status, true));
+    if (!handle) throw this.#refusal(this.instance.view().getInt32(this.status, true));
     return handle;
   }
+
+  #refusal(status) { return new Refused(status, this.arena.read(OUTCOME, this.outcome)); }
 
   get handle() {
     if (!this.#handle) throw new TypeError("this replay was given up");
@@ -92,17 +95,13 @@ class Asked {
   /** Let it go on for so many events or some 20 ms; return whether there is more to come. */
   goOn(events = EVENTS_PER_CALL) {
     if (this.done) return false;
-    this.done = this.#status(events) !== MORE;
-    return !this.done;
-  }
-
-  #status(events) {
-    try {
-      return this.instance.call("replay_go_on", this.handle, BigInt(events));
-    } catch (error) {
-      if (error instanceof AllDone) return this.instance.call("replay_go_on", this.handle, -1n);
-      throw error;
+    const status = this.instance.call("replay_go_on", this.handle, BigInt(events));
+    if (status > MORE) {
+      this.instance.call("replay_outcome", this.handle, this.outcome);
+      throw this.#refusal(status);
     }
+    this.done = status === DONE;
+    return !this.done;
   }
 
   /** Forget it, and all that the core was given for it alone. */
@@ -125,6 +124,7 @@ class Asked {
       try {
         const place = arena.structure(structure, given, {});
         const handle = instance.call(`${kind}_new`, place, status);
+        if (!handle) throw new Refused(instance.view().getInt32(status, true));
         const free = () => {
           instance.call(`${kind}_free`, handle);
           arena.drop();
@@ -195,13 +195,18 @@ class Asked {
     return noted.copies < 0 ? parts : { ...parts, ...this.#log(kind, noted, which) };
   }
 
+  /** Return the columns of the tasks; only one at a time needs room in the core's memory. */
   #tasks(kind, count, which) {
     return this.#briefly((arena) => {
-      const wanted = TASKS.fields.filter((field) => !field.optional);
-      const columns = wanted.map((field) => [field.name, new COLUMN_TYPES[field.kind](count)]);
-      const place = arena.structure(TASKS, Object.fromEntries(columns), { tasks: count });
-      this.instance.call(`${kind}_tasks`, this.handle, ...which, place);
-      return arena.read(TASKS, place, { tasks: count });
+      const [place, column] = [TASKS.bytes, 8 * count].map((bytes) => arena.take(bytes));
+      const found = {};
+      for (const field of TASKS.fields.filter(({ optional }) => !optional)) {
+        new Uint8Array(this.instance.view().buffer, place, TASKS.bytes).fill(0);
+        this.instance.view().setUint32(place + field.place, column, true);
+        this.instance.call(`${kind}_tasks`, this.handle, ...which, place);
+        found[field.name] = this.instance.column(field.kind, column, count);
+      }
+      return found;
     });
   }
 

@@ -3,31 +3,48 @@
 import { countUpToFrom } from "./search.js";
 
 const CELLS = 8192; // of the levels of bands: several to a pixel of a wide screen
+const BOXES_PER_SUM = 16; // boxes between two kept sums: what lies between is added when it is asked for
 
 /** Running sums of time by colour over boxes in rows, each row ordered by start. */
 export class Coverage {
   /** `classes` is per box an index into `palette`, which has red, green, blue for each. */
   constructor(starts, ends, classes, palette) {
     Object.assign(this, { starts, ends, classes, palette });
-    const count = starts.length;
-    this.sums = [0, 1, 2, 3].map(() => new Float64Array(count + 1));
-    const [red, green, blue, all] = this.sums;
-    for (let i = 0; i < count; i++) {
-      const time = ends[i] - starts[i], colour = 3 * classes[i];
-      red[i + 1] = red[i] + time * palette[colour];
-      green[i + 1] = green[i] + time * palette[colour + 1];
-      blue[i + 1] = blue[i] + time * palette[colour + 2];
-      all[i + 1] = all[i] + time;
+    this.kept = new Float64Array(4 * (Math.floor(starts.length / BOXES_PER_SUM) + 1));
+    const sums = new Float64Array(4);
+    for (let box = 0; box < starts.length; box++) {
+      if (box % BOXES_PER_SUM === 0) this.kept.set(sums, (4 * box) / BOXES_PER_SUM);
+      this.#add(sums, box);
     }
+    if (starts.length % BOXES_PER_SUM === 0) this.kept.set(sums, (4 * starts.length) / BOXES_PER_SUM);
+  }
+
+  /** Add the time of a box, by red, green, blue and all. */
+  #add(sums, box) {
+    const { palette } = this, time = this.ends[box] - this.starts[box], colour = 3 * this.classes[box];
+    sums[0] += time * palette[colour];
+    sums[1] += time * palette[colour + 1];
+    sums[2] += time * palette[colour + 2];
+    sums[3] += time;
+  }
+
+  /** Make of the sums before the box `at` those before `box`; return `box`. */
+  #move(sums, at, box) {
+    if (at < 0 || box - at > BOXES_PER_SUM) {
+      at = box - (box % BOXES_PER_SUM);
+      for (let c = 0; c < 4; c++) sums[c] = this.kept[(4 * at) / BOXES_PER_SUM + c];
+    }
+    for (; at < box; at++) this.#add(sums, at);
+    return box;
   }
 
   /** Add to `into` (red, green, blue, share per slice) the means over slices of time. */
   addMeans(low, high, from, to, into) {
     const width = into.length / 4, slice = (to - from) / width;
-    const [red, green, blue, all] = this.sums;
     const { starts, ends, classes, palette } = this;
+    const sums = new Float64Array(4);
     let [r, g, b, a] = [0, 0, 0, 0];
-    let box = countUpToFrom(starts, from, low, high);
+    let box = countUpToFrom(starts, from, low, high), at = -1;
     // Sums up to the end of slice x; those up to its beginning are kept from the one before.
     for (let x = -1; x < width; x++) {
       const time = from + (x + 1) * slice;
@@ -35,8 +52,9 @@ export class Coverage {
       const last = box > low ? box - 1 : low;
       const passed = box > low ? (time < ends[last] ? time : ends[last]) - starts[last] : 0;
       const colour = box > low ? 3 * classes[last] : 0;
-      const R = red[last] + passed * palette[colour], G = green[last] + passed * palette[colour + 1];
-      const B = blue[last] + passed * palette[colour + 2], A = all[last] + passed;
+      at = this.#move(sums, at, last);
+      const R = sums[0] + passed * palette[colour], G = sums[1] + passed * palette[colour + 1];
+      const B = sums[2] + passed * palette[colour + 2], A = sums[3] + passed;
       if (x >= 0) {
         into[4 * x] += (R - r) / slice;
         into[4 * x + 1] += (G - g) / slice;

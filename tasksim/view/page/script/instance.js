@@ -1,7 +1,4 @@
 // An instance of the core as WebAssembly: its memory, its functions, and its refusals.
-//
-// The core has no exceptions here: what it throws calls "refuse", which leaves it. Objects on its
-// stack are lost then, so the instance must not be asked for anything new.
 
 import { COLUMN_TYPES, columnLength } from "./structures.js";
 
@@ -21,7 +18,6 @@ const REFUSALS = {
   12: ["bug", () => "the core has made an illegal move"],
   13: ["too-late", () => "a time exceeds 292 years"],
 };
-const DONE = 0;
 const BUG = 12;
 
 /** Error of a question that has no answer: its status as a word, task, worker and a number. */
@@ -33,24 +29,19 @@ export class Refused extends Error {
   }
 }
 
-/** What leaves the core when all tasks are done and the scheduler still wakes workers. */
-export class AllDone extends Error {}
-
 /** A started core. */
 export class Instance {
   #exports;
-  #stack;
   #kept = new Map();
-  spent = false; // whether a refusal has left it
+  spent = false; // whether an error of the core has left it, which lost what was on its stack
 
   constructor(module) {
     const inner = new WebAssembly.Instance(module, this.#imports(module));
     this.#exports = inner.exports;
-    this.#stack = this.#exports.__stack_pointer.value;
     this.#exports._initialize();
   }
 
-  /** Return what the core calls: refusals, a clock, and nothing else of the system. */
+  /** Return what the core calls: a clock, and nothing else of the system. */
   #imports(module) {
     const system = {};
     for (const { module: from, name } of WebAssembly.Module.imports(module)) {
@@ -60,24 +51,16 @@ export class Instance {
       this.view().setBigUint64(place, BigInt(Math.round(performance.now() * 1e6)), true);
       return 0;
     };
-    const refuse = (status, task, worker, number) => {
-      if (status === DONE) throw new AllDone();
-      throw new Refused(status, {
-        task: Number(task), worker: Number(worker), number: Number(number),
-      });
-    };
-    return { wasi_snapshot_preview1: system, tasksim: { refuse } };
+    return { wasi_snapshot_preview1: system };
   }
 
-  /** Return the result of a function of the core; throw Refused, or AllDone. */
+  /** Return the result of a function of the core. */
   call(name, ...given) {
     try {
       return this.#exports[`tasksim_${name}`](...given);
-    } catch (error) {
-      this.#exports.__stack_pointer.value = this.#stack;
-      if (error instanceof AllDone) throw error;
+    } catch {
       this.spent = true;
-      throw error instanceof WebAssembly.RuntimeError ? new Refused(BUG) : error;
+      throw new Refused(BUG);
     }
   }
 
@@ -132,9 +115,10 @@ export class Instance {
   }
 }
 
-/** Arrays and structures in the memory of an instance, which are dropped together. */
+/** Arrays and structures in the memory of an instance, each array once, which are dropped together. */
 export class Arena {
   #places = [];
+  #columns = new Map();
 
   constructor(instance) {
     this.instance = instance;
@@ -142,6 +126,7 @@ export class Arena {
 
   drop() {
     for (const place of this.#places.splice(0)) this.instance.drop(place);
+    this.#columns.clear();
   }
 
   take(bytes) {
@@ -150,8 +135,16 @@ export class Arena {
     return place;
   }
 
-  /** Return where *values* lie now, as a column; *name* is for errors. */
+  /** Return where *values* lie, as a column; *name* is for errors. */
   column(kind, values, name) {
+    const known = this.#columns.get(values);
+    if (known?.kind === kind) return known.place;
+    const place = this.#copied(kind, values, name);
+    this.#columns.set(values, { kind, place });
+    return place;
+  }
+
+  #copied(kind, values, name) {
     const Type = COLUMN_TYPES[kind];
     const place = this.take(values.length * Type.BYTES_PER_ELEMENT);
     const column = new Type(this.instance.view().buffer, place, values.length);

@@ -1,22 +1,19 @@
 // Integrals of step functions: means over any stretch of time, whatever happens inside it.
 
-import { countUpTo } from "./search.js";
+import { ascending, countUpTo } from "./search.js";
+
+const STEPS_PER_SUM = 64; // times between two kept sums: what lies between is added when it is asked for
 
 /** A step function that grows by a weight at some times and falls by one at others. */
 export class StepIntegral {
   /** `rises` and `falls` are {times, weights}; weights may be left out: 1 each. */
   constructor(rises, falls) {
-    this.parts = [[ordered(rises), 1], [ordered(falls), -1]];
+    this.parts = [[new Steps(rises), 1], [new Steps(falls), -1]];
   }
 
   /** Return the integral from the beginning to `time`. */
   until(time) {
-    let sum = 0;
-    for (const [{ times, weight, moment }, sign] of this.parts) {
-      const count = countUpTo(times, time);
-      sum += sign * (weight[count] * time - moment[count]);
-    }
-    return sum;
+    return this.parts.reduce((sum, [steps, sign]) => sum + sign * steps.until(time), 0);
   }
 
   /** Return the means over `count` equal slices from `from` to `to`. */
@@ -33,20 +30,35 @@ export class StepIntegral {
   }
 }
 
-/** Return the times in order, and the running sums of weights and of weights times times. */
-function ordered({ times, weights }) {
-  const order = weights ? sortedOrder(times) : null;
-  const sorted = order ? Float64Array.from(order, (i) => times[i]) : Float64Array.from(times).sort();
-  const weight = new Float64Array(times.length + 1);
-  const moment = new Float64Array(times.length + 1);
-  for (let i = 0; i < sorted.length; i++) {
-    const w = order ? weights[order[i]] : 1;
-    weight[i + 1] = weight[i] + w;
-    moment[i + 1] = moment[i] + w * sorted[i];
+/** Steps upwards in order of time, with running sums of weights and of weights times times. */
+class Steps {
+  constructor({ times, weights }) {
+    const order = weights ? ascending(times) : null;
+    this.times = order ? Float64Array.from(order, (i) => times[i]) : Float64Array.from(times).sort();
+    this.weights = order ? Float64Array.from(order, (i) => weights[i]) : null;
+    const blocks = Math.floor(times.length / STEPS_PER_SUM) + 1;
+    this.sums = { weight: new Float64Array(blocks), moment: new Float64Array(blocks) };
+    for (let block = 1; block < blocks; block++) {
+      const { weight, moment } = this.#sumsTo(block * STEPS_PER_SUM, block - 1);
+      this.sums.weight[block] = weight;
+      this.sums.moment[block] = moment;
+    }
   }
-  return { times: sorted, weight, moment };
-}
 
-function sortedOrder(times) {
-  return Uint32Array.from(times, (_, i) => i).sort((a, b) => times[a] - times[b]);
+  /** Return the sums over the first `count` steps, from those before a block. */
+  #sumsTo(count, block) {
+    let weight = this.sums.weight[block], moment = this.sums.moment[block];
+    for (let i = block * STEPS_PER_SUM; i < count; i++) {
+      const own = this.weights ? this.weights[i] : 1;
+      weight += own;
+      moment += own * this.times[i];
+    }
+    return { weight, moment };
+  }
+
+  until(time) {
+    const count = countUpTo(this.times, time);
+    const { weight, moment } = this.#sumsTo(count, Math.floor(count / STEPS_PER_SUM));
+    return weight * time - moment;
+  }
 }

@@ -24,8 +24,26 @@ async function startWorker(live) {
   const place = URL.createObjectURL(new Blob([`"use strict";\n${dataText("worker")}`], { type: "text/javascript" }));
   const worker = new Worker(place);
   const core = (await inflatedBytes(dataText("core"))).buffer;
-  worker.postMessage({ core, live }, [core]);
+  worker.postMessage({ core, live }, [core, ...givenAway(live)]);
   return worker;
+}
+
+/**
+ * Return the buffers of the columns that the worker alone reads, and need not be there twice.
+ *
+ * In a page of several graphs there are none: later ones have columns of earlier ones.
+ */
+function givenAway({ graphs, graph, machines, cuts, kinds }) {
+  if (Object.keys(graphs).length) return [];
+  const found = new Set(buffersOf([graph, machines, kinds.of_task, cuts.map(({ members, messages }) => [members, messages])]));
+  for (const kept of buffersOf([kinds.kernel, kinds.rows])) found.delete(kept);
+  return found;
+}
+
+/** Return the buffers of the columns in plain data. */
+function buffersOf(value) {
+  if (ArrayBuffer.isView(value)) return [value.buffer];
+  return value && typeof value === "object" ? Object.values(value).flatMap(buffersOf) : [];
 }
 
 /** Sliders, answers and curves of a live page. */
@@ -120,7 +138,7 @@ export class LiveView {
   #askBase() {
     this.#send(baseSettings(this.live), true, (data) => {
       if (data.refused) return this.#fail(data.refused);
-      this.base = { numbers: data.numbers };
+      this.base = data;
       this.baseRun = this.#runOf(data, 1, "base", this.live);
       this.#forgetRecording();
       if (data.numbers.makespan !== this.recording.makespan) {
@@ -145,8 +163,15 @@ export class LiveView {
     this.panel.update();
     if (!this.base) return;
     this.panel.wait();
-    this.#send(settings, true, (data) => this.#show(data, settings));
+    if (!this.app.state.live && this.#knowsBase()) {
+      this.asked = null; // what is under way is dropped
+      return this.#show(this.base, settings);
+    }
+    return this.#send(settings, true, (data) => this.#show(data, settings));
   }
+
+  /** Whether the answer for the base has all that is shown: while playing, also decisions. */
+  #knowsBase() { return !this.app.playing.isOpen || Boolean(this.base.record.columns.decision_time); }
 
   #show(data, settings) {
     if (data.refused) return this.panel.refuse(data.refused);
@@ -165,7 +190,7 @@ export class LiveView {
 
   /** Return the run of an answer; `here` is the page's data with its graph. */
   #runOf({ record, numbers }, number, name, here) {
-    const { header, columns } = record, shared = this.#sharedBy(here);
+    const { header, columns, timeline } = record, shared = this.#sharedBy(here);
     Object.assign(columns, shared.columns);
     const words = this.live.command.settings[graphName(this.live, this.settings)];
     const facts = [["makespan", timeText(numbers.makespan)], ["replayed", "here, by the compiled core"],
@@ -175,7 +200,7 @@ export class LiveView {
       bounds: { critical_path_s: numbers.criticalPath, area_s: numbers.area },
       expected_by: this.recording.header.expected_by, known_edges: true,
       data: here.data ?? this.recording.header.data,
-    }, columns, NS), { graph: shared.graph });
+    }, columns, NS, timeline), { graph: shared.graph });
   }
 
   /** Return what the runs of a graph share: columns, predecessors, and the graph that they name. */

@@ -1,24 +1,27 @@
 // The answer of the core as the columns of a run, in the form in which pages hold recorded ones.
 
 import { TICKS_PER_S } from "./livequestion.js";
+import { ascendingWhole } from "./search.js";
 
 const CHOSEN = 1; // steps up to it have terms: a candidate, the chosen one
+const MOST_NARROW = 2 ** 32 - 1; // of whole numbers in four bytes
 const BRINGS = 2; // reasons below it bring data for a task: fetch, prefetch
 
-/** Return {header, columns} of an answer, but for what it shares with the recording of the graph. */
+/**
+ * Return {header, columns, timeline} of an answer, but for what it shares with the recording of the graph.
+ *
+ * The times of the answer's tasks become ticks on the way: there is no room for both.
+ */
 export function recordOf(machine, question, answer) {
   const { tasks } = answer, count = tasks.start_s.length;
-  const start = inTicks(tasks.start_s), end = inTicks(tasks.end_s);
-  const ready = inTicks(tasks.ready_s), submitted = inTicks(tasks.submitted_s);
-  const order = slots(tasks, start, end, ready);
-  const columns = { ...timeline(machine, order, tasks.worker, start, end), submitted };
-  const { released_by: by, popped_s: popped } = tasks;
-  columns.released = filled(Int32Array, count, (task) => (by[task] >= 0 ? task - by[task] : 0));
-  columns.ready = filled(Float64Array, count, (task) => ready[task] - (by[task] >= 0 ? end[by[task]] : submitted[task]));
-  columns.taken = filled(Float64Array, count, (task) => (
-    isNaN(popped[task]) ? 0 : start[task] - Math.round(popped[task] * TICKS_PER_S)));
-  columns.expected = expected(machine, question, tasks.worker, count);
-  columns.critical = criticalTasks(order, tasks, end, ready);
+  const [start, end, ready, submitted] = [tasks.start_s, tasks.end_s, tasks.ready_s, tasks.submitted_s].map(toTicks);
+  const taken = tasks.popped_s; // a tick is none where nobody noted it
+  for (let task = 0; task < count; task++) taken[task] = isNaN(taken[task]) ? 0 : start[task] - tickOf(taken[task]);
+  const order = slots(tasks.worker, start, end, ready);
+  const columns = {
+    submitted: narrowed(submitted), taken: narrowed(taken), expected: expected(machine, question, tasks.worker, count),
+    critical: criticalTasks(order, tasks, end, ready),
+  };
   const header = {
     workers: machine.workers, memories: machine.memories.length > 1 ? machine.memories : [],
     makespan_s: answer.makespan_s, links: [], known_memories: [], messages: 0,
@@ -28,7 +31,7 @@ export function recordOf(machine, question, answer) {
   if (answer.messages) addMessages(header, columns, answer.messages);
   if (answer.decisions) addDecisions(columns, answer.decisions);
   if (answer.decisions && header.memories.length) addAccesses(columns, question.graph);
-  return { header, columns };
+  return { header, columns, timeline: timelineBy(machine, order, tasks, start, end, ready) };
 }
 
 /** Return an array of a kind with a value for each of `count` rows; Array.from takes ten times as long. */
@@ -38,26 +41,55 @@ function filled(Kind, count, value) {
   return found;
 }
 
-function inTicks(seconds) {
-  return filled(Float64Array, seconds.length, (row) => Math.round(seconds[row] * TICKS_PER_S));
+function tickOf(seconds) { return Math.round(seconds * TICKS_PER_S); }
+
+/** Make ticks of seconds, in their place; return them. */
+function toTicks(seconds) {
+  for (let row = 0; row < seconds.length; row++) seconds[row] = tickOf(seconds[row]);
+  return seconds;
+}
+
+function inTicks(seconds) { return toTicks(seconds.slice()); }
+
+/** Return whole numbers in half of the room, if all are so small. */
+function narrowed(values) {
+  for (let row = 0; row < values.length; row++) if (!(values[row] >= 0 && values[row] <= MOST_NARROW)) return values;
+  return Uint32Array.from(values);
 }
 
 /** Return the tasks by worker, then in the order in which it ran them. */
-function slots({ worker }, start, end, ready) {
-  return filled(Int32Array, start.length, (task) => task).sort((a, b) => worker[a] - worker[b] || start[a] - start[b] || end[a] - end[b]
-    || ready[a] - ready[b] || a - b);
+function slots(worker, start, end, ready) {
+  const next = firstSlots(worker), order = new Int32Array(worker.length);
+  for (const task of ascendingWhole(start)) order[next[worker[task]]++] = task;
+  // Only tasks that begin at once are not in order yet: few, and next to each other.
+  const isLater = (a, b) => worker[a] === worker[b] && start[a] === start[b]
+    && (end[a] - end[b] || ready[a] - ready[b] || a - b) > 0;
+  for (let slot = 1; slot < order.length; slot++) {
+    const task = order[slot];
+    let to = slot;
+    for (; to > 0 && isLater(order[to - 1], task); to--) order[to] = order[to - 1];
+    order[to] = task;
+  }
+  return order;
 }
 
-function timeline(machine, order, worker, start, end) {
-  const counts = new Int32Array(machine.workers.length);
-  const gap = new Float64Array(order.length), duration = new Float64Array(order.length);
-  order.forEach((task, slot) => {
-    const before = slot > 0 && worker[order[slot - 1]] === worker[task] ? end[order[slot - 1]] : 0;
-    counts[worker[task]] += 1;
-    gap[slot] = start[task] - before;
-    duration[slot] = end[task] - start[task];
-  });
-  return { worker_tasks: counts, task: order, gap, duration };
+/** Return where the slots of each worker begin; the last one is that of a worker beyond all. */
+function firstSlots(worker, workers = worker.reduce((most, each) => Math.max(most, each), 0) + 1) {
+  const first = new Int32Array(workers + 1);
+  for (let task = 0; task < worker.length; task++) first[worker[task] + 1]++;
+  for (let of = 0; of < workers; of++) first[of + 1] += first[of];
+  return first;
+}
+
+/** Return who ran what when, as rundata.js has it of recorded runs. */
+function timelineBy(machine, slotTask, { worker, released_by: releasedBy }, start, end, ready) {
+  const count = slotTask.length, slotOf = new Int32Array(count);
+  slotTask.forEach((task, slot) => { slotOf[task] = slot; });
+  const inSeconds = (ticks) => filled(Float64Array, count, (slot) => ticks[slotTask[slot]] / TICKS_PER_S);
+  return {
+    firstSlot: firstSlots(worker, machine.workers.length), slotTask, slotStart: inSeconds(start), slotEnd: inSeconds(end),
+    slotOf, worker, releasedBy, readyTick: narrowed(ready),
+  };
 }
 
 /** Return what each task is expected to take on its worker. */
@@ -129,7 +161,7 @@ function arrivals(machine, copies, { worker }, start, until) {
     if (task < 0 || copies.reason[copy] >= BRINGS) return;
     if (machine.workers[worker[task]][3] === copies.target[copy]) came[task] = Math.max(came[task], until[copy]);
   });
-  return start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1));
+  return narrowed(start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1)));
 }
 
 /** Add the decisions of the scheduler; only rows of candidates have terms. */

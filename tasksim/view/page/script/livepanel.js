@@ -22,6 +22,8 @@ const COMPARED = [
   ["messages", "messages", countText, -1], ["sent", "sent", sizeText, -1],
   ["waiting", "wait for messages", timeText, -1], ["energy", "energy", energyText, -1],
 ];
+const NOT_OFFERED = "Schedulers that plan before the run begins, such as heft, are in a page whose scenario is under one of them; "
+  + "those written in Python are in none.";
 const MOST_RIVALS = 6; // schedulers in the list of the best
 const MOST_BARS = 6; // sliders in the list of what matters most
 const LEAST_EFFECT = 0.001; // of the makespan: sliders that change less do not matter
@@ -52,7 +54,7 @@ export class LivePanel {
       this.numbers,
       element("section", { className: "section", ariaLabel: "Scheduler" },
         element("h3", {}, "Scheduler"), this.#schedulerRow(), this.options),
-      this.#section("Best scheduler now", true, [], ...this.#measureRow(), this.rivals),
+      this.#section("Best scheduler now", true, [], ...this.#measureRow(), this.rivals, element("p", { className: "noises" }, NOT_OFFERED)),
       ...this.#sliderSections(),
       this.#section("What matters most", true, [], this.matters),
       this.#section("The same as a command", true, [], this.command,

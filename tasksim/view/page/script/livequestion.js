@@ -9,6 +9,7 @@ export const TICKS_PER_S = 1e9;
 const LEAST_LATENCY_S = 1e-9; // as MIN_LATENCY_S in engine/data/network.py
 const IN_SECONDS = ["submission", "task", "wakeup"]; // overheads that the core has in seconds, too
 const IN_TICKS = ["submission", "task", "wakeup", "start", "push", "fetch", "progress", "kernel", "copy"];
+const PLANNED_FOR = { speed: "speeds", kernel: "durations", bandwidth: "bandwidths", latency: "latencies", memory: "sizes of memories" };
 const OF_MACHINES = ["push", "fetch", "progress", "kernel", "copy"]; // those that the replay of plain cores does not know
 
 /** Return the settings of the scenario itself: nothing is changed. */
@@ -60,11 +61,26 @@ export function wholeBy(page, settings) {
     scheduler: {
       name: scheduler.name,
       numbers: { ...scheduler.numbers, ...optionsOf(scheduler, settings) },
-      tables: machine.tables[live.schedulers.indexOf(scheduler)] ?? {},
+      tables: tablesOf(live, machine, scheduler, settings),
       seed: BigInt(settings.seed),
     },
   };
   return { live, machine, whole };
+}
+
+/** Return the tables of a scheduler; a plan is none where it was made for other durations or copies. */
+function tablesOf(live, machine, scheduler, settings) {
+  const isSet = ({ section, name }) => factorOf(settings, section, name) !== 1;
+  const changed = live.axes.find((axis) => scheduler.plan_sections.includes(axis.section) && isSet(axis));
+  const creates = machine.creations && scheduler.plan_sections.includes("kernel")
+    && ("creation" in settings.overheads || "dependence" in settings.overheads);
+  if (changed || creates) {
+    throw new Error(`${scheduler.text} plans before the run begins, and this page has its plan for the ${
+      PLANNED_FOR[changed?.section ?? "kernel"]} of the scenario`);
+  }
+  const tables = machine.tables[live.schedulers.indexOf(scheduler)] ?? {};
+  if (tables.refused) throw new Error(tables.refused);
+  return tables;
 }
 
 function optionsOf(scheduler, settings) {

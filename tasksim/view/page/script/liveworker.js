@@ -56,11 +56,11 @@ async function replay({ number, settings, whole: isWhole, decisions }) {
     const all = machine.cluster ? together(live, machine, whole, answer) : { machine, question, answer };
     const energy = energyOf(all.machine, all.question, all.answer);
     if (!isWhole) return self.postMessage({ number, makespan: answer.makespan_s, energy, took });
-    const record = recordOf(all.machine, all.question, all.answer);
     const fastest = leastDurations(whole.question.costs, whole.graph.tasks);
     const bounds = nodeBounds(live, machine, fastest, settings);
     const numbers = { ...numbersOf(live, all.machine, all.question, all.answer), ...bounds, energy };
-    const buffers = new Set(Object.values(record.columns).map((column) => column.buffer));
+    const record = recordOf(all.machine, all.question, all.answer);
+    const buffers = new Set([record.columns, record.timeline].flatMap(Object.values).map((column) => column.buffer));
     self.postMessage({ number, numbers, record, took }, [...buffers]);
   } finally {
     asked.free();

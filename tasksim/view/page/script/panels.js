@@ -41,16 +41,16 @@ export function curvesOf(name, runs, header) {
 }
 
 function readyCurves(runs, look) {
-  return runs.map((run) => countCurve(look(run, ""), run.readyTick, run.startTick, run));
+  return runs.map((run) => countCurve(look(run, ""), run.readyTick, run.slotStart, run));
 }
 
 function submittedCurves(runs, look) {
-  return runs.map((run) => countCurve(look(run, ""), run.columns.submitted, run.endTick, run));
+  return runs.map((run) => countCurve(look(run, ""), run.columns.submitted, run.slotEnd, run));
 }
 
+/** Return the curve of a count that rises at some ticks and falls at some times. */
 function countCurve(look, rises, falls, run) {
-  const seconds = (values) => ({ times: Float64Array.from(values, run.seconds) });
-  const integral = new StepIntegral(seconds(rises), seconds(falls));
+  const integral = new StepIntegral({ times: Float64Array.from(rises, run.seconds) }, { times: falls });
   return { ...look, means: (from, to, count) => integral.means(from, to, count) };
 }
 
@@ -80,8 +80,8 @@ function readyOfNode(run, node) {
   for (let task = 0; task < run.count; task++) {
     if (run.workers[run.worker[task]].node === node) tasks.push(task);
   }
-  const times = (ticks) => ({ times: Float64Array.from(tasks, (task) => run.seconds(ticks[task])) });
-  return new StepIntegral(times(run.readyTick), times(run.startTick));
+  const times = (of) => ({ times: Float64Array.from(tasks, (task) => of(task)) });
+  return new StepIntegral(times((task) => run.ready(task)), times((task) => run.start(task)));
 }
 
 /** Return the flop per second of tasks whose flop is known, evenly over the time of each. */
@@ -89,12 +89,11 @@ function flopCurves(runs, look) {
   return runs.filter((run) => run.flop).map((run) => {
     const tasks = [];
     for (let task = 0; task < run.count; task++) {
-      if (run.flop[task] > 0 && run.endTick[task] > run.startTick[task]) tasks.push(task);
+      if (run.flop[task] > 0 && run.end(task) > run.start(task)) tasks.push(task);
     }
     const weights = tasks.map((task) => run.flop[task] / run.duration(task));
-    const times = (ticks) => tasks.map((task) => run.seconds(ticks[task]));
-    const integral = new StepIntegral(
-      { times: times(run.startTick), weights }, { times: times(run.endTick), weights });
+    const integral = new StepIntegral({ times: tasks.map((task) => run.start(task)), weights },
+      { times: tasks.map((task) => run.end(task)), weights });
     return { ...look(run, ""), means: (from, to, count) => integral.means(from, to, count) };
   });
 }

@@ -271,7 +271,11 @@ export class Playing {
   }
 
   #lack() {
-    if (this.app.live?.panel) return "The decisions of this run are not recorded.";
+    if (this.app.live?.panel) {
+      return new Set(this.run.workers.map(({ node }) => node)).size > 1
+        ? "Decisions are recorded on one node only."
+        : "The decisions of this run are not recorded.";
+    }
     return "The scheduler's order and its estimates are in pages of runs that were simulated with --decisions.";
   }
 

@@ -4,11 +4,12 @@ import { unpack } from "./columns.js";
 import { listsOf, reversed } from "./adjacency.js";
 import { messagesOf } from "./messages.js";
 import { decisionsOf } from "./playback.js";
-import { countUpTo } from "./search.js";
+import { ascending, countUpTo } from "./search.js";
 
 /** A run. A *slot* is a task's place when tasks are ordered by worker, then by start. */
 export class RunData {
-  constructor(number, header, columns, tickExponent) {
+  /** `timeline` is who ran what when, as `timelineOf` has it; null: the columns say it. */
+  constructor(number, header, columns, tickExponent, timeline = null) {
     Object.assign(this, { number, header, columns });
     this.name = header.name;
     this.kernels = header.kernels;
@@ -19,61 +20,27 @@ export class RunData {
     this.count = columns.kernel.length;
     const scale = 10 ** Math.abs(tickExponent);
     this.seconds = tickExponent < 0 ? (ticks) => ticks / scale : (ticks) => ticks * scale;
-    this.#readTimeline();
+    // Seconds are ticks again by rounding: runs have far fewer than 2^51.
+    this.ticks = tickExponent < 0 ? (seconds) => Math.round(seconds * scale) : (seconds) => Math.round(seconds / scale);
+    Object.assign(this, timeline ?? timelineOf(columns, this.seconds));
     this.#readTasks();
     this.copies = copiesOf(this);
     this.messages = messagesOf(this);
   }
 
-  #readTimeline() {
-    const { worker_tasks: counts, task, gap, duration } = this.columns;
-    this.firstSlot = new Int32Array(counts.length + 1);
-    this.slotTask = task instanceof Int32Array ? task : Int32Array.from(task);
-    this.slotStart = new Float64Array(this.count);
-    this.slotEnd = new Float64Array(this.count);
-    this.startTick = new Float64Array(this.count);
-    this.endTick = new Float64Array(this.count);
-    this.slotOf = new Int32Array(this.count);
-    this.worker = new Int32Array(this.count);
-    for (let worker = 0, slot = 0; worker < counts.length; worker++) {
-      const end = slot + counts[worker];
-      for (let free = 0; slot < end; slot++) {
-        const start = free + gap[slot];
-        free = start + duration[slot];
-        const number = this.slotTask[slot];
-        this.startTick[number] = start;
-        this.endTick[number] = free;
-        this.slotStart[slot] = this.seconds(start);
-        this.slotEnd[slot] = this.seconds(free);
-        this.slotOf[number] = slot;
-        this.worker[number] = worker;
-      }
-      this.firstSlot[worker + 1] = end;
-    }
-    // They are read, and a page of a million tasks has no room for what it does not need.
-    for (const name of ["task", "gap", "duration"]) delete this.columns[name];
-  }
-
   #readTasks() {
-    const { columns, count, endTick, startTick } = this;
+    const { columns } = this;
     this.kernel = columns.kernel;
     this.priority = columns.priority;
     this.iteration = columns.iteration ?? null;
     this.expected = columns.expected;
     this.flop = columns.flop ?? null;
     this.critical = Int32Array.from(columns.critical);
-    this.releasedBy = new Int32Array(count);
-    this.readyTick = new Float64Array(count);
-    for (let task = 0; task < count; task++) {
-      const distance = columns.released[task];
-      this.releasedBy[task] = distance ? task - distance : -1;
-      const since = distance ? endTick[task - distance] : columns.submitted[task];
-      this.readyTick[task] = since + columns.ready[task];
-    }
     this.predecessors = columns.lists ?? (columns.predecessors
       ? listsOf(columns.predecessors, columns.predecessor)
       : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
-    for (const name of ["ready", "released", "predecessors", "predecessor"]) delete columns[name];
+    // They are read, and a page of a million tasks has no room for what it does not need.
+    for (const name of ["task", "gap", "duration", "ready", "released", "predecessors", "predecessor"]) delete columns[name];
   }
 
   /** The decisions of the scheduler; null if they were not recorded. Made when first asked for. */
@@ -90,26 +57,28 @@ export class RunData {
 
   /** Return the tasks in order of their start; ordered when first asked for. */
   inOrder() {
-    this.order ??= Int32Array.from({ length: this.count }, (_, task) => task)
-      .sort((a, b) => this.startTick[a] - this.startTick[b] || a - b);
+    this.order ??= ascending(Float64Array.from(this.slotOf, (slot) => this.slotStart[slot]));
     return this.order;
   }
 
-  start(task) { return this.seconds(this.startTick[task]); }
-  end(task) { return this.seconds(this.endTick[task]); }
-  duration(task) { return this.seconds(this.endTick[task] - this.startTick[task]); }
+  startTick(task) { return this.ticks(this.start(task)); }
+  endTick(task) { return this.ticks(this.end(task)); }
+
+  start(task) { return this.slotStart[this.slotOf[task]]; }
+  end(task) { return this.slotEnd[this.slotOf[task]]; }
+  duration(task) { return this.seconds(this.endTick(task) - this.startTick(task)); }
   ready(task) { return this.seconds(this.readyTick[task]); }
   submitted(task) { return this.seconds(this.columns.submitted[task]); }
 
   /** When its worker took a task from the scheduler; its start where that is not known. */
   taken(task) {
-    return this.seconds(this.startTick[task] - (this.columns.taken?.[task] ?? 0));
+    return this.seconds(this.startTick(task) - (this.columns.taken?.[task] ?? 0));
   }
 
   /** How long a task had a core; NaN where nobody knows. */
   processorTime(task) {
     const lost = this.columns.lost?.[task] ?? 0; // a tick more
-    return lost ? this.seconds(this.endTick[task] - this.startTick[task] - (lost - 1)) : NaN;
+    return lost ? this.seconds(this.endTick(task) - this.startTick(task) - (lost - 1)) : NaN;
   }
 
   /** How long others had the core of a task; 0 where nobody knows. */
@@ -128,7 +97,7 @@ export class RunData {
   /** When the last copy made for a task was there; minus infinity without any. */
   arrival(task) {
     const came = this.columns.arrival?.[task] ?? 0;
-    return came ? this.seconds(this.startTick[task] - (came - 1)) : -Infinity;
+    return came ? this.seconds(this.startTick(task) - (came - 1)) : -Infinity;
   }
 
   /** How many times as long as expected a task took; NaN where nothing is expected. */
@@ -138,7 +107,7 @@ export class RunData {
 
   /** What a task waited for before its start, in seconds, as tasksim.run.metrics.waits says it. */
   waits(task) {
-    const start = this.startTick[task], ready = this.readyTick[task];
+    const start = this.startTick(task), ready = this.readyTick[task];
     const came = this.columns.arrival?.[task] ?? 0;
     const taken = Math.max(start - (this.columns.taken?.[task] ?? 0), ready);
     const data = came ? Math.max(0, start - (came - 1) - taken) : 0;
@@ -175,6 +144,36 @@ export class RunData {
     if (!block.columns) return block.rows ? `${block.name}[${index}]` : block.name;
     return `${block.name}[${Math.floor(index / block.columns)}, ${index % block.columns}]`;
   }
+}
+
+/**
+ * Return who ran what when: by slot the task, its start and end in seconds, by task its slot, its worker, what released it and
+ * the tick when it became ready.
+ */
+function timelineOf({ worker_tasks: counts, task, gap, duration, released, submitted, ready }, seconds) {
+  const count = task.length, firstSlot = new Int32Array(counts.length + 1);
+  const [slotStart, slotEnd, endTick, readyTick] = [0, 1, 2, 3].map(() => new Float64Array(count));
+  const [slotOf, workerOf, releasedBy] = [0, 1, 2].map(() => new Int32Array(count));
+  for (let worker = 0, slot = 0; worker < counts.length; worker++) {
+    const end = slot + counts[worker];
+    for (let free = 0; slot < end; slot++) {
+      const start = free + gap[slot];
+      free = start + duration[slot];
+      slotStart[slot] = seconds(start);
+      slotEnd[slot] = seconds(free);
+      endTick[task[slot]] = free;
+      slotOf[task[slot]] = slot;
+      workerOf[task[slot]] = worker;
+    }
+    firstSlot[worker + 1] = end;
+  }
+  for (let row = 0; row < count; row++) {
+    const distance = released[row];
+    releasedBy[row] = distance ? row - distance : -1;
+    readyTick[row] = (distance ? endTick[row - distance] : submitted[row]) + ready[row];
+  }
+  const slotTask = task instanceof Int32Array ? task : Int32Array.from(task);
+  return { firstSlot, slotTask, slotStart, slotEnd, slotOf, worker: workerOf, releasedBy, readyTick };
 }
 
 /** Return whether two runs, shown one after the other, have the same graph: in a live page, equal columns are one array. */
