@@ -143,7 +143,8 @@ int32_t tasksim_replay_go_on(void *replay, int64_t events) {
       running.begun = true;
       running.replay->begin();
     }
-    return go_on_for_a_slice(*running.replay, events) ? TASKSIM_MORE : TASKSIM_DONE;
+    const bool more = events >= 0 && go_on_for_a_slice(*running.replay, events);
+    return more ? TASKSIM_MORE : TASKSIM_DONE;
   });
   if (running.status == TASKSIM_DONE) {
     running.status = guarded(&running.outcome, [&] {
