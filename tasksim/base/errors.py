@@ -189,12 +189,19 @@ def expect(value: object, kind: type, what: str) -> None:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str:
-    """Return ``", did you mean 'x'?"`` for the candidate nearest to *name*, or ``""``."""
+    """Return ``", did you mean 'x'?"`` for the candidate nearest to *name*, or ``""``.
+
+    A word that other programs have for a candidate is nearest to it.
+    """
     if len(name) > _MAX_COMPARED_CHARACTERS:
         return ""
     from difflib import get_close_matches  # imported late: only errors need it
 
+    from tasksim.base.synonyms import same_meaning
+
     originals = {c.lower(): c for c in candidates}
+    if (meant := same_meaning(name, originals.values())) is not None:
+        return f", did you mean '{meant}'?"
     matches = get_close_matches(name.lower(), originals, n=1, cutoff=0.5)
     return f", did you mean '{originals[matches[0]]}'?" if matches else ""
 

@@ -214,6 +214,8 @@ class Registry(Generic[Thing]):
         """Return the object that an installed package declares as *name*."""
         entry = self._declared().get(name)
         if entry is None:
+            if Path(f"{name}.py").is_file():
+                raise InputError(f"unknown {self.what} '{name}'; the file is '{name}.py'")
             raise unknown(self.what, name, self.names())
         package = entry.dist.name if entry.dist else "unknown"
         where = f"{self.what} '{name}' of package '{package}' (entry point {entry.value})"

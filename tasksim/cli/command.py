@@ -34,6 +34,10 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+WORKERS_OF = {"ncpu": "cpu", "ncpus": "cpu", "ncuda": "cuda", "ngpus": "cuda", "gpus": "cuda"}
+"""Architectures by the options of other programs for the number of their workers."""
+
+
 class Command(click.Command):
     """A command whose help starts with examples.
 
@@ -70,7 +74,30 @@ class Command(click.Command):
                 new, since, until = self.renamed[name]
                 warn_deprecated(name, new, since=since, until=until)
                 args[place] = f"{new}{equals}{value}"
-        return super().parse_args(ctx, args)
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._explained(error, given) from None
+
+    def _explained(self, error: click.NoSuchOption, given: Sequence[str]) -> click.UsageError:
+        """Return *error* with the option that other programs call so, or the form of settings."""
+        from tasksim.base.synonyms import same_meaning
+
+        flags = {flag.lstrip("-"): flag for param in self.params for flag in param.opts}
+        flag = error.option_name
+        if len(flag) == len("-s"):  # click takes -size for -s, -i, -z, -e
+            flag = next((word for word in given if word.startswith(flag)), flag)
+        name = flag.lstrip("-").partition("=")[0].replace("-", "_")
+        if name in WORKERS_OF and "set" in flags:
+            meant: str | None = f"--set platform.workers.{WORKERS_OF[name]}.count=N"
+        else:
+            meant = flags.get(same_meaning(name, flags) or "")
+        if meant is not None:
+            return click.UsageError(f"No such option '{flag}'. Did you mean '{meant}'?")
+        if flag != error.option_name and any("KEY=VALUE" in (p.metavar or "") for p in self.params):
+            return click.UsageError(f"No such option '{flag}'; settings are KEY=VALUE: tiles=16")
+        return error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, with its log if ``--log`` asks for one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
@@ -145,6 +146,21 @@ def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
         results.draw(run)
     finally:  # a full disk does not take the answer away
         _print(recording, run, again, results)
+    if not results.as_json:
+        click.echo(f"\n{_following(results)}")
+
+
+def _following(results: Results) -> str:
+    """Return the commands that ask more of the recording, or say that it is not kept."""
+    if results.output is None:
+        return "The recording is not kept; -o FOLDER, before the program, keeps it."
+    folder = shlex.quote(str(results.output))
+    return (
+        "Next:\n"
+        f"  tasksim simulate {folder} --set platform.workers.cpu.count=8   # more workers\n"
+        f"  tasksim bounds {folder} --blame                               # what it waits for\n"
+        f"  tasksim explore {folder} -o page.html                         # the same in a browser"
+    )
 
 
 def _print(recording: Recording | OpenMPRecording, run: Run, again: Run, results: Results) -> None:

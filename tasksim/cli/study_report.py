@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import WholeNumber, force_option, json_option
+from tasksim.cli.options import WholeNumber, force_option, json_option, trust_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
@@ -69,6 +69,8 @@ __all__ = ["report"]
     help="Folder of 'tasksim optimize -o', whose plan is replayed in the cells without noise that"
     " it fits: ratios to the best known makespan; may be repeated.",
 )
+@click.option("--pdf", is_flag=True, help="Write each figure as PDF, too, as papers need it.")
+@trust_option
 @force_option
 @json_option
 def report(
@@ -79,6 +81,8 @@ def report(
     best: tuple[Path, ...],
     sobol: bool,
     sobol_draws: int | None,
+    pdf: bool,
+    trust: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -90,11 +94,13 @@ def report(
     from tasksim.study.report.folder import refuse_report, write_report
     from tasksim.study.report.reading import read_study_table
 
+    if pdf and output is None:
+        raise click.UsageError("--pdf is for a report in a folder: give --output, too")
     if output is not None:
         refuse_report(output, force=force)
         refuse_unwritable(output)
     with showing("what is known") as progress:
-        table = read_study_table(study, tight=tight, best=best, progress=progress)
+        table = read_study_table(study, tight=tight, best=best, progress=progress, trust=trust)
     findings = examine(table, choose=choose, sobol=sobol, sobol_draws=sobol_draws)
     files: list[str] = []
     if output is not None:
@@ -102,7 +108,9 @@ def report(
 
         with showing("figures") as progress:
             gantts = gantt_blocks(findings)
-            files = write_report(findings, output, gantts=gantts, force=force, progress=progress)
+            files = write_report(
+                findings, output, gantts=gantts, force=force, progress=progress, pdf=pdf
+            )
     if as_json:
         print_json({**findings.to_json(), "output": output, "files": files})
     else:
@@ -119,6 +127,7 @@ def _print(findings: Findings) -> None:
         CHANCES_HEADER,
         DRAWN_HEADER,
         chance_rows,
+        chances_left_out,
         drawn_rows,
         notes,
         standing_rows,
@@ -132,6 +141,8 @@ def _print(findings: Findings) -> None:
     click.echo(findings.verdict.text)
     if findings.chances:
         click.echo("\n" + table(CHANCES_HEADER, chance_rows(findings)))
+        if said := chances_left_out(findings):
+            click.echo(said)
     moved = [found for found in findings.sensitivities if found.axis != "seed"]
     if moved:
         swings = [[s.axis, f"{s.swing:.3f}", _elasticity(s.elasticity)] for s in moved]

@@ -39,7 +39,10 @@ def why(run: Path, task: str | None, at_s: float | None, as_json: bool) -> None:
     queues, where positions count from 1, the front.
     """
     if (task is None) == (at_s is None):
-        raise click.UsageError("give either TASK or --at TIME")
+        raise click.UsageError(
+            "give either TASK or --at TIME; why a run takes that long is the question of "
+            f"'tasksim report account {run}' and 'tasksim bounds {run} --blame'"
+        )
     from tasksim.formats.runs import load_run
     from tasksim.run.runchecks import check_records
 

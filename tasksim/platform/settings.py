@@ -293,6 +293,11 @@ def _no_match(above: list[str], part: str, candidates: list[str]) -> InputError:
     if not legal:
         return InputError(f"{where} has nothing in it (got {part!r})")
     what = "matches nothing" if any(c in part for c in "*?[") else "unknown field"
+    if above == ["workers"] and what == "unknown field":
+        return InputError(
+            f"the platform has no workers {part!r} (legal {', '.join(legal)}); a platform file "
+            "that 'extends:' it can add workers, memories and links"
+        )
     return InputError(
         f"{what} in {where} (got {part!r}, legal {', '.join(legal)}){nearest(part, legal)}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.versions import version_of
 from tasksim.recording.imports import WhenImported
@@ -22,6 +22,13 @@ __all__ = [
 ]
 
 
+CLUSTER_NOTE: Final = (
+    "what Dask's distributed scheduler computes is not recorded: without the Client, or with "
+    "compute(scheduler='threads'), the same tasks are"
+)
+"""Note on a program that makes a Client."""
+
+
 class DaskWatch:
     """Recorder of Dask's threaded computations, active once the program imports Dask."""
 
@@ -29,16 +36,19 @@ class DaskWatch:
         self._log = log
         self._patches = patches
         self._import = WhenImported("dask.local", self._begin)
+        self._clients = WhenImported("distributed.client", self._notice_clients)
         self._graph: DaskGraph | None = None
         self._callback: Any = None
 
     def start(self) -> None:
         """Wait until the program imports Dask; nothing is imported here."""
         self._import.watch()
+        self._clients.watch()
 
     def stop(self) -> None:
         """Watch no longer."""
         self._import.stop()
+        self._clients.stop()
         if self._callback is not None:
             type(self._callback).active.discard(self._callback._callback)
             self._callback = None
@@ -59,6 +69,19 @@ class DaskWatch:
             finish=self._finished,
         )
         self._callback.register()
+
+    def _notice_clients(self) -> None:
+        from distributed.client import Client
+
+        begin = Client.__init__
+
+        @functools.wraps(begin)
+        def noticed(client: Any, *args: Any, **options: Any) -> None:
+            if self._log.is_open and CLUSTER_NOTE not in self._log.notes:
+                self._log.notes.append(CLUSTER_NOTE)
+            begin(client, *args, **options)
+
+        self._patches.set(Client, "__init__", noticed)
 
     # Dask's callbacks, all in the thread that computes
 

@@ -113,8 +113,9 @@ def _unique(names: list[str]) -> list[str]:
 
 NOTHING = (
     "no task was recorded: submit to an executor of concurrent.futures or a pool of "
-    "multiprocessing, call joblib.Parallel, start processes, or compute with Dask's threads, while "
-    "the recording is open, and let the tasks end before it does"
+    "multiprocessing, call joblib.Parallel, start processes, or compute with Dask's threads "
+    "(scheduler='threads', without a Client), while the recording is open, and let the tasks end "
+    "before it does"
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from tasksim.base.arguments import one_of
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.graph.taskgraph import Binding
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ class MeasuredDurations:
         if len(nowhere):
             raise InputError(
                 f"{graph.label(int(nowhere[0]))} ran on {', '.join(self._rows)} only; platform "
-                f"{platform.name} has {', '.join(platform.architectures)}"
+                f"{platform.name} has {', '.join(platform.architectures)}; for another number of "
+                f"the run's own workers: {option('set', 'platform.workers.NAME.count=N')}"
             )
         creations = self.creations(graph, platform)
         if creations is not None:

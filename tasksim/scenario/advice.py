@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, option, unknown
 from tasksim.models.fitted import bounding_parameters, row_text, unlike_fixed
 from tasksim.models.rows import distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "beyond_contention",
+    "bound_by_durations",
     "extrapolated",
     "overfull_nodes",
     "refuse_misspelt_synchronous",
@@ -152,6 +153,23 @@ def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str
     but = f" but {', '.join(free)}" if free else ""
     where = ", ".join(idle)
     return [f"no kernel of {graph.name} has a model on {where}: workers there stay idle{but}"]
+
+
+def bound_by_durations(
+    graph: TaskGraph, given: Collection[str], models: Models, architectures: Sequence[str]
+) -> list[str]:
+    """Return a line per set of architectures that durations of the *given* kernels leave out."""
+    left_out: dict[tuple[str, ...], list[str]] = {}
+    for kernel, name in zip(graph.kernels, graph.model_names, strict=True):
+        if kernel in given:
+            never = tuple(at for at in architectures if not _any_model([name], models, at))
+            left_out.setdefault(never, []).append(kernel)
+    return [
+        f"{option('durations')} replaces the models of {', '.join(kernels)} everywhere: they never "
+        f"run on {', '.join(never)}, unless it has {never[0]}:{kernels[0]}=SECONDS, too"
+        for never, kernels in left_out.items()
+        if never
+    ]
 
 
 def unused_durations(graph: TaskGraph, architectures: Sequence[str]) -> list[str]:

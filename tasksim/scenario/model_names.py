@@ -107,7 +107,15 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
     kernels = kernels_without(graph, {})
     architectures = tuple(dict.fromkeys(group.models for group in platform.classes))
     models = _as_models(graph, kernels, architectures, library)
-    return f"give {models}, or {_as_durations(kernels)}{_calibration(graph, 'models')}"
+    from tasksim.formats.workflows.jobs import FLOP
+
+    speed = ""
+    if len(graph) and FLOP in graph.parameters_of(0):
+        speed = (
+            "; or, as its tasks are in flop, their speed: "
+            "'tasksim import workflow FILE --flop-rate FLOP/S -o NEW.npz'"
+        )
+    return f"give {models}, or {_as_durations(kernels)}{_calibration(graph, 'models')}{speed}"
 
 
 def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:

@@ -172,7 +172,8 @@ class Resolved:
         """Return the warnings of a simulation by topic; by default of all topics.
 
         ``without_models``
-            Workers that stay idle because no kernel has a model for them.
+            Workers that stay idle because no kernel has a model for them, or that given durations
+            keep from kernels.
         ``extrapolated``
             Kernels whose models have to extrapolate.
         ``beyond_contention``
@@ -210,10 +211,14 @@ class Resolved:
         from tasksim.scenario import advice
 
         used = model_architectures(platform)
+        given = {name.rpartition(":")[2] for name in self.seconds or ()}
         nodes = [platform] if self.cluster is None else self.cluster.nodes
         grid, owner = self.scenario.node_grid, self.scenario.owner
         answers: dict[str, Callable[[], list[str]]] = {
-            "without_models": lambda: advice.without_models(graph, self.known_models(), used),
+            "without_models": lambda: [
+                *advice.without_models(graph, self.known_models(), used),
+                *advice.bound_by_durations(graph, given, self.known_models(), used),
+            ],
             "extrapolated": lambda: advice.extrapolated(graph, self.known_models(), used),
             "beyond_contention": lambda: advice.beyond_contention(
                 graph, platform, self.known_models()

@@ -94,6 +94,8 @@ def _name_or(kind: type | None, what: str) -> Callable[[Any], Any]:
         if value is None or (kind is not None and isinstance(value, kind)):
             return value
         more = "" if kind is None else f", or a {kind.__name__}"
+        if what == "platform" and isinstance(value, int):
+            more += f"; for identical workers: workers={value}"
         raise InputError(f"{what}: got {short(value)}; legal: a name, a path{more}")
 
     return form

@@ -146,6 +146,7 @@ def create(text: str) -> Scheduler:
     if option and known in SCHEDULERS:
         raise InputError(f"scheduler '{text}': '{option}' is not OPTION=VALUE")
     if target not in SCHEDULERS:
+        _refuse_several(target)
         _refuse_file(target)
     scheduler_class = SCHEDULERS.resolve(target)
     _check_options(text, scheduler_class, options)
@@ -180,6 +181,15 @@ def describe() -> dict[str, str]:
         name: (found.__doc__ or "").strip().partition("\n")[0]
         for name, found in SCHEDULERS.items().items()
     }
+
+
+def _refuse_several(target: str) -> None:
+    """Raise :exc:`InputError` if *target* has the names of several schedulers."""
+    if "," in target and all(name.strip() in SCHEDULERS for name in target.split(",")):
+        raise InputError(
+            f"scheduler '{target}': give one; 'tasksim simulate --uncertainty both --against NAME' "
+            "compares two, 'tasksim study' many"
+        )
 
 
 def _refuse_file(target: str) -> None:

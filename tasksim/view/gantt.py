@@ -25,6 +25,7 @@ from tasksim.view.lanes import (
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     TEXT,
+    is_light,
     kernel_colours,
     new_axes,
     run_title,
@@ -147,6 +148,45 @@ def _stacking_order(anchors: Sequence[str]) -> list[int]:
     return ends + begins[::-1]
 
 
+MAX_NAMED_TASKS: Final = 60
+"""Maximum number of tasks of a chart with their names: it is read as an example, task by task."""
+TASK_NAME: Final = "task name"
+"""Identity of the texts with names of tasks among the others of the chart."""
+MIN_ROW_POINTS: Final = TEXT["small"] + 1.0
+"""Minimum height of a row whose tasks have names, in points."""
+
+
+def draw_names(axes: Axes, run: Run) -> None:
+    """Write the name of each task into its box where it fits, if there are few tasks."""
+    tasks = run.tasks
+    if not 0 < len(tasks) <= MAX_NAMED_TASKS:
+        return
+    (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    area = axes.get_window_extent()
+    points = area.width * 72.0 / axes.figure.dpi
+    row = area.height * 72.0 / axes.figure.dpi / abs(top - bottom) * 2.0 * _half_row(run)
+    if row < MIN_ROW_POINTS or high <= low:
+        return
+    kernels = tasks.kernel.tolist()
+    colours = kernel_colours(run.kernel_names[k] for k in dict.fromkeys(kernels))
+    columns = (tasks.task, kernels, tasks.worker, tasks.start_s, tasks.end_s)
+    for task, kernel, worker, start, end in zip(*map(list, columns), strict=True):
+        name = run.kernel_names[kernel]
+        text = f"#{task}" if kernels.count(kernel) > 1 else name
+        width = len(text) * TEXT["small"] * _WIDTH_OF_A_CHARACTER
+        if width <= (end - start) / (high - low) * points:
+            axes.text(
+                (start + end) / 2.0,
+                worker,
+                text,
+                ha="center",
+                va="center",
+                fontsize=TEXT["small"],
+                color="black" if is_light(colours[name]) else "white",
+                gid=TASK_NAME,
+            )
+
+
 LEAST_SHARE: Final = 1 / 2500
 """Share of the makespan below which nothing is hatched: half a pixel of a chart on a screen."""
 # Pale below and dark above: seen on every colour of a kernel.
@@ -213,8 +253,9 @@ def panel_gantt(
 
     Left of each row are the worker and how much of the makespan it was idle; the makespan and
     the lower bounds are marked. Each pixel has the mean of the colours of its time, however short
-    the tasks are; where there is room, tasks have thin borders. In PDF and SVG up to 20 000
-    tasks are vectors.
+    the tasks are; where there is room, tasks have thin borders, and of up to 60 tasks each has its
+    name: that of its kernel, or its number if others have the same kernel. In PDF and SVG up to
+    20 000 tasks are vectors.
 
     Where data were copied between memories, a row per pair of memories follows, with the copies
     in shades of red by their reason, and how much was copied; copies at the same time are above
@@ -256,6 +297,7 @@ def panel_gantt(
     if arrows:
         note = "; ".join(filter(None, [note, draw_message_arrows(axes, run)]))
     height = draw_marks(axes, marks)
+    draw_names(axes, run)
     named = run_title(run) if title is None else title
     long = len(named) + len(note) > _TITLE_LETTERS
     axes.set_title(

@@ -30,6 +30,7 @@ __all__ = [
     "WIDTH_INCHES",
     "fits",
     "fitting",
+    "is_light",
     "kernel_colours",
     "legend_columns",
     "name_runs",
@@ -104,6 +105,17 @@ def kernel_colours(names: Iterable[str]) -> dict[str, str]:
         colours[name] = _free_colour(name, taken)
         taken.add(colours[name])
     return {name: colours[name] for name in wanted}
+
+
+def is_light(colour: str) -> bool:
+    """Return whether black text is easier to read on the *colour*, ``#rrggbb``, than white text.
+
+    The contrast of both is that of the Web Content Accessibility Guidelines, 2.1.
+    """
+    parts = [int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return (luminance + 0.05) ** 2 > 1.05 * 0.05
 
 
 def _free_colour(name: str, taken: set[str]) -> str:

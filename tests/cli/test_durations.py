@@ -81,6 +81,18 @@ def test_kinds_that_share_their_models_cannot_be_told_from_each_other():
         seconds("potrf=1,fast:potrf=2", platform)
 
 
+def test_durations_that_keep_a_kernel_from_workers_are_told(tasksim, tmp_path):
+    (tmp_path / "box.yaml").write_text(
+        "version: 1\nextends: xeon-2c\nworkers: {cuda: {count: 1}}\narch: {cuda: {}}\n"
+    )
+    line = "simulate cholesky tiles=2 --platform box.yaml --durations"
+    assert (
+        "Warning: --durations replaces the models of gemm everywhere: they never run on cpu, "
+        "unless it has cpu:gemm=SECONDS, too\n"
+    ) in tasksim(f"{line} cuda:gemm=1ms").err
+    assert "never run" not in tasksim(f"{line} cuda:gemm=1ms,cpu:gemm=2ms").err
+
+
 def test_runs_with_durations_per_architecture_can_be_repeated(tasksim, tmp_path):
     (tmp_path / "box.yaml").write_text("version: 1\nworkers: {cuda: {count: 1}, cpu: {count: 1}}\n")
     what = "potrf=4,cuda:potrf=1"

@@ -93,6 +93,18 @@ MISTAKES = {
         "--model-names: got 'x'; legal: a text with {kernel} in it, such as 'prefix_{kernel}'; "
         "KERNEL=MODEL,KERNEL=MODEL; or a YAML file with a mapping of them"
     ),
+    f"simulate cholesky nblocks=2 {W} {D}": (
+        "cholesky: unknown parameter 'nblocks', did you mean 'tiles'? "
+        "(known: tiles, tile_size, dtype, flush, updates, lookahead, priorities)"
+    ),
+    f"simulate cholesky tiles=2 {W} {D} --scheduler eager,ws": (
+        "scheduler 'eager,ws': give one; 'tasksim simulate --uncertainty both --against NAME' "
+        "compares two, 'tasksim study' many"
+    ),
+    f"simulate cholesky tiles=2 {D} --platform xeon-2c --set platform.workers.cuda.count=2": (
+        "--set platform.workers.cuda.count=2: the platform has no workers 'cuda' (legal cpu); "
+        "a platform file that 'extends:' it can add workers, memories and links"
+    ),
     "simulate --from none": "none: no such run",
     "compare a b": "a: no such run",
     "view none": "none: no such run",
@@ -347,3 +359,22 @@ def test_what_only_looks_like_a_number_is_none(tasksim, line, message):
     called = tasksim(f"simulate cholesky {line}")
     assert called.code == 2
     assert message in called.err
+
+
+WORDS_OF_OTHERS = {
+    "simulate cholesky -nblocks 16": "No such option '-nblocks'; settings are KEY=VALUE: tiles=16",
+    "simulate cholesky --ncuda 2": (
+        "No such option '--ncuda'. Did you mean '--set platform.workers.cuda.count=N'?"
+    ),
+    "simulate cholesky --threads=2": "No such option '--threads'. Did you mean '--workers'?",
+    "simulate cholesky -j 2": "No such option '-j'. Did you mean '--workers'?",
+    "simulate cholesky --sched eager": "No such option '--sched'. Did you mean '--scheduler'?",
+    "simulate cholesky --interval": "No such option '--interval'. Did you mean '--uncertainty'?",
+}
+
+
+@pytest.mark.parametrize("line", WORDS_OF_OTHERS)
+def test_an_option_of_another_program_has_a_name_here(tasksim, line):
+    called = tasksim(line)
+    assert called.code == 2
+    assert called.err.rstrip().endswith(f"Error: {WORDS_OF_OTHERS[line]}")

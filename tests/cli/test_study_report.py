@@ -58,6 +58,29 @@ def test_a_finished_study(tasksim, study, tmp_path):
     assert tasksim(command.partition("#")[0].removeprefix("tasksim ")).code == 0
 
 
+OWN = """\
+version: 1
+graphs: [{graph: cholesky, set: {tiles: [2, 3]}}]
+platforms: [xeon-24c]
+schedulers: [own.py, eager]
+"""
+
+
+def test_a_scheduler_of_ones_own_is_simulated_again_if_it_is_trusted(tasksim, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from tasksim.schedulers.central import Eager\n\n\nclass Own(Eager):\n    core = None\n"
+    )
+    (tmp_path / "own.yaml").write_text(OWN)
+    assert tasksim("study run own.yaml --trust -o own").code == 0
+    # Lower bounds need no scheduler.
+    assert tasksim("study report own --tight").code == 0
+    assert tasksim("study report own --trust --pdf -o report").code == 0
+    figures = {path.name for path in (tmp_path / "report/figures").iterdir()}
+    assert {"profile.png", "profile.pdf"} <= figures
+    assert "could not be simulated again" not in (tmp_path / "report/report.md").read_text()
+    assert "--pdf is for a report in a folder" in tasksim("study report own --pdf").err
+
+
 def test_a_csv_file_says_the_same(tasksim, rows):
     rows()
     of_folder = tasksim("study report study --json").json

@@ -7,12 +7,18 @@ from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.view.bands import Bands
 from tasksim.view.figure import figure, save_figure
-from tasksim.view.gantt import panel_gantt
+from tasksim.view.gantt import TASK_NAME, panel_gantt
 from tasksim.view.style import kernel_colours, new_figure
 
 
 def texts(axes):
-    return [text.get_text() for text in axes.texts if text.get_text()]
+    return [
+        text.get_text() for text in axes.texts if text.get_text() and text.get_gid() != TASK_NAME
+    ]
+
+
+def task_names(axes):
+    return [text.get_text() for text in axes.texts if text.get_gid() == TASK_NAME]
 
 
 def row_labels(axes):
@@ -47,6 +53,17 @@ def test_a_rectangle_per_task_in_the_colour_of_its_kernel(make):
     potrf, gemm = kernel_colours(["potrf", "gemm"]).values()
     assert drawn == [(0, 1, 0, potrf), (1, 3, 0, gemm), (0.5, 2, 1, gemm)]
     assert (boxes.edges[:, 1] - boxes.edges[:, 0]).tolist() == pytest.approx([0.84, 0.84])
+
+
+def test_few_tasks_have_their_names_where_they_fit(make):
+    # Two tasks of kernel 3, which have numbers, and one of kernel 0; the last one is too short.
+    run = make.rows([(0, 0, 0.0, 1.0), (3, 1, 0.5, 2.0), (3, 0, 1.0, 3.0), (1, 1, 2.0, 2.01)], 2)
+    assert task_names(panel_gantt(run)) == ["potrf", "#1", "#2"]
+
+
+def test_many_tasks_have_no_names(make):
+    run = make.rows([(0, 0, float(t), t + 1.0) for t in range(61)], 1)
+    assert task_names(panel_gantt(run)) == []
 
 
 def test_rows_name_worker_and_idleness_first_on_top(make):

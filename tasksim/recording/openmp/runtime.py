@@ -102,6 +102,11 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
     libraries = _libraries_of(path, elf)
     llvm = next((name for name in libraries if _LLVM.search(name)), None)
     gnu = next((name for name in libraries if _GNU.search(name)), None)
+    if any(name.startswith("libstarpu") for name in libraries):
+        raise InputError(
+            f"{path}: a program of StarPU, which measures and traces itself: 'tasksim import "
+            "starpu' reads its kernel models, 'tasksim import trace' what starpu_fxt_tool writes"
+        )
     if llvm is None and gnu is None:
         raise InputError(
             f"{path}: uses no OpenMP: neither libgomp nor libomp is among its "

@@ -3,6 +3,9 @@
 :func:`plan` makes a plan by the name of an algorithm. The scheduler of this name, such as ``heft``,
 makes a plan at the start of a run and follows it. The scheduler ``static:file=PATH`` follows a plan
 from a file.
+
+An algorithm of one's own is a class derived from :class:`StaticScheduler` whose ``make_plan`` fills
+a :class:`Timetable`; docs/laboratory.md has an example.
 """
 
 from __future__ import annotations
@@ -14,15 +17,16 @@ from tasksim.schedulers.static.balanced import fcp, flb
 from tasksim.schedulers.static.batch import duplex, max_min, min_min
 from tasksim.schedulers.static.bil import bil
 from tasksim.schedulers.static.dps import dps, msbc
+from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.hbmct import hbmct
 from tasksim.schedulers.static.immediate import fastest_node, mct, met, olb
 from tasksim.schedulers.static.ipeft import ipeft
 from tasksim.schedulers.static.ippts import ippts
 from tasksim.schedulers.static.lookahead import lookahead
 from tasksim.schedulers.static.pairs import dls, etf, gdl, sufferage, wba
-from tasksim.schedulers.static.plan import Plan, schedule_of
+from tasksim.schedulers.static.plan import Plan, Timetable, schedule_of
 from tasksim.schedulers.static.problem import Problem
-from tasksim.schedulers.static.ranked import cpop, heft, peft
+from tasksim.schedulers.static.ranked import by_rank, cpop, heft, peft, upward_ranks
 from tasksim.schedulers.static.schedule_file import read_schedule, write_schedule
 from tasksim.schedulers.static.spoliation import heteroprio_static
 
@@ -33,9 +37,13 @@ __all__ = [
     "ALGORITHMS",
     "Plan",
     "Problem",
+    "StaticScheduler",
+    "Timetable",
+    "by_rank",
     "plan",
     "read_schedule",
     "schedule_of",
+    "upward_ranks",
     "write_schedule",
 ]
 

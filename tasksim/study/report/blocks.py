@@ -29,6 +29,7 @@ __all__ = [
     "MAX_TABLE_ROWS",
     "best_cells",
     "chance_rows",
+    "chances_left_out",
     "drawn_rows",
     "notes",
     "report_blocks",
@@ -210,7 +211,8 @@ def _chances(findings: Findings) -> list[Block]:
         "with the same seeds: the share of the groups, with equal weights of all configurations, "
         f"and its {100 * CONFIDENCE:.0f} % interval. The differences are below."
     )
-    return [Text(text), Table(CHANCES_HEADER, chance_rows(findings))]
+    rest = [Text(said)] if (said := chances_left_out(findings)) else []
+    return [Text(text), Table(CHANCES_HEADER, chance_rows(findings)), *rest]
 
 
 def standing_rows(findings: Findings) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -434,8 +436,7 @@ def drawn_rows(findings: Findings) -> list[list[str]]:
 
 CHANCES_HEADER: Final = ("pair", "probability", "interval", "the other is longer by", "interval")
 MAX_CHANCE_ROWS: Final = 30
-"""Maximum number of rows of the table: eight schedulers have 28 pairs; the report's CSV files have
-all."""
+"""Maximum number of rows of the table: eight schedulers have 28 pairs; report.json has all."""
 
 
 def chance_rows(findings: Findings) -> list[list[str]]:
@@ -458,6 +459,14 @@ def chance_rows(findings: Findings) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def chances_left_out(findings: Findings) -> str:
+    """Return where the pairs are that :func:`chance_rows` leaves out; empty if there are none."""
+    count = len(findings.chances) - MAX_CHANCE_ROWS
+    return (
+        f"{count} more pairs, of closer chances, are in report.json (--json)." if count > 0 else ""
+    )
 
 
 def _turned(relative: float, sign: float) -> float:

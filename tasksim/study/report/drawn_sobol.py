@@ -239,7 +239,7 @@ def _bases(table: StudyTable, names: list[str]) -> dict[tuple[Any, ...], Scenari
 
     rows = table.used.drop_duplicates(subset=names) if names else table.used.head(1)
     keys = [tuple(row) for row in rows[names].itertuples(index=False)]
-    scenarios = scenarios_of(Path(table.folder), rows["cell"].tolist())
+    scenarios = scenarios_of(Path(table.folder), rows["cell"].tolist(), trust=table.trust)
     if any(scenario.clock == "native" for scenario in scenarios):
         raise InputError("Sobol' indices by draws need a simulated study, not one of native runs")
     return dict(zip(keys, (replace(one, noise="none") for one in scenarios), strict=True))

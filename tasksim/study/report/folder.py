@@ -52,6 +52,7 @@ def write_report(
     gantts: Sequence[Block] = (),
     force: bool = False,
     progress: Progress | None = None,
+    pdf: bool = False,
 ) -> list[str]:
     """Write the report on a study to *folder*, all or nothing.
 
@@ -67,6 +68,8 @@ def write_report(
         Whether to replace an older report.
     progress : callable, optional
         Called with the name of the current figure, and the share of the work that is done.
+    pdf : bool, default False
+        Whether to write each figure as PDF beside the PNG.
 
     Returns
     -------
@@ -89,13 +92,16 @@ def write_report(
     drawings = _drawings(findings, tell)
     tables = _tables(findings, [d for found in drawings.values() for d in found])
     data = {name: f"data/{name}.csv" for name in tables}
-    blocks = _painted(report_blocks(findings, drawings, data, gantts), tell)
+    drawn = report_blocks(findings, drawings, data, gantts)
+    blocks = _painted(drawn, tell)
     title = f"Study {findings.table.name}"
     with new_folder(folder, force=force) as temporary:
         (temporary / "data").mkdir()
         for name, table in tables.items():
             table.to_csv(temporary / data[name], index=False)
         links = _write_images(temporary, blocks)
+        if pdf:
+            _write_pdfs(temporary, drawn)
         _write(temporary / PAGE, html_page(title, blocks))
         _write(temporary / TEXT_PAGE, markdown_page(title, blocks, links))
         text = json.dumps(_plain(findings.to_json()), indent=2, ensure_ascii=False)
@@ -187,6 +193,14 @@ def _write_images(folder: Path, blocks: Sequence[Block]) -> dict[str, str]:
     for image in images:
         (folder / links[image.name]).write_bytes(png(image.figure))
     return links
+
+
+def _write_pdfs(folder: Path, blocks: Sequence[Block]) -> None:
+    from tasksim.view.figure import save_figure
+
+    for block in blocks:
+        if isinstance(block, Image) and not isinstance(block.figure, bytes):
+            save_figure(block.figure, folder / "figures" / f"{block.name}.pdf")
 
 
 def _write(path: Path, text: str) -> None:

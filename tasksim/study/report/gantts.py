@@ -14,6 +14,7 @@ from tasksim.view.pages import Image, Listing, Text
 if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.study.report.findings import Findings
+    from tasksim.study.report.table import StudyTable
     from tasksim.view.pages import Block
 
 __all__ = ["gantt_blocks"]
@@ -45,7 +46,7 @@ def gantt_blocks(findings: Findings) -> list[Block]:
     if not cells or not findings.table.folder or _tasks(findings, cells) > MAX_SIMULATED_TASKS:
         return []
     try:
-        runs = [_run(Path(findings.table.folder), cell) for cell in cells]
+        runs = [_run(findings.table, cell) for cell in cells]
     except TasksimError as error:
         return [Text(f"Two cells could not be simulated again for a picture: {error}")]
     known = [run for run in runs if run is not None]
@@ -82,11 +83,11 @@ def _tasks(findings: Findings, cells: list[str]) -> float:
     return float(rows.loc[rows["cell"].isin(cells), "tasks"].max())
 
 
-def _run(folder: Path, cell: str) -> Run | None:
+def _run(table: StudyTable, cell: str) -> Run | None:
     """Return the run of a cell, simulated again; None for a cell with native runs."""
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.solving import solve
     from tasksim.study.sweep.lookup import find_cell
 
-    scenario = find_cell(folder, cell).scenario
+    scenario = find_cell(Path(table.folder), cell, trust=table.trust).scenario
     return None if scenario.clock == "native" else solve(resolve(scenario), digests=False)

@@ -27,6 +27,7 @@ def with_known(
     tight: bool,
     best: Sequence[Path],
     progress: Callable[[str, float], None],
+    trust: bool = False,
 ) -> pd.DataFrame:
     """Return the table of a study with what else is known of its cells.
 
@@ -47,6 +48,8 @@ def with_known(
         cells themselves.
     progress : callable
         Called with a message and the share that is done.
+    trust : bool, default False
+        Whether to import generators that cells name as ``MODULE:NAME``; schedulers are not needed.
 
     Raises
     ------
@@ -61,10 +64,11 @@ def with_known(
             )
     done = np.flatnonzero(frame["status"] == "done").tolist()
     asked: dict[Scenario, list[int]] = {}
-    scenarios = scenarios_of(folder, [str(frame["cell"].iloc[row]) for row in done])
+    cells = [str(frame["cell"].iloc[row]) for row in done]
+    scenarios = scenarios_of(folder, cells, scheduler="eager", trust=trust)
     for row, scenario in zip(done, scenarios, strict=True):
         if scenario.clock == "simulated" and scenario.noise == "none" and not scenario.nodes:
-            asked.setdefault(scenario.vary(scheduler="eager", seed=0), []).append(row)
+            asked.setdefault(scenario.vary(seed=0), []).append(row)
     made = frame.copy()
     bounds_s = frame["lower_bound_s"].to_numpy(float, copy=True)
     known_s = np.full(len(frame), np.nan)

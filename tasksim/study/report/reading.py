@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ def read_study_table(
     tight: bool = False,
     best: Sequence[Path] = (),
     progress: Callable[[str, float], None] = lambda _what, _share: None,
+    trust: bool = False,
 ) -> StudyTable:
     """Return the table of a study: its computed cells.
 
@@ -40,6 +42,8 @@ def read_study_table(
         Folders of results of :func:`tasksim.optimize`, for the distance to the best known.
     progress : callable, optional
         Called with a message and the share of bounds and plans that is done.
+    trust : bool, default False
+        Whether to import what cells name as ``MODULE:NAME`` if they are simulated again.
 
     Returns
     -------
@@ -71,8 +75,9 @@ def read_study_table(
     if tight or best:
         from tasksim.study.report.known import with_known
 
-        frame = with_known(frame, path, tight=tight, best=best, progress=progress)
-    return StudyTable.of(frame, planned=header.cells, name=header.name, folder=str(path))
+        frame = with_known(frame, path, tight=tight, best=best, progress=progress, trust=trust)
+    table = StudyTable.of(frame, planned=header.cells, name=header.name, folder=str(path))
+    return replace(table, trust=trust)
 
 
 def _csv(path: Path) -> pd.DataFrame:

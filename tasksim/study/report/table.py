@@ -61,6 +61,8 @@ class StudyTable:
     name : str, default "study"
     folder : str, default ""
         Folder of the study, for ``tasksim study show``; empty if the table is a single file.
+    trust : bool, default False
+        Whether its cells may be simulated again if they name ``MODULE:NAME``, which is imported.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class StudyTable:
     planned: int
     name: str = "study"
     folder: str = ""
+    trust: bool = False
 
     @classmethod
     def of(

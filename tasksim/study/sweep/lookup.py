@@ -55,13 +55,24 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
     return Found(row["cell"], scenario, row["makespan_s"])
 
 
-def scenarios_of(folder: Path, cells: Sequence[str]) -> list[Scenario]:
-    """Return the scenarios of *cells*; refuse those that would have to be imported."""
+def scenarios_of(
+    folder: Path, cells: Sequence[str], *, scheduler: str | None = None, trust: bool = False
+) -> list[Scenario]:
+    """Return the scenarios of *cells*, all under *scheduler* if it is given.
+
+    Raises
+    ------
+    InputError
+        If a scenario names something that would have to be imported, and *trust* is false.
+    """
     table = read_cells(folder, ["cell", "scenario"])
     texts = dict(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True))
     found = [scenario_from(texts[cell]) for cell in cells]
-    for scenario in found:
-        _refuse_foreign(scenario, folder)
+    if scheduler is not None:
+        found = [scenario.vary(scheduler=scheduler) for scenario in found]
+    if not trust:
+        for scenario in found:
+            _refuse_foreign(scenario, folder)
     return found
 
 
