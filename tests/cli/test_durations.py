@@ -85,7 +85,7 @@ def test_durations_that_keep_a_kernel_from_workers_are_told(tasksim, tmp_path):
     (tmp_path / "box.yaml").write_text(
         "version: 1\nextends: xeon-2c\nworkers: {cuda: {count: 1}}\narch: {cuda: {}}\n"
     )
-    line = "simulate cholesky tiles=2 --platform box.yaml --durations"
+    line = "simulate cholesky tiles=3 --platform box.yaml --durations"
     assert (
         "Warning: --durations replaces the models of gemm everywhere: they never run on cpu, "
         "unless it has cpu:gemm=SECONDS, too\n"
