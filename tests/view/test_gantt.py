@@ -31,7 +31,9 @@ def pixels(fig):
 
 
 def inside(axes):
-    """The pixels of the plot area, first row on top."""
+    """The pixels of the plot area without the names of tasks, first row on top."""
+    for text in axes.texts:
+        text.set_visible(text.get_gid() != TASK_NAME)
     image = pixels(axes.figure)
     box = axes.get_window_extent()
     top, bottom = image.shape[0] - int(box.y1), image.shape[0] - int(box.y0)
