@@ -141,7 +141,8 @@ def test_settings_apply_to_what_is_inherited(write):
         ),
         (
             "platform.workers.cpus.count=24",
-            "unknown field in platform.workers (got 'cpus', legal cpu, cuda), did you mean 'cpu'?",
+            "the platform has no workers 'cpus' (legal cpu, cuda); a platform "
+            "file that 'extends:' it can add workers, memories and links",
         ),
         (
             "platform.link.up.latency=0",
