@@ -22,8 +22,8 @@ const COMPARED = [
   ["messages", "messages", countText, -1], ["sent", "sent", sizeText, -1],
   ["waiting", "wait for messages", timeText, -1], ["energy", "energy", energyText, -1],
 ];
-const NOT_OFFERED = "Schedulers that plan before the run begins, such as heft, are in a page whose scenario is under one of them; "
-  + "those written in Python are in none.";
+const NOT_OFFERED = "Without those that plan before a run, such as heft, which only the page of their own scenario has; "
+  + "and without those written in Python.";
 const MOST_RIVALS = 6; // schedulers in the list of the best
 const MOST_BARS = 6; // sliders in the list of what matters most
 const LEAST_EFFECT = 0.001; // of the makespan: sliders that change less do not matter
