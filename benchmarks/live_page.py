@@ -29,7 +29,7 @@ from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers.registry import create
 from tasksim.view.live.page import explore
 
-SCHEDULERS = ("eager", "lws", "dmdas")
+SCHEDULER_NAMES = ("eager", "lws", "dmdas")
 PATIENCE_S = 300.0
 CORES = "version: 1\nworkers: {cpu: {count: 12}}\noverheads: {submission: 1 us}\n"
 DEVICES = """\
@@ -90,12 +90,12 @@ def compare(tiles: int, folder: Path, *, cores: bool) -> None:
         f"cholesky tiles={tiles}",
         platform=machine,
         durations=CORE_DURATIONS if cores else DURATIONS,
-        scheduler=SCHEDULERS[0],
+        scheduler=SCHEDULER_NAMES[0],
     )
     page = explore(scenario, over={})
     page.save(folder / "live.html")
     simulation, settled = resolve(scenario).simulation(), Settled()
-    questions = {name: settled.question(simulation, create(name)) for name in SCHEDULERS}
+    questions = {name: settled.question(simulation, create(name)) for name in SCHEDULER_NAMES}
     browser = chromium.Browser(folder / "profile")
     try:
         begun = time.perf_counter()

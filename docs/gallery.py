@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS: Final = Path(__file__).resolve().parent
-PAGE: Final = DOCS / "gallery.md"
+GALLERY_PAGE: Final = DOCS / "gallery.md"
 PAGES: Final = DOCS / "generated" / "gallery"
 """Folder of the generated pages and of their pictures."""
-STATE: Final = PAGES / "drawn.json"
+DRAWN_PATH: Final = PAGES / "drawn.json"
 """By picture what it was drawn from, so that a build draws only what has changed."""
 SMALL_PIXELS: Final = (640, 400)
 """Size of a picture in the grid, for screens of two pixels to a point."""
@@ -55,7 +55,7 @@ class Figure:
     code: str
     """The Markdown of what draws the picture, shown without what commands print."""
     source: str
-    """What is executed; empty if the figure before draws this one, too, or nothing can be."""
+    """The commands or lines that are executed; empty if an earlier figure draws this one, too."""
 
     @property
     def slug(self) -> str:
@@ -167,7 +167,7 @@ def draw_all(found: list[Figure], folder: Path, state: dict[str, str]) -> list[s
 
 
 def _fingerprint_of_the_package() -> str:
-    """Return what changes when a source of tasksim does, or a file of its data."""
+    """Return a text that differs once a source or a data file of tasksim has changed."""
     places = (DOCS.parent / name for name in ("tasksim", "platforms", "models", "traces"))
     files = [path for place in places for path in place.rglob("*") if path.is_file()]
     kept = sorted(path for path in files if path.suffix in {".py", ".so", ".yaml", ".json"})
@@ -222,15 +222,15 @@ def shrink(picture: Path, target: Path) -> None:
 
 def refresh(found: list[Figure]) -> list[str]:
     """Draw the figures that have changed since the last build; return what went wrong."""
-    state = json.loads(STATE.read_text()) if STATE.is_file() else {}
+    state = json.loads(DRAWN_PATH.read_text()) if DRAWN_PATH.is_file() else {}
     problems = draw_all(found, PAGES, state)
-    STATE.write_text(json.dumps(state))
+    DRAWN_PATH.write_text(json.dumps(state))
     return problems
 
 
 def build(_app: object) -> None:
     """Draw what has changed, and write the pages of all figures."""
-    found = figures(PAGE.read_text())
+    found = figures(GALLERY_PAGE.read_text())
     if problems := refresh(found):
         from sphinx.errors import ExtensionError
 
@@ -260,5 +260,5 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 if __name__ == "__main__":
-    wrong = draw_all(figures(PAGE.read_text()), Path(sys.argv[1]).resolve(), {})
+    wrong = draw_all(figures(GALLERY_PAGE.read_text()), Path(sys.argv[1]).resolve(), {})
     sys.exit("\n\n".join(wrong))

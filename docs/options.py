@@ -25,7 +25,7 @@ OPTIONS = re.compile(r"^<!-- options -->\n.*?^<!-- end -->$", re.DOTALL | re.MUL
 COMMAND_TABLE_PATTERN = re.compile(
     r"^<!-- commands -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE
 )
-SHARED = ("--log", "--debug", "--help")
+COMMON_OPTIONS = ("--log", "--debug", "--help")
 """Options of every command: the page tells of them once."""
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$", re.DOTALL)
 CODE = re.compile(
@@ -105,7 +105,7 @@ def _usage(name: str, command: click.Command) -> str:
 def _table_of_options(command: click.Command) -> str:
     context = _context(command)
     options = [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
-    rows = [_row(option, context) for option in options if option.opts[0] not in SHARED]
+    rows = [_row(option, context) for option in options if option.opts[0] not in COMMON_OPTIONS]
     return "| option | meaning |\n|---|---|\n" + "".join(rows)
 
 

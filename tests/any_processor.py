@@ -21,11 +21,11 @@ ROOMS = (
 )  # fmt: skip
 """Rooms, and a file, of which more than one result in a thousand is a product of matrices, or a
 solution: the engines and schedulers compute sums of a few numbers, in an order that they say."""
-PRODUCTS = (
+PRODUCT_ROOMS = (
     "experiments/tensor_completion", "kernels", "models/learned", "models/tensor",
 )  # fmt: skip
-"""Those of them whose every result is a product or a solution. The oldest processor and this one
-are the two ends; what is between them runs these only."""
+"""Rooms whose every result is a product or a solution. Processors between the oldest one and this
+one run only these."""
 ARCHITECTURE = """
 import numpy, threadpoolctl
 print(*(found.get("architecture", "") for found in threadpoolctl.threadpool_info()))
@@ -61,7 +61,7 @@ class Processor:
     threads: int
     widest: tuple[str, ...] = ()
     old: bool = False
-    rooms: tuple[str, ...] = PRODUCTS
+    rooms: tuple[str, ...] = PRODUCT_ROOMS
 
 
 PROCESSORS = (
@@ -70,7 +70,7 @@ PROCESSORS = (
     Processor("Haswell", frozenset({"avx2", "fma"}), 1, widest=("AVX512", "X86_V4")),
     Processor("Zen", frozenset({"avx2", "fma"}), 1, widest=("AVX512", "X86_V4")),
 )
-"""Those to try. Sums of the oldest are in two threads, too, which no other test has."""
+"""Processors to try. The oldest one also sums in two threads, as no other test does."""
 
 
 def flags_here() -> frozenset[str]:

@@ -128,7 +128,7 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
         except (Exception, KeyboardInterrupt) as error:
             interrupts.hold()
             if interrupts.raised and not isinstance(error, TasksimError | click.ClickException):
-                # What an interrupted import raises, for example; --debug shows it.
+                # An interrupted import raises an ImportError, for example; --debug shows it.
                 interrupted = KeyboardInterrupt()
                 interrupted.__cause__ = error
                 error = interrupted

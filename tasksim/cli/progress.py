@@ -68,7 +68,7 @@ def stages(what: str, count: int) -> Iterator[Callable[[str], None]]:
 
 
 class _Shown:
-    """What is shown of some work: its bar, its lines in the log."""
+    """Progress of some work on the terminal and in the log."""
 
     def __init__(self, what: str, draw: Callable[[str, float], None], *, time_left: bool) -> None:
         self._what, self._draw, self._time_left = what, draw, time_left

@@ -22,8 +22,8 @@ __all__ = ["CHAINS", "Better", "Chains"]
 
 CHAINS: Final = 2
 """Chains of a search, whatever the number of cores, so that the result does not depend on it."""
-ROUNDS: Final = 100
-"""Rounds of a search, between which the chains compare their schedules."""
+ROUND_COUNT: Final = 100
+"""Number of rounds of a search, between which the chains compare their schedules."""
 ALONE_SHARE: Final = 0.5
 """Share of a search in which no chain goes on from the schedule of another."""
 
@@ -117,8 +117,8 @@ class Chains:
         """
         stop = Stop()
         with ThreadPoolExecutor(self._threads, initializer=stop.begin) as pool:
-            for number in range(1, ROUNDS + 1):
-                until = number / ROUNDS
+            for number in range(1, ROUND_COUNT + 1):
+                until = number / ROUND_COUNT
                 under_way = [pool.submit(chain.go_on, until, enough_s) for chain in self._chains]
                 interrupted = None
                 try:

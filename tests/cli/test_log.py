@@ -10,7 +10,7 @@ import tasksim as ts
 LINE = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} (?P<level>[A-Z]+) +tasksim\.(?P<room>\w+): (?P<text>.+)"
 )
-SIMULATE = "simulate cholesky tiles=3 --workers 2 --durations potrf=1,trsm=3,syrk=3,gemm=6"
+SIMULATE_LINE = "simulate cholesky tiles=3 --workers 2 --durations potrf=1,trsm=3,syrk=3,gemm=6"
 
 
 def lines(text):
@@ -19,10 +19,10 @@ def lines(text):
 
 
 def test_a_file_gets_all_lines(tasksim, tmp_path):
-    tasksim(f"{SIMULATE} -o run --log run.log")
+    tasksim(f"{SIMULATE_LINE} -o run --log run.log")
     found = lines((tmp_path / "run.log").read_text())
     assert found[0][:2] == ("INFO", "cli")
-    assert found[0][2].endswith(f"tasksim {SIMULATE} -o run --log run.log")
+    assert found[0][2].endswith(f"tasksim {SIMULATE_LINE} -o run --log run.log")
     texts = [text for _, _, text in found]
     assert any("10 tasks simulated by engine" in text for text in texts)
     assert "wrote the folder run" in texts
@@ -55,19 +55,19 @@ def test_a_misspelt_level_is_no_file(tasksim, tmp_path):
 
 
 def test_a_log_that_cannot_be_written_stops_the_command(tasksim):
-    said = tasksim(f"{SIMULATE} --log none/run.log")
+    said = tasksim(f"{SIMULATE_LINE} --log none/run.log")
     assert said.code == 2
     assert said.err == "Error: --log none/run.log: cannot be written: No such file or directory\n"
 
 
 def test_the_log_ends_with_its_command(tasksim):
-    assert tasksim(f"{SIMULATE} --log debug").err
+    assert tasksim(f"{SIMULATE_LINE} --log debug").err
     assert logging.getLogger("tasksim").handlers == []
-    assert tasksim(SIMULATE).err == ""
+    assert tasksim(SIMULATE_LINE).err == ""
 
 
 def test_a_repeated_run_takes_it_too(tasksim):
-    tasksim(f"{SIMULATE} -o run")
+    tasksim(f"{SIMULATE_LINE} -o run")
     assert tasksim("simulate --from run --log warning --debug").code == 0
 
 

@@ -3,8 +3,8 @@
 import pytest
 from executed_pages import ROOT
 
-TEXT = (ROOT / "docs" / "gallery.md").read_text()
-PAGE = """\
+GALLERY_TEXT = (ROOT / "docs" / "gallery.md").read_text()
+PAGE_TEXT = """\
 # Gallery
 
 Words about it.
@@ -54,7 +54,7 @@ def gallery(monkeypatch):
 
 
 def test_sections_are_figures(gallery):
-    one, another, kept = gallery.figures(PAGE)
+    one, another, kept = gallery.figures(PAGE_TEXT)
     assert one.code == "```console\n$ tasksim view machine node.yaml \\\n    -o one.png\n```\n\n"
     assert (one.slug, one.group, one.picture) == ("one-machine", "Machines", "one.png")
     assert one.files == {"node.yaml": "```yaml\nversion: 1\n```\n"}
@@ -63,19 +63,19 @@ def test_sections_are_figures(gallery):
 
 
 def test_a_page_has_picture_words_and_code(gallery):
-    page = gallery.page_of(gallery.figures(PAGE)[0])
+    page = gallery.page_of(gallery.figures(PAGE_TEXT)[0])
     for part in ("![One machine](one-machine.png)", "[it](../../numa.md)", "`node.yaml`:"):
         assert part in page
 
 
 def test_the_grid_leads_to_every_figure(gallery):
-    grid = gallery.grid_of(gallery.figures(PAGE), "# Gallery\n")
+    grid = gallery.grid_of(gallery.figures(PAGE_TEXT), "# Gallery\n")
     assert grid.count(":link: generated/gallery/") == 3
     assert "## Machines" in grid
 
 
 def test_there_are_thirty_figures_each_with_words_and_code(gallery):
-    found = gallery.figures(TEXT)
+    found = gallery.figures(GALLERY_TEXT)
     assert len(found) >= 30
     assert len({figure.slug for figure in found}) == len(found)
     assert [figure.title for figure in found if not (figure.words and figure.code)] == []
@@ -85,7 +85,7 @@ def test_there_are_thirty_figures_each_with_words_and_code(gallery):
 
 def test_figures_are_drawn_again_only_when_they_change(gallery, tmp_path):
     code = 'for name in ("one.png", "two.png"):\n    open(name, "w").close()\n'
-    page = f"{PAGE[: PAGE.index('```console')]}```python\n{code}```\n\n### Two\n\n"
+    page = f"{PAGE_TEXT[: PAGE_TEXT.index('```console')]}```python\n{code}```\n\n### Two\n\n"
     page += "<!-- picture: two.png -->\n\nAs above.\n"
     state: dict[str, str] = {}
     assert gallery.draw_all(gallery.figures(page), tmp_path, state) == []
@@ -96,7 +96,7 @@ def test_figures_are_drawn_again_only_when_they_change(gallery, tmp_path):
 
 
 def test_a_figure_that_is_not_drawn_is_told(gallery, tmp_path):
-    page = f"{PAGE[: PAGE.index('```console')]}```python\npass\n```\n"
+    page = f"{PAGE_TEXT[: PAGE_TEXT.index('```console')]}```python\npass\n```\n"
     (problem,) = gallery.draw_all(gallery.figures(page), tmp_path, {})
     assert problem == "docs/gallery.md, One machine: no one.png was written"
 
@@ -104,7 +104,7 @@ def test_a_figure_that_is_not_drawn_is_told(gallery, tmp_path):
 @pytest.mark.slow
 def test_every_figure_is_drawn(gallery):
     """All of them, or those that have changed since the pages were built from this checkout."""
-    found = gallery.figures(TEXT)
+    found = gallery.figures(GALLERY_TEXT)
     assert gallery.refresh(found) == []
     drawn = {path.stem for path in gallery.PAGES.glob("*.png")}
     assert {figure.slug for figure in found} <= drawn

@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError
 from tasksim.optimization import chains, limit, search
 from tasksim.optimization.annealing import Annealing
 from tasksim.optimization.bounds import mixed_bound
-from tasksim.optimization.chains import ROUNDS
+from tasksim.optimization.chains import ROUND_COUNT
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import schedule_from
 from tasksim.optimization.search import HEURISTICS
@@ -140,7 +140,7 @@ def test_ctrl_c_keeps_the_best():
 
     found = tasksim.optimize(BASE, steps=1000, method="annealing", progress=interrupt)
     assert found.interrupted
-    assert found.steps == 1000 // ROUNDS
+    assert found.steps == 1000 // ROUND_COUNT
     assert found.makespan_s <= min(found.heuristics.values())
 
 

@@ -17,7 +17,7 @@ asm(".globl __cpp_exception\n"
 
 namespace {
 
-// What is known of a thrown object, which comes after it in memory.
+// Header of a thrown object, which follows it in memory.
 struct alignas(16) Thrown {
   const std::type_info *type;
   void (*destroy)(void *);
@@ -92,7 +92,8 @@ void __cxa_decrement_exception_refcount(void *object) noexcept { release(object)
   __builtin_wasm_throw(0, object);
 }
 
-// What the library asks elsewhere, which would bring its own of all these.
+// The C++ library calls these. If they were not here, the linker would take its own file, with
+// another definition of all the functions above.
 bool __cxa_uncaught_exception() noexcept { return false; }
 unsigned int __cxa_uncaught_exceptions() noexcept { return 0; }
 
