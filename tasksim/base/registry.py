@@ -9,6 +9,7 @@ the user gives it, never because a file names it.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from functools import cache
@@ -214,7 +215,7 @@ class Registry(Generic[Thing]):
         """Return the object that an installed package declares as *name*."""
         entry = self._declared().get(name)
         if entry is None:
-            if Path(f"{name}.py").is_file():
+            if os.path.isfile(f"{name}.py"):  # noqa: PTH113 - False for a name that is too long
                 raise InputError(f"unknown {self.what} '{name}'; the file is '{name}.py'")
             raise unknown(self.what, name, self.names())
         package = entry.dist.name if entry.dist else "unknown"

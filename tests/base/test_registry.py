@@ -135,3 +135,8 @@ def test_a_module_that_fails_to_import_says_where(tmp_path, monkeypatch):
         load_own("half:x", "number")
     with pytest.raises(InputError, match=r"number 'none:x': cannot import 'none': ModuleNotFound"):
         load_own("none:x", "number")
+
+
+def test_a_name_that_is_too_long_for_a_file_is_unknown(numbers):
+    with pytest.raises(InputError, match="unknown number"):
+        numbers.find("a" * 5000)
