@@ -66,7 +66,7 @@ def _handler(place: str) -> logging.Handler:
         return logging.StreamHandler(_Stderr())
     path = Path(place)
     if path.name == place and not path.suffix:  # a misspelt level must not become a file
-        raise unknown("level", place, [*LEVELS, "a file, such as run.log"], "--log")
+        raise unknown("level", place, [*LEVELS, "a file such as run.log"], "--log")
     try:
         return logging.FileHandler(path, encoding="utf-8")
     except OSError as error:

@@ -49,7 +49,7 @@ def test_a_misspelt_level_is_no_file(tasksim, tmp_path):
     assert said.code == 2
     assert said.errors == [
         "Error: --log: unknown level 'inof', did you mean 'info'?"
-        " (known: debug, info, warning, a file, such as run.log)"
+        " (known: debug, info, warning, a file such as run.log)"
     ]
     assert not list(tmp_path.iterdir())
 
