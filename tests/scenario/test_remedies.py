@@ -40,7 +40,9 @@ SMALL_SETTINGS = {
 """A graph of each generator."""
 
 PLATFORMS = sorted(path.stem for path in (package_library() / "platforms").glob("*.yaml"))
-PROPOSED_OPTION = re.compile(r"--(?:models|durations) [^\s;,]+(?:,\w+=SECONDS)*")
+PROPOSED_OPTION = re.compile(
+    r"--(?:models|durations) [^\s;,]+(?:,\w+=SECONDS)*|--model-names '[^']+'"
+)
 COMMAND = re.compile(r"'(tasksim calibrate .*?)', and give (.*)$")
 
 
@@ -59,6 +61,7 @@ def called(tmp_path, monkeypatch):
 def test_each_generator_is_here():
     assert list(SMALL_SETTINGS) == list(GENERATORS.built_in)
     assert PLATFORMS == [
+        "h100-15c",
         "haswell24",
         "identical-8",
         "two-nodes",
