@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tasksim.optimization import bounds
 from tasksim.study.sweep.store import read_cells
 
 STUDY = """\
@@ -264,6 +265,13 @@ def test_distances_to_the_best_known_and_to_a_tight_bound(tasksim, quiet_study):
         assert plain[name]["mean_known_ratio"] is None
     assert "mean / best known" in tasksim("study report quiet --best best").out
     assert "mean / best known" not in tasksim("study report quiet").out
+
+
+def test_graphs_too_large_for_a_tight_bound_are_told(tasksim, quiet_study, monkeypatch):
+    monkeypatch.setattr(bounds, "MAX_MIXED_TASKS", 40)  # five tiles in a row have 35, six 56
+    done = tasksim("study report quiet --tight")
+    assert done.code == 0
+    assert "Warning: tight bounds are for at most 40 tasks, and 1 of the 2 graphs" in done.err
 
 
 def test_plans_that_fit_no_cell_are_refused(tasksim, quiet_study, rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ def with_known(
     """Return the table of a study with what else is known of its cells.
 
     Only simulations without noise on one node have it; cells that differ in the scheduler and the
-    seed alone share it.
+    seed alone share it. A warning says how many have too many tasks for a tight bound.
 
     Parameters
     ----------
@@ -74,10 +75,13 @@ def with_known(
     known_s = np.full(len(frame), np.nan)
     misfits: dict[Path, InputError | None] = dict.fromkeys(plans)
     fits: set[Path] = set()
+    too_large = 0
     for step, (scenario, rows) in enumerate(asked.items()):
         progress(scenario.label, step / len(asked))
         if tight:
-            bounds_s[rows] = np.fmax(bounds_s[rows], _tight_s(scenario))
+            bound_s = _tight_s(scenario)
+            too_large += bound_s is None
+            bounds_s[rows] = np.fmax(bounds_s[rows], bound_s or 0.0)
         for plan in plans:
             try:
                 run = scenario.vary(scheduler=f"static:file={plan}").solve()
@@ -92,19 +96,27 @@ def with_known(
         if plan not in fits:
             why = misfits[plan] or "none is a simulation of one node without noise"
             raise InputError(f"{plan} fits no cell of {folder}: {why}")
+    if too_large:
+        from tasksim.optimization.bounds import MAX_MIXED_TASKS
+
+        warnings.warn(
+            f"tight bounds are for at most {MAX_MIXED_TASKS} tasks, and {too_large} of the"
+            f" {len(asked)} graphs and machines have more: their lower bound is that of the study",
+            stacklevel=2,
+        )
     made["lower_bound_s"] = bounds_s
     if plans:
         made["best_known_s"] = known_s
     return made
 
 
-def _tight_s(scenario: Scenario) -> float:
-    """Return the best of the tight bounds; 0 if there are too many tasks."""
+def _tight_s(scenario: Scenario) -> float | None:
+    """Return the best of the tight bounds, in seconds; None if there are too many tasks."""
     from tasksim.optimization.bounds import MAX_MIXED_TASKS, tight_bounds
     from tasksim.optimization.replayer import Replayer
     from tasksim.scenario.resolved import resolve
 
     resolved = resolve(scenario)
     if len(resolved.graph) > MAX_MIXED_TASKS:
-        return 0.0
+        return None
     return max(bound.value_s for bound in tight_bounds(Replayer(resolved.simulation())))
