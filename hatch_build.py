@@ -56,7 +56,7 @@ class CoreHook(BuildHookInterface):
         folder = Path(self.root) / "build" / "core" / "wheel"
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            made = build(folder / BESIDE.name)
+            made = build(folder / BESIDE.name, by_folder=True)
         except NotBuilt as error:
             reason = folder / WHY_NOT.name
             reason.write_text(f"{error}\n", encoding="utf-8")

@@ -202,7 +202,7 @@ def test_where_it_is_optional_the_reason_is_kept(installed, monkeypatch, capsys)
 
 def test_the_reason_goes_when_there_is_one(installed, monkeypatch):
     build_module.WHY_NOT.write_text("no compiler")
-    monkeypatch.setattr(build_module, "build", lambda: None)
+    monkeypatch.setattr(build_module, "build", lambda **_: None)
     assert main(["--optional"]) == 0
     assert list(installed.iterdir()) == []
 
