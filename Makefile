@@ -67,9 +67,9 @@ test: lint $(CORE)
 	$(PYTEST) -m "not slow"
 
 # What holds with the compiled core and without: engines, schedulers, native runs, commands.
+SMOKE = tests/core tests/engine tests/schedulers tests/native tests/cli tests/test_package.py
 smoke: $(VENV)/.installed $(CORE)
-	$(PYTEST) -m "not slow" tests/core tests/engine tests/schedulers tests/native tests/cli \
-		tests/test_package.py
+	$(PYTEST) -m "not slow" $(SMOKE)
 
 test-all: lint docs $(CORE) $(WASM)
 	TASKSIM_ALL_CASES=1 $(PYTEST) --durations=15 --durations-min=1
