@@ -198,7 +198,7 @@ void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *
     totals->makespan_s = std::max(totals->makespan_s, end_s);
   }
   totals->evictions = ended.evictions();
-  const CopyLog *log = ended.log();
+  CopyLog *log = ended.log();
   if (!log) return;
   totals->copies = log->copies();
   const auto size = ended.view().graph.size;

@@ -57,6 +57,7 @@ void sort_few(std::vector<Need> &items, i64 first, Before before) {
 // number alone.
 Ragged<Need> ordered_needs(const Graph &graph, bool apart) {
   Ragged<Need> found;
+  found.ptr.reserve(graph.tasks + 1);
   found.ptr.push_back(0);
   found.items.reserve(graph.access_handle.size());
   for (int task = 0; task < graph.tasks; ++task) {
@@ -76,7 +77,8 @@ Ragged<Need> ordered_needs(const Graph &graph, bool apart) {
 
 Ragged<std::int32_t> commutative_handles(const Graph &graph) {
   Ragged<std::int32_t> found;
-  found.ptr.assign(1, 0);
+  found.ptr.reserve(graph.tasks + 1);
+  found.ptr.push_back(0);
   for (int task = 0; task < graph.tasks; ++task) {
     for (i64 k = graph.access_ptr[task]; k < graph.access_ptr[task + 1]; ++k)
       if (graph.access_mode[k] == COMMUTATIVE) found.items.push_back(graph.access_handle[k]);
@@ -203,6 +205,7 @@ namespace {
 Ranks ranked(std::span<const std::int32_t> priority) {
   Ranks ranks;
   if (priority.empty()) return ranks;
+  ranks.of.reserve(priority.size());
   const auto [low, high] = std::minmax_element(priority.begin(), priority.end());
   const i64 most = *high, range = most - *low + 1;
   if (range <= 4 * static_cast<i64>(priority.size())) {

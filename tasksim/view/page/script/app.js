@@ -134,7 +134,7 @@ export class App {
   }
 
   #reasons() {
-    const found = new Set(this.runs.flatMap((run) => (run.copies ? [...run.copies.reason] : [])));
+    const found = new Set(this.runs.flatMap((run) => (run.copies?.reasons ?? [])));
     return this.header.reasons.filter((_, reason) => found.has(reason));
   }
 

@@ -9,7 +9,7 @@ const BOXES_PER_SUM = 16; // boxes between two kept sums: what lies between is a
 export class Coverage {
   /** `classes` is per box an index into `palette`, which has red, green, blue for each. */
   constructor(starts, ends, classes, palette) {
-    Object.assign(this, { starts, ends, classes, palette });
+    Object.assign(this, { starts, ends, classes, palette, levels: new Map() });
     this.kept = new Float64Array(4 * (Math.floor(starts.length / BOXES_PER_SUM) + 1));
     const sums = new Float64Array(4);
     for (let box = 0; box < starts.length; box++) {

@@ -1,7 +1,7 @@
 // The answer of the core as the columns of a run, in the form in which pages hold recorded ones.
 
 import { TICKS_PER_S } from "./livequestion.js";
-import { ascendingWhole } from "./search.js";
+import { ascending } from "./search.js";
 
 const CHOSEN = 1; // steps up to it have terms: a candidate, the chosen one
 const MOST_NARROW = 2 ** 32 - 1; // of whole numbers in four bytes
@@ -26,12 +26,12 @@ export function recordOf(machine, question, answer) {
     workers: machine.workers, memories: machine.memories.length > 1 ? machine.memories : [],
     makespan_s: answer.makespan_s, links: [], known_memories: [], messages: 0,
   };
-  if (answer.copies) addCopies(header, columns, machine, question, answer.copies, tasks, start);
+  const copied = answer.copies ? addCopies(header, columns, machine, question, answer.copies, tasks, start) : {};
   if (answer.memory) addMemory(header, columns, answer.memory);
   if (answer.messages) addMessages(header, columns, answer.messages);
   if (answer.decisions) addDecisions(columns, answer.decisions);
   if (answer.decisions && header.memories.length) addAccesses(columns, question.graph);
-  return { header, columns, timeline: timelineBy(machine, order, tasks, start, end, ready) };
+  return { header, columns, timeline: { ...timelineBy(machine, order, tasks, start, end, ready), ...copied } };
 }
 
 /** Return an array of a kind with a value for each of `count` rows; Array.from takes ten times as long. */
@@ -49,8 +49,6 @@ function toTicks(seconds) {
   return seconds;
 }
 
-function inTicks(seconds) { return toTicks(seconds.slice()); }
-
 /** Return whole numbers in half of the room, if all are so small. */
 function narrowed(values) {
   for (let row = 0; row < values.length; row++) if (!(values[row] >= 0 && values[row] <= MOST_NARROW)) return values;
@@ -60,7 +58,7 @@ function narrowed(values) {
 /** Return the tasks by worker, then in the order in which it ran them. */
 function slots(worker, start, end, ready) {
   const next = firstSlots(worker), order = new Int32Array(worker.length);
-  for (const task of ascendingWhole(start)) order[next[worker[task]]++] = task;
+  for (const task of ascending(start)) order[next[worker[task]]++] = task;
   // Only tasks that begin at once are not in order yet: few, and next to each other.
   const isLater = (a, b) => worker[a] === worker[b] && start[a] === start[b]
     && (end[a] - end[b] || ready[a] - ready[b] || a - b) > 0;
@@ -114,26 +112,34 @@ function criticalTasks(order, { worker, released_by: releasedBy }, end, ready) {
   return Int32Array.from(path.reverse());
 }
 
+/** Add the copies by link and start, as tables.py has those of recorded runs; return when they are made, in seconds. */
 function addCopies(header, columns, machine, question, copies, tasks, start) {
-  const rows = filled(Int32Array, copies.handle.length, (copy) => copy)
-    .sort((a, b) => copies.source[a] - copies.source[b] || copies.target[a] - copies.target[b]
-      || copies.start_s[a] - copies.start_s[b] || a - b);
+  const rows = byLink(copies, machine.memories.length);
   for (const copy of rows) {
-    const [source, target] = [copies.source[copy], copies.target[copy]];
-    const last = header.links.at(-1);
+    const source = copies.source[copy], target = copies.target[copy], last = header.links.at(-1);
     if (last?.source === source && last.target === target) last.copies += 1;
     else header.links.push({ source, target, copies: 1 });
   }
-  const begin = inTicks(copies.start_s), until = inTicks(copies.end_s), asked = inTicks(copies.requested_s);
-  const column = (value) => filled(Float64Array, rows.length, (row) => value(rows[row]));
-  columns.copy_start = column((copy) => begin[copy]);
-  columns.copy_duration = column((copy) => until[copy] - begin[copy]);
-  columns.copy_requested = column((copy) => begin[copy] - asked[copy]);
-  columns.copy_bytes = column((copy) => sizeOfCopy(question, copies, copy));
-  columns.copy_handle = column((copy) => copies.handle[copy]);
-  columns.copy_task = column((copy) => copies.task[copy]);
-  columns.copy_reason = column((copy) => copies.reason[copy]);
-  columns.arrival = arrivals(machine, copies, tasks, start, until);
+  const column = (Kind, value) => filled(Kind, rows.length, (row) => value(rows[row]));
+  columns.copy_requested = narrowed(column(Float64Array, (copy) => (
+    tickOf(copies.start_s[copy]) - tickOf(copies.requested_s[copy]))));
+  columns.copy_bytes = narrowed(column(Float64Array, (copy) => sizeOfCopy(question, copies, copy)));
+  columns.copy_handle = column(Int32Array, (copy) => copies.handle[copy]);
+  columns.copy_task = column(Int32Array, (copy) => copies.task[copy]);
+  columns.copy_reason = column(Uint8Array, (copy) => copies.reason[copy]);
+  columns.arrival = arrivals(machine, copies, tasks, start);
+  const inSeconds = (times) => column(Float64Array, (copy) => tickOf(times[copy]) / TICKS_PER_S);
+  return { copyStart: inSeconds(copies.start_s), copyEnd: inSeconds(copies.end_s) };
+}
+
+/** Return the copies by source, target and start. */
+function byLink({ source, target, start_s: start }, memories) {
+  const linkOf = (copy) => source[copy] * memories + target[copy];
+  const next = new Uint32Array(memories * memories + 1), found = new Uint32Array(start.length);
+  for (let copy = 0; copy < start.length; copy++) next[linkOf(copy) + 1]++;
+  for (let link = 1; link < next.length; link++) next[link] += next[link - 1];
+  for (const copy of ascending(start)) found[next[linkOf(copy)]++] = copy;
+  return found;
 }
 
 /** Return the bytes of a copy; those of nodes know them themselves. */
@@ -155,19 +161,20 @@ function addMessages(header, columns, { source, target, size, handle, task, read
 }
 
 /** Return how long before its start the data of a task had come, a tick more; 0: none came. */
-function arrivals(machine, copies, { worker }, start, until) {
-  const came = new Float64Array(start.length).fill(-1);
-  copies.task.forEach((task, copy) => {
-    if (task < 0 || copies.reason[copy] >= BRINGS) return;
-    if (machine.workers[worker[task]][3] === copies.target[copy]) came[task] = Math.max(came[task], until[copy]);
-  });
+function arrivals(machine, { task: tasks, target, reason, end_s: end }, { worker }, start) {
+  const came = new Float64Array(start.length).fill(-1), memoryOf = machine.workers.map(([, , , memory]) => memory);
+  for (let copy = 0; copy < tasks.length; copy++) {
+    const task = tasks[copy];
+    if (task < 0 || reason[copy] >= BRINGS || memoryOf[worker[task]] !== target[copy]) continue;
+    came[task] = Math.max(came[task], tickOf(end[copy]));
+  }
   return narrowed(start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1)));
 }
 
 /** Add the decisions of the scheduler; only rows of candidates have terms. */
 function addDecisions(columns, { time_s: time, task, step, worker, queue, position, ...terms }) {
   Object.assign(columns, {
-    decision_time: inTicks(time), decision_task: task, decision_step: step, decision_worker: worker,
+    decision_time: toTicks(time), decision_task: task, decision_step: step, decision_worker: worker,
     decision_queue: queue, decision_position: position,
   });
   for (const [name, values] of Object.entries(terms)) {
@@ -186,8 +193,15 @@ function addAccesses(columns, { tasks, access_ptr: first, access_handle: handle,
 function addMemory(header, columns, { time_s: time, memory, used_bytes: used }) {
   header.known_memories = [...new Set(memory)].sort((a, b) => a - b);
   for (const known of header.known_memories) {
-    const rows = Array.from(memory, (of, row) => (of === known ? row : -1)).filter((row) => row >= 0);
-    columns[`memory_time_${known}`] = Float64Array.from(rows, (row) => Math.round(time[row] * TICKS_PER_S));
-    columns[`memory_used_${known}`] = Float64Array.from(rows, (row) => Number(used[row]));
+    const rows = placesOf(known, memory), column = (value) => filled(Float64Array, rows.length, (row) => value(rows[row]));
+    columns[`memory_time_${known}`] = column((change) => tickOf(time[change]));
+    columns[`memory_used_${known}`] = column((change) => Number(used[change]));
   }
+}
+
+/** Return where `value` is in a column. */
+function placesOf(value, column) {
+  const found = new Uint32Array(column.reduce((count, each) => count + (each === value), 0));
+  for (let row = 0, place = 0; place < found.length; row++) if (column[row] === value) found[place++] = row;
+  return found;
 }

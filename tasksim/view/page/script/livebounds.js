@@ -2,6 +2,7 @@
 
 import { sizeOfCopy } from "./liveanswer.js";
 import { waitForMessages } from "./livenodes.js";
+import { ascending } from "./search.js";
 
 const ROUNDS = 400; // of the search for the weights of the area bound, where kinds of workers are more than two
 
@@ -63,8 +64,7 @@ function alike(costs, tasks, workers) {
 
 /** Return the bound of two kinds: tasks by how much faster the first is; it takes the first of them. */
 function areaOfTwo([one, other], tasks) {
-  const order = Int32Array.from({ length: tasks }, (_, task) => task)
-    .sort((a, b) => one.row[a] / other.row[a] - one.row[b] / other.row[b]);
+  const order = ascending(one.row.map((seconds, task) => seconds / other.row[task]));
   let ofOne = 0, ofOther = 0;
   for (const task of order) ofOther += other.row[task];
   if (!isFinite(ofOther)) ofOther = order.reduce((sum, task) => sum + (isFinite(other.row[task]) ? other.row[task] : 0), 0);

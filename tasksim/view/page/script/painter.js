@@ -108,7 +108,7 @@ function paintRow(image, scene, view, row, boxes) {
     }
     fill(means, false);
   } else if (row.kind === "link") {
-    fill(scene.linkMeans(row.link, from, to, image.width), false);
+    fill(scene.linkMeans(row, from, to, image.width), false);
   } else if (row.workers.length) {
     fill(scene.bandMeans(row, from, to, image.width), true);
   }

@@ -40,7 +40,9 @@ export class RunData {
       ? listsOf(columns.predecessors, columns.predecessor)
       : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
     // They are read, and a page of a million tasks has no room for what it does not need.
-    for (const name of ["task", "gap", "duration", "ready", "released", "predecessors", "predecessor"]) delete columns[name];
+    for (const name of [
+      "task", "gap", "duration", "ready", "released", "predecessors", "predecessor", "copy_start", "copy_duration",
+    ]) delete columns[name];
   }
 
   /** The decisions of the scheduler; null if they were not recorded. Made when first asked for. */
@@ -148,9 +150,10 @@ export class RunData {
 
 /**
  * Return who ran what when: by slot the task, its start and end in seconds, by task its slot, its worker, what released it and
- * the tick when it became ready.
+ * the tick when it became ready; and by copy its start and end in seconds.
  */
-function timelineOf({ worker_tasks: counts, task, gap, duration, released, submitted, ready }, seconds) {
+function timelineOf(columns, seconds) {
+  const { worker_tasks: counts, task, gap, duration, released, submitted, ready } = columns;
   const count = task.length, firstSlot = new Int32Array(counts.length + 1);
   const [slotStart, slotEnd, endTick, readyTick] = [0, 1, 2, 3].map(() => new Float64Array(count));
   const [slotOf, workerOf, releasedBy] = [0, 1, 2].map(() => new Int32Array(count));
@@ -173,7 +176,9 @@ function timelineOf({ worker_tasks: counts, task, gap, duration, released, submi
     readyTick[row] = (distance ? endTick[row - distance] : submitted[row]) + ready[row];
   }
   const slotTask = task instanceof Int32Array ? task : Int32Array.from(task);
-  return { firstSlot, slotTask, slotStart, slotEnd, slotOf, worker: workerOf, releasedBy, readyTick };
+  const { copy_start: copied, copy_duration: copying } = columns;
+  const copyStart = copied?.map(seconds), copyEnd = copied?.map((at, copy) => seconds(at + copying[copy]));
+  return { firstSlot, slotTask, slotStart, slotEnd, slotOf, worker: workerOf, releasedBy, readyTick, copyStart, copyEnd };
 }
 
 /** Return whether two runs, shown one after the other, have the same graph: in a live page, equal columns are one array. */
@@ -184,10 +189,8 @@ export function hasSameGraph(run, other) {
 
 /** Return the copies of a run, by link and start; null of runs without any. */
 function copiesOf(run) {
-  const { columns, header } = run;
+  const { columns, header, copyStart: start, copyEnd: end } = run;
   if (!header.links.length) return null;
-  const start = columns.copy_start.map(run.seconds);
-  const end = columns.copy_start.map((at, copy) => run.seconds(at + columns.copy_duration[copy]));
   let first = 0;
   const links = header.links.map(({ source, target, copies }) => (
     { source, target, first, end: (first += copies) }));
@@ -197,7 +200,8 @@ function copiesOf(run) {
     handle: columns.copy_handle,
     task: columns.copy_task,
     reason: columns.copy_reason,
-    requested: (copy) => run.seconds(columns.copy_start[copy] - columns.copy_requested[copy]),
+    reasons: [...new Set(columns.copy_reason)],
+    requested: (copy) => run.seconds(run.ticks(start[copy]) - columns.copy_requested[copy]),
   };
 }
 

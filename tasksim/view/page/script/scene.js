@@ -10,24 +10,24 @@ const MOST_DIRECT = 300000; // evaluations for a band by its rows; a frame has s
 /** Runs in their present colours. */
 export class Scene {
   constructor(runs, header) {
-    Object.assign(this, { runs, header, levels: new Map() });
-    this.links = new Map(runs.flatMap((run) => (
-      run.copies ? run.copies.links.map((link) => [link, linkParts(run.copies, link)]) : [])));
+    Object.assign(this, { runs, header });
   }
 
   /** Colour all tasks; `shown(run)` is a flag per task, or null: all are. */
   colour(mode, theme, shown) {
     this.colouring = colouring(this.runs, mode, this.header, theme);
-    this.levels.clear();
     Object.assign(this, { theme, waits: [] });
     this.coverage = this.runs.map((run) => {
-      const classOf = this.colouring.classOf(run), flags = shown(run);
-      const classes = new Uint16Array(run.count);
+      const flags = shown(run), key = mode === "kernel" && !flags ? this.colouring.palette.join() : "";
+      // In a live page the base stays, while what is compared with it changes at each move of a slider.
+      if (key && run.coverage?.key === key) return run.coverage;
+      const classOf = this.colouring.classOf(run), classes = new Uint16Array(run.count);
       for (let slot = 0; slot < run.count; slot++) {
         const task = run.slotTask[slot];
         classes[slot] = flags && !flags[task] ? this.colouring.muted : classOf(task);
       }
-      return new Coverage(run.slotStart, run.slotEnd, classes, this.colouring.palette);
+      run.coverage = Object.assign(new Coverage(run.slotStart, run.slotEnd, classes, this.colouring.palette), { key });
+      return run.coverage;
     });
   }
 
@@ -60,17 +60,17 @@ export class Scene {
   /** Return the level that serves for slices so long, if there is to be one. */
   #level(row, ranges, slice, cost) {
     if (ranges.length < 3) return null;
-    if (!this.levels.has(row.id)) {
-      this.levels.set(row.id, new Level(this.coverage[row.run.number], ranges, row.run.makespan));
-    }
-    const level = this.levels.get(row.id);
+    const coverage = this.coverage[row.run.number], { levels } = coverage;
+    if (!levels.has(row.id)) levels.set(row.id, new Level(coverage, ranges, row.run.makespan));
+    const level = levels.get(row.id);
     return level.isFineEnough(slice) || cost > MOST_DIRECT ? level : null;
   }
 
   /** Return the same of the copies of a link; those at the same time share the row. */
-  linkMeans(link, from, to, width) {
+  linkMeans({ run, link }, from, to, width) {
     const into = new Float64Array(4 * width);
-    for (const { integral, reason } of this.links.get(link)) {
+    link.parts ??= linkParts(run.copies, link);
+    for (const { integral, reason } of link.parts) {
       const colour = this.reasonColours[reason];
       const means = integral.means(from, to, width);
       for (let x = 0; x < width; x++) {
@@ -84,11 +84,10 @@ export class Scene {
 
 /** Return per reason how many copies of a link are under way, as an integral. */
 function linkParts(copies, { first, end }) {
-  const reasons = new Set();
-  for (let copy = first; copy < end; copy++) reasons.add(copies.reason[copy]);
-  return [...reasons].sort().map((reason) => {
+  return [...copies.reasons].sort().flatMap((reason) => {
     const rows = [];
     for (let copy = first; copy < end; copy++) if (copies.reason[copy] === reason) rows.push(copy);
+    if (!rows.length) return [];
     const rises = { times: rows.map((copy) => copies.start[copy]) };
     return { reason, integral: new StepIntegral(rises, { times: rows.map((copy) => copies.end[copy]) }) };
   });

@@ -1,6 +1,7 @@
 // Search in sorted numbers, and the order of unsorted ones.
 
-const DIGIT = 65536; // numbers are ordered by digits to this base, the lowest first
+const WIDE_FROM = 20000; // numbers from which they are ordered by digits of two bytes: fewer digits, with a larger table each
+const SIGN_BIT = -(2 ** 31);
 
 /** Return how many of `values[low..high)`, which ascend, are at most `x`. */
 export function countUpTo(values, x, low = 0, high = values.length) {
@@ -24,28 +25,32 @@ export function countUpToFrom(values, x, low, high) {
   return countUpTo(values, x, low, Math.min(end, high));
 }
 
-/** Return the places of numbers in ascending order; equal ones keep theirs. */
+/** Return the places of numbers in ascending order; equal ones keep theirs, and NaN comes last. */
 export function ascending(values) {
-  return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
-}
-
-/** Return the same of whole numbers from 0, faster: no function compares them. */
-export function ascendingWhole(values) {
-  let order = new Uint32Array(values.length), most = 0;
-  for (let i = 0; i < values.length; i++) {
-    order[i] = i;
-    if (values[i] > most) most = values[i];
+  const count = values.length, Digits = count < WIDE_FROM ? Uint8Array : Uint16Array;
+  const digits = new Digits(orderedBits(values).buffer), perValue = 8 / Digits.BYTES_PER_ELEMENT;
+  let order = new Uint32Array(count), spare = new Uint32Array(count);
+  for (let i = 0; i < count; i++) order[i] = i;
+  // The lowest digit first: no function compares numbers, which takes ten times as long.
+  for (let digit = 0; digit < perValue; digit++) {
+    const next = new Uint32Array(256 ** Digits.BYTES_PER_ELEMENT + 1);
+    for (let i = digit; i < digits.length; i += perValue) next[digits[i] + 1]++;
+    if (count && next[digits[digit] + 1] === count) continue; // all have the same one
+    for (let k = 1; k < next.length; k++) next[k] += next[k - 1];
+    for (let i = 0; i < count; i++) spare[next[digits[order[i] * perValue + digit]]++] = order[i];
+    [order, spare] = [spare, order];
   }
-  for (let unit = 1; unit <= most; unit *= DIGIT) order = byDigit(values, order, unit);
   return order;
 }
 
-/** Return places ordered by one digit of their numbers. */
-function byDigit(values, order, unit) {
-  const next = new Uint32Array(DIGIT + 1), found = new Uint32Array(order.length);
-  const digit = (value) => Math.floor(value / unit) % DIGIT;
-  for (let i = 0; i < values.length; i++) next[digit(values[i]) + 1]++;
-  for (let k = 0; k < DIGIT; k++) next[k + 1] += next[k];
-  for (const place of order) found[next[digit(values[place])]++] = place;
+/** Return numbers whose bits, read as whole numbers without a sign, have the order of `values`. */
+function orderedBits(values) {
+  const found = new Float64Array(values.length), halves = new Int32Array(found.buffer);
+  for (let i = 0; i < found.length; i++) {
+    found[i] = values[i] + 0; // -0 is 0
+    const isNegative = halves[2 * i + 1] < 0;
+    if (isNegative) halves[2 * i] = ~halves[2 * i];
+    halves[2 * i + 1] ^= isNegative ? -1 : SIGN_BIT;
+  }
   return found;
 }
