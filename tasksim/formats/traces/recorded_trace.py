@@ -109,7 +109,7 @@ def _refuse_overlaps(found: Records, ran: NDArray[np.bool_]) -> None:
 
 def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     names = [found.worker[task] for task in kept.tolist()]
-    workers = tuple(sorted(set(names), key=_natural))
+    workers = tuple(sorted({*names, *found.known_workers}, key=_natural))
     number = {name: place for place, name in enumerate(workers)}
     start, end = np.array(found.start_s)[kept], np.array(found.end_s)[kept]
     submitted = np.array(found.submitted_s)[kept]

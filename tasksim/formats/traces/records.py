@@ -95,6 +95,8 @@ class Records:
         """Worker -> state -> seconds of the run, if the trace has them."""
         self.memory_of: dict[str, str] = {}
         """Worker -> name of its memory, if the trace has it."""
+        self.known_workers: set[str] = set()
+        """Workers that the trace names, also those that executed nothing."""
         self.architectures: dict[str, str] = {}
         """Worker -> its architecture, if the trace has it."""
         self.node_of: dict[str, int] = {}

@@ -124,6 +124,7 @@ def _seconds(text: str) -> float | None:
 
 
 NAMES: Final[Mapping[str, str]] = {
+    "Executing": EXECUTING,  # the driver calls the kernel's function
     "Sleeping": ASLEEP,
     "FetchingInput": "fetching data",
     "PushingOutput": "after tasks",

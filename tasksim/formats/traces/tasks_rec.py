@@ -2,7 +2,8 @@
 
 ``data.rec`` has the homes and names of data, ``sched_tasks.rec`` the times at which the scheduler
 got each task and a worker took it, ``comms.rec`` the messages between ranks, ``activity.data`` and
-``trace.rec`` the workers. Files by tasksim have all this in comments, which StarPU's tools ignore.
+``trace.rec`` the workers, ``paje.trace`` the copies between memories. Files by tasksim have all
+this in comments, which StarPU's tools ignore.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tasksim.formats.traces.recutils import (
     records,
     whole_ns,
 )
+from tasksim.formats.traces.starpu_copies import memory_name, read_copies
 from tasksim.formats.traces.starpu_workers import read_activity, read_states, states_text
 from tasksim.formats.traces.textlines import head_text, lines
 
@@ -220,7 +222,7 @@ FIELDS: Final = frozenset(
     )
 )  # fmt: skip
 """Supported fields of a task; a note names others."""
-NOT_READ: Final = ("dag.dot", "distrib.data", "paje.trace", "trace.html", "number_events.data")
+NOT_READ: Final = ("dag.dot", "distrib.data", "trace.html", "number_events.data")
 """Further files of ``starpu_fxt_tool``: the tasks of tasks.rec again, for drawings."""
 LONGEST_SIZE: Final = 18
 """Largest number of digits of a size in bytes: no memory has an exabyte."""
@@ -230,8 +232,8 @@ NO_HOMES: Final = "no data.rec: the first memory is assumed to be the home of al
 def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """Return the run in a ``tasks.rec`` and the files beside it.
 
-    These are ``data.rec``, ``sched_tasks.rec``, ``comms.rec``, ``activity.data`` and ``trace.rec``,
-    if they exist.
+    These are ``data.rec``, ``sched_tasks.rec``, ``comms.rec``, ``activity.data``, ``trace.rec`` and
+    ``paje.trace``, if they exist.
 
     Parameters
     ----------
@@ -341,7 +343,9 @@ def _add_beside(found: Records) -> None:
                 f"{' and '.join(unused)}: not used, as they do not have the ranks of workers"
             )
     else:
-        _add_workers(found, activity, states)
+        names = _add_workers(found, activity, states)
+        if (paje := _beside(path, "paje.trace")) and found.copies is None:
+            _add_copies(found, paje, names)
     others = [name for name in NOT_READ if _beside(path, name)]
     if others:
         found.note(f"not read, as tasks.rec has the same contents: {', '.join(others)}")
@@ -349,8 +353,33 @@ def _add_beside(found: Records) -> None:
         found.note(f"{counters.name}: counters of tasks are not read")
 
 
-def _add_workers(found: Records, activity: Path | None, states: Path | None) -> None:
-    """Name the workers, and add their time by state."""
+def _add_copies(found: Records, path: Path, names: Mapping[str, str]) -> None:
+    """Add the memories and copies of ``paje.trace``; *names* are the workers', by number."""
+    read = read_copies(found, path)
+    if not len(read.copies):
+        return
+    found.copies = read.copies
+    found.memories = tuple(map(memory_name, sorted(read.memories)))
+    found.memory_of = {
+        worker: memory_name(int(memory)) if memory.isdecimal() else memory
+        for worker, memory in found.memory_of.items()
+    }
+    for number, memory in read.memory_of.items():
+        if number in names:
+            found.memory_of.setdefault(names[number], memory_name(memory))
+    found.home_memory.update(
+        {handle: memory_name(home) for handle, home in found.home.items() if home in read.memories}
+    )
+    text = f"{path.name}: {len(read.copies)} copies between {len(found.memories)} memories"
+    if read.unfinished:
+        text += f"; {read.unfinished} without an end are left out"
+    if read.unknown:
+        text += f"; {read.unknown} do not name their data"
+    found.note(f"{text}; the trace does not say which tasks needed them")
+
+
+def _add_workers(found: Records, activity: Path | None, states: Path | None) -> dict[str, str]:
+    """Name the workers, and add their time by state; return the names by number."""
     ran = [at for at, worker in enumerate(found.worker) if worker]
     begin_s = min((_first_s(found, at) for at in ran), default=0.0)
     end_s = max((found.end_s[at] for at in ran), default=0.0)
@@ -359,12 +388,13 @@ def _add_workers(found: Records, activity: Path | None, states: Path | None) -> 
     seconds, source = ({}, activity) if told is None else (told.states, activity)
     if states is not None:
         seconds, source = read_states(found, states, begin_s, end_s), states
-    _name_workers(found, names)
+    own = _name_workers(found, names)
     if not seconds or source is None or end_s <= begin_s:
-        return
+        return own
     known = {number: names.get(number, (number, ""))[0] for number in seconds}
     found.worker_states = {known[number]: mine for number, mine in seconds.items()}
     found.note(f"{source.name}: {states_text(found.worker_states, end_s - begin_s)}")
+    return own
 
 
 def _first_s(found: Records, task: int) -> float:
@@ -372,14 +402,15 @@ def _first_s(found: Records, task: int) -> float:
     return found.start_s[task] if math.isnan(submitted_s) else submitted_s
 
 
-def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> None:
-    """Name workers that are numbers: by *known* names, or by their memory.
+def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Name workers that are numbers: by *known* names, or by their memory; return the names.
 
-    On several nodes, the name of the node comes first, and each node is one memory.
+    Known workers that executed nothing belong to the run, too. On several nodes, the name of the
+    node comes first, and each node is one memory.
     """
     numbers = {w for w in found.worker if w.rpartition("/")[2].isdecimal()}
     if not numbers:
-        return
+        return {}
     unknown = numbers - known.keys()
     if unknown:
         which = "its workers" if not known else f"workers {', '.join(sorted(unknown))}"
@@ -396,10 +427,9 @@ def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> None:
     for worker in unknown:
         if names[worker] in taken:
             names[worker] = f"other{worker}"
-    names.update({worker: name for worker, (name, _) in known.items() if worker in numbers})
-    found.architectures.update(
-        {name: kind for worker, (name, kind) in known.items() if worker in numbers}
-    )
+    names.update({worker: name for worker, (name, _) in known.items()})
+    found.architectures.update(dict(known.values()))
+    found.known_workers = {name for name, _ in known.values()}
     found.worker = [names.get(worker, "") for worker in found.worker]
     found.node_of = {
         name: int(worker.partition("/")[0].removeprefix("node"))
@@ -410,6 +440,7 @@ def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> None:
     found.memory_of = {names[worker]: node for worker, node in memories if worker in names}
     if found.node_of:
         found.memory_of = {name: node_memory(node) for name, node in found.node_of.items()}
+    return names
 
 
 NANOSECONDS = 1e9
