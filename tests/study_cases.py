@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from shutil import which
 
@@ -83,10 +85,15 @@ class Slow(Eager):
 '''
 
 
+@cache
 def mpiexec():
     """Return the command that starts MPI's processes: a package's lies beside Python; or skip."""
     pytest.importorskip("mpi4py")
     found = which("mpiexec", path=Path(sys.executable).parent) or which("mpiexec")
     if found is None:
         pytest.skip("no mpiexec")
+    try:
+        subprocess.run([found, "-n", "1", "true"], check=True, capture_output=True)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"mpiexec starts nothing here: {error.stderr.decode(errors='replace')[:200]}")
     return found

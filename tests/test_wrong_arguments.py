@@ -59,6 +59,7 @@ def test_wrong_arguments_are_refused(name, tmp_path, monkeypatch):
     needed = [p for p in parameters if p.default is p.empty]
     by_name = {p.name for p in needed if p.kind is p.KEYWORD_ONLY}
     places = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed)
+    places += any(p.kind is p.VAR_POSITIONAL for p in needed)  # enumerations since Python 3.12
     legal = (TasksimError, BY_PYTHON.get(name, TasksimError))
     wrong = {}
     for what, value in WRONG.items():

@@ -236,6 +236,8 @@ def test_processes(checked):
     assert (run.tasks.duration_s > 0).all()
 
 
+# Processes are forked before Python 3.14, and the tests' own threads are no harm there.
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_function_that_cannot_be_sent_is_refused_as_without_recording(checked):
     def program(recording):
         with recording, ProcessPoolExecutor(1) as pool:

@@ -178,7 +178,8 @@ def test_an_unfinished_study_says_where_least_is_done():
 
 @pytest.mark.parametrize("value", ["9" * 400, 10**400, "1e400", "abc"])
 def test_whatever_is_no_number_is_none(value):
-    frame = frame_of({"eager": [1.0, 2.0]}, names(2)).assign(tasks=[value, 3])
+    frame = frame_of({"eager": [1.0, 2.0]}, names(2))
+    frame["tasks"] = pd.Series([value, 3], dtype=object)
     assert np.nan_to_num(StudyTable.of(frame).frame["tasks"]).tolist()[1] == 3.0
 
 
