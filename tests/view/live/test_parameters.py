@@ -55,6 +55,12 @@ def test_without_a_wish_all_whole_numbers_have_sliders():
     assert explore(cholesky("tiles=6"), over={}).sliders == {}
 
 
+def test_two_pages_of_a_scenario_have_the_same_bytes(hybrid, tmp_path):
+    for name in ("one.html", "other.html"):
+        explore(hybrid, over={"tiles": [6, 4]}).save(tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "other.html").read_bytes()
+
+
 def test_large_graphs_have_no_sliders_unless_asked_for():
     large = Scenario("fork-join width=12000", workers=2)
     page = explore(large)
