@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import chromium
 
+from tasksim.core.library import status, wasm_status
 from tasksim.scenario.scenario import Scenario
 from tasksim.view.live.page import explore
 
@@ -38,6 +39,9 @@ def main(tiles: list[int]) -> None:
     """Print the size of the page, then a line of times."""
     if not chromium.PROGRAM:
         sys.exit(chromium.MISSING)
+    for core, found in (("core", status()), ("core for browsers", wasm_status())):
+        if not found.available:
+            sys.exit(f"the {core} is {found.why}")
     scenario = Scenario(f"cholesky tiles={tiles[0]}", platform="xeon-24c", scheduler="dm")
     begin = time.perf_counter()
     one, page = explore(scenario, over={}), explore(scenario, over={"tiles": tiles})

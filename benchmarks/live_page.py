@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import chromium
 
+from tasksim.core.library import status, wasm_status
 from tasksim.engine.choice import replayed
 from tasksim.engine.simulation import Settled
 from tasksim.scenario.resolved import resolve
@@ -76,6 +77,9 @@ def main() -> None:
     options = parser.parse_args()
     if not chromium.PROGRAM:
         sys.exit(chromium.MISSING)
+    for core, found in (("core", status()), ("core for browsers", wasm_status())):
+        if not found.available:
+            sys.exit(f"the {core} is {found.why}")
     chromium.PATIENCE_S = PATIENCE_S
     for tiles in options.tiles:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -134,13 +138,13 @@ def compare(tiles: int, folder: Path, *, cores: bool) -> None:
 def renderer_mb(browser: chromium.Browser, field: str) -> float:
     """Return a field of the status of the process that shows the page, in megabytes."""
     parents, found = {}, {}
-    for status in Path("/proc").glob("[0-9]*/status"):
+    for path in Path("/proc").glob("[0-9]*/status"):
         try:
-            command = status.with_name("cmdline").read_bytes()
-            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            command = path.with_name("cmdline").read_bytes()
+            fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
         except OSError:  # it has ended
             continue
-        pid = int(status.parent.name)
+        pid = int(path.parent.name)
         parents[pid] = int(fields["PPid"])
         if b"--type=renderer" in command:
             found[pid] = int(fields[field].split()[0]) / 1e3
