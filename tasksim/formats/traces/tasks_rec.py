@@ -30,8 +30,6 @@ from tasksim.formats.traces.recutils import (
     records,
     whole_ns,
 )
-from tasksim.formats.traces.starpu_copies import memory_name, read_copies
-from tasksim.formats.traces.starpu_workers import read_activity, read_states, states_text
 from tasksim.formats.traces.textlines import head_text, lines
 
 if TYPE_CHECKING:
@@ -355,6 +353,8 @@ def _add_beside(found: Records) -> None:
 
 def _add_copies(found: Records, path: Path, names: Mapping[str, str]) -> None:
     """Add the memories and copies of ``paje.trace``; *names* are the workers', by number."""
+    from tasksim.formats.traces.starpu_copies import memory_name, read_copies
+
     read = read_copies(found, path)
     if not len(read.copies):
         return
@@ -380,6 +380,8 @@ def _add_copies(found: Records, path: Path, names: Mapping[str, str]) -> None:
 
 def _add_workers(found: Records, activity: Path | None, states: Path | None) -> dict[str, str]:
     """Name the workers, and add their time by state; return the names by number."""
+    from tasksim.formats.traces.starpu_workers import read_activity, read_states, states_text
+
     ran = [at for at, worker in enumerate(found.worker) if worker]
     begin_s = min((_first_s(found, at) for at in ran), default=0.0)
     end_s = max((found.end_s[at] for at in ran), default=0.0)
