@@ -26,13 +26,13 @@ from tasksim.models.files.store import ModelLibrary
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ROOT = Path(__file__).parents[1]
-MACHINE = "h100-15c"
-EXAMPLES = {
+PROJECT_FOLDER = Path(__file__).parents[1]
+MACHINE_NAME = "h100-15c"
+STARPU_PROGRAMS = {
     "cholesky": ("float32", "chol_model_{kernel}"),
     "lu": ("float64", "starpu_dlu_lu_model_{kernel}_openblas"),
 }
-"""Generators of the graphs: element type, and the names of StarPU's models of their kernels."""
+"""Generator of the graph -> element type, and names of StarPU's models of the kernels."""
 
 
 class Case(NamedTuple):
@@ -47,14 +47,14 @@ class Case(NamedTuple):
 
     @property
     def workers(self) -> str:
-        """Who computed."""
+        """The kinds of its workers, in words."""
         return " and ".join(["cores"] * (self.cores > 0) + ["GPU"] * (self.gpus > 0))
 
 
 def measured() -> dict[Case, list[float]]:
     """Return the makespans of each case, in seconds, in the order of its runs."""
     runs = defaultdict(list)
-    with (ROOT / "traces" / f"{MACHINE}.csv").open(newline="") as file:
+    with (PROJECT_FOLDER / "traces" / f"{MACHINE_NAME}.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             numbers = (int(row[name]) for name in ("tiles", "tile_size"))
             case = Case(
@@ -66,12 +66,12 @@ def measured() -> dict[Case, list[float]]:
 
 def predicted_s(case: Case, settings: Iterable[str] = ()) -> float:
     """Return the simulated makespan of a *case*, in seconds, on the machine with *settings*."""
-    dtype, names = EXAMPLES[case.graph]
+    dtype, names = STARPU_PROGRAMS[case.graph]
     graph = tasksim.generate(case.graph, tiles=case.tiles, tile_size=case.tile_size, dtype=dtype)
     counts = {"cpu": case.cores, "cuda": case.gpus}
     workers = [f"platform.workers.{name}.count={count}" for name, count in counts.items()]
-    platform = tasksim.load_platform(MACHINE, settings=[*workers, *settings])
-    models = ModelLibrary(ROOT / "models" / MACHINE)
+    platform = tasksim.load_platform(MACHINE_NAME, settings=[*workers, *settings])
+    models = ModelLibrary(PROJECT_FOLDER / "models" / MACHINE_NAME)
     run = tasksim.simulate(graph, platform, models, case.scheduler, model_names=names)
     return run.makespan_s
 

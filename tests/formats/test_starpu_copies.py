@@ -10,7 +10,7 @@ from tasksim.formats.traces.tracefolder import save_trace
 from tasksim.platform.load import load
 from tasksim.run.recordtables import TransferReason
 
-TASKS = """\
+TASKS_REC_TEXT = """\
 Model: work
 JobId: 1
 WorkerId: 0
@@ -22,8 +22,8 @@ Handles: 55aa
 Modes: RW
 Sizes: 4000000
 """
-ACTIVITY = "name\t0\tCUDA 0\nname\t1\tCPU 0\nname\t2\tCPU 1\n"
-HEADS = """\
+ACTIVITY_TEXT = "name\t0\tCUDA 0\nname\t1\tCPU 0\nname\t2\tCPU 1\n"
+EVENT_HEADS_TEXT = """\
 %EventDef\tPajeDefineContainerType\t31
 %\tAlias\tstring
 %\tType\tstring
@@ -78,8 +78,10 @@ HEADS = """\
 37 0.0 w1 W t8 CPU0
 """
 """The numbers of the events are not StarPU's: only the heads give them a meaning."""
-FETCH = '44 105.0 F p 4000000 mm0 com_1 55aa "a tile"\n49 107.0 F p 4000000 mm1 com_1\n'
-WRITE_BACK = '44 120.5 IF p 4000000 mm1 com_2 55aa "a tile"\n49 121.5 IF p 4000000 mm0 com_2\n'
+FETCH_LINES = '44 105.0 F p 4000000 mm0 com_1 55aa "a tile"\n49 107.0 F p 4000000 mm1 com_1\n'
+WRITE_BACK_LINES = (
+    '44 120.5 IF p 4000000 mm1 com_2 55aa "a tile"\n49 121.5 IF p 4000000 mm0 com_2\n'
+)
 
 
 @pytest.fixture
@@ -90,8 +92,10 @@ def trace(tmp_path):
         folder = tmp_path / "fxt"
         folder.mkdir(exist_ok=True)
         for name, text in (
-            ("tasks.rec", TASKS), ("activity.data", ACTIVITY), ("paje.trace", HEADS + arrows),
-        ):  # fmt: skip
+            ("tasks.rec", TASKS_REC_TEXT),
+            ("activity.data", ACTIVITY_TEXT),
+            ("paje.trace", EVENT_HEADS_TEXT + arrows),
+        ):
             (folder / name).write_text(text)
         return read_trace(folder, **options)
 
@@ -99,7 +103,7 @@ def trace(tmp_path):
 
 
 def test_arrows_between_memories_are_copies(trace):
-    run = trace(FETCH + WRITE_BACK).run
+    run = trace(FETCH_LINES + WRITE_BACK_LINES).run
     copies = run.transfers
     assert [memory.name for memory in run.memories] == ["ram", "memory1"]
     assert copies.source.tolist() == [0, 1]
@@ -112,14 +116,14 @@ def test_arrows_between_memories_are_copies(trace):
 
 
 def test_workers_that_executed_nothing_belong_to_the_run(trace):
-    workers = trace(FETCH).run.workers
+    workers = trace(FETCH_LINES).run.workers
     assert [(one.name, one.architecture, one.memory) for one in workers] == [
         ("cpu0", "cpu", 0), ("cpu1", "cpu", 0), ("cuda0", "cuda", 1),
     ]  # fmt: skip
 
 
 def test_the_platform_has_a_link_of_the_bandwidth_of_the_copies(trace, tmp_path):
-    save_trace(trace(FETCH), tmp_path / "run")
+    save_trace(trace(FETCH_LINES), tmp_path / "run")
     (link,) = load(tmp_path / "run" / "platform.yaml").links
     assert link.bandwidth_bytes_per_s == pytest.approx(2e9)
 
@@ -131,19 +135,25 @@ def test_without_copies_memories_are_left_out(trace):
 
 
 def test_a_copy_without_an_end_or_a_datum_is_noted(trace):
-    start = WRITE_BACK.splitlines()[0] + "\n"
-    notes = " ".join(trace(FETCH.replace(' 55aa "a tile"', "") + start).notes)
+    start = WRITE_BACK_LINES.splitlines()[0] + "\n"
+    notes = " ".join(trace(FETCH_LINES.replace(' 55aa "a tile"', "") + start).notes)
     assert "1 copies between 2 memories; 1 without an end are left out; 1 do not name" in notes
 
 
 @pytest.mark.parametrize(
     ("arrows", "message"),
     [
-        (FETCH.replace("mm1", "mm7"), "copy com_1: no memory is called 'mm7'; legal: mm0, mm1"),
-        (FETCH.splitlines()[1] + "\n", "copy com_1: it ends, but did not start"),
-        (FETCH.replace("107.0", "104.0"), "copy com_1: it ends before its start in line"),
-        (FETCH.replace("107.0", "soon"), "copy com_1: Time or Value is not a number"),
-        (FETCH.replace("p 4000000 mm0", "p -4 mm0"), "copy com_1: Time or Value is out of range"),
+        (
+            FETCH_LINES.replace("mm1", "mm7"),
+            "copy com_1: no memory is called 'mm7'; legal: mm0, mm1",
+        ),
+        (FETCH_LINES.splitlines()[1] + "\n", "copy com_1: it ends, but did not start"),
+        (FETCH_LINES.replace("107.0", "104.0"), "copy com_1: it ends before its start in line"),
+        (FETCH_LINES.replace("107.0", "soon"), "copy com_1: Time or Value is not a number"),
+        (
+            FETCH_LINES.replace("p 4000000 mm0", "p -4 mm0"),
+            "copy com_1: Time or Value is out of range",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line_or_passed_over(trace, arrows, message):

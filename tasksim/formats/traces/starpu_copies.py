@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PajeCopies", "read_copies"]
 
-COPIES: Final = {
+REASON_OF_ARROW: Final = {
     "Intra-node data Fetch": TransferReason.FETCH,
     "Intra-node data TaskPreFetch": TransferReason.PREFETCH,
     "Intra-node data PreFetch": TransferReason.PREFETCH,
@@ -32,8 +32,9 @@ COPIES: Final = {
 """Names of the types of arrows that are copies -> their reasons."""
 UNKNOWN_DATUM: Final = "unknown"
 """Name of the datum of copies whose arrows do not say what they carry."""
-MEMORY_NODE: Final = "Memory Node"
-WORKER: Final = "Worker"
+MEMORY_NODE_TYPE: Final = "Memory Node"
+WORKER_TYPE: Final = "Worker"
+"""Names of types of containers."""
 
 _WORD: Final = re.compile(r'"[^"]*"|\S+')
 _NUMBER_AT_END: Final = re.compile(rf"\D*(\d{{1,{LONGEST_NODE}}})")
@@ -123,7 +124,7 @@ def _apply(read: PajeCopies, event: str, fields: dict[str, str], line: int) -> s
         _container(read, alias, read.types.get(kind, kind), fields)
     elif event not in (_START, _END):
         read.types[alias] = fields.get("Name", "")
-    elif read.types.get(kind) in COPIES:
+    elif read.types.get(kind) in REASON_OF_ARROW:
         return _arrow(read, event, fields, line)
     return ""
 
@@ -131,13 +132,13 @@ def _apply(read: PajeCopies, event: str, fields: dict[str, str], line: int) -> s
 def _container(read: PajeCopies, alias: str, kind: str, fields: dict[str, str]) -> None:
     """Note a container, which is in the memory of the container around it."""
     number = _NUMBER_AT_END.fullmatch(fields.get("Name", ""))
-    if kind == MEMORY_NODE and number:
+    if kind == MEMORY_NODE_TYPE and number:
         read.inside[alias] = int(number[1])
         read.memories.add(int(number[1]))
     elif fields.get("Container") in read.inside:
         read.inside[alias] = read.inside[fields["Container"]]
         worker = _NUMBER_AT_END.fullmatch(alias)
-        if kind == WORKER and worker:
+        if kind == WORKER_TYPE and worker:
             read.memory_of[worker[1]] = read.inside[alias]
 
 
@@ -167,6 +168,6 @@ def _arrow(read: PajeCopies, event: str, fields: dict[str, str], line: int) -> s
     read.unknown += not begun.handle
     read.copies.add(
         begun.handle or UNKNOWN_DATUM, (memory_name(begun.memory), memory_name(memory)),
-        begun.size, (begun.start_s, begun.start_s, time_s), COPIES[read.types[key[0]]],
+        begun.size, (begun.start_s, begun.start_s, time_s), REASON_OF_ARROW[read.types[key[0]]],
     )  # fmt: skip
     return ""
