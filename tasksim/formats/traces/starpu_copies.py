@@ -150,12 +150,14 @@ def _arrow(read: PajeCopies, event: str, fields: dict[str, str], line: int) -> s
     if container not in read.inside:
         known = ", ".join(sorted(read.inside)[:8])
         return f"copy {key[1]}: no memory is called '{container[:40]}'; legal: {known}"
+    time, value = fields.get("Time", ""), fields.get("Value", "")
+    got = f"got Time '{time[:40]}', Value '{value[:40]}'; legal: milliseconds, bytes"
     try:
-        time_ms, size = float(fields.get("Time", "")), int(fields.get("Value", ""))
+        time_ms, size = float(time), int(value)
     except ValueError:
-        return f"copy {key[1]}: Time or Value is not a number; legal: milliseconds, bytes"
+        return f"copy {key[1]}: Time or Value is not a number ({got})"
     if not (math.isfinite(time_ms) and time_ms >= 0 and 0 <= size < LARGEST_SIZE):
-        return f"copy {key[1]}: Time or Value is out of range; legal: milliseconds, bytes"
+        return f"copy {key[1]}: Time or Value is out of range ({got})"
     memory, time_s = read.inside[container], nanoseconds(time_ms)
     if event == _START:
         read.unfinished += begun is not None
