@@ -190,15 +190,13 @@ def _execute(
     resolved: Resolved, check: bool, calm: bool, check_accesses: bool
 ) -> tuple[Checked, Calmness | None]:
     """Return the run, the findings of its checks, the residual, and how calm the machine was."""
-    from tasksim.scenario.solving import Checked, bound, execute, execute_calmly, execute_checked
+    from tasksim.scenario.solving import bound, execute, execute_calmly
 
     with counting("running") as progress:
         if calm:
             return execute_calmly(resolved, check=check, progress=progress)
         program = bound(resolved, check_accesses=check_accesses)
-        if check:
-            return execute_checked(resolved, program=program, progress=progress), None
-        return Checked(execute(resolved, program=program, progress=progress)), None
+        return execute(resolved, check=check, program=program, progress=progress), None
 
 
 def _run_over_ranks(

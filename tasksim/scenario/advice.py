@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,43 +82,33 @@ def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str])
 
 
 def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
-    """Return a line per memory domain with more workers than contention was measured for."""
+    """Return lines about contention that was measured for fewer workers or other sizes."""
+    from tasksim.engine.durations import Asked, contention_of
     from tasksim.engine.slowing import slowing_of
 
     slowing = slowing_of(graph, platform, models)
     if slowing is None:
         return []
-    sizes = _contended_sizes(graph, platform, models)
     beside = 1 + min(len(factors) for row in slowing.kinds.beside for factors in row)
     lines: dict[str, list[str]] = {}
     for domain in platform.memory_domains:
         workers, cores = len(domain.workers), len(domain.bandwidths_bytes_per_s)
         if workers > beside and workers > 1:
             known = f"bandwidth of up to {cores} cores" if cores else "no bandwidth is given"
-            what = f"contention of kernels was measured on {_cores(beside)}, {known}"
+            measured = f"up to {beside} cores" if beside > 1 else "none"
+            what = f"contention of kernels was measured on {measured}, {known}"
             lines.setdefault(f"{workers} workers share memory; {what}", []).append(domain.name)
     said = [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
-    return [*said, *sizes]
-
-
-def _contended_sizes(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
-    """Return a line with the kernels whose contention was measured only for other sizes, if any."""
-    from tasksim.engine.durations import Asked, contention_of
-
-    asked, names = Asked(graph), []
+    asked, names = Asked(graph), []  # of kernels whose contention was measured for other sizes only
     architectures = dict.fromkeys(group.models for group in platform.classes)
     for kernel, name in enumerate(graph.model_names):
         beyond = [at for at in architectures if _beyond(asked, kernel, name, models, at)]
         if any(contention_of(models, name, at) for at in beyond):
             names.append(name)
-    if not names:
-        return []
-    what = "measured for other sizes, with the same demand on the memory per second assumed"
-    return [f"contention of {', '.join(names)}: a guess: {what}"]
-
-
-def _cores(count: int) -> str:
-    return f"up to {count} cores" if count > 1 else "none"
+    if names:
+        what = "measured for other sizes, with the same demand on the memory per second assumed"
+        said.append(f"contention of {', '.join(names)}: a guess: {what}")
+    return said
 
 
 def overfull_nodes(
@@ -192,11 +182,18 @@ def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]
     from tasksim.engine.durations import Asked
 
     asked = Asked(graph)
+
+    def draws(kernel: int, model: Any) -> bool:
+        if model is None:
+            return False
+        table, _ = asked.rows(kernel, model)
+        return bool(np.any(model.sample(table, np.random.default_rng(0)) != model.predict(table)))
+
     exact = [
         name
         for kernel, name in enumerate(graph.model_names)
         if len(asked.tasks(kernel))
-        and not any(_draws(asked, kernel, name, models, where) for where in architectures)
+        and not any(draws(kernel, _model(models, name, where)) for where in architectures)
     ]
     if not exact:
         return []
@@ -209,7 +206,8 @@ def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]
 
 def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) -> list[str]:
     """Return a line per architecture at another clock, with the kernels of unknown memory share."""
-    from tasksim.engine.durations import Asked
+    from tasksim.engine.durations import Asked, contention_of
+    from tasksim.models.contention import compute_share
 
     asked, lines = Asked(graph), []
     clocked = {
@@ -217,12 +215,15 @@ def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) ->
         for group in platform.classes
         if platform.slower(group.architecture) != 1.0
     }
-    for model, architecture in clocked.items():
-        names = [
-            name
-            for kernel, name in enumerate(graph.model_names)
-            if _all_computes(asked, kernel, name, models, model)
-        ]
+    for measured, architecture in clocked.items():
+        names = []
+        for kernel, name in enumerate(graph.model_names):
+            model = _model(models, name, measured)
+            if model is None:
+                continue
+            table, _ = asked.rows(kernel, model)
+            if compute_share(model, table, contention_of(models, name, measured)) is None:
+                names.append(name)
         if names:
             lines.append(
                 f"{architecture} at another frequency than its models: all time of "
@@ -253,45 +254,22 @@ def without_remote_cost(
     return [f"numa: of {', '.join(names)} {what}"]
 
 
-def _all_computes(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:
-    """Return whether the model does not know which part of a duration depends on the clock."""
+def _model(models: Models, name: str, architecture: str) -> Any:
+    """Return the model of a kernel, None if the architecture cannot run it."""
     try:
-        model = models.model(name, architecture)
-    except InputError:  # that architecture cannot run the kernel
-        return False
-    from tasksim.engine.durations import contention_of
-    from tasksim.models.contention import compute_share
-
-    contention = contention_of(models, name, architecture)
-    return compute_share(model, asked.rows(kernel, model)[0], contention) is None
-
-
-def _draws(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:
-    """Return whether a draw of the model differs from its mean."""
-    try:
-        model = models.model(name, architecture)
-    except InputError:  # that architecture cannot run the kernel
-        return False
-    table, _ = asked.rows(kernel, model)
-    drawn = model.sample(table, np.random.default_rng(0))
-    return bool(np.any(drawn != model.predict(table)))
+        return models.model(name, architecture)
+    except InputError:
+        return None
 
 
 def _any_model(names: Iterable[str], models: Models, architecture: str) -> bool:
-    for name in names:
-        try:
-            models.model(name, architecture)
-        except InputError:
-            continue
-        return True
-    return False
+    return any(_model(models, name, architecture) is not None for name in names)
 
 
 def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> str:
     """Return the parameter values outside the measured domain as text; empty if there are none."""
-    try:
-        model = models.model(name, architecture)
-    except InputError:  # that architecture cannot run the kernel
+    model = _model(models, name, architecture)
+    if model is None:
         return ""
     rows, _ = distinct_rows(asked.rows(kernel, model)[0])
     outside = rows[~model.inside(rows)]

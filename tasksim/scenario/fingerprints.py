@@ -67,6 +67,8 @@ def fingerprints(
     """
     import json
 
+    from tasksim.base.versions import version_of
+
     if not isinstance(scenario.scheduler, str):
         raise InputError(
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
@@ -75,7 +77,8 @@ def fingerprints(
     scenario = resolver.placed(scenario)
     shared = _shared_part(scenario, resolver)
     shared.update(f', "scheduler": {json.dumps(scenario.scheduler)}, "seed": '.encode())
-    version = json.dumps(resolver.once("tasksim", _version))
+    # A checkout that is not installed has no version.
+    version = json.dumps(resolver.once("tasksim", lambda: version_of("tasksim") or "unknown"))
     for seed in seeds:
         whole = shared.copy()
         whole.update(f'{json.dumps(seed)}, "tasksim": {version}}}'.encode())
@@ -154,14 +157,13 @@ def _graph_digest(graph: TaskGraph) -> str:
 def _platform_content(scenario: Setup, resolver: Resolver) -> Any:
     """Return the content of a platform after its changes, wherever its file is."""
     named = resolver.platform(scenario)
-    key = ("platform content", id(named))
-    return resolver.once(key, lambda: (named, _said_of(named)))[1]
 
+    def content() -> tuple[Platform, str]:
+        platform = replace(named, path=None, models=None, description="")
+        values = (f"{field.name}={getattr(platform, field.name)!r}" for field in fields(platform))
+        return named, f"Platform({', '.join(values)})"
 
-def _said_of(named: Platform) -> str:
-    platform = replace(named, path=None, models=None, description="")
-    values = (f"{field.name}={getattr(platform, field.name)!r}" for field in fields(platform))
-    return f"Platform({', '.join(values)})"
+    return resolver.once(("platform content", id(named)), content)[1]
 
 
 def _models_content(scenario: Setup, resolver: Resolver) -> Any:
@@ -209,9 +211,3 @@ def _required_digest(path: Path) -> str:
     if found is None:
         raise InputError(f"{path}: no such file")
     return found
-
-
-def _version() -> str:
-    from tasksim.base.versions import version_of
-
-    return version_of("tasksim") or "unknown"  # run from a checkout that is not installed

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tasksim.engine.batch import Totals
     from tasksim.engine.choice import Engine
     from tasksim.engine.simulation import Simulation
     from tasksim.run.record import Run
@@ -175,7 +174,10 @@ def simulate_many(
     one_of(engine, ENGINES, "engine")
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
-    asked = tuple(map(_simulated, all_of(scenarios, Scenario, "scenarios")))
+    asked = tuple(all_of(scenarios, Scenario, "scenarios"))
+    for scenario in asked:
+        if scenario.clock != "simulated":
+            raise InputError(f"{scenario.label}: its clock is native; simulate_many only simulates")
     resolved = _resolved(asked)
     distinct = {id(one): one for one in resolved}.values()
     advice = [one.advice("clocked", "numa", "overfull", "unused_durations") for one in distinct]
@@ -183,13 +185,14 @@ def simulate_many(
     for line in dict.fromkeys(said):
         warnings.warn(line, stacklevel=2)
     found = list(totals(_simulations(asked, resolved), threads=threads or _cores(), engine=engine))
-    return Replays(asked, **_columns(found))
-
-
-def _simulated(scenario: Scenario) -> Scenario:
-    if scenario.clock != "simulated":
-        raise InputError(f"{scenario.label}: its clock is native; simulate_many only simulates")
-    return scenario
+    kinds = {
+        "makespan_s": np.float64, "busy_s": np.float64,
+        "copied_bytes": np.int64, "copies": np.int64, "evictions": np.int64,
+    }  # fmt: skip
+    columns: dict[str, Any] = {
+        name: np.array([getattr(row, name) for row in found], kind) for name, kind in kinds.items()
+    }
+    return Replays(asked, **columns, engine=tuple(row.engine for row in found))
 
 
 def _resolved(scenarios: Sequence[Scenario]) -> list[Resolved]:
@@ -198,7 +201,8 @@ def _resolved(scenarios: Sequence[Scenario]) -> list[Resolved]:
     known: dict[Hashable, Resolved] = {}
     found = []
     for scenario in scenarios:
-        key = tuple(map(_identity, map(scenario.__getattribute__, _SETTLED)))
+        values = (getattr(scenario, name) for name in _SETTLED)
+        key = tuple(v if isinstance(v, str | int | tuple) else id(v) for v in values)
         if key not in known:
             known[key] = resolver.resolve(scenario)
         found.append(known[key])
@@ -207,22 +211,6 @@ def _resolved(scenarios: Sequence[Scenario]) -> list[Resolved]:
 
 def _simulations(scenarios: Sequence[Scenario], resolved: Sequence[Resolved]) -> list[Simulation]:
     return [found.simulation(asked) for asked, found in zip(scenarios, resolved, strict=True)]
-
-
-def _identity(value: Any) -> Hashable:
-    """Return a hashable identity: texts and numbers themselves, the id of any other object."""
-    return value if isinstance(value, str | int | tuple) else id(value)
-
-
-def _columns(found: list[Totals]) -> dict[str, Any]:
-    """Return the fields of :class:`Replays` of one row per replay."""
-    floats, counts = ("makespan_s", "busy_s"), ("copied_bytes", "copies", "evictions")
-    columns: dict[str, Any] = {
-        name: np.array([getattr(row, name) for row in found], np.float64) for name in floats
-    }
-    columns |= {name: np.array([getattr(row, name) for row in found], np.int64) for name in counts}
-    columns["engine"] = tuple(row.engine for row in found)
-    return columns
 
 
 def _cores() -> int:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import CheckFailed
 from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank, shares_cores
 from tasksim.native.cluster.records import (
     disturbance_of_ranks,
@@ -21,12 +20,11 @@ from tasksim.scenario.document import encode
 from tasksim.scenario.replayed import known_network
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
-from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of
+from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of, problem_of
 
 if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.program import Residual
     from tasksim.native.calm_moments import Calmness
     from tasksim.native.cluster.execute import ClusterRecord
     from tasksim.native.cluster.ranks import Ranks
@@ -125,7 +123,10 @@ class RankedScenario:
         if record is None:
             return None
         run = with_alone(self._recorded(record), self.resolved.graph, replay)
-        return Checked(run) if judged is None else self._checked(run, *judged)
+        if judged is None:
+            return Checked(run)
+        residual, errors = judged
+        return Checked(run, residual, errors, problem_of(run, self.resolved.graph, residual))
 
     def run_calmly(
         self, *, check: bool, patience_s: float = PATIENCE_S
@@ -204,21 +205,6 @@ class RankedScenario:
                 for clock in record.clocks
             ],
         }
-
-    def _checked(self, run: Run, residual: Residual | None, errors: dict[str, float]) -> Checked:
-        from tasksim.run.runchecks import check_run
-
-        problem = None
-        try:
-            check_run(run, self.resolved.graph)
-        except CheckFailed as error:
-            problem = error
-        if problem is None and residual is not None and not residual.ok:
-            problem = CheckFailed(
-                f"{run.graph_name}: {residual.what} is {residual.value:.3g},"
-                f" more than {residual.tolerance:.3g}"
-            )
-        return Checked(run, residual, errors, problem)
 
 
 def _alone_makespan_s(run: Run, graph: TaskGraph, scheduler: str | Scheduler) -> float:

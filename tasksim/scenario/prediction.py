@@ -219,6 +219,7 @@ def predicted(
     """Return the prediction from the replications *found*."""
     models = "models" in replicator.sources
     said = summary(found, level, models=models)
+    of_groups = summary(found, level, models=False)
     off = errors(found, level, models=models)
     variances = components(found.makespans_s)
     whole = sum(variances)
@@ -232,7 +233,8 @@ def predicted(
         replications=found.makespans_s.size,
         **said._asdict(),
         means_s=means_s,
-        error_s=_error(found, level),
+        # The half width of the interval of the mean, over independent groups.
+        error_s=(of_groups.mean_high_s - of_groups.mean_low_s) / 2,
         largest_error_s=max(off),
         shares=dict(zip(replicator.sources, shares, strict=True)),
         kernels=_kernels(found, replicator, level),
@@ -241,12 +243,6 @@ def predicted(
         interrupted=interrupted,
         notes=tuple(replicator.notes),
     )
-
-
-def _error(found: Replicates, level: float) -> float:
-    """Return the half width of the confidence interval of the mean, over independent groups."""
-    without = summary(found, level, models=False)
-    return (without.mean_high_s - without.mean_low_s) / 2
 
 
 def _kernels(found: Replicates, replicator: Replicator, level: float) -> tuple[KernelShare, ...]:

@@ -17,11 +17,11 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
 from tasksim.scenario.setup import ENGINE_OPTIONS
-from tasksim.scenario.solving import bound, execute_checked, execute_isolated, replay, watched
+from tasksim.scenario.solving import bound, execute_isolated, replay, watched
 from tasksim.scenario.solving import execute as run_natively
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -143,7 +143,7 @@ def simulate(
         for line in lines:
             warnings.warn(line, stacklevel=2)
     run = replay(resolved, check=check, engine=engine, decisions=decisions)
-    return _with_config(run, config)
+    return run if config is None else replace(run, config=dict(config))
 
 
 def execute(
@@ -253,11 +253,11 @@ def execute(
     else:
         if check_accesses:
             program = watched(bound(resolved) if program is None else program)
-        run = execute_checked if check else _unchecked(run_natively)
-        done = run(resolved, program=program, estimates=estimates, progress=progress)
-    if done.problem is not None:
-        raise done.problem
-    return _with_config(done.run, config)
+        done = run_natively(
+            resolved, check=check, program=program, estimates=estimates, progress=progress
+        )
+    run = done.passed()
+    return run if config is None else replace(run, config=dict(config))
 
 
 def bounds(
@@ -379,13 +379,3 @@ def _check_names(given: Iterable[str], function: str) -> None:
     for name in given:
         if name not in WHERE:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-
-
-def _unchecked(run_natively: Callable[..., Run]) -> Callable[..., Any]:
-    from tasksim.scenario.solving import Checked
-
-    return lambda *args, **kwargs: Checked(run_natively(*args, **kwargs))
-
-
-def _with_config(run: Run, config: Mapping[str, Any] | None) -> Run:
-    return run if config is None else replace(run, config=dict(config))

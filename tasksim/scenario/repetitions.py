@@ -18,7 +18,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import positive_number, short, whole_number
@@ -26,7 +25,7 @@ from tasksim.base.errors import InputError, expect
 from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
-from tasksim.scenario.solving import execute, execute_checked
+from tasksim.scenario.solving import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -215,19 +214,46 @@ def measure(
         If a run computes something wrong.
     """
     whole_number(repetitions, "repetitions", 1)
+    from tasksim.kernels.program import bind
+
+    def runner(resolved: Resolved, program: Program) -> Callable[[], Run]:
+        return lambda: execute(resolved, check=check, program=program).passed()
+
     resolve = (resolver or Resolver()).resolve
-    runners = _runners([resolve(scenario) for scenario in scenarios], check)
+    programs: dict[tuple[int, int, int], Program] = {}
+    runners = []
+    for resolved in [resolve(scenario) for scenario in scenarios]:
+        workers, seed = len(resolved.platform.workers), resolved.scenario.seed
+        key = (id(resolved.graph), workers, seed)
+        if key not in programs:
+            programs[key] = bind(resolved.graph, workers, seed)
+            execute(resolved, check=True, program=programs[key]).passed()
+        runners.append(runner(resolved, programs[key]))
     if gate is None:
-        return Repetitions(_interleaved(runners, repetitions, progress))
-    done = measure_calmly(
-        [runner.run for runner in runners],
-        gate,
-        repetitions=repetitions,
-        patience_s=patience_s,
-        progress=_told(progress),
-    )
-    pairs = zip(scenarios, done.values, strict=True)
-    return Repetitions([ScenarioRuns(scenario, tuple(runs)) for scenario, runs in pairs], done.calm)
+        found: list[list[Run]] = [[] for _ in runners]
+        total, calm = repetitions * len(runners), None
+        for done in range(total):
+            index = done % len(runners)
+            if progress is not None:
+                scenario = scenarios[index]
+                what = f"{scenario.graph_label}, {scenario.scheduler_label}"
+                progress(what, done / total)
+            found[index].append(runners[index]())
+    else:
+        most = 0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal most
+            most = max(most, done)  # a disturbed run is repeated, but the share never falls
+            if progress is not None:
+                progress(f"{most} of {total} runs in calm moments", most / total)
+
+        measured = measure_calmly(
+            runners, gate, repetitions=repetitions, patience_s=patience_s, progress=tell
+        )
+        found, calm = measured.values, measured.calm
+    pairs = zip(scenarios, found, strict=True)
+    return Repetitions([ScenarioRuns(scenario, tuple(runs)) for scenario, runs in pairs], calm)
 
 
 def execute_many(
@@ -307,68 +333,3 @@ def calm_warning(calm: Calmness | None) -> str | None:
         " take longer than undisturbed ones, so the error is partly the machine's and not the"
         " prediction's; try again when it is quiet"
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Runner:
-    """A scenario whose graph is bound to its data."""
-
-    resolved: Resolved
-    program: Program
-    check: bool
-
-    def run(self) -> Run:
-        if not self.check:
-            return execute(self.resolved, program=self.program)
-        done = execute_checked(self.resolved, program=self.program)
-        if done.problem is not None:
-            raise done.problem
-        return done.run
-
-
-def _runners(found: Sequence[Resolved], check: bool) -> list[_Runner]:
-    """Bind each graph once, and run it once."""
-    from tasksim.kernels.program import bind
-
-    programs: dict[tuple[int, int, int], Program] = {}
-    runners = []
-    for resolved in found:
-        workers, seed = len(resolved.platform.workers), resolved.scenario.seed
-        key = (id(resolved.graph), workers, seed)
-        new = key not in programs
-        if new:
-            programs[key] = bind(resolved.graph, workers, seed)
-        runners.append(_Runner(resolved, programs[key], check))
-        if new:
-            _Runner(resolved, programs[key], check=True).run()
-    return runners
-
-
-def _interleaved(
-    runners: Sequence[_Runner], repetitions: int, progress: Progress | None
-) -> list[ScenarioRuns]:
-    runs: list[list[Run]] = [[] for _ in runners]
-    total = repetitions * len(runners)
-    for done in range(total):
-        index = done % len(runners)
-        if progress is not None:
-            progress(_label(runners[index].resolved.scenario), done / total)
-        runs[index].append(runners[index].run())
-    pairs = zip(runners, runs, strict=True)
-    return [ScenarioRuns(runner.resolved.scenario, tuple(found)) for runner, found in pairs]
-
-
-def _label(scenario: Setup) -> str:
-    return f"{scenario.graph_label}, {scenario.scheduler_label}"
-
-
-def _told(progress: Progress | None) -> Callable[[int, int], None] | None:
-    """Return a callback that reports the runs done in calm moments; the share never falls."""
-    if progress is None:
-        return None
-    return partial(_tell, progress, [0])
-
-
-def _tell(progress: Progress, most: list[int], done: int, total: int) -> None:
-    most[0] = max(most[0], done)
-    progress(f"{done} of {total} runs in calm moments", most[0] / total)

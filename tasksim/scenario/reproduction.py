@@ -138,6 +138,7 @@ def reproduce(
     >>> reproduce(run).same
     True
     """
+    from tasksim.run.first_difference import first_difference
     from tasksim.scenario.recorded import scenario_of
 
     flag(trust, "trust")
@@ -153,7 +154,7 @@ def reproduce(
         run=found,
         columns=columns,
         not_recorded=not_recorded,
-        first_difference=_first_difference(run, masked) if columns else None,
+        first_difference=first_difference(run, masked) if columns else None,
         changes=tuple(_changes(run, found)),
     )
 
@@ -222,12 +223,6 @@ def _differing(recorded: Run, found: Run) -> Iterator[tuple[str, int]]:
 def _unequal(here: tuple[Any, ...], there: tuple[Any, ...]) -> int:
     rows = sum(1 for a, b in zip(here, there, strict=False) if a != b)
     return rows + abs(len(here) - len(there))
-
-
-def _first_difference(recorded: Run, found: Run) -> str | None:
-    from tasksim.run.first_difference import first_difference
-
-    return first_difference(recorded, found)
 
 
 def _changes(recorded: Run, found: Run) -> Iterator[Change]:

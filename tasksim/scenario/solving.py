@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed
@@ -29,8 +30,8 @@ __all__ = [
     "estimates_of",
     "execute",
     "execute_calmly",
-    "execute_checked",
     "execute_isolated",
+    "problem_of",
     "replay",
     "solve",
     "watched",
@@ -45,7 +46,7 @@ one."""
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A native run, with the outcome of the checks of its result.
+    """A native run, with the outcome of the checks of its result, if there were any.
 
     Attributes
     ----------
@@ -63,6 +64,12 @@ class Checked:
     errors: Mapping[str, float] = field(default_factory=dict)
     problem: CheckFailed | None = None
 
+    def passed(self) -> Run:
+        """Return the run; raise its :attr:`problem` if a check failed."""
+        if self.problem is not None:
+            raise self.problem
+        return self.run
+
 
 def solve(
     resolved: Resolved,
@@ -78,12 +85,7 @@ def solve(
     """
     if resolved.scenario.clock == "simulated":
         return replay(resolved, check=check, engine=engine, digests=digests)
-    if not check:
-        return execute(resolved, progress=progress)
-    checked = execute_checked(resolved, progress=progress)
-    if checked.problem is not None:
-        raise checked.problem
-    return checked.run
+    return execute(resolved, check=check, progress=progress).passed()
 
 
 def replay(
@@ -111,14 +113,16 @@ def replay(
 def execute(
     resolved: Resolved,
     *,
+    check: bool = False,
     program: Program | None = None,
     estimates: Sequence[Sequence[float]] | None = None,
     progress: Progress | None = None,
-) -> Run:
+) -> Checked:
     """Execute a scenario; return the run with its lower bounds and its makespan alone.
 
-    *program* is the graph bound to its data, by default bound here; *estimates* are those of the
-    scheduler, by default predictions of the scenario's models.
+    *check* verifies the run and the result of the computation. *program* is the graph bound to its
+    data, by default bound here; *estimates* are those of the scheduler, by default predictions of
+    the scenario's models.
     """
     from tasksim.native.execute import execute as run_natively
     from tasksim.scenario.alone import replay_under, with_alone
@@ -126,6 +130,8 @@ def execute(
     scenario = resolved.scenario
     scheduler = scenario.policy()
     replay = replay_under(scheduler)
+    if check and program is None:
+        program = bound(resolved)
     done = run_natively(
         resolved.graph,
         resolved.platform,
@@ -141,24 +147,13 @@ def execute(
     _log.info("%s: %d tasks executed on %d workers, makespan %.9g s",
               scenario.label, len(done), len(done.workers), done.makespan_s)  # fmt: skip
     run = replace(done, bounds=bounds_of(resolved.graph, done))
-    return _with_graph(with_alone(run, resolved.graph, replay), resolved)
-
-
-def execute_checked(
-    resolved: Resolved,
-    *,
-    program: Program | None = None,
-    estimates: Sequence[Sequence[float]] | None = None,
-    progress: Progress | None = None,
-) -> Checked:
-    """Execute a scenario as :func:`execute`; return the run with the outcome of its checks."""
-    if program is None:
-        program = bound(resolved)
-    done = execute(resolved, program=program, estimates=estimates, progress=progress)
+    run = _with_graph(with_alone(run, resolved.graph, replay), resolved)
+    if not check or program is None:
+        return Checked(run)
     residual = program.check()
     # Some programs have further errors beside the residual.
     errors: Mapping[str, float] = getattr(program, "errors", dict)()
-    return Checked(done, residual, errors, _problem(done, resolved.graph, residual))
+    return Checked(run, residual, errors, problem_of(run, resolved.graph, residual))
 
 
 def bound(resolved: Resolved, *, check_accesses: bool = False) -> Program:
@@ -193,9 +188,7 @@ def execute_isolated(
 
     def run() -> Checked:
         program = BoardedProgram(bound(resolved, check_accesses=check_accesses), board)
-        if check:
-            return execute_checked(resolved, program=program)
-        return Checked(execute(resolved, program=program))
+        return execute(resolved, check=check, program=program)
 
     return isolated(run, resolved.graph, resolved.platform, board)
 
@@ -214,13 +207,8 @@ def execute_calmly(
     from tasksim.native.calm_moments import gate_of, measure_calmly
     from tasksim.run.disturbance import others_share
 
-    program, workers = bound(resolved), len(resolved.platform.workers)
-
-    def run() -> Checked:
-        if check:
-            return execute_checked(resolved, program=program, progress=progress)
-        return Checked(execute(resolved, program=program, progress=progress))
-
+    run = partial(execute, resolved, check=check, program=bound(resolved), progress=progress)
+    workers = len(resolved.platform.workers)
     gate: Gate[Checked] = gate_of(lambda checked: others_share(checked.run), workers)
     done = measure_calmly([run], gate, repetitions=1, patience_s=patience_s)
     return done.values[0][0], done.calm
@@ -251,7 +239,8 @@ def bounds_of(graph: TaskGraph, run: Run) -> dict[str, float]:
     return bounds(graph, run.tasks.duration_s[None, :], [len(run.workers)]).to_json()
 
 
-def _problem(run: Run, graph: TaskGraph, residual: Residual | None) -> CheckFailed | None:
+def problem_of(run: Run, graph: TaskGraph, residual: Residual | None) -> CheckFailed | None:
+    """Return the error of a native *run* that breaks a rule or whose *residual* is too large."""
     from tasksim.run.runchecks import check_run
 
     try:

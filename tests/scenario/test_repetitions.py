@@ -12,6 +12,7 @@ from tasksim.run.record import Disturbance
 from tasksim.scenario import repetitions
 from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, calm_warning, measure, solved
 from tasksim.scenario.scenario import Scenario
+from tasksim.scenario.solving import Checked
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 CASE = Scenario(
@@ -71,21 +72,18 @@ class Recorder:
         self.bound, self.runs, self.checked = [], [], []
         monkeypatch.setattr("tasksim.kernels.program.bind", self.bind)
         monkeypatch.setattr(repetitions, "execute", self.execute)
-        monkeypatch.setattr(repetitions, "execute_checked", self.execute_checked)
 
     def bind(self, graph, workers, seed):
         self.bound.append((graph.name, workers, seed))
         return f"program of {graph.name}"
 
-    def execute(self, resolved, program):
+    def execute(self, resolved, check, program):
         scenario = resolved.scenario
         assert program == f"program of {resolved.graph.name}"
+        if check:
+            self.checked.append(len(self.runs))
         self.runs.append((resolved.graph.name, scenario.scheduler))
-        return SimpleNamespace(makespan_s=float(len(self.runs)))
-
-    def execute_checked(self, resolved, program):
-        self.checked.append(len(self.runs))
-        return SimpleNamespace(run=self.execute(resolved, program), problem=None)
+        return Checked(SimpleNamespace(makespan_s=float(len(self.runs))))
 
 
 @pytest.fixture
