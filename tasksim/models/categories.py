@@ -236,14 +236,14 @@ def unseen_message(name: str, got: str, known: Sequence[str]) -> str:
     )
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return *names* as text, the first ones of many.
+def listed(names: Sequence[str], most: int = MAX_LISTED) -> str:
+    """Return *names* as text, the first *most* of many.
 
     >>> listed(["col", "row"]), listed([str(i) for i in range(20)])
     ('col, row', '0, 1, 2, 3, 4, 5, 6, 7 and 12 more')
     """
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return ", ".join(names[:MAX_LISTED]) + more
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def checked_unseen(unseen: object) -> str:

@@ -1,10 +1,12 @@
 """Interface of fitted models, with predictions, domains and other fits of the same kind.
 
-A kernel model takes columns of parameters by name (:func:`columns`).
+A kernel model takes columns of parameters by name (:func:`columns`). Predictions for categories
+that were not measured may be pooled over those that were (:func:`pooled_mean`).
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
@@ -29,6 +31,8 @@ __all__ = [
     "highest_clock",
     "in_box",
     "model_numbers",
+    "pooled_interval",
+    "pooled_mean",
     "row_text",
     "unlike_fixed",
 ]
@@ -129,8 +133,16 @@ def columns(
     model._check_fitted("predict")
     missing = [name for name in model.names_ if name not in names and name != CLOCK]
     if missing:
-        unseen = [name for name in names if name not in model.names_]
-        raise model._refusal(_wrong_columns(missing, unseen))
+        from tasksim.models.categories import listed
+
+        message = (
+            "the parameters should match those of the samples that the model was fitted to; "
+            f"seen at fit time, yet now missing: {listed(missing, MAX_LISTED_NAMES)}"
+        )
+        if unseen := [name for name in names if name not in model.names_]:
+            near = nearest(unseen[0], missing)
+            message += f"; unseen at fit time: {listed(unseen, MAX_LISTED_NAMES)}{near}"
+        raise model._refusal(message)
     if CLOCK in model.names_ and CLOCK not in names:
         clock = highest_clock(model) if clock_hz is None else clock_hz
         names = (*names, CLOCK)
@@ -246,16 +258,38 @@ def model_numbers(
     return np.array([code_of(value, known) for value in values.tolist()])[inverse]
 
 
-def _wrong_columns(missing: list[str], unseen: list[str]) -> str:
-    message = (
-        "the parameters should match those of the samples that the model was fitted to; "
-        f"seen at fit time, yet now missing: {_listed(missing)}"
-    )
-    if not unseen:
-        return message
-    return f"{message}; unseen at fit time: {_listed(unseen)}{nearest(unseen[0], missing)}"
+def pooled_mean(model: FittedModel, table: Floats) -> Floats:
+    """Return predictions, for unknown categories the geometric mean over all measured ones.
+
+    *table* has the numbers of categories, ``UNSEEN`` for those that are not known.
+    """
+    known = model.knows(table)
+    result = np.empty(len(table))
+    result[known] = model.predict(table[known])
+    for row in np.flatnonzero(~known).tolist():
+        result[row] = np.exp(np.log(model.predict(_with_measured(model, table[row]))).mean())
+    return result
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
-    return ", ".join(names[:MAX_LISTED_NAMES]) + more
+def pooled_interval(model: FittedModel, table: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return intervals, for unknown categories from the lowest to the highest bound of all.
+
+    Another category may be as fast as the fastest and as slow as the slowest one.
+    """
+    known = model.knows(table)
+    low, high = np.empty(len(table)), np.empty(len(table))
+    low[known], high[known] = model.interval(table[known], level)
+    for row in np.flatnonzero(~known).tolist():
+        lows, highs = model.interval(_with_measured(model, table[row]), level)
+        low[row], high[row] = lows.min(), highs.max()
+    return low, high
+
+
+def _with_measured(model: FittedModel, row: Floats) -> Floats:
+    """Return copies of *row* with all measured categories in place of unknown ones."""
+    choices = []
+    for value, name in zip(row.tolist(), model.names_, strict=True):
+        categories, lacking = model.categories_.get(name, ()), model.unmeasured_.get(name, ())
+        measured = [float(i) for i, other in enumerate(categories) if other not in lacking]
+        choices.append([value] if not categories or value in measured else measured)
+    return np.array(list(product(*choices)))

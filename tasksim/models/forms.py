@@ -23,10 +23,10 @@ import numpy as np
 from tasksim.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tasksim.base.arrays import Bools, Floats, Ints
-    from tasksim.models.terms.formulas import Factor, Term, Terms
+    from tasksim.models.terms.formulas import Factor, Terms
 
 __all__ = [
     "LANGUAGES",
@@ -226,7 +226,7 @@ def c_source(form: LinearForm, name: str = "duration_s") -> str:
     # A name of a category must not end the comment.
     formula = form.formula().replace("*/", "* /")
     names = checked_names(form.names, name, "c")
-    body = _sum(form, _c_factor, "\n        ")
+    body = _sum(form, "c")
     unused = [n for n in names if n not in form.used_parameters]
     lines = [
         "#include <math.h>",
@@ -267,7 +267,7 @@ def python_source(form: LinearForm, name: str = "duration_s") -> str:
     # A name of a category must not end the docstring.
     formula = json.dumps(f"{form.formula()}.{_numbers(form)}", ensure_ascii=False)[1:-1]
     names = checked_names(form.names, name, "python")
-    body = _sum(form, _python_factor, "\n        ")
+    body = _sum(form, "python")
     lines = [
         *(["import math", "", ""] if "math." in body else []),
         f"def {name}({', '.join(f'{n}: float' for n in names)}) -> float:",
@@ -310,18 +310,17 @@ def checked_names(names: Sequence[str], name: str, language: Language) -> tuple[
     return tuple(names)
 
 
-def _terms(form: LinearForm) -> list[tuple[Term, float]]:
-    return list(zip(form.terms.terms, form.coef.tolist(), strict=True))
-
-
-def _sum(form: LinearForm, factor: Callable[[Factor], str], separator: str) -> str:
+def _sum(form: LinearForm, language: Language) -> str:
+    """Return the sum of the terms in a *language*, one term per line."""
     products = []
-    for term, coefficient in _terms(form):
-        text = " * ".join([repr(abs(coefficient)), *map(factor, term.numerator)])
-        for divisor in map(factor, term.divisors):
+    for term, coefficient in zip(form.terms.terms, form.coef.tolist(), strict=True):
+        above = [_factor_text(factor, language) for factor in term.numerator]
+        text = " * ".join([repr(abs(coefficient)), *above])
+        for factor in term.divisors:
+            divisor = _factor_text(factor, language)
             text += f" / ({divisor})" if " * " in divisor else f" / {divisor}"
         products.append((coefficient, text))
-    return _signed_sum(products, separator)
+    return _signed_sum(products, "\n        ")
 
 
 def _times(term: str) -> str:
@@ -335,35 +334,21 @@ def _signed_sum(products: Sequence[tuple[float, str]], separator: str) -> str:
     return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
 
 
-def _c_factor(factor: Factor) -> str:
+def _factor_text(factor: Factor, language: Language) -> str:
     if factor.function == "is":
         return f"({factor.parameter} == {factor.level:.17g})"
-    if factor.function == "exp":
-        return f"exp({_rate(factor)})"
-    base = f"{factor.function}({factor.parameter})" if factor.function else factor.parameter
+    module = "math." if language == "python" else ""
     exponent = factor.exponent
+    if factor.function == "exp":
+        rate = "" if exponent == 1 else f"{exponent!r} * "
+        return f"{module}exp({rate}{factor.parameter})"
+    base = f"{module}{factor.function}({factor.parameter})" if factor.function else factor.parameter
+    if language == "python":
+        if exponent == 1:
+            return base
+        return f"{base}**{int(exponent) if exponent.is_integer() else repr(exponent)}"
     if exponent == 0.5:
         return f"sqrt({base})"
     if exponent in range(1, MAX_PRODUCT_EXPONENT + 1):
         return " * ".join([base] * int(exponent))
     return f"pow({base}, {exponent!r})"
-
-
-def _python_factor(factor: Factor) -> str:
-    if factor.function == "is":
-        return f"({factor.parameter} == {factor.level:.17g})"
-    if factor.function == "exp":
-        return f"math.exp({_rate(factor)})"
-    base = f"math.{factor.function}({factor.parameter})" if factor.function else factor.parameter
-    exponent = factor.exponent
-    if exponent == 1:
-        return base
-    text = str(int(exponent)) if exponent.is_integer() else repr(exponent)
-    return f"{base}**{text}"
-
-
-def _rate(factor: Factor) -> str:
-    """Return the argument of an exponential: the parameter times the rate."""
-    if factor.exponent == 1:
-        return factor.parameter
-    return f"{factor.exponent!r} * {factor.parameter}"

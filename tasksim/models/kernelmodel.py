@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
-from tasksim.models.fitted import in_box
+from tasksim.models.fitted import in_box, pooled_interval, pooled_mean, row_text
 from tasksim.models.quantiles import FENCE, checked_generator
 
 if TYPE_CHECKING:
@@ -169,7 +169,10 @@ class KernelModel(ABC):
                 f"got {len(samples.names)} ({', '.join(samples.names)})"
             )
         named = [name for name in samples.names if name in samples.categories]
-        if named and not self._takes_categories():
+        takes_categories = self.takes_categories
+        if takes_categories is None:
+            takes_categories = type(self).__module__.partition(".")[0] == "tasksim"
+        if named and not takes_categories:
             raise self._refusal(
                 f"{self.kind} models need numbers: '{named[0]}' has categories "
                 f"({listed(samples.categories[named[0]])}); leave it out, or take another kind "
@@ -215,7 +218,6 @@ class KernelModel(ABC):
         self._check_fitted("predict")
         if self.categories_ or unseen != "refuse":
             from tasksim.models.categories import checked_unseen
-            from tasksim.models.pooled import pooled_mean
 
             if checked_unseen(unseen) == "pooled":
                 return pooled_mean(self, self._table(parameters, keep_unseen=True))
@@ -224,8 +226,6 @@ class KernelModel(ABC):
             found = self._predict(table)
         beyond = np.flatnonzero(~np.isfinite(found))
         if len(beyond):
-            from tasksim.models.fitted import row_text
-
             got = f"{found[beyond[0]]} s for {row_text(self, table[beyond[0]])}"
             raise OutOfDomainError(f"{self.kind}: the prediction is not a duration: {got}")
         return found
@@ -291,7 +291,6 @@ class KernelModel(ABC):
             raise ModelError(f"{self.label}: {message}" if self.label else message)
         if self.categories_ or unseen != "refuse":
             from tasksim.models.categories import checked_unseen
-            from tasksim.models.pooled import pooled_interval
 
             if checked_unseen(unseen) == "pooled":
                 return pooled_interval(self, self._table(parameters, keep_unseen=True), level)
@@ -320,22 +319,18 @@ class KernelModel(ABC):
 
     def measured(self) -> str:
         """Return the fitted range as text: ``m 64 to 512, n 64 to 512``."""
-        self._check_fitted("measured")
-        return ", ".join(self._measured(name) for name in self.domain_)
-
-    def _takes_categories(self) -> bool:
-        if self.takes_categories is not None:
-            return self.takes_categories
-        return type(self).__module__.partition(".")[0] == __name__.partition(".")[0]
-
-    def _measured(self, name: str) -> str:
-        low, high = self.domain_[name]
-        if name not in self.categories_:
-            return f"{name} {low:.15g} to {high:.15g}"
         from tasksim.models.categories import listed
 
-        lacking = self.unmeasured_.get(name, ())
-        return f"{name} {listed([c for c in self.categories_[name] if c not in lacking])}"
+        self._check_fitted("measured")
+        found = []
+        for name, (low, high) in self.domain_.items():
+            if name in self.categories_:
+                lacking = self.unmeasured_.get(name, ())
+                known = listed([c for c in self.categories_[name] if c not in lacking])
+                found.append(f"{name} {known}")
+            else:
+                found.append(f"{name} {low:.15g} to {high:.15g}")
+        return ", ".join(found)
 
     @property
     def absolute_errors(self) -> bool:

@@ -29,6 +29,7 @@ __all__ = [
     "find_rows",
     "nearest_row",
     "plain_number",
+    "row_values",
 ]
 
 SIZE: Final = "size_bytes"
@@ -130,15 +131,18 @@ def describe_row(
     >>> describe_row(("layout",), np.array([1.0]), {"layout": ("col", "row")})
     'layout=row'
     """
-    pairs = zip(names, row.tolist(), strict=True)
-    return ", ".join(f"{name}={_value(name, value, categories)}" for name, value in pairs)
+    values = row_values(names, row, categories or {})
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _value(
-    name: str, value: float, categories: Mapping[str, tuple[str, ...]] | None
-) -> str | int | float:
-    known = categories.get(name) if categories else None
-    return plain_number(value) if known is None else known[int(value)]
+def row_values(
+    names: Sequence[str], row: Floats, categories: Mapping[str, tuple[str, ...]]
+) -> dict[str, str | float]:
+    """Return a row as plain data: numbers, and names of categories."""
+    return {
+        name: categories[name][int(value)] if name in categories else plain_number(value)
+        for name, value in zip(names, row.tolist(), strict=True)
+    }
 
 
 def plain_number(value: float) -> int | float:

@@ -39,10 +39,10 @@ __all__ = [
     "Unused",
     "checked_counters",
     "counters_among",
+    "drawn_configurations",
     "unfit_duration",
     "unused_text",
     "with_clock",
-    "without_clock",
 ]
 
 UNKNOWN_RUN = -1
@@ -330,13 +330,11 @@ class Samples:
             )
         accessed = None
         if any(part.accessed_bytes is not None for part in parts):
-            unknown_bytes = [np.full((len(part), len(ACCESSED_BYTES)), np.nan) for part in parts]
-            accessed = np.concatenate(
-                [
-                    none if part.accessed_bytes is None else part.accessed_bytes
-                    for part, none in zip(parts, unknown_bytes, strict=True)
-                ]
-            )
+            accessed = np.full((len(durations), len(ACCESSED_BYTES)), np.nan)
+            ends = np.cumsum([len(part) for part in parts]).tolist()
+            for part, end in zip(parts, ends, strict=True):
+                if part.accessed_bytes is not None:
+                    accessed[end - len(part) : end] = part.accessed_bytes
         lost = {name for part in parts for name in part.counters or {}} - set(counters)
         unused = [
             *(one for part in parts for one in part.unused),
@@ -537,27 +535,27 @@ def with_clock(samples: Samples, *, always: bool = False) -> Samples:
     frequency_hz = (samples.counters or {}).get(CLOCK)
     if frequency_hz is None or CLOCK in samples.names or not len(samples):
         return samples
-    clock, number = _clocks(frequency_hz)
-    _, group = samples.configurations()
-    pairs = len(np.unique(group * len(clock) + number))
-    # A clock that depends on the configuration is not a setting: short kernels look slower.
-    if not always and (pairs == group.max() + 1 or not (frequency_hz > 0).all()):
-        return samples
-    table = np.column_stack([samples.parameters, clock[number]])
-    return replace(samples, names=(*samples.names, CLOCK), parameters=table)
-
-
-def without_clock(samples: Samples) -> Samples:
-    """Return the samples without the clock as a parameter."""
-    return samples.without([CLOCK])
-
-
-def _clocks(frequency_hz: Floats) -> tuple[Floats, Indices]:
-    """Return the clocks, medians of similar frequencies, and the index of each sample's clock."""
+    # A clock is the median of similar frequencies.
     values, place = np.unique(frequency_hz, return_inverse=True)
     number = np.concatenate([[0], np.cumsum(values[1:] > SAME_CLOCK_FACTOR * values[:-1])])[place]
     clocks = [float(np.median(frequency_hz[number == i])) for i in range(number.max() + 1)]
-    return np.array(clocks), number
+    _, group = samples.configurations()
+    pairs = len(np.unique(group * len(clocks) + number))
+    # A clock that depends on the configuration is not a setting: short kernels look slower.
+    if not always and (pairs == group.max() + 1 or not (frequency_hz > 0).all()):
+        return samples
+    table = np.column_stack([samples.parameters, np.array(clocks)[number]])
+    return replace(samples, names=(*samples.names, CLOCK), parameters=table)
+
+
+def drawn_configurations(samples: Samples, count: int, seed: int) -> Samples:
+    """Return the samples of at most *count* configurations, drawn at random."""
+    rows, group = samples.configurations()
+    if len(rows) <= count:
+        return samples
+    chosen = np.zeros(len(rows), dtype=bool)
+    chosen[np.random.default_rng(seed).permutation(len(rows))[:count]] = True
+    return samples.select(chosen[group])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tasksim.base.extras import require
 from tasksim.base.log import Log
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
-from tasksim.models.samples import Samples, with_clock
+from tasksim.models.samples import Samples, drawn_configurations, with_clock
 from tasksim.models.terms.leastsquares import aliased
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out, own_left_out
@@ -236,7 +236,9 @@ def select(
         require("statsmodels", "a comparison of kinds of kernel models")
     samples = with_clock(samples).with_used_categories()
     if not all(kind in installed() and model_class(kind).exact for kind in tried):
-        samples = samples.with_constants_apart(_in_terms(samples.names, options or {}))
+        # Parameters of given terms must stay, even if they are the same in all samples.
+        given = " ".join(str(of.get("terms", "")) for of in (options or {}).values())
+        samples = samples.with_constants_apart(re.findall(r"\w+", given))
         check_separable(samples)
     outside = outside_of(samples, checked_domain(samples, domain or {}))
     clock = _Clock(budget_s, seed, single=len(tried) == 1)
@@ -311,7 +313,12 @@ class _Contest:
             for kind in left:
                 self._try(kind, some)
             compared = [*exact, *left]
-            left = _finalists([self.table[kind] for kind in left])
+            # Those that may be the best with more samples, in the order tried.
+            fitted = [self.table[kind] for kind in left if self.table[kind].model is not None]
+            best = min((c.judged for c in fitted), default=np.inf)
+            near = [c for c in fitted if c.judged <= FINALIST_FACTOR * best]
+            finalists = sorted(near, key=lambda c: c.judged)[:FINALISTS]
+            left = [c.kind for c in near if c in finalists]
             if len(left) < 2 or self.clock.left_s <= 0:
                 break
         self.table = {kind: self.table[kind] for kind in self.kinds}
@@ -360,10 +367,7 @@ class _Contest:
         """Return the samples of *count* configurations drawn at random."""
         if count is None:
             return self.samples
-        rows, group = self.samples.configurations()
-        chosen = np.zeros(len(rows), dtype=bool)
-        chosen[np.random.default_rng(self.clock.seed).permutation(len(rows))[:count]] = True
-        return self.samples.select(chosen[group])
+        return drawn_configurations(self.samples, count, self.clock.seed)
 
     def _tried(self, kind: str, samples: Samples, *, alone: bool = False) -> Candidate:
         """Return the best model of a *kind*, or why there is none.
@@ -382,18 +386,12 @@ class _Contest:
         found = [_judged(model, samples, self.clock.seed, own=own) for model in models]
         if self.outside is not None and not alone:
             some = self._some(STAGES[0]) if self.clock.single else samples
-            found = [_judged_outside(one, some, self.outside) for one in found]
+            for place, one in enumerate(found):
+                if one.model is not None and not one.exact:
+                    beyond = errors_outside(one.model, some, self.outside)
+                    share = self.outside.share if len(beyond) else 0.0
+                    found[place] = replace(one, beyond=beyond, share_outside=share)
         return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
-
-
-def _finalists(fitted: Sequence[Candidate]) -> list[str]:
-    """Return the kinds that may be the best with more samples, in the order tried."""
-    known = sorted((c for c in fitted if c.model is not None), key=lambda c: c.judged)
-    if not known:
-        return []
-    near = [c for c in known if c.judged <= FINALIST_FACTOR * known[0].judged]
-    kept = {c.kind for c in near[:FINALISTS]}
-    return [c.kind for c in fitted if c.kind in kept]
 
 
 def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[KernelModel]:
@@ -439,14 +437,6 @@ def _judged(model: KernelModel, samples: Samples, seed: int, *, own: bool) -> Ca
     return Candidate(model.kind, reason, model, out, errors, fit_s, len(rows))
 
 
-def _judged_outside(candidate: Candidate, samples: Samples, outside: Outside) -> Candidate:
-    """Return *candidate* with its errors at the ends of the samples."""
-    if candidate.model is None or candidate.exact:
-        return candidate
-    found = errors_outside(candidate.model, samples, outside)
-    return replace(candidate, beyond=found, share_outside=outside.share if len(found) else 0.0)
-
-
 def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
     """Return the best candidate and the reason; *alone* if no other kind was tried."""
     judged = [c for c in fitted if c.out and np.isfinite(c.errors).mean() >= MIN_PREDICTED_SHARE]
@@ -454,7 +444,12 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
     exact = [c for c in judged if c.exact]
     if not general:
         chosen = min(exact or fitted, key=lambda c: c.judged)
-        return chosen, f"{chosen.kind}: {_uncompared(chosen, alone=alone)}"
+        if chosen.mlogq_cv is None:
+            return chosen, f"{chosen.kind}: nothing can be compared: no samples to leave out"
+        # Others may have had no time or too few samples; their rows of the table say so.
+        others = "the only kind tried" if alone else "the only one that could be judged"
+        where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
+        return chosen, f"{chosen.kind}: {others}; it errs by {percent(chosen)} {where}"
     best = min(general, key=lambda c: c.judged)
     chosen = min((c for c in general if _as_good(c, best)), key=lambda c: c.size_bytes or 0)
     history = min(exact, key=lambda c: c.judged, default=None)
@@ -489,16 +484,6 @@ def _as_good(candidate: Candidate, best: Candidate) -> bool:
         share**2 * float(part.var(ddof=1)) / len(part) for share, part in parts if len(part) > 1
     )
     return mean <= float(np.sqrt(variance))
-
-
-def _uncompared(chosen: Candidate, *, alone: bool) -> str:
-    """Return why *chosen* is taken if no candidate predicts unmeasured configurations."""
-    if chosen.mlogq_cv is None:
-        return "nothing can be compared: no samples to leave out"
-    # Others may have had no time or too few samples; their rows of the table say so.
-    others = "the only kind tried" if alone else "the only one that could be judged"
-    where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
-    return f"{others}; it errs by {percent(chosen)} {where}"
 
 
 def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, alone: bool) -> str:
@@ -552,12 +537,6 @@ def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:
             f"{where}: fitted to the rest, {chosen.kind} errs by {_percent(chosen.mlogq_outside)} "
             f"on samples with {ends}: measure there"
         )
-
-
-def _in_terms(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the names of parameters that occur in given terms and thus must stay."""
-    words = {w for of in options.values() for w in re.findall(r"\w+", str(of.get("terms", "")))}
-    return [name for name in names if name in words]
 
 
 def _left_out_constants(samples: Samples) -> Iterator[str]:

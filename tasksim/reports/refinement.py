@@ -16,7 +16,8 @@ from tasksim.base.errors import InputError
 from tasksim.base.extras import needed_for
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.models.counters.costs import refined
-from tasksim.models.samples import HITS, without_clock
+from tasksim.models.rows import CLOCK
+from tasksim.models.samples import HITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,7 +165,7 @@ def _conditions(
         if HITS[level] in counters
     )
     instructions = counters["instructions"]
-    plain = without_clock(samples)
+    plain = samples.without([CLOCK])
     columns = {name: plain.parameters[:, i] for i, name in enumerate(plain.names)}
     # Clocks within 5 % are one: the measured clock differs a little each time.
     clock = np.exp(np.round(np.log(exact) / 0.05) * 0.05)

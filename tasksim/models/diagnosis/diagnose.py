@@ -360,9 +360,21 @@ def together(model: KernelModel, samples: Samples) -> list[Finding]:
             if column > index
             and abs(correlation(table[:, index], table[:, column])) > MIN_CORRELATION
         ]
-        if others:
-            done.update(others)
-            found.append(_together((name, *others)))
+        if not others:
+            continue
+        done.update(others)
+        listed = f"{', '.join([name, *others[:-1]])} and {others[-1]}"
+        found.append(
+            Finding(
+                "together",
+                "note",
+                f"{listed} vary together in all samples: the model is known on that line only, "
+                "though its box is wider",
+                {"parameters": 1 + len(others)},
+                "measure configurations in which they differ, if the application has such tasks",
+                (name, *others),
+            )
+        )
     return found
 
 
@@ -413,16 +425,3 @@ def beyond(model: KernelModel, table: Floats) -> Floats:
         under = np.where(table < low, low / table, 1.0)
     factors: Floats = np.maximum(over, under).max(axis=1, initial=1.0)
     return factors
-
-
-def _together(names: tuple[str, ...]) -> Finding:
-    listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return Finding(
-        "together",
-        "note",
-        f"{listed} vary together in all samples: the model is known on that line only, though "
-        "its box is wider",
-        {"parameters": len(names)},
-        "measure configurations in which they differ, if the application has such tasks",
-        names,
-    )

@@ -362,7 +362,20 @@ def _left(res: Residuals, found: Stripes, known: Floats, left: Floats, told: boo
     shared = neighbours_share(known, left)
     evidence = {"sd": sd, "noise": found.noise, "p_value": found.pvalue, "neighbours": shared}
     if shared > MIN_NEIGHBOUR_SHARE:
-        return [] if told else [_step(evidence)]
+        if told:
+            return []
+        return [
+            Finding(
+                "step",
+                "warning",
+                f"errors of neighbouring configurations are similar ({shared:.0%} of their "
+                f"variance, {sd:.1%} of the duration): a step or a local effect, such as a full "
+                "cache, which the model cannot express",
+                evidence,
+                "fit the sides of the step apart, or use history for the configurations that "
+                "matter",
+            )
+        ]
     if np.isnan(found.pvalue):
         return []
     worst = int(np.argmax(np.abs(left)))
@@ -390,15 +403,3 @@ def _excess(found: Stripes, left: Floats) -> float:
     noise = float((found.error**2).mean())
     doubt = 4 * np.sqrt(2 / len(left)) * noise
     return float(np.sqrt(total - noise)) if total - noise > doubt else 0.0
-
-
-def _step(evidence: dict[str, float]) -> Finding:
-    return Finding(
-        "step",
-        "warning",
-        f"errors of neighbouring configurations are similar ({evidence['neighbours']:.0%} of "
-        f"their variance, {evidence['sd']:.1%} of the duration): a step or a local effect, such "
-        "as a full cache, which the model cannot express",
-        evidence,
-        "fit the sides of the step apart, or use history for the configurations that matter",
-    )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK, describe_row, plain_number
+from tasksim.models.rows import CLOCK, describe_row, row_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tasksim.base.arrays import Bools, Floats, Indices
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.models.samples import Samples
     from tasksim.models.validation.crossvalidation import LeftOut
 
@@ -114,12 +114,7 @@ def worst_configurations(
     return [
         WorstConfiguration(
             describe_row(samples.names, rows[i], samples.categories),
-            {
-                name: samples.categories[name][int(value)]
-                if name in samples.categories
-                else plain_number(value)
-                for name, value in zip(samples.names, rows[i].tolist(), strict=True)
-            },
+            row_values(samples.names, rows[i], samples.categories),
             float(measured[i]),
             float(predicted[i]),
         )
@@ -146,7 +141,9 @@ def worst_region(out: LeftOut, samples: Samples) -> Region | None:
         if min(inside.sum(), (~inside).sum()) >= MIN_CONFIGURATIONS
     ]
     found = [
-        Region(*region, int(inside.sum()), _mean(errors[inside]), _mean(errors[~inside]))
+        Region(
+            *region, int(inside.sum()), float(errors[inside].mean()), float(errors[~inside].mean())
+        )
         for region, inside in enough
         if _above(errors[inside], errors[~inside], SIGNIFICANCE / len(enough))
     ]
@@ -165,18 +162,12 @@ def _regions(samples: Samples, rows: Floats) -> Iterator[tuple[_Where, Bools]]:
             for index, category in enumerate(samples.categories[name]):
                 yield (name, None, None, category), column == index
             continue
-        part = _part_of_each(column)
+        low, high = float(column.min()), float(column.max())
+        even = np.geomspace if low > 0 and high >= LOG_FROM * low else np.linspace
+        part = np.searchsorted(even(low, high, REGIONS + 1)[1:-1], column, side="right")
         for index in np.unique(part):
             inside = part == index
             yield (name, float(column[inside].min()), float(column[inside].max()), None), inside
-
-
-def _part_of_each(values: Floats) -> Indices:
-    """Return the quarter of the range that each value is in."""
-    low, high = float(values.min()), float(values.max())
-    even = np.geomspace if low > 0 and high >= LOG_FROM * low else np.linspace
-    edges = even(low, high, REGIONS + 1)[1:-1]
-    return np.searchsorted(edges, values, side="right")
 
 
 def _above(inside: Floats, outside: Floats, significance: float) -> bool:
@@ -186,9 +177,5 @@ def _above(inside: Floats, outside: Floats, significance: float) -> bool:
     variance = inside.var(ddof=1) / len(inside) + outside.var(ddof=1) / len(outside)
     # Student's quantile for the smaller group: Welch's degrees of freedom are at least as many.
     freedom = min(len(inside), len(outside)) - 1
-    difference = _mean(inside) - _mean(outside)
+    difference = float(inside.mean()) - float(outside.mean())
     return bool(difference > stdtrit(freedom, 1 - significance) * np.sqrt(variance))
-
-
-def _mean(errors: Floats) -> float:
-    return float(errors.mean())

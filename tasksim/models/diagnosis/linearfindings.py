@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.models.diagnosis.findings import MIN_CORRELATION, Finding, correlation
 from tasksim.models.rows import describe_row
+from tasksim.models.terms.leastsquares import column_lengths
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices
@@ -278,7 +279,7 @@ def influence(form: LinearForm, res: Residuals) -> Influence:
     rows = _own_columns(form, res)
     design = form.terms.design(rows)
     whole = design[res.group] * np.sqrt(weight)[:, None]
-    basis, _ = np.linalg.qr(whole / _length(whole))
+    basis, _ = np.linalg.qr(whole / column_lengths(whole))
     error = (res.samples.durations_s - res.predicted_s) * np.sqrt(weight)
     count, terms = basis.shape
     freedom = count - terms
@@ -316,7 +317,7 @@ def inflation(design: Floats, weights: Floats, *, constant: bool) -> Floats:
     varies = (rest**2).sum(axis=0) > 1e-18 * (weights @ design**2)
     factors = np.ones(design.shape[1])
     if varies.any():
-        chosen = rest[:, varies] / _length(rest[:, varies])
+        chosen = rest[:, varies] / column_lengths(rest[:, varies])
         factors[varies] = np.maximum(np.diag(np.linalg.pinv(chosen.T @ chosen)), 1.0)
     return factors
 
@@ -361,8 +362,3 @@ def _external(inner: Floats, freedom: int) -> Floats:
     left = np.maximum(freedom - inner**2, 1e-12)
     result: Floats = inner * np.sqrt(max(freedom - 1, 1) / left)
     return result
-
-
-def _length(table: Floats) -> Floats:
-    length = np.linalg.norm(table, axis=0)
-    return np.where(length == 0, 1.0, length)

@@ -121,7 +121,14 @@ def _two_peaks(res: Residuals) -> list[Finding]:
         many, group = np.full(len(noise), len(noise) >= MIN_PEAKS_SAMPLES), np.zeros_like(group)
     if not many.any():
         return []
-    spread, peaks = _peaks(noise[many], group[many])
+    noise, (_, group) = noise[many], np.unique(group[many], return_inverse=True)
+    centred = noise - group_means(noise, group)[group]
+    second, third, fourth = (group_means(centred**power, group) for power in (2, 3, 4))
+    second = np.maximum(second, 1e-300)
+    flat = fourth / second**2
+    coefficient = (third**2 / second**3 + 1) / np.maximum(flat, 1e-300)
+    two = (coefficient > MIN_SARLE_COEFFICIENT) & (flat < MAX_KURTOSIS)
+    spread, peaks = float(centred.std()), float(two[group].mean())
     if spread < MIN_PEAKS_SPREAD or peaks < 0.5:
         return []
     return [
@@ -135,18 +142,6 @@ def _two_peaks(res: Residuals) -> list[Finding]:
             "find out what tells the groups apart, and make it a parameter or fit them apart",
         )
     ]
-
-
-def _peaks(noise: Floats, group: Indices) -> tuple[float, float]:
-    """Return the spread of *noise*, and the share of samples in groups with two peaks."""
-    _, group = np.unique(group, return_inverse=True)
-    centred = noise - group_means(noise, group)[group]
-    second, third, fourth = (group_means(centred**power, group) for power in (2, 3, 4))
-    second = np.maximum(second, 1e-300)
-    flat = fourth / second**2
-    coefficient = (third**2 / second**3 + 1) / np.maximum(flat, 1e-300)
-    two = (coefficient > MIN_SARLE_COEFFICIENT) & (flat < MAX_KURTOSIS)
-    return float(centred.std()), float(two[group].mean())
 
 
 def _uneven(res: Residuals) -> list[Finding]:
@@ -341,7 +336,10 @@ def _took(names: tuple[str, ...], change: Floats) -> str:
 def _polished(
     cells: Ints, shared: Bools, typical: Floats, count: Indices, logs: Floats, cell: Indices
 ) -> RunShifts:
-    within = _within(logs - typical[cell], count[cell])
+    # The standard deviation within runs, robust to stalls: by the median absolute deviation.
+    size = count[cell]
+    rest = (logs - typical[cell])[size > 1] * np.sqrt(size[size > 1] / (size[size > 1] - 1))
+    within = MAD_TO_SD * float(np.median(np.abs(rest))) if len(rest) else 0.0
     _, row = np.unique(cells[shared, 0], return_inverse=True)
     runs, run = np.unique(cells[shared, 1], return_inverse=True)
     table, samples = typical[shared], count[shared]
@@ -360,15 +358,3 @@ def _polished(
         spread = (MAD_TO_SD * float(np.median(np.abs(shift - np.median(shift))))) ** 2
         usual = float(np.sqrt(max(0.0, spread - float(np.median(error)) ** 2)))
     return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, by_run, usual)
-
-
-def _within(rest: Floats, count: Indices) -> float:
-    """Return the standard deviation within runs, of samples of repeated configurations.
-
-    It is estimated by the median absolute deviation, which is robust to stalls.
-    """
-    several = count > 1
-    if not several.any():
-        return 0.0
-    scaled = rest[several] * np.sqrt(count[several] / (count[several] - 1))
-    return MAD_TO_SD * float(np.median(np.abs(scaled)))

@@ -131,7 +131,11 @@ class SizeHistory(KernelModel):
         model.exponent_ = model._exponent_of_entries()
         model.names_ = (name,)
         model.domain_ = {name: (float(model._size_[0]), float(model._size_[-1]))}
-        model._report = model._report_of_entries()
+        # The samples behind the means are unknown, but for their number.
+        table = np.array([[e.size] for e in model.entries_])
+        means = Samples(model.names_, table, np.array([e.mean_s for e in model.entries_]))
+        report = fit_report(model, means, np.ones(len(means), dtype=bool))
+        model._report = {**report, "samples": sum(e.count for e in model.entries_)}
         return model
 
     def measured(self) -> str:
@@ -244,13 +248,6 @@ class SizeHistory(KernelModel):
             ],
             "ambiguous": [size for size, entries in sizes.items() if entries > 1],
         }
-
-    def _report_of_entries(self) -> dict[str, Any]:
-        """Return a report without the samples, which are unknown."""
-        table = np.array([[e.size] for e in self.entries_])
-        means = Samples(self.names_, table, np.array([e.mean_s for e in self.entries_]))
-        report = fit_report(self, means, np.ones(len(means), dtype=bool))
-        return {**report, "samples": sum(e.count for e in self.entries_)}
 
     def _to_json(self) -> dict[str, Any]:
         return {"exponent": self.exponent_, "entries": [_data(e) for e in self.entries_]}

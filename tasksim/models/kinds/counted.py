@@ -11,7 +11,7 @@ from tasksim.models.counters.families import CounterFunction, accesses, chosen_f
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import group_means, inliers
 from tasksim.models.rows import CLOCK
-from tasksim.models.samples import HITS, MEMORY_LEVELS, REACHED, with_clock, without_clock
+from tasksim.models.samples import HITS, MEMORY_LEVELS, REACHED, with_clock
 from tasksim.models.terms.leastsquares import LEAST_S, log_normal
 
 if TYPE_CHECKING:
@@ -227,11 +227,7 @@ class CounterModel(KernelModel):
             if got not in legal:
                 raise self._refusal(f"{name}={got!r}; legal: {', '.join(legal)}")
         kept = inliers(samples, samples.configurations()[1], self.fence)
-        self._learn(samples.select(kept))
-        return kept
-
-    def _learn(self, samples: Samples) -> None:
-        """Learn from *samples* without outliers."""
+        samples = samples.select(kept)
         counters = self._counters(samples)
         frequency = self._frequency(samples, counters)
         self.frequency_hz_ = float(np.median(frequency))
@@ -255,6 +251,7 @@ class CounterModel(KernelModel):
         self.notes_ = tuple(self._noted(samples, spent))
         found = self.costs_.computing_s(spent.instructions, frequency) + self.bf_mem_ * memory_s
         self.spread_ = float(np.std(local_s / np.maximum(found, LEAST_S)))
+        return kept
 
     def _counters(self, samples: Samples) -> Mapping[str, Floats]:
         counters = samples.counters or {}
@@ -311,7 +308,7 @@ class CounterModel(KernelModel):
             per_sample = (cycles - stalls) / spent.instructions
             self.costs_ = Costs((float(np.mean(per_sample)),), bf_mem)
         else:
-            group = without_clock(samples).configurations()[1]
+            group = samples.without([CLOCK]).configurations()[1]
             self.costs_ = chosen_costs(spent, group, self.costs)
             cycles = (spent.local_s - self.bf_mem_ * spent.memory_s) * spent.frequency_hz
             per_sample = (cycles - self.costs_.call_cycles) / spent.instructions
@@ -330,7 +327,7 @@ class CounterModel(KernelModel):
         }
         if "communication_s" in counters:
             columns["communication_s"] = counters["communication_s"]
-        rows, group = without_clock(samples).configurations()
+        rows, group = samples.without([CLOCK]).configurations()
         weights = None if self.by == "r2" else 1 / group_means(samples.durations_s, group)
         return {
             name: chosen_function(rows, group_means(column, group), self.by, weights)

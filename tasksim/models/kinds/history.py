@@ -24,7 +24,6 @@ from tasksim.models.rows import SIZE, find_rows, nearest_row, plain_number
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.base.documents.json_document import Node
-    from tasksim.base.errors import InputError
     from tasksim.models.forms import MeansForm
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
@@ -153,21 +152,18 @@ class HistoryModel(KernelModel):
 
     def _found(self, table: Floats) -> Indices:
         found = find_rows(self.rows_, table)
-        if (found < 0).any():
-            raise self._unknown(table[found < 0])
+        unknown = table[found < 0]
+        if len(unknown):
+            near = row_text(self, nearest_row(self.rows_, unknown[0]))
+            others = len(unknown) - 1
+            more = f" (and {others} more row{'s' if others > 1 else ''})" if others else ""
+            raise self._refusal(
+                f"no samples with ({row_text(self, unknown[0])}){more}: a history model knows only "
+                f"measured ones, {len(self.rows_)} configuration(s); the nearest is ({near}). "
+                "Calibrate with these parameters, or fit a model that extrapolates (mlr)",
+                OutOfDomainError,
+            )
         return found
-
-    def _unknown(self, table: Floats) -> InputError:
-        row = table[0]
-        near = row_text(self, nearest_row(self.rows_, row))
-        others = len(table) - 1
-        more = f" (and {others} more row{'s' if others > 1 else ''})" if others else ""
-        return self._refusal(
-            f"no samples with ({row_text(self, row)}){more}: a history model knows only "
-            f"measured ones, {len(self.rows_)} configuration(s); the nearest is ({near}). "
-            "Calibrate with these parameters, or fit a model that extrapolates (mlr)",
-            OutOfDomainError,
-        )
 
     def _to_json(self) -> dict[str, Any]:
         columns = zip(
@@ -179,10 +175,12 @@ class HistoryModel(KernelModel):
             self.quantiles_.tolist(),
             strict=True,
         )
-        return {
-            "quantile_levels": LEVELS,
-            "configurations": [_entry(*column) for column in columns],
-        }
+        keys = ("count", "dropped", "mean_s", "spread_s", "quantiles_s")
+        entries = [
+            {"parameters": list(map(plain_number, row)), **dict(zip(keys, values, strict=True))}
+            for row, *values in columns
+        ]
+        return {"quantile_levels": LEVELS, "configurations": entries}
 
     def _from_json(self, node: Node) -> None:
         node["quantile_levels"].exactly(list(LEVELS))
@@ -198,24 +196,6 @@ class HistoryModel(KernelModel):
         self.count_ = np.array([e["count"].integer() for e in entries])[order]
         self.dropped_ = np.array([e["dropped"].integer() for e in entries])[order]
         self.quantiles_ = np.array([read_quantiles(e["quantiles_s"]) for e in entries])[order]
-
-
-def _entry(
-    row: list[float],
-    count: int,
-    dropped: int,
-    mean_s: float,
-    spread_s: float,
-    quantiles_s: list[float],
-) -> dict[str, Any]:
-    return {
-        "parameters": [plain_number(value) for value in row],
-        "count": count,
-        "dropped": dropped,
-        "mean_s": mean_s,
-        "spread_s": spread_s,
-        "quantiles_s": quantiles_s,
-    }
 
 
 MIN_BLOCK_SAMPLES: Final = 30

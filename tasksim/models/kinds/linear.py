@@ -376,13 +376,17 @@ class LinearModel(KernelModel):
         """Return the given terms, or the result of a search."""
         if self.terms != AUTO:
             return parse_terms(self.terms, names, self.categories_)
+        categorical = self.categorical
+        if self.categories_ and not isinstance(categorical, str):
+            others = [name for name in names if name in self.categories_]
+            categorical = tuple(dict.fromkeys([*categorical, *others]))
         try:
             candidates = find_candidates(
                 names,
                 measured.rows,
                 durations_s=measured.durations_s,
                 given=self.candidates,
-                categorical=self._named(names),
+                categorical=categorical,
                 categories=self.categories_,
             )
             self._found_ = search_terms(
@@ -391,13 +395,6 @@ class LinearModel(KernelModel):
         except InputError as error:
             raise self._refusal(str(error)) from None
         return self._found_.terms
-
-    def _named(self, names: tuple[str, ...]) -> Sequence[str]:
-        """Return the parameters with categories: those of the option, and of the samples."""
-        if isinstance(self.categorical, str) or not self.categories_:
-            return self.categorical
-        others = [name for name in names if name in self.categories_]
-        return tuple(dict.fromkeys([*self.categorical, *others]))
 
     def _judged(self, terms: Terms, measured: Measurements) -> dict[str, Any]:
         """Return the cross-validated error of the terms, and alternatives found by a search."""

@@ -201,8 +201,11 @@ class PowerLaw(KernelModel):
         without = self.a_, self.b_, 0.0
         best = _error(self._law(rows[:, 0]), means, counts)
         c = _constant(rows[:, 0], means, counts)
-        self.a_, self.b_, self.c_ = (*_above_constant(rows[:, 0], means, counts, c), c)
-        found = np.isfinite([self.a_, self.b_]).all()
+        weights = _weights(means, counts, c)
+        some = weights > 0
+        self.a_, self.b_ = fit_power(rows[some, 0], means[some] - c, weights[some])
+        self.c_ = c
+        found = np.isfinite([self.a_, self.b_]).all()  # not if too few means are above c
         if not found or _error(self._law(rows[:, 0]), means, counts) > best:
             self.a_, self.b_, self.c_ = without
 
@@ -277,15 +280,6 @@ def _correlation(sizes: Floats, means: Floats, counts: Floats, c: float) -> floa
     x, y = x - weights @ x, y - weights @ y
     product = (weights @ x**2) * (weights @ y**2)
     return float(weights @ (x * y) / np.sqrt(product)) if product > 0 else -np.inf
-
-
-def _above_constant(sizes: Floats, means: Floats, counts: Floats, c: float) -> tuple[float, float]:
-    """Return a and b of the law for means minus *c*; NaN if too few are above it."""
-    weights = _weights(means, counts, c)
-    some = weights > 0
-    if not some.any():
-        return np.nan, np.nan
-    return fit_power(sizes[some], means[some] - c, weights[some])
 
 
 def _weights(means: Floats, counts: Floats, c: float) -> Floats:

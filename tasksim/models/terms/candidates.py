@@ -215,11 +215,11 @@ def _automatic(
     def terms_with(divisors: tuple[str, ...]) -> Terms:
         whole, order = _few(varying, lattice, divisors, most)
         orders.append(order)
-        determined = tuple(term for term in whole if _determinable(term, enough))
-        return _usable(Terms(names, determined), few)
+        determined = [t for t in whole if all(_enough(f, values[f.parameter]) for f in t.factors)]
+        return _usable(Terms(names, tuple(determined)), few)
 
     orders: list[int] = []
-    enough = {name: _Values.of(column) for name, column in columns.items()}
+    values = {name: _Values.of(column) for name, column in columns.items()}
     divisors: tuple[str, ...] = ()
     if durations_s is not None:
         maybe = falling(varying, rows[:, [names.index(n) for n in varying]], durations_s)
@@ -258,12 +258,8 @@ def _few(
     return terms, order
 
 
-def _determinable(term: Term, values: Mapping[str, _Values]) -> bool:
-    """Return whether the parameters have enough values for the powers and logarithms of *term*."""
-    return all(_enough_values(factor, values[factor.parameter]) for factor in term.factors)
-
-
-def _enough_values(factor: Factor, values: _Values) -> bool:
+def _enough(factor: Factor, values: _Values) -> bool:
+    """Return whether the parameter has enough values for the power or logarithm *factor*."""
     if not factor.function and abs(factor.exponent) == 1:
         return True
     if values.count < MIN_POWER_VALUES:
@@ -271,13 +267,10 @@ def _enough_values(factor: Factor, values: _Values) -> bool:
     if factor.function == "exp":
         spanned = MIN_EXPONENTIAL_SPAN <= values.span <= MAX_EXPONENTIAL_SPAN
         return values.count >= MIN_FINE_VALUES and spanned
-    if (2 * factor.exponent) % 1 == 0 and not _squared_logarithm(factor):
+    squared_logarithm = factor.function and factor.exponent != 1
+    if (2 * factor.exponent) % 1 == 0 and not squared_logarithm:
         return True
     return values.count >= MIN_FINE_VALUES and values.ratio >= MIN_FINE_RATIO
-
-
-def _squared_logarithm(factor: Factor) -> bool:
-    return bool(factor.function) and factor.exponent != 1
 
 
 def _given(

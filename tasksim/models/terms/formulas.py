@@ -179,17 +179,14 @@ class Terms:
                         known[factor] = factor.evaluate(values)
                     result[:, column] *= known[factor]
         if not np.isfinite(result).all():
-            raise self._not_finite(parameters, result)
+            row, column = np.argwhere(~np.isfinite(result))[0].tolist()
+            term = self.terms[column]
+            used = ", ".join(
+                f"{f.parameter}={parameters[row, self.names.index(f.parameter)]:g}"
+                for f in term.factors
+            )
+            raise InputError(f"row {row}: the term {term} is not finite for {used}")
         return result
-
-    def _not_finite(self, parameters: Floats, result: Floats) -> InputError:
-        row, column = np.argwhere(~np.isfinite(result))[0].tolist()
-        term = self.terms[column]
-        used = ", ".join(
-            f"{f.parameter}={parameters[row, self.names.index(f.parameter)]:g}"
-            for f in term.factors
-        )
-        return InputError(f"row {row}: the term {term} is not finite for {used}")
 
 
 def parse_terms(

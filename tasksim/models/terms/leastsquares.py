@@ -20,6 +20,7 @@ __all__ = [
     "Regression",
     "Weights",
     "aliased",
+    "column_lengths",
     "fit_design",
     "fit_huber",
     "fit_power",
@@ -110,7 +111,7 @@ def fit_weighted(design: Floats, y: Floats, weights: Floats, *, constant: bool) 
         from statsmodels.regression.linear_model import WLS
 
     # Columns of length 1 keep the normal equations well conditioned.
-    scale = _column_scale(design * np.sqrt(weights)[:, None])
+    scale = column_lengths(design * np.sqrt(weights)[:, None])
     results = WLS(y, design / scale, weights=weights).fit()
     return _collected(Regression(results, scale, design, y), design, y, weights, constant)
 
@@ -125,7 +126,7 @@ def fit_huber(design: Floats, y: Floats, reference: Floats, *, constant: bool) -
         from statsmodels.robust.robust_linear_model import RLM
 
     relative = design / reference[:, None]
-    scale = _column_scale(relative)
+    scale = column_lengths(relative)
     results = RLM(y / reference, relative / scale).fit()
     weights = results.weights / reference**2
     regression = Regression(results, scale, relative, y / reference)
@@ -143,7 +144,7 @@ def relative_reference(design: Floats, means: Floats, counts: Indices) -> Floats
     for _ in range(MAX_ITERATIONS):
         weight = np.sqrt(counts) / reference
         relative = design * weight[:, None]
-        scale = _column_scale(relative)
+        scale = column_lengths(relative)
         coef = np.linalg.lstsq(relative / scale, means * weight, rcond=None)[0] / scale
         fitted = np.clip(design @ coef, means / 2, means * 2)
         settled = np.abs(fitted / reference - 1).max() < CONVERGED_CHANGE
@@ -159,7 +160,7 @@ def aliased(design: Floats) -> dict[int, list[int]]:
     Columns are tested in order, by their distance to the space of the independent columns before,
     relative to their length.
     """
-    unit = design / _column_scale(design)
+    unit = design / column_lengths(design)
     independent: list[int] = []
     combined: dict[int, list[int]] = {}
     for column in range(unit.shape[1]):
@@ -209,8 +210,8 @@ def _inflation(design: Floats, weights: Floats, constant: bool) -> Floats:
     return result
 
 
-def _column_scale(design: Floats) -> Floats:
-    """Return the length of each column; terms span many orders of magnitude."""
+def column_lengths(design: Floats) -> Floats:
+    """Return the length of each column, by which columns of any magnitude are scaled; 1 for 0."""
     length = np.linalg.norm(design, axis=0)
     return np.where(length == 0, 1.0, length)
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.terms.formulas import Factor, Term, Terms
+from tasksim.models.terms.formulas import Term, Terms
+from tasksim.models.terms.leastsquares import column_lengths
 from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
@@ -336,8 +337,7 @@ class TermErrors:
         self.measured = measured
         self.terms = terms
         design = terms.design(measured.rows)
-        length = np.linalg.norm(design, axis=0)
-        self.design = design / np.where(length == 0, 1.0, length)
+        self.design = design / column_lengths(design)
         self.folds = folds
         self.ways = sum(map(len, folds)) // len(design)
         self.reference = measured.durations_s
@@ -643,17 +643,17 @@ def _oddness(term: Term) -> int:
     Divisions by squares count, too; exponentials, squares of logarithms, quarters and thirds count
     twice.
     """
-    return sum(map(_factor_oddness, term.factors))
-
-
-def _factor_oddness(factor: Factor) -> int:
-    if factor.function in ("log", "log2"):
-        return 1 if factor.exponent == 1 else 2
-    if factor.function == "exp":
-        return 2
-    if factor.exponent % 1 == 0:
-        return int(factor.exponent < -1)
-    return 1 if (2 * factor.exponent) % 1 == 0 else 2
+    oddness = 0
+    for factor in term.factors:
+        if factor.function == "exp":
+            oddness += 2
+        elif factor.function in ("log", "log2"):
+            oddness += 1 if factor.exponent == 1 else 2
+        elif factor.exponent % 1 == 0:
+            oddness += factor.exponent < -1
+        else:
+            oddness += 1 if (2 * factor.exponent) % 1 == 0 else 2
+    return oddness
 
 
 def parsimonious(errors: Floats) -> int:

@@ -230,9 +230,10 @@ class Anchors:
         for _ in range(resamples):
             times = np.bincount(rng.integers(len(rows), size=drawn_rows), minlength=len(rows))
             drawn = samples.select(np.repeat(np.arange(len(samples)), times[group]))
-            predicted = _predicted(model, drawn, points)
-            if predicted is not None:
-                found.append(np.log(predicted))
+            try:
+                found.append(np.log(model.refitted(drawn).predict(points)))
+            except TasksimError:
+                continue  # these configurations do not determine the model
         few = len(found) < MIN_FITS
         variances = np.zeros(len(points)) if few else np.var(found, axis=0, ddof=1)
         # Fits to fewer configurations vary more; this rescales to all of them.
@@ -343,14 +344,6 @@ def _anchor_points(model: FittedModel, samples: Samples, rng: np.random.Generato
     except OutOfDomainError:
         return rows[chosen]
     return points
-
-
-def _predicted(model: FittedModel, samples: Samples, points: Floats) -> Floats | None:
-    """Return predictions of a model fitted to other *samples* at *points*; None if it fails."""
-    try:
-        return model.refitted(samples).predict(points)
-    except TasksimError:
-        return None
 
 
 PRIOR_SAMPLES: Final = 20.0

@@ -43,6 +43,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.models.rows import distinct_rows
+from tasksim.models.samples import drawn_configurations
 from tasksim.models.uncertainty.doubt import Doubt, read_doubt
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 
@@ -458,7 +459,7 @@ class Drift:
             deviation that would put each measurement just inside its interval, in excess of the
             model's deviation inside its domain; 0 if it is inside already.
         """
-        few = _thinned(samples, seed)
+        few = drawn_configurations(samples, MAX_CONFIGURATIONS, seed)
         return cls(
             _slope(model, few, covered, distance_below, -1),
             _slope(model, few, covered, distance_above, 1),
@@ -494,15 +495,6 @@ def distance_below(domain: Domain, table: Floats) -> Floats:
         if low > 0:
             total += np.log(low / np.clip(column, MIN_VALUE_SHARE * low, low))
     return total
-
-
-def _thinned(samples: Samples, seed: int) -> Samples:
-    rows, group = samples.configurations()
-    if len(rows) <= MAX_CONFIGURATIONS:
-        return samples
-    chosen = np.zeros(len(rows), dtype=bool)
-    chosen[np.random.default_rng(seed).permutation(len(rows))[:MAX_CONFIGURATIONS]] = True
-    return samples.select(chosen[group])
 
 
 def _slope(

@@ -117,16 +117,13 @@ def run_effects(
     """
     runs = {name: _runs(of, models.get(name)) for name, of in samples.items()}
     measured = [of for of in runs.values() if len(of.numbers) >= MIN_RUNS]
-    return {name: _effect(of, measured) for name, of in runs.items()}
-
-
-def _effect(of: _Runs, measured: Sequence[_Runs]) -> RunEffect:
-    """Return the effect of one kernel, given all kernels *measured* in several runs."""
-    if len(of.numbers) < MIN_RUNS:
-        return RunEffect(0.0, 0.0, len(of.numbers))
-    shared = _shared(of, [other for other in measured if other is not of])
-    own = max(of.variance - shared, 0.0)
-    return RunEffect(float(np.sqrt(shared)), float(np.sqrt(own)), of.independent)
+    effects = {name: RunEffect(0.0, 0.0, len(of.numbers)) for name, of in runs.items()}
+    for name, of in runs.items():
+        if len(of.numbers) >= MIN_RUNS:
+            shared = _shared(of, [other for other in measured if other is not of])
+            own = max(of.variance - shared, 0.0)
+            effects[name] = RunEffect(float(np.sqrt(shared)), float(np.sqrt(own)), of.independent)
+    return effects
 
 
 def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
@@ -160,7 +157,12 @@ def _compared(ratio: Floats, runs: Ints) -> _Runs:
     """Return the statistics of runs from ratios of measured to expected durations."""
     numbers, run = np.unique(runs, return_inverse=True)
     counts = np.bincount(run).astype(np.float64)
-    means = _without_extremes(np.bincount(run, ratio) / counts)
+    means = np.bincount(run, ratio) / counts
+    # A run that was held up is not typical.
+    middle = np.median(means)
+    reach = EXTREME_DEVIATIONS * NORMAL_MAD * float(np.median(np.abs(means - middle)))
+    if reach:
+        means = np.clip(means, middle - reach, middle + reach)
     if len(numbers) < MIN_RUNS:
         return _Runs(numbers, means, 0.0, 0.0)
     center = float(counts @ means / counts.sum())
@@ -170,16 +172,6 @@ def _compared(ratio: Floats, runs: Ints) -> _Runs:
     size = (counts.sum() - counts @ counts / counts.sum()) / (len(numbers) - 1)
     total = float(np.var(means, ddof=1))
     return _Runs(numbers, means, max((between - within) / size, 0.0) / center**2, total)
-
-
-def _without_extremes(means: Floats) -> Floats:
-    """Return *means* with extremes clipped: a run that was held up is not typical."""
-    middle = np.median(means)
-    deviation = NORMAL_MAD * float(np.median(np.abs(means - middle)))
-    if not deviation:
-        return means
-    reach = EXTREME_DEVIATIONS * deviation
-    return np.clip(means, middle - reach, middle + reach)
 
 
 def _shared(of: _Runs, others: Sequence[_Runs]) -> float:

@@ -48,8 +48,15 @@ def noise_of(model: KernelModel, table: Floats) -> TaskNoise:
 
     if isinstance(model, Histories):
         return _of_history(model, table)
-    if model.uncertainty_ is not None:
-        return _of_uncertainty(model, table)
+    known = model.uncertainty_
+    if known is not None:
+        rows, index = distinct_rows(table)
+        expected = model.predict(rows)
+        if known.by_duration is not None:
+            exponents = known.by_duration(expected)
+        else:
+            exponents = known.noise(expected)[:, None] * known.quantiles
+        return partial(_drawn, np.asarray(FINER), exponents, index)
     predicted, draw = model.predict(table), model.sampler(table)
 
     def factors(rng: np.random.Generator, stretch: Floats) -> Floats:
@@ -66,23 +73,14 @@ def _of_history(model: HistoryModel, table: Floats) -> TaskNoise:
     shapes = shapes - shapes[:, LEVELS.index(0.5), None]
     flat = np.ptp(shapes, axis=1) == 0
     shapes[flat] = NORMAL_QUANTILES
+    levels = np.asarray(LEVELS)
+    square = mean_of_exp(2 * shapes, levels) / mean_of_exp(shapes, levels) ** 2
+    variation = np.sqrt(np.maximum(square - 1, 0.0))
     # Scale as between log-normal numbers of two spreads. If a few tasks lose their core, logarithms
     # vary little compared with durations, and must not be stretched for that.
-    wanted, have = np.log1p(spread**2), np.log1p(_variation(shapes) ** 2)
+    wanted, have = np.log1p(spread**2), np.log1p(variation**2)
     scale = np.sqrt(np.divide(wanted, have, out=np.zeros(len(rows)), where=wanted > 0))
-    return partial(_drawn, np.asarray(LEVELS), shapes * scale[:, None], index)
-
-
-def _of_uncertainty(model: KernelModel, table: Floats) -> TaskNoise:
-    known = model.uncertainty_
-    assert known is not None
-    rows, index = distinct_rows(table)
-    expected = model.predict(rows)
-    if known.by_duration is not None:
-        exponents = known.by_duration(expected)
-    else:
-        exponents = known.noise(expected)[:, None] * known.quantiles
-    return partial(_drawn, np.asarray(FINER), exponents, index)
+    return partial(_drawn, levels, shapes * scale[:, None], index)
 
 
 def _drawn(
@@ -101,10 +99,3 @@ def _drawn(
     share = (uniform - levels[segment]) / widths[segment]
     drawn = np.exp(stretched[index, segment] + share * steps[index, segment])
     return np.asarray(drawn / mean_of_exp(stretched, levels)[index])
-
-
-def _variation(exponents: Floats) -> Floats:
-    """Return the coefficient of variation of exp of a variable with quantiles *exponents*."""
-    levels = np.asarray(LEVELS)
-    square = mean_of_exp(2 * exponents, levels) / mean_of_exp(exponents, levels) ** 2
-    return np.asarray(np.sqrt(np.maximum(square - 1, 0.0)))

@@ -16,7 +16,7 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
 from tasksim.models.fitted import columns
 from tasksim.models.quantiles import group_means
-from tasksim.models.samples import without_clock
+from tasksim.models.rows import CLOCK
 from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
 if TYPE_CHECKING:
@@ -125,13 +125,18 @@ def left_out(
     if own and (found := own_left_out(model, samples)) is not None:
         return found
     # A configuration at another clock counts as the same configuration.
-    rows, group = without_clock(samples).configurations()
+    rows, group = samples.without([CLOCK]).configurations()
     if len(rows) > 1:
         fold = fold_of_each(len(rows), folds, seed)[group]
         predicted = _by_folds(model, samples, fold, parts)
         if np.isfinite(predicted).any():
             return LeftOut(predicted, "configuration", None if parts is None else fold < parts)
-    fold = _fold_of_samples(group, folds, seed)
+    # The samples of each configuration are spread over the folds. Counting continues from one to
+    # the next: otherwise the first fold would get most of the samples of small groups.
+    order = np.random.default_rng(seed).permutation(len(group))
+    order = order[np.argsort(group[order], kind="stable")]
+    fold = np.empty(len(group), dtype=np.intp)
+    fold[order] = np.arange(len(group)) % folds
     predicted = _by_folds(model, samples, fold, parts)
     return LeftOut(predicted, "sample", None if parts is None else fold < parts)
 
@@ -146,17 +151,6 @@ def own_left_out(model: FittedModel, samples: Samples) -> LeftOut | None:
     if found is None or len(found) != len(rows):
         return None
     return LeftOut(found[group], "configuration", np.isfinite(found)[group])
-
-
-def _fold_of_samples(group: Indices, folds: int, seed: int) -> Indices:
-    """Return folds such that the samples of each group are spread over them."""
-    order = np.random.default_rng(seed).permutation(len(group))
-    order = order[np.argsort(group[order], kind="stable")]
-    # Counting continues from group to group: otherwise the first fold would get most of the samples
-    # of small groups.
-    fold = np.empty(len(group), dtype=np.intp)
-    fold[order] = np.arange(len(group)) % folds
-    return fold
 
 
 def _by_folds(model: FittedModel, samples: Samples, fold: Indices, parts: int | None) -> Floats:

@@ -27,7 +27,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import plain_number
+from tasksim.models.rows import row_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,17 +198,13 @@ def fit_errors(
     """
     measured_s = group_means(samples.durations_s, inverse)
     worst = int(np.argmax(np.abs(log_ratio(predicted_s, measured_s))))
-    values = {
-        name: samples.text_of(name, value) if name in samples.categories else plain_number(value)
-        for name, value in zip(samples.names, rows[worst].tolist(), strict=True)
-    }
     return {
         "configurations": len(rows),
         "mlogq": mlogq(predicted_s, measured_s),
         "bias": bias(predicted_s, measured_s),
         "mape": mape(predicted_s, measured_s),
         "worst": {
-            "parameters": values,
+            "parameters": row_values(samples.names, rows[worst], samples.categories),
             "measured_s": float(measured_s[worst]),
             "predicted_s": float(predicted_s[worst]),
             "error": float(predicted_s[worst] / measured_s[worst] - 1),

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
-    Range = tuple[float, float]
-
 __all__ = ["End", "Outside", "checked_domain", "errors_outside", "outside_of", "sizes_in"]
 
 LEFT_OUT_SHARE: Final = 0.25
@@ -156,29 +154,19 @@ def outside_of(samples: Samples, domain: Mapping[str, tuple[float, float]]) -> O
     for name, (low, high) in domain.items():
         column = samples.names.index(name)
         values = samples.parameters[:, column]
-        asked, measured = _scaled(low, high, float(values.min()), float(values.max()))
-        slack = MIN_EXCESS_SHARE * (measured[1] - measured[0])
-        if asked[0] < measured[0] - slack:
+        least, most = float(values.min()), float(values.max())
+        if low > 0 and least > 0:  # a size of 0 has no logarithm
+            low, high, least, most = log(low), log(high), log(least), log(most)
+        slack = MIN_EXCESS_SHARE * (most - least)
+        if low < least - slack:
             ends.append(End(name, column, above=False))
-        if asked[1] > measured[1] + slack:
+        if high > most + slack:
             ends.append(End(name, column, above=True))
-        inside *= _share(asked, measured)
+        if low == high:
+            inside *= float(least <= low <= most)
+        else:
+            inside *= max(min(high, most) - max(low, least), 0.0) / (high - low)
     return Outside(domain, tuple(ends), 1 - inside) if ends else None
-
-
-def _scaled(low: float, high: float, first: float, last: float) -> tuple[Range, Range]:
-    """Return two ranges as logarithms, if all their ends have some."""
-    if low > 0 and first > 0:
-        low, high, first, last = log(low), log(high), log(first), log(last)
-    return (low, high), (first, last)
-
-
-def _share(asked: Range, measured: Range) -> float:
-    """Return the share of the range *asked* for that was *measured*."""
-    low, high = asked
-    if low == high:
-        return float(measured[0] <= low <= measured[1])
-    return max(min(high, measured[1]) - max(low, measured[0]), 0.0) / (high - low)
 
 
 def errors_outside(model: KernelModel, samples: Samples, outside: Outside) -> Floats:
