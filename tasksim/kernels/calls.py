@@ -16,6 +16,7 @@ import ctypes
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -163,16 +164,13 @@ class CallTable:
             argument_ptr=pointer,
             arguments=arguments,
             own_ptr=_pointer([len(own) for own in self._owned(0)]),
-            own=np.array([self._all_owned(w) for w in range(self._workers)], dtype=np.int64),
+            own=np.array([list(chain(*self._owned(w))) for w in range(self._workers)], np.int64),
             kept=kept,
         )
 
     def _owned(self, worker: int) -> list[list[int]]:
         """Return, per function, the own arguments of *worker*."""
         return [list(f.own[worker]) if f.own else [] for f in self._functions]
-
-    def _all_owned(self, worker: int) -> list[int]:
-        return [address for own in self._owned(worker) for address in own]
 
 
 def bits_of(number: float, *, single: bool = False) -> int:

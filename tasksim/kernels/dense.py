@@ -278,7 +278,9 @@ class PreparedCall:
     """
 
     def __init__(self, kernel: DenseKernel, sizes: Mapping[str, int], precision: Precision) -> None:
-        self.routine = _routine(kernel, precision)
+        self.routine: Routine = routine(precision.letter + kernel.routine)
+        if kernel.name == "getrf":  # LAPACK has none without interchanges
+            self.routine = Getrf(precision.dtype)
         self.tail = tuple(name for name in TAIL_ARGUMENTS if name in kernel.arguments)
         fixed = kernel.arguments[: len(kernel.arguments) - len(self.tail)]
         self._template = [_constant(item, kernel, sizes, precision) for item in fixed]
@@ -320,12 +322,6 @@ class CalledRoutine:
         filled = np.tile(np.array(self._template, dtype=np.int64), (len(operands), 1))
         filled[:, self._places] = operands
         return filled
-
-
-def _routine(kernel: DenseKernel, precision: Precision) -> Routine:
-    if kernel.name == "getrf":
-        return Getrf(precision.dtype)
-    return routine(precision.letter + kernel.routine)
 
 
 def _constant(

@@ -116,8 +116,14 @@ class _Share:
         return np.random.default_rng(0).standard_normal((tiles.columns, tiles.tile_size))
 
     def product(self, blocks: Iterable[Block], x: Floats) -> Floats:
-        """Return the product of a matrix with *x*; this process has *blocks* of the matrix."""
-        return self._together.total(_multiply(blocks, x, self._tiles.rows))
+        """Return the product of a matrix with *x*, in double precision.
+
+        This process has *blocks* of the matrix.
+        """
+        product = np.zeros((self._tiles.rows, x.shape[1]))
+        for i, j, block in blocks:
+            product[i] += block.astype(np.float64) @ x[j]
+        return self._together.total(product)
 
     def residual(self, what: str, got: Floats, matrix: Iterable[Block], x: Floats) -> Residual:
         """Return the residual of *got* against the product of *x* and *matrix*, given by blocks."""
@@ -156,14 +162,6 @@ class _Share:
             else:
                 yield i, j, block
                 yield j, i, block.T
-
-
-def _multiply(blocks: Iterable[Block], x: Floats, rows: int) -> Floats:
-    """Return the product of a matrix given by its blocks with *x*, in double precision."""
-    product = np.zeros((rows, x.shape[1]))
-    for i, j, block in blocks:
-        product[i] += block.astype(np.float64) @ x[j]
-    return product
 
 
 _FACTORS = {"geqrt": ("gemqrt", (0, 2), (0,)), "tpqrt": ("tpmqrt", (1, 2), (0, 1))}

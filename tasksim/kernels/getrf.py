@@ -66,13 +66,9 @@ class Getrf:
         pivots = (ctypes.c_int * order)()
         self._copy(everything, n, n, a, lda, work, n)
         self._getrf(n, n, a, lda, pivots, info)
-        if bytes(pivots) != _in_order(order):
-            self._copy(everything, n, n, work, n, a, lda)
-            self._by_halves(order, address, lda, work, info)
-
-    def _by_halves(
-        self, order: int, address: int, lda: Reference, work: Reference, info: Reference
-    ) -> None:
+        if bytes(pivots) == _in_order(order):
+            return
+        self._copy(everything, n, n, work, n, a, lda)
         first = order // 2
         below = address + first * self._size
         right = address + first * lda._obj.value * self._size

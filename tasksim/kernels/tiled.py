@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Ints
-    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.graph.taskgraph import HandleBlock, TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.dense import DenseKernel
     from tasksim.kernels.pointers import Reference, Routine
     from tasksim.kernels.program import Together
 
     Call = tuple[Routine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
-    from tasksim.graph.taskgraph import HandleBlock
-    from tasksim.kernels.pointers import Reference
-
     Held = NDArray[np.integer] | None
 
 __all__ = ["TiledProgram", "Tiles", "failure"]
@@ -90,7 +87,11 @@ class TiledProgram:
         calls: dict[int, Call] = {}
         references = self.tiles.references()
         for kernel in range(len(graph.kernels)):
-            calls.update(self._calls_of(kernel, references))
+            for prepared, tasks, operands in self._prepared(kernel):
+                tails = self._tails(prepared.tail)
+                for task, handles in zip(tasks.tolist(), operands.tolist(), strict=True):
+                    arguments = prepared.arguments([references[handle] for handle in handles])
+                    calls[task] = prepared.routine, arguments, tails
         self._calls = [calls[task] for task in range(len(graph))]
 
     def run(self, task: int, worker: int) -> None:
@@ -176,30 +177,16 @@ class TiledProgram:
         """Return, per kernel, whether it is fragile."""
         return [dense_kernel(name)[0].name in _FRAGILE_KERNELS for name in self.graph.model_names]
 
-    def _calls_of(self, kernel: int, references: list[Reference]) -> Iterator[tuple[int, Call]]:
-        """Yield the tasks of one kernel, each with its call."""
-        for prepared, tasks, operands in self._prepared(kernel):
-            tails = self._tails(prepared.tail)
-            for task, handles in zip(tasks.tolist(), operands.tolist(), strict=True):
-                arguments = prepared.arguments([references[handle] for handle in handles])
-                yield task, (prepared.routine, arguments, tails)
-
     def _prepared(self, kernel: int) -> Iterator[tuple[PreparedCall, Ints, Ints]]:
         """Yield the call, the tasks and their operands for each configuration of a kernel."""
-        dense, _ = dense_kernel(self.graph.model_names[kernel])
-        for tasks, sizes in self._configurations(kernel, dense):
-            prepared = PreparedCall(dense, sizes, self.tiles.precision)
-            yield prepared, tasks, self._operands(dense, sizes, tasks)
-
-    def _configurations(
-        self, kernel: int, dense: DenseKernel
-    ) -> Iterator[tuple[Ints, dict[str, int]]]:
-        """Yield the tasks and the sizes of each configuration of a kernel."""
         graph = self.graph
+        dense, _ = dense_kernel(graph.model_names[kernel])
         for row, values in enumerate(graph.parameters[kernel].tolist()):
             parameters = dict(zip(graph.parameter_names[kernel], values, strict=True))
+            sizes = dense.sizes(parameters, f"graph {graph.name}")
             tasks = np.flatnonzero((graph.kernel == kernel) & (graph.row == row))
-            yield tasks, dense.sizes(parameters, f"graph {graph.name}")
+            prepared = PreparedCall(dense, sizes, self.tiles.precision)
+            yield prepared, tasks, self._operands(dense, sizes, tasks)
 
     def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Ints) -> Ints:
         """Return, per task, the handles of its operands, which are checked for their size."""
@@ -316,8 +303,13 @@ class Tiles:
         if "T" in blocks:
             end = self._place(graph, blocks["T"], held, end)
         self.within_others = range(0)
-        if "V" in blocks:
-            self._alias_diagonal(blocks["V"])
+        if "V" in blocks:  # its data are parts of the diagonal tiles
+            block = blocks["V"]
+            self.within_others = range(block.first, block.end)
+            count = min(block.rows, self.rows, self.columns)
+            diagonal = self._diagonal(block, np.arange(block.first, block.first + count))
+            for column in (self.offsets, self.capacity):
+                column[block.first : block.first + count] = column[diagonal]
         # The tiles, and a copy to restore them from.
         refuse_too_large(2 * end, f"graph {graph.name}")
         self.buffer = Buffer(end)
@@ -334,13 +326,6 @@ class Tiles:
             mine = mine[np.isin(mine, held)]
         self.offsets[mine] = start + stride * np.arange(len(mine))
         return start + stride * len(mine)
-
-    def _alias_diagonal(self, block: HandleBlock) -> None:
-        self.within_others = range(block.first, block.end)
-        count = min(block.rows, self.rows, self.columns)
-        diagonal = self._diagonal(block, np.arange(block.first, block.first + count))
-        for column in (self.offsets, self.capacity):
-            column[block.first : block.first + count] = column[diagonal]
 
     def _diagonal(self, block: HandleBlock, handles: NDArray[Any]) -> NDArray[Any]:
         """Return the diagonal tiles of the matrix with the memory of the *handles* of *block*."""

@@ -66,24 +66,18 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
         made = njit(types.void(*arguments), **_OPTIONS)(function)
         if made.stats.cache_misses:
             _say_that_it_compiles()
-        _accept_writable(made, arguments)
+        # Numba finds out that writable arrays are accepted for read-only ones at the first call,
+        # which is not thread-safe: one of two simultaneous first calls may fail with "No matching
+        # definition for argument type(s)".
+        given = tuple(
+            type_.copy(readonly=False) if isinstance(type_, types.Array) else type_
+            for type_ in arguments
+        )
+        _KNOWN.append(given)
+        made.typingctx.install_possible_conversions(given, arguments)
         return cast("Function", made)
 
     return compiled
-
-
-def _accept_writable(compiled: Any, arguments: tuple[Any, ...]) -> None:
-    """Tell *compiled* that it accepts writable arrays for its read-only ones.
-
-    By default, Numba finds this out at the first call, which is not thread-safe: one of two
-    simultaneous first calls may fail with "No matching definition for argument type(s)".
-    """
-    given = tuple(
-        type_.copy(readonly=False) if isinstance(type_, types.Array) else type_
-        for type_ in arguments
-    )
-    _KNOWN.append(given)
-    compiled.typingctx.install_possible_conversions(given, arguments)
 
 
 @cache

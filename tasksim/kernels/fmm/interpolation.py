@@ -141,7 +141,8 @@ def extension(order: int, dimension: int) -> Floats:
     known: Floats = np.pad(coefficients, [(0, 1)] * dimension + [(0, 0)])
     extended = known.copy()
     if order > 2:
-        second = _second_derivative(order + 1)
+        # From Chebyshev coefficients of a function to those of its second derivative.
+        second: Floats = np.pad(chebyshev.chebder(np.eye(order + 1), 2), [(0, 2), (0, 0)])
         curvature = [_along(axis, second, known) for axis in range(dimension)]
         for axis in range(dimension):
             others = sum(curvature[:axis] + curvature[axis + 1 :])
@@ -156,12 +157,6 @@ def extension(order: int, dimension: int) -> Floats:
 def _along(axis: int, matrix: Floats, array: Floats) -> Floats:
     """Return *array* with *matrix* applied along one axis."""
     return np.moveaxis(np.tensordot(matrix, array, (1, axis)), 0, axis)
-
-
-def _second_derivative(terms: int) -> Floats:
-    """Return the matrix from Chebyshev coefficients of a function to those of its f''."""
-    derivatives = chebyshev.chebder(np.eye(terms), 2)
-    return np.pad(derivatives, [(0, terms - len(derivatives)), (0, 0)])
 
 
 @cache

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Bools, Floats, Ints
-    from tasksim.graph.octree.interactions import Pairs
     from tasksim.graph.octree.tree import Tree
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -173,22 +172,20 @@ class GroupedPairs:
 
 def m2l(layout: Layout, level: int) -> GroupedPairs:
     """Return the interaction lists of the cells of *level*."""
-    return _of_one_level(layout, m2l_pairs(layout.tree, level))
+    pairs = m2l_pairs(layout.tree, level)
+    return _grouped(pairs.target, pairs.source, layout.group_size)
 
 
 def neighbours(layout: Layout) -> GroupedPairs:
     """Return the pairs of distinct leaves that touch."""
-    return _of_one_level(layout, neighbour_pairs(layout.tree))
+    pairs = neighbour_pairs(layout.tree)
+    return _grouped(pairs.target, pairs.source, layout.group_size)
 
 
 def families(layout: Layout, level: int) -> GroupedPairs:
     """Return the pairs of a cell of *level*, the target, and one of its children, the source."""
     parents = layout.tree.parents(level + 1)
     return _grouped(parents, np.arange(len(parents)), layout.group_size)
-
-
-def _of_one_level(layout: Layout, pairs: Pairs) -> GroupedPairs:
-    return _grouped(pairs.target, pairs.source, layout.group_size)
 
 
 def _grouped(

@@ -128,21 +128,6 @@ def within(
     one_sided(positions, charges, offsets, leaves, leaves, result)
 
 
-def on_points(positions: Floats, charges: Floats, targets: Ints, result: Floats) -> None:
-    """Add the effect of all particles to chosen ones.
-
-    Parameters
-    ----------
-    positions, charges
-        The same as in :func:`one_sided`.
-    targets : int64 array [m]
-        The numbers of the chosen particles.
-    result : float64 array [1 + d, m]
-        Potentials, then the components of forces; added to.
-    """
-    _on_points(positions, charges, targets, result)
-
-
 @inlined
 def _add_3d(
     sources: tuple[Floats, ...],
@@ -233,7 +218,18 @@ def add_symmetric(
 
 
 @loop(TABLE, REALS, INDICES, RESULT)
-def _on_points(positions: Floats, charges: Floats, targets: Ints, result: Floats) -> None:
+def on_points(positions: Floats, charges: Floats, targets: Ints, result: Floats) -> None:
+    """Add the effect of all particles to chosen ones.
+
+    Parameters
+    ----------
+    positions, charges
+        The same as in :func:`one_sided`.
+    targets : int64 array [m]
+        The numbers of the chosen particles.
+    result : float64 array [1 + d, m]
+        Potentials, then the components of forces; added to.
+    """
     everything = _slices(positions, charges, 0, len(charges))
     for column in range(len(targets)):
         i = targets[column]

@@ -23,20 +23,18 @@ from tasksim.kernels.fmm.p2p import add_one_sided, add_symmetric, one_sided_call
 from tasksim.kernels.fmm.translations import add_products, by_octant, by_position, operators
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Bools, Ints
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
     from tasksim.kernels.fmm.compiled import LoopCall
     from tasksim.kernels.fmm.layout import Data, Groups, Layout
     from tasksim.kernels.fmm.translations import SortedPairs
 
     Prepare = Callable[[int, int, int], LoopCall]
-    from collections.abc import Callable, Sequence
-
-    from tasksim.kernels.calls import Calls
 
 __all__ = ["arrays_of_handles", "calls", "entry_calls"]
 

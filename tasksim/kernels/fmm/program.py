@@ -143,25 +143,16 @@ class FmmProgram:
 
     def check(self) -> Residual:
         """Return the error of the potentials; see :meth:`errors` and :func:`tolerance`."""
-        usual = tolerance(self.layout.order, self._particles)
-        return Residual(
-            self.errors()["potential_error"],
-            usual * max(1.0, self._cancellation),
-            "relative error of the potentials (2-norm, against the direct sum)",
-        )
-
-    @property
-    def _cancellation(self) -> float:
-        """Ratio of the sum of the charges to the potentials in 2-D, where potentials may cancel.
-
-        -log r is 0 at distance 1 and changes its sign there, while errors are those of terms as
-        large as the charges. In 3-D, the ratio is set to 1.
-        """
-        if self.layout.tree.dimension == 3:
-            return 1.0
-        typical = sqrt(float(np.mean(self._exact[0] ** 2)))
-        charges = self.together.total(np.array([self.layout.charges[self._counted].sum()]))
-        return float(charges[0]) / typical if typical else 1.0
+        error = self.errors()["potential_error"]
+        legal = tolerance(self.layout.order, self._particles)
+        if self.layout.tree.dimension == 2:
+            # Potentials may cancel: -log r is 0 at distance 1 and changes its sign there, while
+            # errors are those of terms as large as the charges.
+            typical = sqrt(float(np.mean(self._exact[0] ** 2)))
+            charges = self.together.total(np.array([self.layout.charges[self._counted].sum()]))
+            legal *= max(1.0, float(charges[0]) / typical if typical else 1.0)
+        what = "relative error of the potentials (2-norm, against the direct sum)"
+        return Residual(error, legal, what)
 
     def errors(self) -> dict[str, float]:
         """Return ``potential_error`` and ``force_error``.
@@ -210,16 +201,14 @@ class FmmProgram:
         """Potentials and forces of the sample, summed over the particles of all processes."""
         # Not a cached_property, which before Python 3.12 holds one lock for all programs.
         if self._found is None:
-            self._found = self._summed()
+            mine, places = self._sample
+            positions, charges, counted = self.layout.positions, self.layout.charges, self._counted
+            points = np.zeros((len(positions) + 1, len(mine)))
+            points[:, mine] = np.vstack([positions[:, places], charges[places]])
+            points = self.together.total(points)
+            found = due_to(positions[:, counted], charges[counted], points)
+            self._found = self.together.total(found)
         return self._found
-
-    def _summed(self) -> Floats:
-        mine, places = self._sample
-        positions, charges, counted = self.layout.positions, self.layout.charges, self._counted
-        points = np.zeros((len(positions) + 1, len(mine)))
-        points[:, mine] = np.vstack([positions[:, places], charges[places]])
-        points = self.together.total(points)
-        return self.together.total(due_to(positions[:, counted], charges[counted], points))
 
 
 def tolerance(order: int, particles: int) -> float:

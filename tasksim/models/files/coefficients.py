@@ -259,15 +259,12 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
     report = entry.model.report()
     fit = {key: v for key, v in report.items() if key not in ("kind", *REPORT_COUNTS.values())}
     measured = entry.measured
-    stopped = dict(sorted(measured.stopped.items()))
-    locality = {} if entry.locality is None else {"locality": entry.locality.to_json()}
-    lock = {} if entry.lock_free is None else {"lock_free": entry.lock_free}
     return {
         "model": model,
-        **locality,
+        **({} if entry.locality is None else {"locality": entry.locality.to_json()}),
         **({} if entry.contention is None else {"contention": entry.contention.to_json()}),
         **({} if entry.energy is None else {"energy": entry.energy.to_json()}),
-        **lock,
+        **({} if entry.lock_free is None else {"lock_free": entry.lock_free}),
         **({} if entry.runs is None else {"run_to_run": entry.runs.to_json()}),
         "samples": {name: report[key] for name, key in REPORT_COUNTS.items()},
         "fit": fit,
@@ -275,7 +272,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
             "when": measured.when,
             "how": measured.how,
             **({} if measured.clock == WALL else {"clock": measured.clock}),
-            "stopped": stopped,
+            "stopped": dict(sorted(measured.stopped.items())),
         },
     }
 

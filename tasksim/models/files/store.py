@@ -107,7 +107,11 @@ class ModelLibrary:
             )
         self.path = path
         self._of_folder = path.is_dir()
-        self._files = {} if self._of_folder else _files_in(path)
+        self._files: dict[str, CoefficientFile] = {}
+        if not self._of_folder:
+            found = load_file(path)
+            files = found.kernels.values() if isinstance(found, ModelFile) else (found,)
+            self._files = {file.kernel: _labelled(file) for file in files}
 
     def with_models(self, models: Mapping[str, Mapping[str, KernelModel]]) -> ModelLibrary:
         """Return a library in which *models* (kernel -> architecture -> model) precede files.
@@ -329,13 +333,6 @@ def samples_path(folder: Path, kernel: str) -> Path:
     return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES}")
 
 
-def _files_in(path: Path) -> dict[str, CoefficientFile]:
-    """Return the coefficients of each kernel in a coefficient file or a model file."""
-    found = load_file(path)
-    files = found.kernels.values() if isinstance(found, ModelFile) else (found,)
-    return {file.kernel: _labelled(file) for file in files}
-
-
 def _labelled(file: CoefficientFile) -> CoefficientFile:
     for architecture, entry in file.architectures.items():
         entry.model.label = f"{file.kernel} on {architecture}"
@@ -362,15 +359,23 @@ def read_samples(path: Path) -> dict[str, Samples]:
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         names, durations = _header(next(lines, []), path)
+        columns = ("run", "architecture", *names, *durations)
         rows: dict[str, list[_Row]] = {}
         found = []
         for fields in lines:
             where = f"{path}:{lines.line_num}"
-            found.append((_architecture(fields, names, durations, where), fields, where))
-        named = _named(names, [fields for _, fields, _ in found])
-        for architecture, fields, where in found:
+            if len(fields) != len(columns):
+                raise InputError(
+                    f"{where}: expected {len(columns)} fields ({', '.join(columns)}), "
+                    f"got {len(fields)}: '{','.join(fields)[:80]}'"
+                )
+            if not fields[1]:
+                raise InputError(f"{where}: architecture: expected a name, got nothing")
+            found.append((fields, where))
+        named = _named(names, [fields for fields, _ in found])
+        for fields, where in found:
             row = _row(fields, names, durations, where, named)
-            rows.setdefault(architecture, []).append(row)
+            rows.setdefault(fields[1], []).append(row)
     except csv.Error as error:
         raise InputError(f"{path}:{lines.line_num}: {error}") from error
     if not text.endswith("\n"):
@@ -481,20 +486,6 @@ def _header(fields: list[str], path: Path) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(names), durations
 
 
-def _architecture(
-    fields: list[str], names: tuple[str, ...], durations: tuple[str, ...], where: str
-) -> str:
-    columns = ("run", "architecture", *names, *durations)
-    if len(fields) != len(columns):
-        raise InputError(
-            f"{where}: expected {len(columns)} fields ({', '.join(columns)}), "
-            f"got {len(fields)}: '{','.join(fields)[:80]}'"
-        )
-    if not fields[1]:
-        raise InputError(f"{where}: architecture: expected a name, got nothing")
-    return fields[1]
-
-
 def _row(
     fields: list[str],
     names: tuple[str, ...],
@@ -504,26 +495,24 @@ def _row(
 ) -> _Row:
     """Return the cells of a line; parameters that are *named* hold categories."""
     end = len(fields) - len(durations)
-    parameters = [
-        _name(text, name, where) if name in named else _number(text, name, where, least=0.0)
-        for name, text in zip(names, fields[2:end], strict=True)
-    ]
-    taken = [
-        _bytes(text, name, where)
-        if name in ACCESSED_BYTES
-        else _number(text, name, where, least=math.ulp(0.0))
-        for name, text in zip(durations, fields[end:], strict=True)
-    ]
-    return _run(fields[0], where), parameters, taken
-
-
-def _run(text: str, where: str) -> int:
-    if not text:
-        return UNKNOWN_RUN
-    run = whole_number(text)
-    if run is None or not 0 <= run < 2**63:
-        raise InputError(f"{where}: run: expected a whole number or nothing, got '{text}'")
-    return run
+    parameters: list[float | str] = []
+    for name, text in zip(names, fields[2:end], strict=True):
+        if name not in named:
+            parameters.append(_number(text, name, where, least=0.0))
+        elif text and table_number(text) is None:
+            parameters.append(text)
+        else:
+            raise InputError(f"{where}: {name}: expected the name of a category, got '{text}'")
+    taken = []
+    for name, text in zip(durations, fields[end:], strict=True):
+        if name not in ACCESSED_BYTES:
+            taken.append(_number(text, name, where, least=math.ulp(0.0)))
+        else:  # empty if they are unknown
+            taken.append(_number(text, name, where, least=0.0) if text else math.nan)
+    run = whole_number(fields[0]) if fields[0] else UNKNOWN_RUN
+    if run is None or (fields[0] and not 0 <= run < 2**63):
+        raise InputError(f"{where}: run: expected a whole number or nothing, got '{fields[0]}'")
+    return run, parameters, taken
 
 
 def _named(names: tuple[str, ...], rows: Sequence[list[str]]) -> frozenset[str]:
@@ -536,12 +525,6 @@ def _named(names: tuple[str, ...], rows: Sequence[list[str]]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _name(text: str, name: str, where: str) -> str:
-    if not text or table_number(text) is not None:
-        raise InputError(f"{where}: {name}: expected the name of a category, got '{text}'")
-    return text
-
-
 def _number(text: str, name: str, where: str, least: float) -> float:
     try:
         value = plain_float(text)
@@ -551,11 +534,6 @@ def _number(text: str, name: str, where: str, least: float) -> float:
         kind = "not negative" if least == 0 else "larger than 0"
         raise InputError(f"{where}: {name}: expected a finite number, {kind}, got '{text}'")
     return value
-
-
-def _bytes(text: str, name: str, where: str) -> float:
-    """Return bytes that were accessed; NaN if they are unknown."""
-    return _number(text, name, where, least=0.0) if text else math.nan
 
 
 def _samples(names: tuple[str, ...], durations: tuple[str, ...], rows: list[_Row]) -> Samples:

@@ -71,7 +71,7 @@ class Features:
             if axis.kind == "categorical":
                 found.append(np.sqrt(0.5) * np.eye(len(axis))[axis.cell(values)])
                 continue
-            low, width = _scale(axis)
+            low, width = axis.span
             inside = np.clip(values, *axis.edges[[0, -1]])
             found.append(((axis.scale(inside) - low) / width)[:, None])
         return np.hstack(found)
@@ -84,7 +84,7 @@ class Features:
         found = np.zeros(table.shape)
         for mode, axis in enumerate(self.axes):
             if axis.kind != "categorical":
-                values, width = table[:, mode], _scale(axis)[1]
+                values, width = table[:, mode], axis.span[1]
                 inside = np.clip(values, *axis.edges[[0, -1]])
                 found[:, mode] = (axis.scale(values) - axis.scale(inside)) / width
         return found
@@ -99,12 +99,6 @@ class Features:
     def categorical(self) -> list[bool]:
         """Whether each column stands for a category."""
         return [self.axes[mode].kind == "categorical" for mode in self.parameters]
-
-
-def _scale(axis: Axis) -> tuple[float, float]:
-    """Return the lower end of the range on the scale of *axis*, and its width there."""
-    low, high = axis.scale(axis.edges[[0, -1]]).tolist()
-    return low, high - low if high > low else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +224,8 @@ def learn(
     ridge = _best(RIDGES, moments, columns, [p.rest for p in parts], parts)[0]
     # What products of columns explain, the process often explains better.
     ridges = tuple(dict.fromkeys((ridge, np.inf)))
-    some = _few(len(table), seed)
+    # Some of the rows are enough to compare two surfaces by.
+    some = np.sort(np.random.default_rng(seed).permutation(len(table))[:MAX_ALL_FOLDS])
     trials = [
         _smooth(one, columns, everything, rest, moments, features, parts[:1], some, seed)
         for one in (ridges if len(table) > len(some) else ())
@@ -328,11 +323,6 @@ def _smooth(
     factor, smooth, error = _best(NOISE_FACTORS, regressions, columns, rests, parts)
     added = [s + v for s, v in zip(surfaces, smooth, strict=True)]
     return _Smooth(ridge, scales, factor, added, error)
-
-
-def _few(count: int, seed: int) -> Indices:
-    """Return some of so many rows, enough to compare two surfaces by."""
-    return np.sort(np.random.default_rng(seed).permutation(count)[:MAX_ALL_FOLDS])
 
 
 def _parts(

@@ -182,7 +182,8 @@ class Growth:
         for _ in range(count if self.possible else 0):
             questions = self._choose()
             leaf = _leaves(self._cells, questions)
-            values = RATE * self._sums(leaf) / (self._counts(leaf) + RIDGE)
+            sums = np.bincount(leaf, self._left, 2**DEPTH)
+            values: Floats = RATE * sums / (np.bincount(leaf, minlength=2**DEPTH) + RIDGE)
             self._left -= values[leaf]
             self._questions.append(questions)
             self._values.append(values)
@@ -257,12 +258,6 @@ class Growth:
         running = np.cumsum(sums, axis=1)
         before = np.concatenate([np.zeros((len(sums), 1)), running], axis=1)
         return np.asarray(running - before[:, self._starts])
-
-    def _sums(self, leaf: Indices) -> Floats:
-        return np.asarray(np.bincount(leaf, self._left, 2**DEPTH), dtype=np.float64)
-
-    def _counts(self, leaf: Indices) -> Indices:
-        return np.bincount(leaf, minlength=2**DEPTH)
 
 
 def cells_of(borders: list[Floats], table: Floats) -> Bytes:

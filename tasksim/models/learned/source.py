@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats, Indices
     from tasksim.models.learned.correction import Correction
-    from tasksim.models.learned.forest import Forest
-    from tasksim.models.learned.process import Process
     from tasksim.models.tensor.bases import Base
     from tasksim.models.tensor.grid import Axis
 
@@ -116,11 +114,8 @@ def _beyond(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
     for place, axis in zip(first, axes, strict=True):
         if axis.kind == "categorical":
             continue
-        ends = axis.edges[[0, -1]]
-        low, high = axis.scale(ends).tolist()
-        width = high - low if high > low else 1.0
-        outside = _scaled(axis, axis.name)
-        yield f"    far = (({outside}) - ({_scaled(axis, _clipped(axis))})) / {width!r};"
+        outside, inside = _scaled(axis, axis.name), _scaled(axis, _clipped(axis))
+        yield f"    far = (({outside}) - ({inside})) / {axis.span[1]!r};"
         yield "    if (far != 0.0) {"
         yield f"        here = column[{place}];"
         yield f"        column[{place}] -= far > 0.0 ? {SECANT!r} : -{SECANT!r};"
@@ -145,31 +140,21 @@ def _law(axes: Sequence[Axis], law: Base) -> str:
             if axis.kind != "categorical"
         ]
         return "\n        + ".join([repr(law.level), *sums, *added])
-    products = [
-        " * ".join(
-            [
-                repr(coefficient),
-                *(
-                    f"pow({_bounded(axis)}, {power})"
-                    for axis, power in zip(axes, row, strict=True)
-                    if power
-                ),
-            ]
-        )
-        for coefficient, row in zip(law.coefficients.tolist(), law.exponents.tolist(), strict=True)
-    ]
+    products = []
+    for coefficient, row in zip(law.coefficients.tolist(), law.exponents.tolist(), strict=True):
+        product = repr(coefficient)
+        for axis, power in zip(axes, row, strict=True):
+            if power:
+                # At least where the logarithm is cut off.
+                least = MIN_VALUE_SHARE * float(axis.edges[0]) if axis.logarithmic else 0.0
+                product += f" * pow(fmax({axis.name}, {least!r}), {power})"
+        products.append(product)
     total = "\n            + ".join(products)
     return "\n        + ".join([f"log(fmax({total}, {float(np.finfo(float).tiny)!r}))", *added])
 
 
 def _array(values: Floats) -> str:
     return "((const double[]){" + ", ".join(map(repr, values.tolist())) + "})"
-
-
-def _bounded(axis: Axis) -> str:
-    """Return the parameter, at least where its logarithm is cut off."""
-    least = MIN_VALUE_SHARE * float(axis.edges[0]) if axis.logarithmic else 0.0
-    return f"fmax({axis.name}, {least!r})"
 
 
 def _scaled(axis: Axis, value: str) -> str:
@@ -198,9 +183,7 @@ def _columns(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
                 yield f"    column[{place}] = {axis.name} == {level!r} ? sqrt(0.5) : 0.0;"
                 place += 1
             continue
-        ends = axis.edges[[0, -1]]
-        low, high = axis.scale(ends).tolist()
-        width = high - low if high > low else 1.0
+        low, width = axis.span
         yield f"    column[{place}] = ({_scaled(axis, _clipped(axis))} - {low!r}) / {width!r};"
         place += 1
 
@@ -217,44 +200,34 @@ def _tables(correction: Correction) -> list[str]:
         _table("int", "pairs", surface.pairs if len(surface.pairs) else np.zeros((1, 2), int)),
     ]
     if process is not None:
-        found += _process_tables(process)
-    if forest is not None:
-        found += _forest_tables(forest)
-    return [*found, ""]
-
-
-def _process_tables(process: Process) -> list[str]:
-    return [
-        _table("double", "lengths", process.lengths),
-        _table("double", "weights", process.weights),
-        _table("float", "centres", process.centres),
-    ]
-
-
-def _forest_tables(forest: Forest) -> list[str]:
-    borders = np.array(
-        [
-            [forest.borders[c][cell] for c, cell in zip(columns, cells, strict=True)]
-            for columns, cells in zip(forest.columns.tolist(), forest.cells.tolist(), strict=True)
+        found += [
+            _table("double", "lengths", process.lengths),
+            _table("double", "weights", process.weights),
+            _table("float", "centres", process.centres),
         ]
-    )
-    return [
-        _table("int", "asked", forest.columns),
-        _table("double", "borders", borders),
-        _table("float", "values", forest.values),
-    ]
+    if forest is not None:
+        trees = zip(forest.columns.tolist(), forest.cells.tolist(), strict=True)
+        borders = [
+            [forest.borders[column][cell] for column, cell in zip(*tree, strict=True)]
+            for tree in trees
+        ]
+        found += [
+            _table("int", "asked", forest.columns),
+            _table("double", "borders", np.array(borders)),
+            _table("float", "values", forest.values),
+        ]
+    return [*found, ""]
 
 
 def _table(of: str, name: str, values: Floats | Indices) -> str:
     """Return the definition of a constant array with one or two dimensions."""
     shape = "".join(f"[{length}]" for length in values.shape)
     rows = values.tolist()
-    body = ",\n".join(map(_row, rows)) if values.ndim == 2 else _filled(rows)
+    if values.ndim == 2:
+        body = ",\n".join(f"    {{\n{_filled(row)}\n    }}" for row in rows)
+    else:
+        body = _filled(rows)
     return f"static const {of} {name}{shape} = {{\n{body}\n}};"
-
-
-def _row(values: list[float]) -> str:
-    return f"    {{\n{_filled(values)}\n    }}"
 
 
 def _filled(values: list[float]) -> str:

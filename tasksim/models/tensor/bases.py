@@ -134,7 +134,9 @@ class Products:
 
     def values(self, axes: Sequence[Axis], table: Floats) -> Floats:
         """Return the value for each row of parameters."""
-        total = _design(self.exponents, _above_zero(axes, table)) @ self.coefficients
+        # Positive where there are logarithms, as on an axis' scale.
+        least = [MIN_VALUE_SHARE * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
+        total = _design(self.exponents, np.maximum(table, least)) @ self.coefficients
         return np.log(np.maximum(total, MIN_POSITIVE)) + _levels(axes, self.effects, table)
 
 
@@ -200,12 +202,6 @@ def _design(exponents: Ints, table: Floats) -> Floats:
         for mode in np.flatnonzero(row):
             product *= table[:, mode] ** float(row[mode])
     return design
-
-
-def _above_zero(axes: Sequence[Axis], table: Floats) -> Floats:
-    """Return *table* with positive values where there are logarithms, as on an axis' scale."""
-    least = [MIN_VALUE_SHARE * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
-    return np.maximum(table, least)
 
 
 def _levels(axes: Sequence[Axis], effects: Sequence[Floats], table: Floats) -> Floats:

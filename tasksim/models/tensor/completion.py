@@ -86,8 +86,10 @@ def complete(
     at 0 from eight modes on. Rows without observations are 0; the caller must fill them.
     """
     parts = slices(cells)
-    factors = _best_start(cells, parts, rank, ridge, seed, starts) if start is None else start
-    factors = [_only(factor, part) for factor, part in zip(factors, parts, strict=True)]
+    first = _best_start(cells, parts, rank, ridge, seed, starts) if start is None else start
+    factors = [np.zeros_like(factor) for factor in first]
+    for factor, begin, part in zip(factors, first, parts, strict=True):
+        factor[part.rows] = begin[part.rows]
     _run(factors, cells, parts, ridge, sweeps)
     return factors
 
@@ -118,13 +120,6 @@ def balance(factors: Factors) -> None:
         factor *= mean / norm
 
 
-def _only(factor: Floats, part: Slices) -> Floats:
-    """Return *factor* with 0 in rows without observations."""
-    result = np.zeros_like(factor)
-    result[part.rows] = factor[part.rows]
-    return result
-
-
 def _best_start(
     cells: Cells, parts: list[Slices], rank: int, ridge: float, seed: int, starts: int
 ) -> Factors:
@@ -146,7 +141,9 @@ def _run(factors: Factors, cells: Cells, parts: list[Slices], ridge: float, swee
         for mode, part in enumerate(parts):
             _solve_mode(factors, cells, part, mode, ridge)
         balance(factors)
-        before, loss = loss, _loss(factors, cells, ridge)
+        error = cells.values - elements(factors, cells.index)
+        shrink = sum(float((factor**2).sum() / len(factor)) for factor in factors)
+        before, loss = loss, float((error**2).mean() + ridge * shrink)
         if before - loss < MIN_DECREASE * loss:
             break
     return loss
@@ -167,12 +164,6 @@ def _solve_mode(factors: Factors, cells: Cells, part: Slices, mode: int, ridge: 
     diagonal = ridge * part.counts + MIN_RIDGE * mean + np.finfo(np.float64).tiny
     grams += diagonal[:, None, None] * np.eye(rank)
     factors[mode][part.rows] = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
-
-
-def _loss(factors: Factors, cells: Cells, ridge: float) -> float:
-    error = cells.values - elements(factors, cells.index)
-    shrink = sum(float((factor**2).sum() / len(factor)) for factor in factors)
-    return float((error**2).mean() + ridge * shrink)
 
 
 BARRIERS: Final = tuple(10.0 / 8.0**step for step in range(14))
@@ -220,8 +211,15 @@ def complete_positive(
     for sweep in range(sweeps):
         barriers = BARRIERS if sweep == 0 and start is None else LATER_BARRIERS
         for mode, part in enumerate(parts):
-            _improve_mode(factors, cells, part, mode, ridge, barriers)
-        before, loss = loss, _log_loss(factors, cells)
+            k = other_rows(factors, cells.index[part.order], mode)
+            problem = RowProblem(k, cells.values[part.order], part, ridge)
+            rows = factors[mode][part.rows]
+            for barrier in barriers:
+                rows = replace(problem, barrier=barrier).minimised(rows)
+            factors[mode][:] = np.exp(np.log(rows).mean(axis=0))
+            factors[mode][part.rows] = rows
+        error = cells.values - np.log(elements(factors, cells.index))
+        before, loss = loss, float((error**2).mean())
         if before - loss < MIN_DECREASE * loss:
             break
     return factors
@@ -275,7 +273,9 @@ class RowProblem:
         for _ in range(MAX_ITERATIONS):
             gradient, matrix = self.descent(rows)
             step = np.asarray(-np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0], np.float64)
-            length = np.minimum(1.0, BOUNDARY_SHARE * _boundary(rows, step))
+            # Per row, the multiple of the step at which an entry becomes 0.
+            ends = np.divide(-rows, step, out=np.full(rows.shape, np.inf), where=step < 0)
+            length = np.minimum(1.0, BOUNDARY_SHARE * ends.min(axis=1))
             for _ in range(MAX_HALVINGS):
                 trial = rows + length[:, None] * step
                 reached = self.objective(trial)
@@ -293,32 +293,3 @@ class RowProblem:
     def _durations(self, rows: Floats) -> Floats:
         """Return m of each observation."""
         return np.asarray((self.k * np.repeat(rows, self.part.counts, axis=0)).sum(axis=1))
-
-
-def _improve_mode(
-    factors: Factors,
-    cells: Cells,
-    part: Slices,
-    mode: int,
-    ridge: float,
-    barriers: tuple[float, ...],
-) -> None:
-    k = other_rows(factors, cells.index[part.order], mode)
-    problem = RowProblem(k, cells.values[part.order], part, ridge)
-    rows = factors[mode][part.rows]
-    for barrier in barriers:
-        rows = replace(problem, barrier=barrier).minimised(rows)
-    factors[mode][:] = np.exp(np.log(rows).mean(axis=0))
-    factors[mode][part.rows] = rows
-
-
-def _boundary(rows: Floats, step: Floats) -> Floats:
-    """Return per row the multiple of *step* at which an entry becomes 0."""
-    down = step < 0
-    lengths = np.divide(-rows, step, out=np.full(rows.shape, np.inf), where=down)
-    return np.asarray(lengths.min(axis=1))
-
-
-def _log_loss(factors: Factors, cells: Cells) -> float:
-    m = other_rows(factors, cells.index, None).sum(axis=1)
-    return float(((cells.values - np.log(m)) ** 2).mean())

@@ -139,35 +139,19 @@ def completed(
     start: Factors | None = None,
 ) -> Completed:
     """Return the tensor of *cells*, with rows outside *support* filled in."""
+    rank, ridge, seed, sweeps = recipe.rank, recipe.ridge, recipe.seed, recipe.sweeps
+    if recipe.positive:
+        found = complete_positive(cells, rank, ridge, seed=seed, sweeps=sweeps // 2, start=start)
+    else:
+        found = complete(
+            cells, rank, ridge, seed=seed, starts=recipe.starts, sweeps=sweeps, start=start
+        )
     factors = [
         filled(axis, factor, known, positive=recipe.positive)
-        for axis, factor, known in zip(
-            axes, _factors(cells, recipe, start), support.rows, strict=True
-        )
+        for axis, factor, known in zip(axes, found, support.rows, strict=True)
     ]
     return Completed(
         axes, factors, support.rows, recipe.positive, bounds, recipe.method, recipe.last
-    )
-
-
-def _factors(cells: Cells, recipe: Recipe, start: Factors | None) -> Factors:
-    if recipe.positive:
-        return complete_positive(
-            cells,
-            recipe.rank,
-            recipe.ridge,
-            seed=recipe.seed,
-            sweeps=recipe.sweeps // 2,
-            start=start,
-        )
-    return complete(
-        cells,
-        recipe.rank,
-        recipe.ridge,
-        seed=recipe.seed,
-        starts=recipe.starts,
-        sweeps=recipe.sweeps,
-        start=start,
     )
 
 

@@ -108,6 +108,12 @@ class Axis:
         """The points on the axis' scale: logarithms, or the values themselves."""
         return self.scale(self.points)
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """The lower end of the range on the axis' scale, and its width there; 1 for a point."""
+        low, high = self.scale(self.edges[[0, -1]]).tolist()
+        return low, high - low if high > low else 1.0
+
     def scale(self, values: Floats) -> Floats:
         """Return *values* on the axis' scale.
 
@@ -124,19 +130,28 @@ class Axis:
         return np.asarray(np.log(np.maximum(values, MIN_VALUE_SHARE * self.edges[0])))
 
     def cell(self, values: Floats) -> Indices:
-        """Return the cell of each value; the last one includes its upper edge."""
-        if self.kind == "categorical":
-            return self._level(values)
-        return np.searchsorted(self.edges[1:-1], values, side="right")
-
-    def place(self, values: Floats) -> Place:
-        """Return the positions of *values* between the points.
+        """Return the cell of each value; the last one includes its upper edge.
 
         Raises
         ------
         OutOfDomainError
             For a category that was not measured.
         """
+        if self.kind != "categorical":
+            return np.searchsorted(self.edges[1:-1], values, side="right")
+        index = np.minimum(np.searchsorted(self.points, values), len(self) - 1)
+        strange = self.points[index] != values
+        if strange.any():
+            got = f"{plain_number(float(values[strange][0]))}"
+            levels = [str(plain_number(level)) for level in self.points.tolist()]
+            raise OutOfDomainError(
+                f"{self.name}={got}: no such category was measured{nearest(got, levels)} "
+                f"(measured: {', '.join(levels)})"
+            )
+        return index
+
+    def place(self, values: Floats) -> Place:
+        """Return the positions of *values* between the points; raise errors of :meth:`cell`."""
         if self.kind != "numerical":
             nothing = np.zeros(len(values))
             return Place(self.cell(values), nothing, nothing)
@@ -164,18 +179,6 @@ class Axis:
             "edges": self.edges,
             "points": self.points,
         }
-
-    def _level(self, values: Floats) -> Indices:
-        index = np.minimum(np.searchsorted(self.points, values), len(self) - 1)
-        strange = self.points[index] != values
-        if strange.any():
-            got = f"{plain_number(float(values[strange][0]))}"
-            levels = [str(plain_number(level)) for level in self.points.tolist()]
-            raise OutOfDomainError(
-                f"{self.name}={got}: no such category was measured{nearest(got, levels)} "
-                f"(measured: {', '.join(levels)})"
-            )
-        return index
 
 
 def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> Axis:

@@ -170,18 +170,14 @@ def _improbability(
     # Half the gradient's trace is a sum over elements, as both matrices are symmetric.
     outer = inverse - np.outer(weights, weights)
     weighted = outer * (signal * decay)
-    gradient = [
-        1.5 * _quadratic(weighted, rows[:, mode] / length) for mode, length in enumerate(lengths)
-    ]
+    total = weighted.sum(axis=1)
+    # Per length, the sum over i, k of weighted[i, k] (column[i] - column[k])².
+    columns = [rows[:, mode] / length for mode, length in enumerate(lengths)]
+    gradient = [1.5 * float(2 * (total @ x**2 - x @ (weighted @ x))) for x in columns]
     gradient += [0.5 * float((outer * covariances).sum()), 0.5 * scales.noise * np.trace(outer)]
     value = 0.5 * float(values @ weights) + float(np.log(np.diag(lower)).sum())
     off = (logs - first) / PRIOR_DEVIATION
     return value + 0.5 * float(off @ off), np.array(gradient) + off / PRIOR_DEVIATION
-
-
-def _quadratic(weighted: Floats, column: Floats) -> float:
-    """Return the sum over i, k of weighted[i, k] (column[i] - column[k])², weighted symmetric."""
-    return float(2 * (weighted.sum(axis=1) @ column**2 - column @ (weighted @ column)))
 
 
 def _cholesky(covariances: Floats, noise: float) -> Floats:
@@ -222,7 +218,6 @@ def _features(axes: Sequence[Axis], table: Floats) -> Floats:
             # Different categories have a distance of 1: 1/2 + 1/2 of their columns, squared.
             columns.append(np.sqrt(0.5) * np.eye(len(axis))[axis.cell(table[:, mode])])
             continue
-        low, high = axis.scale(axis.edges[[0, -1]])
-        width = high - low if high > low else 1.0
+        low, width = axis.span
         columns.append(((axis.scale(table[:, mode]) - low) / width)[:, None])
     return np.hstack([np.empty((len(table), 0)), *columns])

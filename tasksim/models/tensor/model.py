@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tasksim.base.documents.json_document import Node
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
-    from tasksim.models.tensor.bases import Base
 
 __all__ = ["TensorBase", "TensorModel", "smear"]
 
@@ -257,11 +256,9 @@ class TensorBase(KernelModel):
                 raise self._refusal(f"{option} must be a whole number >= {bound}, got {value!r}")
         for option in ("ridge", "budget_s"):
             value = getattr(self, option)
-            if not (value is None and option == "ridge") and not _positive_number(value):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (value is None and option == "ridge") and not (number and 0 < value < np.inf):
                 raise self._refusal(f"{option} must be a positive number, got {value!r}")
-        self._check_cells(names)
-
-    def _check_cells(self, names: tuple[str, ...]) -> None:
         given = self.cells if isinstance(self.cells, dict) else {"": self.cells}
         for name, count in given.items():
             if not (name == "" and count is None) and not (_whole(count, 1) and count <= MAX_CELLS):
@@ -299,8 +296,9 @@ class TensorBase(KernelModel):
         return inside
 
     def _details(self) -> dict[str, Any]:
-        axes = self._fitted_.axes
-        numbers = self.rank_ * sum(map(len, axes)) + _numbers(self._fitted_.base)
+        axes, base = self._fitted_.axes, self._fitted_.base
+        numbers = self.rank_ * sum(map(len, axes)) + sum(map(len, base.effects))
+        numbers += 1 if isinstance(base, Trend) else len(base.coefficients)
         few = [a.name for a in axes if a.kind == "numerical" and len(a) < MIN_POINTS]
         return {
             "rank": self.rank_,
@@ -366,16 +364,6 @@ def smear(residuals: Floats) -> float:
 
 def _whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _positive_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
-
-
-def _numbers(base: Base) -> int:
-    """Return the number of coefficients of *base*."""
-    own = 1 if isinstance(base, Trend) else len(base.coefficients)
-    return own + sum(map(len, base.effects))
 
 
 def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[Floats]:

@@ -137,7 +137,14 @@ class Search:
             choice = self._best_of(choice, [replace(choice, ridge=ridge) for ridge in ridges])
             if choice == before:
                 break
-        choice = self._or_nothing(choice)
+        nothing = replace(choice, rank=0)
+        if self.recipe.base != "level" and self.rank is None:
+            with_it, without = self._errors(choice), self._errors(nothing)
+            if with_it is not None and without is not None:
+                # The correction must reduce the error by more than its standard error.
+                gain = without - with_it
+                if not gain.mean() > gain.std() / np.sqrt(len(gain)):
+                    choice = nothing
         errors = self._errors(choice)
         return choice if errors is None else replace(choice, error=float(errors.mean()))
 
@@ -165,17 +172,6 @@ class Search:
             if worse > MAX_WORSE:
                 break
         return best
-
-    def _or_nothing(self, choice: Choice) -> Choice:
-        """Return rank 0 unless the correction reduces the error by more than its standard error."""
-        if self.recipe.base == "level" or self.rank is not None:
-            return choice
-        nothing = replace(choice, rank=0)
-        with_it, without = self._errors(choice), self._errors(nothing)
-        if with_it is None or without is None:
-            return choice
-        gain = without - with_it
-        return choice if gain.mean() > gain.std() / np.sqrt(len(gain)) else nothing
 
     def _grids(self, rank: int, ridge: float) -> list[Choice]:
         """Return the grids to try, each with *rank* or the largest one that it affords."""
