@@ -49,7 +49,7 @@ __all__ = [
 UNSEEN: Final = -1.0
 """Number of a category that is not known, in tables whose reader asked for it."""
 UNSEEN_CHOICES: Final = ("refuse", "pooled")
-"""What a prediction for an unknown category may be: an error, or that over all known ones."""
+"""Predictions for an unknown category: an error, or the mean of those for all known ones."""
 MAX_CATEGORIES: Final = 256
 """Maximum number of categories of a parameter that is read from a file: of more, none has enough
 samples, and the column is an identifier or a quantity."""

@@ -566,22 +566,16 @@ class KernelModel(ABC):
         except InputError as error:
             raise self._refusal(str(error), type(error)) from None
         if not keep_unseen and self.unmeasured_ and not (known := self.knows(table)).all():
-            raise self._refusal(self._unmeasured(table, int(np.argmin(known))), OutOfDomainError)
+            from tasksim.models.categories import unseen_message
+
+            row = int(np.argmin(known))
+            for place, name in enumerate(self.names_):
+                lacking = self.unmeasured_.get(name, ())
+                if lacking and (got := self.categories_[name][int(table[row, place])]) in lacking:
+                    measured = [c for c in self.categories_[name] if c not in lacking]
+                    said = f"row {row}: {unseen_message(name, got, measured)}"
+                    raise self._refusal(said, OutOfDomainError)
         return table
-
-    def _unmeasured(self, table: Floats, row: int) -> str:
-        """Return the message that a category of *row* was not measured."""
-        from tasksim.models.categories import unseen_message
-
-        for place, name in enumerate(self.names_):
-            lacking = self.unmeasured_.get(name, ())
-            if not lacking:
-                continue
-            got = self.categories_[name][int(table[row, place])]
-            if got in lacking:
-                known = [other for other in self.categories_[name] if other not in lacking]
-                return f"row {row}: {unseen_message(name, got, known)}"
-        raise AssertionError("a row that the model knows")
 
     def _check_fitted(self, asked: str) -> None:
         if not hasattr(self, "names_"):

@@ -24,7 +24,7 @@ class Trial:
     Attributes
     ----------
     values : dict
-        Option, as it was named, -> its value.
+        Option, under the name that the caller gave -> its value.
     selection : Selection
         The fitted model, with its error on what was left out.
     """

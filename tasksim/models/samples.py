@@ -54,8 +54,8 @@ ACCESSED_BYTES: Final = (
     "far_read_bytes",
     "far_written_bytes",
 )
-"""What a task accessed: the bytes of the data that it only read, those of the data that it wrote,
-and how many of each were far, that is, had left the cache (:mod:`tasksim.models.locality`)."""
+"""Columns of accessed bytes: the bytes of data that a task only read, those of data that it wrote,
+and the part of each that was far, that is, had left the cache (:mod:`tasksim.models.locality`)."""
 
 ROUNDING: Final = 1e-9
 """Rounding error of sums of bytes that files may have, as a share."""
@@ -93,9 +93,9 @@ class Samples:
         Parameter (or constant) whose values are names -> the names of its categories. Its column
         holds the number of the category, from 0.
     notes : tuple of str, default=()
-        What the reader of a file took for granted, as text.
+        Assumptions of the reader of a file, as text.
     accessed_bytes : array_like, shape (samples, 4), default=None
-        What each sample accessed, :data:`ACCESSED_BYTES`; NaN where that is unknown.
+        Bytes that each sample accessed, :data:`ACCESSED_BYTES`; NaN if unknown.
 
     Raises
     ------
@@ -402,7 +402,7 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _checked_bytes(given: Any) -> Floats:
-    """Return the bytes that samples accessed; raise :exc:`InputError` unless they can be so."""
+    """Return the bytes that samples accessed; raise :exc:`InputError` if they are impossible."""
     table = np.array(given, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(ACCESSED_BYTES):
         raise InputError(f"accessed_bytes: expected columns {', '.join(ACCESSED_BYTES)}")

@@ -117,8 +117,8 @@ class Selection:
     warnings : tuple of str, default=()
         Reasons for caution.
     outside : Outside or None, default=None
-        What of the domain asked for is outside the samples, by which kinds were judged, too; None
-        if nothing is.
+        The part of the domain asked for that is outside the samples, by which kinds were judged,
+        too; None if there is none.
 
     See Also
     --------
@@ -166,10 +166,10 @@ def select(
         The kinds to try, in this order. A single one is fitted to all samples, however long it
         takes. None: those of :func:`automatic_kinds`.
     budget_s : float, default=30.0
-        Processor time in seconds. On how many configurations each kind is tried at first, and how
-        much searches try, is worth it; once it is used up, kinds are not compared on more, and the
-        best so far is fitted to all samples. Only beyond the budget, the result depends on
-        the speed of the machine.
+        Processor time in seconds. It determines the number of configurations that each kind is
+        tried on at first, and the extent of searches. Once it is used up, kinds are not compared on
+        more, and the best so far is fitted to all samples. Only beyond the budget does the result
+        depend on the speed of the machine.
     seed : int, default=0
         The seed of folds, of resampling, and of models that take one.
     options : mapping, default=None
@@ -190,7 +190,7 @@ def select(
     InputError
         If no kind can be fitted, with the reason of each; if parameters depend on each other, or
         all are constant; if the budget is not a positive number; if the domain has other
-        parameters, or what is no range.
+        parameters, or a value that is no range.
 
     See Also
     --------
@@ -307,11 +307,11 @@ class _Contest:
         left = [kind for kind in self.kinds if kind not in exact]
         for kind in exact:
             # Repetitions of few configurations say little about a history.
-            self._try(kind, self.samples)
+            self.table[kind] = self._tried(kind, self.samples)
         for count in self._counts():
             some = self._some(count)
             for kind in left:
-                self._try(kind, some)
+                self.table[kind] = self._tried(kind, some)
             compared = [*exact, *left]
             # Those that may be the best with more samples, in the order tried.
             fitted = [self.table[kind] for kind in left if self.table[kind].model is not None]
@@ -325,17 +325,12 @@ class _Contest:
         found = [self.table[kind] for kind in compared]
         return [candidate for candidate in found if candidate.model is not None]
 
-    def _try(self, kind: str, samples: Samples) -> None:
-        self.say(f"trying {kind}")
-        self.table[kind] = self._tried(kind, samples)
-
     def with_all_samples(self, chosen: Candidate, why: str) -> tuple[Candidate, str]:
         """Return *chosen* fitted to all samples, if it was not, and the reason for the choice."""
         count = len(self.samples.configurations()[0])
         if chosen.configurations in (None, count):
             return chosen, why
         compared = chosen
-        self.say(f"fitting {chosen.kind} to all samples")
         chosen = self._tried(compared.kind, self.samples, alone=True)
         if chosen.model is None:
             raise InputError(chosen.reason)
@@ -360,7 +355,7 @@ class _Contest:
         first, second = STAGES
         first = int(np.clip(FIRST_PER_SECOND * self.clock.budget_s, MIN_FIRST, first))
         stages: list[int | None] = [one for one in (first, second) if one < count]
-        # With fewer than so many, one comparison on all costs less than two.
+        # Up to the second number, one comparison on all costs less than two.
         return [*stages, None] if count <= second else stages
 
     def _some(self, count: int | None) -> Samples:
@@ -374,6 +369,7 @@ class _Contest:
 
         If it is *alone*, errors need not be on the same configurations as those of other kinds.
         """
+        self.say(f"fitting {kind} to all samples" if alone else f"trying {kind}")
         if kind not in installed():
             if self.clock.single:
                 model_class(kind)

@@ -98,7 +98,7 @@ class Region:
 def worst_configurations(
     out: LeftOut, samples: Samples, most: int = MAX_WORST
 ) -> list[WorstConfiguration]:
-    """Return the configurations with the largest errors, at *most* so many, the worst first.
+    """Return at *most* this number of configurations with the largest errors, the worst first.
 
     Where samples were left out, not configurations, the prediction is the mean over the samples.
     """

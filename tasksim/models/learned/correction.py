@@ -1,11 +1,10 @@
-"""What is learnt of the residuals of a law: a surface, a Gaussian process and a forest of trees.
+"""Corrections learnt from the residuals of a law: a surface, a Gaussian process, a forest of trees.
 
-Each finds something else. The surface is the smooth trend, the process what is similar for similar
-parameters, the trees are steps and details that many samples show. The process is fitted to what
-the surface leaves over; one forest to what both leave over, another to the surface's residuals
-alone. Cross-validation says how much of each to take: *stacking* (D. H. Wolpert, "Stacked
-generalization", Neural Networks 5, 1992; L. Breiman, "Stacked regressions", Machine Learning 24,
-1996: weights are not negative).
+The surface is the smooth trend. The process adds similar corrections for similar parameters, the
+trees add steps and details that many samples show. The process is fitted to the residuals of the
+surface, one forest to those of both, another to those of the surface alone. Cross-validation
+chooses the weights: *stacking* (D. H. Wolpert, "Stacked generalization", Neural Networks 5, 1992;
+L. Breiman, "Stacked regressions", Machine Learning 24, 1996: weights are not negative).
 """
 
 from __future__ import annotations
@@ -105,8 +104,8 @@ class Features:
 class Correction:
     """The sum of a surface, a process and a forest; None for those left out.
 
-    Outside the domain it is what it is at the edge, plus *reach* times what it would be if it
-    continued along its secant there.
+    Outside the domain it is its value at the edge, plus *reach* times the continuation of its
+    secant there.
     """
 
     features: Features
@@ -124,7 +123,7 @@ class Correction:
         return total
 
     def _extend(self, total: Floats, columns: Floats, beyond: Floats) -> None:
-        """Add to *total*, the values at the edge, what is expected *beyond* it."""
+        """Add the expected change *beyond* the edge to *total*, the values at the edge."""
         first = np.searchsorted(self.features.parameters, np.arange(beyond.shape[1]))
         for mode, far in enumerate(beyond.T):
             rows = np.flatnonzero(far)
@@ -145,21 +144,21 @@ class Correction:
 
 @dataclass(frozen=True)
 class Plan:
-    """What cross-validation chose, with which other rows of the same function can be fitted.
+    """The choices of cross-validation, with which other rows of the same function can be fitted.
 
     Attributes
     ----------
     law
         The kind of law.
     ridges
-        Of the surface's products: where trees follow, and where the process does.
+        Ridges of the surface's products: before trees, and before the process.
     scales, noise_factor
-        Of the process.
+        Scales of the process, and the factor on its learnt noise.
     trees
         Number of trees after the process, and of those without it.
     weights
-        Of the surface alone, of surface and process, of these with trees, and of the surface with
-        trees.
+        Weights of the surface alone, of surface and process, of these with trees, and of the
+        surface with trees.
     """
 
     law: str
@@ -185,7 +184,7 @@ class Learnt:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A fold: the rows to fit to, what the law leaves of all rows, and which are left out."""
+    """A fold: the rows left out, and the law's values and residuals at all rows."""
 
     out: Bools
     law: Floats
@@ -222,7 +221,7 @@ def learn(
     everything = Moments.of(columns, rest, pairs)
     # Each step is chosen by its errors on the rows left out, given the steps before.
     ridge = _best(RIDGES, moments, columns, [p.rest for p in parts], parts)[0]
-    # What products of columns explain, the process often explains better.
+    # The process often explains better what products of columns would explain.
     ridges = tuple(dict.fromkeys((ridge, np.inf)))
     # Some of the rows are enough to compare two surfaces by.
     some = np.sort(np.random.default_rng(seed).permutation(len(table))[:MAX_ALL_FOLDS])
@@ -267,7 +266,7 @@ def learn(
 def fit_as(
     plan: Plan, axes: tuple[Axis, ...], table: Floats, rest: Floats, seed: int
 ) -> Correction:
-    """Return the correction of *rest*, what a law leaves over, as *plan* says."""
+    """Return the correction of *rest*, the residuals of a law, as *plan* says."""
     features = Features(axes)
     columns = features.columns(table)
     pairs = pairs_of(features.parameters, features.categorical)

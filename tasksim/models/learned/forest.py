@@ -42,8 +42,8 @@ of sixteen thousand samples a tenth larger, and more hardly smaller. All rows de
 SHARE: Final = 0.8
 """Share of the rows that choose the questions of a tree, so that trees differ."""
 RATE: Final = 0.2
-"""Share of what is left over that a tree takes away: .12 needs half as many trees again for errors
-1 % smaller, in one of five suites of generated kernels 10 %."""
+"""Share of the residuals that a tree takes away: .12 needs half as many trees again for errors 1 %
+smaller, in one of five suites of generated kernels 10 %."""
 RIDGE: Final = 2.0
 """Number of samples with a residual of 0 that each value of a tree is shrunk by."""
 PATIENCE: Final = 40
@@ -148,7 +148,7 @@ class Growth:
     table : ndarray, shape (n, columns)
         The rows to fit to.
     values : ndarray, shape (n,)
-        What the trees add up to.
+        The sum of the trees.
     seed : int
         The seed of the rows that choose the questions.
     """

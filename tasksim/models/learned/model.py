@@ -1,4 +1,4 @@
-"""The learned model: a law times what is learnt of its residuals."""
+"""The learned model: a law times a correction learnt from its residuals."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class LearnedModel(KernelModel):
     _correction_: Correction | None
     """None for few configurations."""
     _plan_: Plan | None
-    """What cross-validation chose; not in files."""
+    """The plan that cross-validation chose; not in files."""
     _error_: float | None
     """The cross-validated error, for the report; not in files."""
     _smear_: float
@@ -156,8 +156,8 @@ class LearnedModel(KernelModel):
     def refitted(self, samples: Samples) -> Self:
         """Return a model fitted to a part of the samples of this one.
 
-        What was chosen for more than 128 configurations is not chosen again: a part of so many
-        leads to the same choice, except for irrelevant differences.
+        A plan chosen for more than 128 configurations is reused: a part of so many leads to the
+        same choice, except for irrelevant differences.
         """
         model = self.clone()
         if getattr(self, "_configurations_", 0) > MIN_PLANNED:

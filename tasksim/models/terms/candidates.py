@@ -117,7 +117,7 @@ def lattice_terms(
 ) -> list[Term]:
     """Return the products of powers of the parameters *names*, simple ones first.
 
-    Those of *names* that are *divisors* may have negative exponents.
+    *divisors*, which are among *names*, may have negative exponents.
 
     >>> few = Lattice(exponents=(1.0, 2.0), logarithms=False, order=2, degree=3.0)
     >>> [str(term) for term in lattice_terms(("m", "n"), few)]
@@ -204,7 +204,7 @@ def _automatic(
     lattice: Lattice,
     notes: list[str],
 ) -> Terms:
-    """Return the terms of the lattice that *rows* determine; add to *notes* what is left out."""
+    """Return the terms of the lattice that *rows* determine; note in *notes* which are left out."""
     columns = {name: rows[:, index] for index, name in enumerate(names)}
     varying = [name for name in numeric if np.ptp(columns[name]) > 0]
     if 0 < len(varying) <= MAX_FINE_PARAMETERS and lattice == DEFAULT:

@@ -78,7 +78,7 @@ class Regression:
     scale
         Length of each column.
     design, response
-        What was fitted, before scaling; for RLM, relative to the reference.
+        The fitted columns and durations, before scaling; for RLM, relative to the reference.
     """
 
     results: Any

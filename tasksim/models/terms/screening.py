@@ -171,8 +171,8 @@ def _columns(terms: Terms, rows: Floats, durations_s: Floats) -> Floats:
 def _greedy(columns: Floats) -> tuple[Floats, Floats, list[Floats]]:
     """Choose the constant, which is last, then columns that reduce the residuals most.
 
-    Return an orthonormal basis of what is chosen, the residuals of 1, and the gain of each column
-    but the constant before each choice.
+    Return an orthonormal basis of the chosen columns, the residuals of 1, and the gain of each
+    column but the constant before each choice.
     """
     basis = np.empty((len(columns), 0))
     rest = np.ones(len(columns))

@@ -446,7 +446,7 @@ class Found:
     alternatives
         Terms that could replace others.
     notes
-        What the samples cannot determine, as text.
+        Properties that the samples cannot determine, as text.
     """
 
     terms: Terms

@@ -353,22 +353,22 @@ MIN_LOG_GAIN: Final = 1.0
 class Thinness:
     """The growth of the variance where samples are thin.
 
-    The factor of the variance is (1 + growth·u)/(1 + growth), where u is how much is unknown about
-    a configuration, by the *mean* of what is unknown about samples that are left out.
+    The factor of the variance is (1 + growth·u)/(1 + growth), where u is the unknown share of a
+    configuration, divided by the *mean* of that of samples left out.
     """
 
     growth: float
     mean: float
 
     def __call__(self, unknown: Floats) -> Floats:
-        """Return the factor of the variance, by what is *unknown* about each configuration."""
+        """Return the factor of the variance, for the *unknown* share of each configuration."""
         return np.asarray((1 + self.growth * unknown / self.mean) / (1 + self.growth))
 
     @classmethod
     def of(cls, scaled: Floats, unknown: Floats) -> Self | None:
         """Return the most probable growth; None if the errors do not grow.
 
-        *scaled* are residuals of samples left out, by their deviations without it.
+        *scaled* are residuals of samples left out, divided by their deviations without it.
         """
         mean = float(unknown.mean())
         if not mean > 0:
@@ -391,7 +391,7 @@ class Thinness:
 
 
 def _log_likelihood(residual: Floats, deviation: Floats) -> float:
-    """Return that of residuals with these deviations, up to a common factor and a constant."""
+    """Return the log likelihood of residuals, up to a common factor and a constant."""
     scaled = residual / deviation
     squares = scaled**2
     scale = max(float(np.median(squares)), np.finfo(np.float64).tiny)

@@ -65,7 +65,7 @@ class End:
 
 @dataclass(frozen=True)
 class Outside:
-    """What of the domain asked for is outside the samples.
+    """The part of the domain asked for that is outside the samples.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ def checked_domain(samples: Samples, domain: object) -> dict[str, tuple[float, f
     Raises
     ------
     InputError
-        If a name is no numerical parameter of *samples*, one is the same in all samples, or a
-        range is none.
+        For a name that is not a numerical parameter of *samples*, a parameter that is the same in
+        all samples, and a malformed range.
     """
     if not isinstance(domain, Mapping):
         raise InputError(f"domain: got {domain!r}; legal: parameter -> (lowest, highest)")
@@ -128,7 +128,7 @@ def sizes_in(
 ) -> dict[str, tuple[float, float]]:
     """Return the ranges that *kernel*'s tasks in *graphs* ask a model of *samples* for.
 
-    Of parameters that differ in the samples and are numbers: the others have no range.
+    Parameters that do not differ in the samples, or have categories, have no range.
     """
     found: dict[str, tuple[float, float]] = {}
     for graph in graphs:
@@ -149,7 +149,7 @@ def sizes_in(
 
 
 def outside_of(samples: Samples, domain: Mapping[str, tuple[float, float]]) -> Outside | None:
-    """Return what of *domain* is outside *samples*; None if nothing is."""
+    """Return the part of *domain* that is outside *samples*; None if there is none."""
     ends, inside = [], 1.0
     for name, (low, high) in domain.items():
         column = samples.names.index(name)
