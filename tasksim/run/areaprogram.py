@@ -142,24 +142,26 @@ class _Mixture:
         tableau -= factors[:, None] * tableau[row]
 
 
-def area_program_highs(work: Floats, workers: Floats) -> float:
-    """Return the result of :func:`area_program` by HiGHS, slower; *work* should be around 1."""
+def area_program_highs(work: Floats, workers: Floats) -> Any:
+    """Return the solution of the same program by HiGHS, slower; *work* should be around 1.
+
+    Its first variable is the time. The rows of its inequalities are the classes.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     group, klass = np.nonzero(np.isfinite(work))
     groups, classes = work.shape
-    # One share per group and class that can run it, then the time.
-    shares, t = np.arange(len(group)), len(group)
+    # The time, then one share per group and class that can run it.
+    shares, count = 1 + np.arange(len(group)), 1 + len(group)
     load = np.concatenate((work[group, klass], -workers))
     rows = np.concatenate((klass, np.arange(classes)))
-    columns = np.concatenate((shares, np.full(classes, t)))
+    columns = np.concatenate((shares, np.zeros(classes, int)))
     program: dict[str, Any] = {
-        "c": np.concatenate((np.zeros(t), [1.0])),
-        "A_ub": csr_array((load, (rows, columns)), shape=(classes, t + 1)),
+        "c": np.concatenate(([1.0], np.zeros(len(group)))),
+        "A_ub": csr_array((load, (rows, columns)), shape=(classes, count)),
         "b_ub": np.zeros(classes),
-        "A_eq": csr_array((np.ones(t), (group, shares)), shape=(groups, t + 1)),
+        "A_eq": csr_array((np.ones(len(group)), (group, shares)), shape=(groups, count)),
         "b_eq": np.ones(groups),
     }
-    solution: Any = linprog(**program, method="highs")
-    return float(solution.x[-1])
+    return linprog(**program, method="highs")

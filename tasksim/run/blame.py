@@ -9,7 +9,7 @@ idle time costs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -75,39 +75,15 @@ def class_prices(costs_s: NDArray[np.float64], workers: Sequence[int]) -> NDArra
     workers : sequence of int
         Number of workers of each class.
     """
-    from scipy import sparse
-    from scipy.optimize import linprog
+    from tasksim.run.areaprogram import area_program_highs
 
     counts = np.asarray(workers, np.float64)
     rows, times = np.unique(costs_s.T, axis=0, return_counts=True)
-    group, kind = np.nonzero(np.isfinite(rows) & (counts > 0))
     scale = float((rows.min(axis=1, initial=np.inf) * times).sum()) if len(rows) else 0.0
     if not scale:
         return np.full(len(counts), 1.0 / counts.sum())
-    # Columns: the makespan, and the share of each group on each class.
-    load = rows[group, kind] * times[group] / scale
-    columns = 1 + np.arange(len(group))
-    above = sparse.csr_matrix(
-        (
-            np.concatenate((load, -counts)),
-            (
-                np.concatenate((kind, np.arange(len(counts)))),
-                np.concatenate((columns, np.zeros(len(counts), int))),
-            ),
-        ),
-        shape=(len(counts), 1 + len(group)),
-    )
-    given: dict[str, Any] = {
-        "A_ub": above,
-        "b_ub": np.zeros(len(counts)),
-        "A_eq": sparse.csr_matrix(
-            (np.ones(len(group)), (group, columns)), shape=(len(rows), 1 + len(group))
-        ),
-        "b_eq": np.ones(len(rows)),
-    }
-    objective = np.zeros(1 + len(group))
-    objective[0] = 1.0
-    found: Any = linprog(objective, method="highs", **given)
+    work = np.where(counts > 0, rows * times[:, None] / scale, np.inf)
+    found = area_program_highs(work, counts)
     if found.status:
         raise InputError("the area bound has no solution: a task cannot run on any worker")
     prices = np.maximum(0.0, -found.ineqlin.marginals)

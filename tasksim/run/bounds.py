@@ -178,7 +178,8 @@ def area_bound_lp(
     scale = float((counts * durations_s.min(axis=1)).sum() / workers.sum())
     if not scale:
         return 0.0
-    return area_program_highs(counts[:, None] * durations_s / scale, workers) * scale
+    solution = area_program_highs(counts[:, None] * durations_s / scale, workers)
+    return float(solution.x[0]) * scale
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:

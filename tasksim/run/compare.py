@@ -23,7 +23,7 @@ from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "Comparison",
@@ -129,9 +129,19 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return a summary for notebooks: both makespans, and the kernels of both runs."""
-        facts = [(name, _described(side)) for name, side in (("a", self.a), ("b", self.b))]
+        facts = [
+            (
+                name,
+                f"{side.kind}, {side.scheduler} on {side.platform}: "
+                f"{duration_text(side.makespan_s)}",
+            )
+            for name, side in (("a", self.a), ("b", self.b))
+        ]
         facts.append(("b against a", f"{self.error_percent:+.2f} %"))
-        rows = [[k.kernel, _mean(k.mean_a_s), _mean(k.mean_b_s)] for k in self.kernels]
+        rows = [
+            [k.kernel, *("-" if s is None else format_time(s) for s in (k.mean_a_s, k.mean_b_s))]
+            for k in self.kernels
+        ]
         header = ["kernel", "mean in a", "mean in b"]
         title = f"Comparison of runs of {self.a.graph}"
         return html_summary(title, facts, header=header, rows=rows)
@@ -196,25 +206,20 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         )
     if not a.makespan_s:
         raise InputError(f"the reference run of {a.graph_label} takes no time")
-    sides = _side(a), _side(b)
+    first, second = _side(a), _side(b)
+    error_alone_percent = None
+    if first.alone_s is not None or second.alone_s is not None:
+        error_alone_percent = 100.0 * (second.undisturbed_s / first.undisturbed_s - 1.0)
     return Comparison(
-        *sides,
+        first,
+        second,
         error_percent=100.0 * (b.makespan_s / a.makespan_s - 1.0),
         kernels=_kernels(a, b),
         end_shift=None if difference else _end_shift(a, b),
-        error_alone_percent=_error_alone_percent(sides),
+        error_alone_percent=error_alone_percent,
         messages=compare_messages(a, b),
         inside=None if difference else inside(a, b),
     )
-
-
-def _described(side: Side) -> str:
-    where = f"{side.kind}, {side.scheduler} on {side.platform}"
-    return f"{where}: {duration_text(side.makespan_s)}"
-
-
-def _mean(seconds: float | None) -> str:
-    return "-" if seconds is None else format_time(seconds)
 
 
 def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
@@ -234,7 +239,8 @@ def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
 
 def _graph_difference(a: Run, b: Run) -> str:
     """Return the difference between the graphs of two runs; empty if they are equal."""
-    if a.graph_name != b.graph_name or _essential(a) != _essential(b):
+    essential = [{k: v for k, v in r.graph_arguments.items() if k != "priorities"} for r in (a, b)]
+    if a.graph_name != b.graph_name or essential[0] != essential[1]:
         return f"{a.graph_label} and {b.graph_label}"
     if len(a) != len(b):
         return f"{a.graph_label} with {len(a)} and with {len(b)} tasks"
@@ -243,11 +249,6 @@ def _graph_difference(a: Run, b: Run) -> str:
         task = int(np.argmax(other))
         return f"task {task} is {a.label(task)} in one and {b.label(task)} in the other"
     return ""
-
-
-def _essential(run: Run) -> dict[str, str | int | float]:
-    """Return the arguments that determine the tasks."""
-    return {k: v for k, v in run.graph_arguments.items() if k != "priorities"}
 
 
 def _side(run: Run) -> Side:
@@ -272,22 +273,28 @@ def _side(run: Run) -> Side:
     )
 
 
-def _error_alone_percent(sides: tuple[Side, Side]) -> float | None:
-    a, b = sides
-    if a.alone_s is None and b.alone_s is None:
-        return None
-    return 100.0 * (b.undisturbed_s / a.undisturbed_s - 1.0)
-
-
 def _kernels(a: Run, b: Run) -> tuple[KernelComparison, ...]:
-    in_a, in_b = kernel_durations(a), kernel_durations(b)
+    durations = kernel_durations(a), kernel_durations(b)
     known = has_processor_times(a) or has_processor_times(b)
     alone = [_means_alone(run) if known else {} for run in (a, b)]
-    none = np.zeros(0)
-    return tuple(
-        _kernel(name, in_a.get(name, none), in_b.get(name, none), *(of.get(name) for of in alone))
-        for name in dict.fromkeys([*in_a, *in_b])
-    )
+    found = []
+    for name in dict.fromkeys([*durations[0], *durations[1]]):
+        in_a, in_b = (of.get(name, np.zeros(0)) for of in durations)
+        mean_a, mean_b = (float(x.mean()) if len(x) else None for x in (in_a, in_b))
+        kernel = KernelComparison(
+            kernel=name,
+            count_a=len(in_a),
+            count_b=len(in_b),
+            total_a_s=float(in_a.sum()),
+            total_b_s=float(in_b.sum()),
+            mean_a_s=mean_a,
+            mean_b_s=mean_b,
+            mean_ratio=_ratio(mean_a, mean_b),
+            ks_distance=ks_distance(in_a, in_b) if len(in_a) and len(in_b) else None,
+            alone_ratio=_ratio(*(of.get(name) for of in alone)),
+        )
+        found.append(kernel)
+    return tuple(found)
 
 
 def _means_alone(run: Run) -> dict[str, float]:
@@ -296,28 +303,6 @@ def _means_alone(run: Run) -> dict[str, float]:
     total = np.bincount(run.tasks.kernel, undisturbed_s(run), len(count))
     pairs = zip(run.kernel_names, total / np.maximum(count, 1), strict=True)
     return {name: float(mean) for (name, mean), n in zip(pairs, count, strict=True) if n}
-
-
-def _kernel(
-    name: str,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    alone_a: float | None,
-    alone_b: float | None,
-) -> KernelComparison:
-    mean_a, mean_b = (float(x.mean()) if len(x) else None for x in (a, b))
-    return KernelComparison(
-        kernel=name,
-        count_a=len(a),
-        count_b=len(b),
-        total_a_s=float(a.sum()),
-        total_b_s=float(b.sum()),
-        mean_a_s=mean_a,
-        mean_b_s=mean_b,
-        mean_ratio=_ratio(mean_a, mean_b),
-        ks_distance=ks_distance(a, b) if len(a) and len(b) else None,
-        alone_ratio=_ratio(alone_a, alone_b),
-    )
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:
@@ -381,15 +366,20 @@ class Inside:
 
     def text(self) -> str:
         """Return the result as text, in a line or two."""
-        from tasksim.base.units import duration_text
-
         bounds = f"{duration_text(self.low_s)} to {duration_text(self.high_s)}"
         where = "inside" if self.inside else "outside"
         line = (
             f"{duration_text(self.makespan_s)} is {where} the interval of one run, {bounds} "
             f"({100 * self.level:g} %)"
         )
-        out = [_kernel_text(kernel) for kernel in self.kernels if not kernel.inside]
+        out = []
+        for kernel in self.kernels:
+            if not kernel.inside:
+                mean, low, high = map(duration_text, (kernel.mean_s, kernel.low_s, kernel.high_s))
+                out.append(
+                    f"{kernel.kernel} on {kernel.architecture} takes {mean}, "
+                    f"predicted {low} to {high}"
+                )
         return "\n".join([line, *(["kernels outside of theirs: " + "; ".join(out)] if out else [])])
 
 
@@ -400,24 +390,23 @@ def inside(a: Run, b: Run) -> Inside | None:
     """
     if (a.uncertainty is None) == (b.uncertainty is None):
         return None
-    run, said = (a, b) if a.uncertainty is None else (b, a)
-    try:
-        return _inside(run, Node(dict(said.uncertainty or {})))
-    except FormatError as error:
-        raise InputError(f"uncertainty of the run of {said.graph_label}: {error}") from None
-
-
-def _inside(run: Run, said: Node) -> Inside:
-    low, high = said["run_low_s"].number(), said["run_high_s"].number()
+    run, other = (a, b) if a.uncertainty is None else (b, a)
+    said = Node(dict(other.uncertainty or {}))
     means = _means(run)
-    kernels = [
-        KernelInside(*of, means[of], kernel["run_low_s"].number(), kernel["run_high_s"].number())
-        for kernel in said["kernels"]
-        if (of := (kernel["kernel"].text(), kernel["architecture"].text())) in means
-    ]
+    try:
+        low, high = said["run_low_s"].number(), said["run_high_s"].number()
+        kernels = [
+            KernelInside(
+                *of, means[of], kernel["run_low_s"].number(), kernel["run_high_s"].number()
+            )
+            for kernel in said["kernels"]
+            if (of := (kernel["kernel"].text(), kernel["architecture"].text())) in means
+        ]
+        level = said["level"].number()
+    except FormatError as error:
+        raise InputError(f"uncertainty of the run of {other.graph_label}: {error}") from None
     makespan = run.makespan_s
-    within = low <= makespan <= high
-    return Inside(makespan, low, high, said["level"].number(), within, tuple(kernels))
+    return Inside(makespan, low, high, level, low <= makespan <= high, tuple(kernels))
 
 
 def _means(run: Run) -> dict[tuple[str, str], float]:
@@ -431,10 +420,3 @@ def _means(run: Run) -> dict[tuple[str, str], float]:
         (run.kernel_names[k // len(names)], names[k % len(names)]): float(total[k] / count[k])
         for k in np.flatnonzero(count).tolist()
     }
-
-
-def _kernel_text(kernel: KernelInside) -> str:
-    from tasksim.base.units import duration_text
-
-    mean, low, high = map(duration_text, (kernel.mean_s, kernel.low_s, kernel.high_s))
-    return f"{kernel.kernel} on {kernel.architecture} takes {mean}, predicted {low} to {high}"

@@ -230,10 +230,27 @@ class Coherence:
         self._starts = run.tasks.start_s[order]
         self._rank = np.empty(len(order), dtype=np.int64)
         self._rank[order] = np.arange(len(order))
-        self._index_writes()
+        self._reduced = np.zeros(graph.handles, dtype=bool)
+        self._reduced[graph.access_handle[graph.access_mode == AccessMode.REDUCTION]] = True
+
+        # The writes, sorted by datum and time.
+        task, handle = self._accesses(_WRITES)
+        keys = self._write_keys(handle, self._rank[task])
+        order = np.argsort(keys)
+        self._writer, self._written, self._writes = task[order], handle[order], keys[order]
+
+        # The copies, sorted by datum, memory and end, and the latest start up to each.
         assert run.transfers is not None
-        self._transfers = run.transfers
-        self._index_arrivals(run.transfers, len(run.memories))
+        transfers = self._transfers = run.transfers
+        self._memories = len(run.memories)
+        group = transfers.handle.astype(np.int64) * self._memories + transfers.target
+        self._ends, self._departures = np.sort(transfers.end_s), np.sort(transfers.start_s)
+        width = len(transfers) + 1
+        keys = group * width + np.searchsorted(self._ends, transfers.end_s)
+        order = np.argsort(keys, kind="stable")
+        departure = np.searchsorted(self._departures, transfers.start_s)
+        self._arrivals, self._arrived = keys[order], group[order]
+        self._latest = np.maximum.accumulate((group * width + departure)[order]) % width
 
     def invalid_reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return task and handle of every read that found no valid copy in its memory."""
@@ -248,7 +265,9 @@ class Coherence:
 
     def invalid_sources(self) -> NDArray[np.bool_]:
         """Return, per copy, whether its source was invalid when it started."""
-        valid = (self._reduced() | ~self._accessed())[self._transfers.handle]
+        accessed = np.zeros(self._graph.handles, dtype=bool)
+        accessed[self._graph.access_handle] = True
+        valid = (self._reduced | ~accessed)[self._transfers.handle]
         for part in _pieces(len(valid)):
             handle = self._transfers.handle[part].astype(np.int64)
             source = self._transfers.source[part].astype(np.int64)
@@ -260,34 +279,15 @@ class Coherence:
                 valid[part] |= self._valid(handle, source, start_s, before)
         return ~valid
 
-    # Writes
-
     def _accesses(
         self, modes: tuple[AccessMode, ...]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return task and handle of all accesses with these *modes*, without reduced data."""
         handle = self._graph.access_handle.astype(np.int64)
-        wanted = np.isin(self._graph.access_mode, modes) & ~self._reduced()[handle]
+        wanted = np.isin(self._graph.access_mode, modes) & ~self._reduced[handle]
         counts = np.diff(self._graph.access_ptr)
         task = np.repeat(np.arange(len(self._graph), dtype=np.int64), counts)
         return task[wanted], handle[wanted]
-
-    def _reduced(self) -> NDArray[np.bool_]:
-        reduced = np.zeros(self._graph.handles, dtype=bool)
-        reduced[self._graph.access_handle[self._graph.access_mode == AccessMode.REDUCTION]] = True
-        return reduced
-
-    def _accessed(self) -> NDArray[np.bool_]:
-        accessed = np.zeros(self._graph.handles, dtype=bool)
-        accessed[self._graph.access_handle] = True
-        return accessed
-
-    def _index_writes(self) -> None:
-        """Sort the writes by datum and time."""
-        task, handle = self._accesses(_WRITES)
-        keys = self._write_keys(handle, self._rank[task])
-        order = np.argsort(keys)
-        self._writer, self._written, self._writes = task[order], handle[order], keys[order]
 
     def _write_keys(self, handle: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
         return handle * (len(self._rank) + 1) + rank
@@ -302,20 +302,6 @@ class Coherence:
         writer = np.full(len(handle), -1, dtype=np.int64)
         writer[found] = self._writer[place[found]]
         return writer
-
-    # Copies
-
-    def _index_arrivals(self, transfers: TransferTable, memories: int) -> None:
-        """Sort the copies by datum, memory and end; record the latest start up to each."""
-        self._memories = memories
-        group = transfers.handle.astype(np.int64) * memories + transfers.target
-        self._ends, self._departures = np.sort(transfers.end_s), np.sort(transfers.start_s)
-        width = len(transfers) + 1
-        keys = group * width + np.searchsorted(self._ends, transfers.end_s)
-        order = np.argsort(keys, kind="stable")
-        departure = np.searchsorted(self._departures, transfers.start_s)
-        self._arrivals, self._arrived = keys[order], group[order]
-        self._latest = np.maximum.accumulate((group * width + departure)[order]) % width
 
     def _last_departure_s(
         self, handle: NDArray[np.int64], memory: NDArray[np.int64], time_s: NDArray[np.float64]

@@ -135,21 +135,27 @@ def practical_critical_path(run: Run) -> PracticalPath:
     """
     expect(run, Run, "run")
     check_records(run)
-    steps = _walk(run)
-    kernels = [run.kernel_names[run.tasks.kernel[step.task]] for step in steps]
+    tasks = run.tasks
+    taken_s, arrival_s = np.maximum(tasks.taken_s, tasks.ready_s), data_arrival_s(run)
+    steps: list[Step] = []
+    since = 0.0
+    for task, reason in reversed(tasks_on_path(tasks, run.label)):
+        start, end = float(tasks.start_s[task]), float(tasks.end_s[task])
+        there = min(float(arrival_s[task]), start)
+        transfer_s = max(0.0, there - max(float(taken_s[task]), since))
+        steps.append(Step(task, reason, start - since, end - start, transfer_s))
+        since = end
+    kernels = [run.kernel_names[tasks.kernel[step.task]] for step in steps]
     reasons = [step.reason for step in steps]
+    waited_s = _totals(reasons, [step.waited_s - step.transfer_s for step in steps])
+    if transfer_s := sum(step.transfer_s for step in steps):
+        waited_s["transfer"] = transfer_s
     return PracticalPath(
         steps=tuple(steps),
         kernel_s=_totals(kernels, [step.duration_s for step in steps]),
         reason_tasks=dict(Counter(reasons)),
-        waited_s=_waits(steps),
+        waited_s=waited_s,
     )
-
-
-def _waits(steps: Sequence[Step]) -> dict[str, float]:
-    waits = _totals([s.reason for s in steps], [s.waited_s - s.transfer_s for s in steps])
-    transfer_s = sum(s.transfer_s for s in steps)
-    return {**waits, "transfer": transfer_s} if transfer_s else waits
 
 
 def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
@@ -191,38 +197,22 @@ def tasks_on_path(
     previous = previous_on_worker(tasks)
     passed = np.zeros(len(tasks), dtype=bool)
     found: list[tuple[int, Reason]] = []
+    reason: Reason
     task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
     while task >= 0:
         if passed[task]:
             raise InputError(f"{label(task)} waited for itself: the records form a cycle")
         passed[task] = True
-        before, reason = _waited_for(tasks, task, int(previous[task]))
+        before, reason = -1, "start"
+        if previous[task] >= 0 and tasks.end_s[previous[task]] > tasks.ready_s[task]:
+            before, reason = int(previous[task]), "worker"
+        elif tasks.released_by[task] >= 0:
+            before, reason = int(tasks.released_by[task]), "dependency"
+        elif tasks.submitted_s[task] > 0:
+            reason = "submission"
         found.append((task, reason))
         task = before
     return found
-
-
-def _walk(run: Run) -> list[Step]:
-    tasks = run.tasks
-    taken_s, arrival_s = np.maximum(tasks.taken_s, tasks.ready_s), data_arrival_s(run)
-    steps: list[Step] = []
-    since = 0.0
-    for task, reason in reversed(tasks_on_path(tasks, run.label)):
-        start, end = float(tasks.start_s[task]), float(tasks.end_s[task])
-        there = min(float(arrival_s[task]), start)
-        transfer_s = max(0.0, there - max(float(taken_s[task]), since))
-        steps.append(Step(task, reason, start - since, end - start, transfer_s))
-        since = end
-    return steps
-
-
-def _waited_for(tasks: TaskTable, task: int, previous: int) -> tuple[int, Reason]:
-    """Return the task that *task* waited for (-1: none), and the reason."""
-    if previous >= 0 and tasks.end_s[previous] > tasks.ready_s[task]:
-        return previous, "worker"
-    if tasks.released_by[task] >= 0:
-        return int(tasks.released_by[task]), "dependency"
-    return -1, "submission" if tasks.submitted_s[task] > 0 else "start"
 
 
 def previous_on_worker(tasks: TaskTable) -> NDArray[np.int64]:

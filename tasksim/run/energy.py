@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tasksim.run.power import PowerInfo
     from tasksim.run.record import Run
+    from tasksim.run.recordtables import TransferTable
 
     Float64 = NDArray[np.float64]
 
@@ -116,12 +117,15 @@ def energy(run: Run) -> Energy:
     joules = _task_w(run, power) * run.tasks.duration_s
     tasks_j = np.bincount(run.tasks.worker, joules, minlength=len(run.workers))
     kernels_j = np.bincount(run.tasks.kernel, joules, minlength=len(run.kernel_names))
+    copies_j = 0.0
+    if run.transfers is not None and power.copies:
+        copies_j = float(_copy_w(run.transfers, power) @ run.transfers.duration_s)
     return Energy(
         power.static_w * run.makespan_s,
         _idle_w(power) * idle_s(run),
         tasks_j.astype(np.float64),
         dict(zip(run.kernel_names, kernels_j.tolist(), strict=True)),
-        _copies_j(run, power),
+        copies_j,
     )
 
 
@@ -145,7 +149,7 @@ def power_curve(run: Run, edges_s: Float64) -> dict[str, Float64]:
     }
     copies = run.transfers
     if copies is not None and power.copies:
-        weights = _copy_w(run, power)
+        weights = _copy_w(copies, power)
         curve["copies"] = np.maximum(mean_sum(copies.start_s, copies.end_s, edges_s, weights), 0.0)
     return curve
 
@@ -173,13 +177,7 @@ def _task_w(run: Run, power: PowerInfo) -> Float64:
     return watts
 
 
-def _copy_w(run: Run, power: PowerInfo) -> Float64:
-    assert run.transfers is not None
-    ends = zip(run.transfers.source.tolist(), run.transfers.target.tolist(), strict=True)
+def _copy_w(copies: TransferTable, power: PowerInfo) -> Float64:
+    """Return the power of the links that each copy crosses."""
+    ends = zip(copies.source.tolist(), copies.target.tolist(), strict=True)
     return np.array([power.copies.get(way, 0.0) for way in ends], dtype=np.float64)
-
-
-def _copies_j(run: Run, power: PowerInfo) -> float:
-    if run.transfers is None or not power.copies:
-        return 0.0
-    return float(_copy_w(run, power) @ run.transfers.duration_s)

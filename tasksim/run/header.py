@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from tasksim.base.documents.json_document import Node, parse_json, position, read_document
 from tasksim.base.errors import CheckFailed, InputError, unknown
@@ -17,7 +17,7 @@ from tasksim.run.metrics import summary
 from tasksim.run.record import Disturbance, FarData, MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tasksim.run.numa import NumaUse
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "Rows", "check_header", "encode", "read_header"]
 
+T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 """Version of ``run.json``; it grows when readers of older versions would misread the file."""
@@ -63,9 +64,13 @@ def encode(run: Run) -> str:
         "bounds": run.bounds,
         "metrics": summary(run),
         "wall_s": run.wall_s,
-        **_engine_json(run),
+        **{name: text for name in ("engine", "engine_why") if (text := getattr(run, name))},
         "kernels": run.kernel_names,
-        "workers": [_worker_json(worker) for worker in run.workers],
+        # The first memory, the usual one, is left out.
+        "workers": [
+            {name: getattr(worker, name) for name in (_WORKER if worker.memory else _WORKER[:-1])}
+            for worker in run.workers
+        ],
         **_memories_json(run),
         **({} if run.messages is None else {"messages": len(run.messages)}),
         **({} if run.decisions is None else {"decisions": len(run.decisions)}),
@@ -82,18 +87,6 @@ def encode(run: Run) -> str:
         return json.dumps(header, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     except (TypeError, ValueError) as error:
         raise InputError(f"the run cannot be written as JSON: {error}") from error
-
-
-def _engine_json(run: Run) -> dict[str, str]:
-    """Return the engine of a simulated run, and why it was not the compiled core."""
-    said = {"engine": run.engine, "engine_why": run.engine_why}
-    return {name: text for name, text in said.items() if text}
-
-
-def _worker_json(worker: WorkerInfo) -> dict[str, Any]:
-    """Return a worker; it omits the first memory, the usual one."""
-    names = _WORKER if worker.memory else _WORKER[:-1]
-    return {name: getattr(worker, name) for name in names}
 
 
 def _memories_json(run: Run) -> dict[str, Any]:
@@ -118,36 +111,39 @@ def read_header(path: Path) -> tuple[Run, Rows]:
         raise InputError(f"{path}: the file is empty")
 
     def read(root: Node) -> tuple[Run, Rows]:
-        _check_version(root, path)
-        return _run(root), _rows(root)
+        if not isinstance(root.value, dict) or "schema_version" not in root.value:
+            raise InputError(f"{path} was not written by tasksim: it has no schema_version")
+        version = root["schema_version"]
+        if (why := newer(version.value, SCHEMA_VERSION)) is not None:
+            raise version.error(why)
+        version.exactly(SCHEMA_VERSION)
+        run = _run(root)
+        counts = (
+            _if_known(root.get(name, None), Node.integer)
+            for name in ("transfers", "memory_changes", "messages", "decisions")
+        )
+        return run, Rows(root["tasks"].integer(), *counts)
 
     return read_document(text, str(path), read)
 
 
-def _check_version(root: Node, path: Path) -> None:
-    if not isinstance(root.value, dict) or "schema_version" not in root.value:
-        raise InputError(f"{path} was not written by tasksim: it has no schema_version")
-    version = root["schema_version"]
-    if (why := newer(version.value, SCHEMA_VERSION)) is not None:
-        raise version.error(why)
-    version.exactly(SCHEMA_VERSION)
-
-
-def _rows(root: Node) -> Rows:
-    return Rows(
-        root["tasks"].integer(),
-        *(_count(root, name) for name in ("transfers", "memory_changes", "messages", "decisions")),
-    )
-
-
-def _count(root: Node, name: str) -> int | None:
-    node = root.get(name, None)
-    return None if node.value is None else node.integer()
+def _if_known(node: Node, read: Callable[[Node], T]) -> T | None:
+    return None if node.value is None else read(node)
 
 
 def _run(root: Node) -> Run:
+    # Late: few runs have them.
+    def power(node: Node) -> PowerInfo:
+        from tasksim.run.power import PowerInfo
+
+        return PowerInfo.from_json(node, len(list(root["workers"])))
+
+    def numa(node: Node) -> NumaUse:
+        from tasksim.run.numa import NumaUse
+
+        return NumaUse.from_json(node)
+
     graph, seed, bounds = root["graph"], root["seed"], root["bounds"]
-    counted = root.get("counted_j", None)
     return Run(
         kind=_kind(root["kind"]),
         graph_name=_text(graph["name"]),
@@ -156,58 +152,31 @@ def _run(root: Node) -> Run:
         workers=tuple(_worker(node) for node in root["workers"]),
         platform=_text(root["platform"]),
         scheduler=_text(root["scheduler"]),
-        seed=None if seed.value is None else seed.integer(),
+        seed=_if_known(seed, Node.integer),
         tasks=TaskTable.empty(),
         config=dict(root["config"].mapping()),
         versions={name: _text(node) for name, node in root["versions"].items()},
         wall_s=root["wall_s"].number(),
         engine=_text(root.get("engine", "")),
         engine_why=_text(root.get("engine_why", "")),
-        bounds=None if bounds.value is None else {n: node.number() for n, node in bounds.items()},
+        bounds=_if_known(
+            bounds, lambda node: {name: value.number() for name, value in node.items()}
+        ),
         memories=tuple(_memory(node) for node in root.get("memories", [])),
         evictions=root.get("evictions", 0).integer(),
-        uncertainty=_uncertainty(root.get("uncertainty", None)),
-        power=_power(root),
-        numa=_numa(root),
-        far_data=_far_data(root.get("far_data", None)),
-        counted_j=None if counted.value is None else counted.number(),
-        disturbance=_disturbance(root),
+        uncertainty=_if_known(root.get("uncertainty", None), lambda node: dict(node.mapping())),
+        power=_if_known(root.get("power", None), power),
+        numa=_if_known(root.get("numa", None), numa),
+        far_data=_if_known(
+            root.get("far_data", None),
+            lambda node: FarData(*(node[name].number() for name in FarData._fields)),
+        ),
+        counted_j=_if_known(root.get("counted_j", None), Node.number),
+        disturbance=_if_known(
+            root.get("disturbance", None),
+            lambda node: Disturbance.from_json(node, len(list(root["workers"]))),
+        ),
     )
-
-
-def _disturbance(root: Node) -> Disturbance | None:
-    node = root.get("disturbance", None)
-    if node.value is None:
-        return None
-    return Disturbance.from_json(node, len(list(root["workers"])))
-
-
-def _power(root: Node) -> PowerInfo | None:
-    node = root.get("power", None)
-    if node.value is None:
-        return None
-    from tasksim.run.power import PowerInfo
-
-    return PowerInfo.from_json(node, len(list(root["workers"])))
-
-
-def _numa(root: Node) -> NumaUse | None:
-    node = root.get("numa", None)
-    if node.value is None:
-        return None
-    from tasksim.run.numa import NumaUse
-
-    return NumaUse.from_json(node)
-
-
-def _far_data(node: Node) -> FarData | None:
-    if node.value is None:
-        return None
-    return FarData(*(node[name].number() for name in FarData._fields))
-
-
-def _uncertainty(node: Node) -> dict[str, Any] | None:
-    return None if node.value is None else dict(node.mapping())
 
 
 def _kind(node: Node) -> RunKind:
@@ -238,11 +207,10 @@ def _worker(node: Node) -> WorkerInfo:
 
 def _memory(node: Node) -> MemoryInfo:
     _known_fields(node, _MEMORY)
-    size = node.get("size_bytes", None)
     return MemoryInfo(
         _text(node["name"]),
         node.get("node", 0).integer(),
-        None if size.value is None else size.positive(),
+        _if_known(node.get("size_bytes", None), Node.positive),
     )
 
 
@@ -292,13 +260,11 @@ def _differences(
     elif isinstance(said, list) and isinstance(computed, list) and len(said) == len(computed):
         for number, pair in enumerate(zip(said, computed, strict=True)):
             yield from _differences(*pair, (*place, number), tolerance)
-    elif not _same(said, computed, tolerance):
-        yield place, said, computed
-
-
-def _same(said: Any, computed: Any, tolerance: float) -> bool:
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return bool(said == computed)
-    if not isinstance(computed, int | float):
-        return False
-    return math.isclose(said, computed, rel_tol=_ROUNDING, abs_tol=tolerance)
+    else:
+        same = said == computed
+        if isinstance(said, int | float) and not isinstance(said, bool):
+            same = isinstance(computed, int | float) and math.isclose(
+                said, computed, rel_tol=_ROUNDING, abs_tol=tolerance
+            )
+        if not same:
+            yield place, said, computed

@@ -24,7 +24,6 @@ __all__ = [
     "idleness_percent",
     "kernel_durations",
     "kernel_statistics",
-    "makespan_s",
     "ready_curve",
     "submitted_curve",
     "summary",
@@ -71,9 +70,15 @@ def idle_time(run: Run) -> IdleTime:
     """
     from tasksim.run.copystatistics import data_arrival_s
 
-    order, free_s, last_s = _timeline(run)
-    tasks, worker = run.tasks, run.tasks.worker[order]
-    start_s, ready_s = tasks.start_s[order], tasks.ready_s[order]
+    tasks = run.tasks
+    order = np.lexsort((tasks.task, tasks.end_s, tasks.start_s, tasks.worker))
+    worker, ready_s = tasks.worker[order], tasks.ready_s[order]
+    start_s, end_s = tasks.start_s[order], tasks.end_s[order]
+    free_s = np.zeros(len(order))  # end of the worker's task before
+    same = worker[1:] == worker[:-1]
+    free_s[1:][same] = end_s[:-1][same]
+    last_s = np.zeros(len(run.workers))
+    np.maximum.at(last_s, worker, end_s)
     taken_s = np.maximum(tasks.taken_s[order], np.maximum(ready_s, free_s))
     arrival_s = np.minimum(data_arrival_s(run)[order], start_s)
     gap_s = np.maximum(0.0, start_s - free_s)
@@ -89,21 +94,6 @@ def idle_time(run: Run) -> IdleTime:
         queue_s=per_worker(gap_s - dependency_s - transfer_s),
         end_s=run.makespan_s - last_s,
     )
-
-
-def _timeline(
-    run: Run,
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the tasks by worker and start, when each worker was free before, its last end."""
-    tasks = run.tasks
-    order = np.lexsort((tasks.task, tasks.end_s, tasks.start_s, tasks.worker))
-    worker, end_s = tasks.worker[order], tasks.end_s[order]
-    free_s = np.zeros(len(order))
-    same = worker[1:] == worker[:-1]
-    free_s[1:][same] = end_s[:-1][same]
-    last_s = np.zeros(len(run.workers))
-    np.maximum.at(last_s, worker, end_s)
-    return order, free_s, last_s
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -138,11 +128,6 @@ class Waits:
     queue_s: NDArray[np.float64]
     """The rest until its start: in the scheduler's queues, behind other tasks of its worker, and in
     the runtime."""
-
-
-def makespan_s(run: Run) -> float:
-    """Return the end of the last task, in seconds."""
-    return run.makespan_s
 
 
 def busy_s(run: Run) -> NDArray[np.float64]:
@@ -185,23 +170,23 @@ def kernel_durations(run: Run) -> dict[str, NDArray[np.float64]]:
 
 def kernel_statistics(run: Run) -> list[KernelStatistics]:
     """Return the statistics of each kernel that ran, in the order of ``run.kernel_names``."""
-    return [_statistics(name, values) for name, values in kernel_durations(run).items()]
-
-
-def _statistics(kernel: str, values: NDArray[np.float64]) -> KernelStatistics:
-    ordered = np.sort(values)
-    middle = (len(ordered) - 1) // 2, len(ordered) // 2
-    return KernelStatistics(
-        kernel=kernel,
-        count=len(values),
-        total_s=float(values.sum()),
-        mean_s=float(values.mean()),
-        median_s=float((ordered[middle[0]] + ordered[middle[1]]) / 2),
-        std_s=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
-        min_s=float(ordered[0]),
-        max_s=float(ordered[-1]),
-        quantiles_s=tuple(_quantile(ordered, level) for level in QUANTILES),
-    )
+    found = []
+    for name, values in kernel_durations(run).items():
+        ordered = np.sort(values)
+        middle = (len(ordered) - 1) // 2, len(ordered) // 2
+        statistics = KernelStatistics(
+            kernel=name,
+            count=len(values),
+            total_s=float(values.sum()),
+            mean_s=float(values.mean()),
+            median_s=float((ordered[middle[0]] + ordered[middle[1]]) / 2),
+            std_s=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+            min_s=float(ordered[0]),
+            max_s=float(ordered[-1]),
+            quantiles_s=tuple(_quantile(ordered, level) for level in QUANTILES),
+        )
+        found.append(statistics)
+    return found
 
 
 def _quantile(ordered: NDArray[np.float64], level: float) -> float:
@@ -259,7 +244,7 @@ def summary(run: Run) -> dict[str, Any]:
     """Return a summary of the metrics as plain JSON data, as in ``run.json``."""
     waited = waits(run)
     tasks = max(len(run), 1)
-    return {
+    found = {
         "makespan_s": run.makespan_s,
         "tasks": len(run),
         "workers": len(run.workers),
@@ -269,34 +254,19 @@ def summary(run: Run) -> dict[str, Any]:
         "mean_dependency_wait_s": float(waited.dependency_s.sum() / tasks),
         "mean_queue_wait_s": float(waited.queue_s.sum() / tasks),
         "idle_waits_s": idle_time(run).totals(),
-        **_copies(run, float(waited.transfer_s.sum() / tasks)),
-        **_remote(run),
-        "kernels": {
-            s.kernel: {"count": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
-            for s in kernel_statistics(run)
-        },
     }
+    if run.transfers is not None:
+        from tasksim.run.copystatistics import transfer_summary
 
-
-def _copies(run: Run, mean_wait_s: float) -> dict[str, Any]:
-    """Return the additional metrics of a run with copies."""
-    if run.transfers is None:
-        return {}
-    from tasksim.run.copystatistics import transfer_summary
-
-    return {
-        "mean_transfer_wait_s": mean_wait_s,
-        "transfers": transfer_summary(run),
-        "evictions": run.evictions,
+        found["mean_transfer_wait_s"] = float(waited.transfer_s.sum() / tasks)
+        found["transfers"] = transfer_summary(run)
+        found["evictions"] = run.evictions
+    if run.numa is not None:
+        found["remote_bytes"] = run.numa.remote_bytes
+        found["remote_share"] = run.numa.remote_share
+        found["remote_extra_s"] = run.numa.total_extra_s
+    found["kernels"] = {
+        s.kernel: {"count": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
+        for s in kernel_statistics(run)
     }
-
-
-def _remote(run: Run) -> dict[str, Any]:
-    """Return the additional metrics of a run on non-uniform memory."""
-    if run.numa is None:
-        return {}
-    return {
-        "remote_bytes": run.numa.remote_bytes,
-        "remote_share": run.numa.remote_share,
-        "remote_extra_s": run.numa.total_extra_s,
-    }
+    return found

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.critical import PracticalPath
     from tasksim.run.record import Run
-    from tasksim.run.schedulepath import LongestPath
 
 __all__ = [
     "Costs",
@@ -255,7 +254,12 @@ class _TaskCosts:
         self._worker = run.tasks.worker.astype(np.int64)
         self._workers = len(run.workers)
         self._columns = task_costs(run, graph)
-        self.paths = _longest_paths(run, graph, self._columns)
+        # The longest path by time and by each cost that all tasks have.
+        self.paths = {
+            name: schedule_path(run, graph, column)
+            for name, column in {"time": run.tasks.duration_s, **self._columns}.items()
+            if not np.isnan(column).any()
+        }
 
     def of(self, tasks: NDArray[np.int64]) -> Costs:
         """Return the sums over *tasks*."""
@@ -271,18 +275,6 @@ class _TaskCosts:
         mean = {name: float(column.sum()) / max(1, self._workers) for name, column in sums.items()}
         longest = {n: self.paths[n].cost if n in self.paths else np.nan for n in self._columns}
         return PathCosts(self.of(on_path), _costs(longest), _costs(most), _costs(mean))
-
-
-def _longest_paths(
-    run: Run, graph: TaskGraph, columns: dict[str, NDArray[np.float64]]
-) -> dict[str, LongestPath]:
-    """Return the longest path by time and by each cost that all tasks have."""
-    known = {"time": run.tasks.duration_s, **columns}
-    return {
-        name: schedule_path(run, graph, column)
-        for name, column in known.items()
-        if not np.isnan(column).any()
-    }
 
 
 def _costs(sums: dict[str, float]) -> Costs:

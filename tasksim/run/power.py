@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tasksim.base.documents.json_document import Node
     from tasksim.platform.description import Platform
 
 __all__ = ["PowerInfo", "WorkerPower", "power_info"]
+
+_WATTS = "watts, 0 or more"
+"""Legal numbers, for messages."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class PowerInfo:
             if len(parts := list(copy)) != 3:
                 raise copy.expected("a source, a target and watts")
             source, target, watts = parts
-            copies[source.integer(), target.integer()] = _watts(watts)
-        return cls(_watts(node["static_w"]), kinds, kind_of, copies)
+            copies[source.integer(), target.integer()] = watts.not_negative(_WATTS)
+        return cls(node["static_w"].not_negative(_WATTS), kinds, kind_of, copies)
 
     def to_json(self) -> dict[str, Any]:
         """Return the power as plain JSON data."""
@@ -77,16 +80,9 @@ class PowerInfo:
 
 
 def _kind(node: Node) -> WorkerPower:
-    kernels: Mapping[str, Node] = dict(node["kernels"].items())
-    named = {name: _watts(watts) for name, watts in kernels.items()}
-    return WorkerPower(_watts(node["idle_w"]), _watts(node["busy_w"]), named)
-
-
-def _watts(node: Node) -> float:
-    watts = node.number()
-    if watts < 0:
-        raise node.expected("watts, 0 or more")
-    return watts
+    kernels = {name: watts.not_negative(_WATTS) for name, watts in node["kernels"].items()}
+    idle_w, busy_w = (node[name].not_negative(_WATTS) for name in ("idle_w", "busy_w"))
+    return WorkerPower(idle_w, busy_w, kernels)
 
 
 def power_info(nodes: Sequence[Platform]) -> PowerInfo | None:

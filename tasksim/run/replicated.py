@@ -202,21 +202,16 @@ def _mean_draws(found: Replicates) -> Array:
     rest = means - means.mean() - fitted
     inner = components(spans)[1:]
     noise = inner[0] / 2 if len(inner) == 1 else inner[0] / 2 + 0.375 * inner[1]
-    of_models = float(rest.var(ddof=1)) - noise
-    if slopes is not None and not _significant(rest, noise):
-        of_models = 0.0
     spread = float(rest.var(ddof=1))
+    of_models = spread - noise
+    if slopes is not None and noise:
+        from scipy.stats import f
+
+        # Groups that differ no more than noise explains have no models of their own.
+        if not spread / noise > f.ppf(SIGNIFICANCE_LEVEL, len(rest) - 1, len(rest)):
+            of_models = 0.0
     shrunk = (max(of_models, 0.0) / spread) ** 0.5 if spread else 0.0
     return np.asarray(means.mean() + fitted + shrunk * rest)
-
-
-def _significant(rest: Array, noise: float) -> bool:
-    """Return whether groups differ by more than noise explains."""
-    from scipy.stats import f
-
-    if not noise:
-        return True
-    return bool(rest.var(ddof=1) / noise > f.ppf(SIGNIFICANCE_LEVEL, len(rest) - 1, len(rest)))
 
 
 def _student(level: float, count: int) -> float:

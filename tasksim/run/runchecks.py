@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.commutation import commutative_handles
 from tasksim.run.copychecks import CopyChecker, others, place
 from tasksim.run.messagechecks import binding_across_nodes, check_messages, waiting_for_a_send
 from tasksim.run.record import Run
@@ -258,7 +259,9 @@ class _Checker:
             )
 
     def commutative(self, graph: TaskGraph) -> None:
-        task, handle = _commutative_accesses(graph)
+        position = np.flatnonzero(graph.access_mode == AccessMode.COMMUTATIVE)
+        task = np.searchsorted(graph.access_ptr, position, side="right") - 1
+        handle = graph.access_handle[position]
         order = np.lexsort((self.tasks.end_s[task], self.tasks.start_s[task], handle))
         first, second = self.overlaps(task[order], handle[order])
         if len(first):
@@ -334,39 +337,19 @@ def _sizes(memories: list[tuple[str, float | None]]) -> str:
     )
 
 
-def _commutative_accesses(graph: TaskGraph) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Return task and handle of every commutative access."""
-    position = np.flatnonzero(graph.access_mode == AccessMode.COMMUTATIVE)
-    task = np.searchsorted(graph.access_ptr, position, side="right") - 1
-    return task, graph.access_handle[position]
-
-
 def _follows(graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return, per task, whether *before* precedes it or excludes it by a commutative access."""
     after = np.arange(len(graph), dtype=np.int64)
     source = np.repeat(after, np.diff(graph.successor_ptr))
-    follows = _pairs_in(before, after, source, graph.successors)
+    # Edges are in order of source and target, so a pair of numbers is searched as one number.
+    keys = source * (len(graph) + 1) + graph.successors
+    wanted = before.astype(np.int64) * (len(graph) + 1) + after
+    position = np.searchsorted(keys, wanted)
+    follows = position < len(keys)
+    follows[follows] = keys[position[follows]] == wanted[follows]
     rest = np.flatnonzero(~follows & (before >= 0))
     if len(rest):
-        task, handle = _commutative_accesses(graph)
-        held: dict[int, set[int]] = {}
-        for t, h in zip(task.tolist(), handle.tolist(), strict=True):
-            held.setdefault(t, set()).add(h)
+        held = commutative_handles(graph)
         for row in rest.tolist():
-            follows[row] = not held.get(row, set()).isdisjoint(held.get(int(before[row]), set()))
+            follows[row] = not set(held.get(row, ())).isdisjoint(held.get(int(before[row]), ()))
     return follows
-
-
-def _pairs_in(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
-    x: NDArray[np.integer],
-    y: NDArray[np.integer],
-) -> NDArray[np.bool_]:
-    """Return, for each pair (a, b), whether it is among the sorted pairs (x, y)."""
-    n = len(b) + 1
-    keys, wanted = x.astype(np.int64) * n + y, a.astype(np.int64) * n + b
-    position = np.searchsorted(keys, wanted)
-    found = position < len(keys)
-    found[found] = keys[position[found]] == wanted[found]
-    return found

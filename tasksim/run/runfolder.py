@@ -20,14 +20,12 @@ from tasksim.run.foldernames import (
     GRAPH,
     MEMORY,
     MESSAGES,
-    PLATFORM,
     RUN_JSON,
     TASKS,
     TRANSFERS,
-    is_run_folder,
     refuse_run_folder,
 )
-from tasksim.run.header import SCHEMA_VERSION, encode, read_header
+from tasksim.run.header import encode, read_header
 from tasksim.run.record import Run
 from tasksim.run.recordtables import (
     MemoryTable,
@@ -42,18 +40,10 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-    from tasksim.run.decisions import DecisionTable
-
 __all__ = [
-    "GRAPH",
-    "PLATFORM",
-    "RUN_JSON",
-    "SCHEMA_VERSION",
     "files_of",
     "fill",
-    "is_run_folder",
     "load",
-    "refuse_run_folder",
     "save",
 ]
 
@@ -86,7 +76,10 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     with new_folder(path, force=force) as temporary:
         fill(run, temporary, header)
         for other in kept:
-            _copy(other, temporary)
+            if other.is_dir() and not other.is_symlink():
+                shutil.copytree(other, temporary / other.name, symlinks=True)
+            else:
+                shutil.copy2(other, temporary, follow_symlinks=False)
 
 
 def fill(run: Run, folder: Path, header: str | None = None) -> None:
@@ -122,9 +115,14 @@ def load(path: str | Path) -> Run:
         transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
         memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
         messages=_read_if(MessageTable, folder / MESSAGES, rows.messages),
-        decisions=_read_decisions(folder / DECISIONS, rows.decisions),
-        graph=load_graph(folder / GRAPH) if is_file(folder / GRAPH) else None,
     )
+    if rows.decisions is not None:
+        from tasksim.run.decisions import DecisionTable  # few runs have them
+
+        decisions = _read(DecisionTable, folder / DECISIONS, rows.decisions)
+        run = replace(run, decisions=decisions)
+    if is_file(folder / GRAPH):
+        run = replace(run, graph=load_graph(folder / GRAPH))
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
     return run
 
@@ -139,13 +137,6 @@ def _tables(run: Run) -> dict[str, RecordTable]:
         DECISIONS: run.decisions,
     }
     return {name: table for name, table in tables.items() if table is not None}
-
-
-def _copy(path: Path, folder: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.copytree(path, folder / path.name, symlinks=True)
-    else:
-        shutil.copy2(path, folder, follow_symlinks=False)
 
 
 def _folder(path: Path) -> Path:
@@ -200,19 +191,15 @@ def _read_if(kind: type[T], path: Path, rows: int | None) -> T | None:
     return None if rows is None else _read(kind, path, rows)
 
 
-def _read_decisions(path: Path, rows: int | None) -> DecisionTable | None:
-    if rows is None:
-        return None
-    from tasksim.run.decisions import DecisionTable  # few runs have them
-
-    return _read(DecisionTable, path, rows)
-
-
 def _read(kind: type[T], path: Path, rows: int) -> T:
     if not path.is_file():
         raise InputError(f"the run in {path.parent} is not complete: it has no {path.name}")
     found = read_parquet_table(path, lambda got, _: _refuse_rows(kind, got, rows, path))
-    table = kind(**_columns(kind, found, path))
+    missing = [name for name in kind.dtypes if name not in {*found.column_names, *kind.optional}]
+    if missing:
+        raise InputError(f"{path} lacks the column '{missing[0]}'")
+    present = [name for name in kind.dtypes if name in found.column_names]
+    table = kind(**{name: _numpy(found.column(name)) for name in present})
     _refuse_rows(kind, len(table), rows, path)
     return table
 
@@ -229,14 +216,6 @@ def _refuse_rows(kind: type[RecordTable], got: int, rows: int, path: Path) -> No
     most = MAX_FILE_BYTES // sum(dtype.itemsize for dtype in kind.dtypes.values())
     if got > most:
         raise InputError(f"{path} has {got} {kind.rows}; legal: at most {most}")
-
-
-def _columns(kind: type[RecordTable], table: pyarrow.Table, path: Path) -> dict[str, Any]:
-    present = [name for name in kind.dtypes if name in table.column_names]
-    missing = [name for name in kind.dtypes if name not in {*present, *kind.optional}]
-    if missing:
-        raise InputError(f"{path} lacks the column '{missing[0]}'")
-    return {name: _numpy(table.column(name)) for name in present}
 
 
 def _numpy(column: pyarrow.ChunkedArray) -> NDArray[Any]:

@@ -37,18 +37,14 @@ def _picture(run: Run) -> str:
     """Return a small SVG of the number of busy workers over time; empty for an empty run."""
     if not run.makespan_s or not run.workers:
         return ""
-    share = _busy_share(run)
-    places = " ".join(f"{2 * x},{40 * (1 - y):.1f}" for x, y in _steps(share))
+    steps = [(x, y) for bin_, y in enumerate(_busy_share(run).tolist()) for x in (bin_, bin_ + 1)]
+    places = " ".join(f"{2 * x},{40 * (1 - y):.1f}" for x, y in steps)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="40" role="img">'
         "<title>busy workers over time</title>"
         '<rect width="300" height="40" fill="#e6ebf2"/>'
         f'<polygon points="0,40 {places} 300,40" fill="#1954dc"/></svg>'
     )
-
-
-def _steps(share: NDArray[np.float64]) -> list[tuple[int, float]]:
-    return [(x, y) for bin_, y in enumerate(share.tolist()) for x in (bin_, bin_ + 1)]
 
 
 def _busy_share(run: Run) -> NDArray[np.float64]:

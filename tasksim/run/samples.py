@@ -137,7 +137,22 @@ def recorded_kernels(
 
 def measured(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
     """Return the durations of the tasks of each run."""
-    return [_of_run(recorded, number) for number, recorded in enumerate(runs)]
+    from tasksim.run.disturbance import undisturbed_s
+
+    found = []
+    for number, recorded in enumerate(runs):
+        workers, tasks = recorded.run.workers, recorded.run.tasks
+        architectures = np.array([worker.architecture for worker in workers], dtype=object)
+        of_run = MeasuredTasks(
+            number,
+            recorded.path,
+            recorded.graph,
+            tasks.task.astype(np.int64),
+            architectures[tasks.worker],
+            undisturbed_s(recorded.run),
+        )
+        found.append(of_run)
+    return found
 
 
 def averaged(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
@@ -167,16 +182,13 @@ def first_repetitions(runs: Sequence[RecordedRun]) -> list[int]:
     return places
 
 
-def _repeats(one: RecordedRun, other: RecordedRun) -> bool:
-    here = (one.run.kind, one.run.platform) == (other.run.kind, other.run.platform)
-    return here and (one.graph is other.graph or _same(one.graph, other.graph))
-
-
-def _same(one: TaskGraph, other: TaskGraph) -> bool:
-    """Return whether two graphs have the same name and the same tasks.
-
-    The name of a graph from a file need not describe it.
-    """
+def _repeats(recorded: RecordedRun, before: RecordedRun) -> bool:
+    if (recorded.run.kind, recorded.run.platform) != (before.run.kind, before.run.platform):
+        return False
+    one, other = recorded.graph, before.graph
+    if one is other:
+        return True
+    # Tasks count as well as names: the name of a graph from a file need not describe it.
     texts = ("name", "arguments", "kernels", "model_names", "parameter_names", "categories")
     arrays = ("kernel", "row", "access_ptr", "access_handle", "handle_size")
     return (
@@ -201,21 +213,6 @@ def _mean(repetitions: Sequence[MeasuredTasks]) -> MeasuredTasks:
         task=kinds // len(names),
         architecture=names[kinds % len(names)],
         durations_s=mean,
-    )
-
-
-def _of_run(recorded: RecordedRun, number: int) -> MeasuredTasks:
-    from tasksim.run.disturbance import undisturbed_s
-
-    run, tasks = recorded.run, recorded.run.tasks
-    architectures = np.array([worker.architecture for worker in run.workers], dtype=object)
-    return MeasuredTasks(
-        number,
-        recorded.path,
-        recorded.graph,
-        tasks.task.astype(np.int64),
-        architectures[tasks.worker],
-        undisturbed_s(run),
     )
 
 

@@ -38,11 +38,19 @@ def check_references(run: Run, paths: Mapping[str, Path]) -> None:
                 f"the run has {len(run.memories)} memories"
             )
     for table, limits in _limits(run):
+        path = paths[table.what]
         for name, dtype in table.dtypes.items():
             if dtype.kind == "f":
-                _check_times(table, name, paths[table.what])
+                column = getattr(table, name)
+                unknown = np.isnan(column) & (name in table.optional)
+                time = np.abs(column) <= MAX_TIME_S  # false for NaN
+                _refuse(~(time | unknown), column, name, path, "finite times")
         for name, (low, high) in limits.items():
-            _check_numbers(getattr(table, name), name, low, high, paths[table.what])
+            column = getattr(table, name)
+            wrong, legal = column < low, f"{low} or more"
+            if high is not None:
+                wrong, legal = wrong | (column > high), f"{low} to {high}"
+            _refuse(wrong, column, name, path, legal)
 
 
 def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | None]]]]:
@@ -96,22 +104,6 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
         )
     if run.memory is not None:
         yield run.memory, {"memory": (0, last_memory), "used_bytes": (0, None)}
-
-
-def _check_times(table: RecordTable, name: str, path: Path) -> None:
-    column = getattr(table, name)
-    unknown = np.isnan(column) & (name in table.optional)
-    time = np.abs(column) <= MAX_TIME_S  # false for NaN
-    _refuse(~(time | unknown), column, name, path, "finite times")
-
-
-def _check_numbers(
-    column: NDArray[np.integer], name: str, low: int, high: int | None, path: Path
-) -> None:
-    wrong = column < low
-    if high is not None:
-        wrong |= column > high
-    _refuse(wrong, column, name, path, f"{low} or more" if high is None else f"{low} to {high}")
 
 
 def _refuse(

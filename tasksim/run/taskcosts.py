@@ -32,8 +32,12 @@ def task_costs(run: Run, graph: TaskGraph) -> dict[str, NDArray[np.float64]]:
             "words": moved / WORD_BYTES,
             "flop": flop,
         }
+    # A task synchronises if it depends on a task of another worker.
+    before = np.repeat(worker, np.diff(graph.successor_ptr))
+    synchronisations = np.zeros(len(graph))
+    synchronisations[graph.successors[before != worker[graph.successors]]] = 1.0
     return {
-        "synchronisations": _synchronisations(graph, worker),
+        "synchronisations": synchronisations,
         "words": _bytes_of_others(graph, worker, run.tasks.start_s) / WORD_BYTES,
         "flop": flop,
     }
@@ -47,15 +51,6 @@ def _moved_bytes(graph: TaskGraph) -> NDArray[np.float64] | None:
             found = np.zeros(len(graph)) if found is None else found
             mine = graph.kernel == index
             found[mine] = graph.parameters[index][:, names.index("bytes")][graph.row[mine]]
-    return found
-
-
-def _synchronisations(graph: TaskGraph, worker: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 1 for each task that depends on a task of another worker, otherwise 0."""
-    before = np.repeat(worker, np.diff(graph.successor_ptr))
-    crosses = before != worker[graph.successors]
-    found = np.zeros(len(graph))
-    found[graph.successors[crosses]] = 1.0
     return found
 
 

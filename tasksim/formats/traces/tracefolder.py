@@ -12,7 +12,8 @@ from tasksim.base.errors import TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
 from tasksim.run.account import runtime_costs
-from tasksim.run.runfolder import PLATFORM, fill, refuse_run_folder
+from tasksim.run.foldernames import PLATFORM, refuse_run_folder
+from tasksim.run.runfolder import fill
 
 if TYPE_CHECKING:
     from pathlib import Path
