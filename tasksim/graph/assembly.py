@@ -58,8 +58,14 @@ class ConfigurationRegister:
         if names != tuple(parameters) or not _are_amounts(parameters.values()):
             self.check(kernel, parameters, where)
             names = names or tuple(parameters)
-            parameters = {name: parameters[name] for name in names}
-            parameters = self._coded(kernel, parameters)
+            coded: dict[str, float] = {}
+            for name in names:
+                value = parameters[name]
+                if isinstance(value, str):  # a category, numbered in the order of appearance
+                    codes = self._codes.setdefault(kernel, {}).setdefault(name, {})
+                    value = codes.setdefault(value, len(codes))
+                coded[name] = value
+            parameters = coded
         elif kernel in self._codes:
             self.check(kernel, parameters, where)  # numbers although earlier tasks have names
         values = tuple(map(float, parameters.values()))
@@ -86,7 +92,8 @@ class ConfigurationRegister:
         for name, value in parameters.items():
             if isinstance(value, str) and value and (name in codes or not earlier):
                 continue
-            if not _is_amount(value) or name in codes:
+            amount = isinstance(value, int | float | np.integer | np.floating)
+            if not (amount and 0 <= value <= LARGEST) or name in codes:  # type: ignore[operator]
                 legal = "a finite number from 0"
                 if not earlier:
                     legal += ", or the name of a category"
@@ -104,27 +111,6 @@ class ConfigurationRegister:
             for kernel, of in self._codes.items()
         }
 
-    def _coded(self, kernel: str, parameters: Mapping[str, float | str]) -> dict[str, float]:
-        """Return *parameters* with categories as numbers; new names get new numbers."""
-        found: dict[str, float] = {}
-        for name, value in parameters.items():
-            if isinstance(value, str):
-                codes = self._codes.setdefault(kernel, {}).setdefault(name, {})
-                found[name] = codes.setdefault(value, len(codes))
-            else:
-                found[name] = value
-        return found
-
-    def _in_order(self, kernel: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the *table* of a kernel with its categories renumbered in order."""
-        for name, codes in self._codes.get(kernel, {}).items():
-            column = self.parameter_names[kernel].index(name)
-            order = sorted_names(codes)
-            table[:, column] = np.array([order.index(of) for of in codes])[
-                table[:, column].astype(np.intp)
-            ]
-        return table
-
     def tables(
         self, configuration: array[int] | Int64
     ) -> tuple[Int32, Int32, tuple[NDArray[np.float64], ...]]:
@@ -138,7 +124,12 @@ class ConfigurationRegister:
             kernel_of[numbers] = kernel
             row_of[numbers] = np.arange(len(rows))
             table = np.array(list(rows), dtype=np.float64).reshape(len(rows), len(names))
-            tables.append(self._in_order(name, table))
+            for parameter, codes in self._codes.get(name, {}).items():
+                # Categories are renumbered in order.
+                column, order = names.index(parameter), sorted_names(codes)
+                renumbered = np.array([order.index(of) for of in codes])
+                table[:, column] = renumbered[table[:, column].astype(np.intp)]
+            tables.append(table)
         tasks = np.array(configuration, dtype=np.int64)
         return kernel_of[tasks], row_of[tasks], tuple(tables)
 
@@ -195,8 +186,3 @@ def _are_amounts(values: Iterable[object]) -> bool:
         (value.__class__ is int or value.__class__ is float) and 0 <= value <= LARGEST
         for value in values
     )
-
-
-def _is_amount(value: object) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and bool(0 <= value <= LARGEST)  # type: ignore[operator]

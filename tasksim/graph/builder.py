@@ -28,8 +28,6 @@ from tasksim.graph.handles import HandleRegister, Matrix, Vector, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tasksim.graph.csr import Int32, Int64
-    from tasksim.graph.dependencies import Accesses
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
@@ -46,30 +44,7 @@ __all__ = [
 ]
 
 
-class ExplicitDependencies:
-    """The explicit dependencies of a graph that is being built, as pairs of tasks."""
-
-    def __init__(self) -> None:
-        self._before = array("q")
-        self._after = array("q")
-
-    def add(self, before: Sequence[int], task: int) -> None:
-        """Make *task* depend on the tasks *before*."""
-        self._before.extend(before)
-        self._after.extend([task] * len(before))
-
-    def cut(self, task: int) -> None:
-        """Remove the dependencies of *task* and of later tasks."""
-        kept = bisect_left(self._after, task)
-        del self._before[kept:], self._after[kept:]
-
-    def edges(self) -> Int64:
-        """Return them as edges of :mod:`tasksim.graph.csr`."""
-        before, after = (np.array(part, dtype=np.int64) for part in (self._before, self._after))
-        return before << 32 | after
-
-
-def earlier_tasks(given: Iterable[int], task: int) -> list[int]:
+def _earlier_tasks(given: Iterable[int], task: int) -> list[int]:
     """Return the *given* numbers of tasks, which *task* will depend on.
 
     Raises :exc:`GraphError` unless they are earlier ones.
@@ -132,7 +107,7 @@ class GraphBuilder:
         self.model_names = _mapping(model_names, "model_names", str)
         self._handles = HandleRegister()
         self._configurations = ConfigurationRegister()
-        self._explicit = ExplicitDependencies()
+        self._before, self._after = array("q"), array("q")  # explicit dependencies
         self._configuration = array("i")
         self._priority = array("i")
         self._accesses = array("q")
@@ -293,13 +268,14 @@ class GraphBuilder:
         # places.
         key = (kernel, *parameters, *parameters.values())
         # after=0 is an error, not an empty list
-        before = () if after.__class__ is tuple and not after else earlier_tasks(after, task)
+        before = () if after.__class__ is tuple and not after else _earlier_tasks(after, task)
         try:
             self._accesses.extend(accesses)
             self._priority.append(priority)
             self._ends.append(len(self._accesses))
             if before:
-                self._explicit.add(before, task)
+                self._before.extend(before)
+                self._after.extend([task] * len(before))
             number = self._configurations.numbers.get(key)
             if number is None:
                 number = self._configurations.add(key, kernel, parameters, f"#{task}")
@@ -376,6 +352,10 @@ class GraphBuilder:
         hint_handle, hint_after = (
             np.array(column, dtype=np.int32) for column in (self._hint_handle, self._hint_after)
         )
+        before, after = (np.array(part, dtype=np.int64) for part in (self._before, self._after))
+        edges = before << 32 | after
+        if infer:
+            edges = np.concatenate((edges, infer_dependencies(accesses)))
         return assembled(
             self.name,
             self.arguments,
@@ -385,7 +365,7 @@ class GraphBuilder:
             np.array(self._priority, dtype=np.int32),
             self._handles,
             accesses,
-            self._successors(accesses if infer else None),
+            from_edges(edges, len(self)),
             (hint_handle, hint_after),
         )
 
@@ -393,7 +373,8 @@ class GraphBuilder:
         """Remove the columns of a failed insertion after *tasks* tasks."""
         del self._ends[tasks + 1 :]
         del self._accesses[self._ends[-1] :]
-        self._explicit.cut(tasks)
+        kept = bisect_left(self._after, tasks)
+        del self._before[kept:], self._after[kept:]
         del self._configuration[tasks:]
         del self._priority[tasks:]
 
@@ -412,12 +393,6 @@ class GraphBuilder:
                 raise GraphError(f"{kernel} #{len(self)}: access {item!r:.60}; legal: {legal}")
         got = f"priority {priority!r:.60}"
         raise GraphError(f"{kernel} #{len(self)}: {got}; legal: an integer of 32 bits")
-
-    def _successors(self, accesses: Accesses | None) -> tuple[Int64, Int32]:
-        edges = self._explicit.edges()
-        if accesses is not None:
-            edges = np.concatenate((edges, infer_dependencies(accesses)))
-        return from_edges(edges, len(self))
 
 
 def _mapping(given: Mapping[str, Any] | None, what: str, legal: Any) -> dict[str, Any]:

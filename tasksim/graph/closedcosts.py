@@ -12,7 +12,7 @@ from tasksim.base.errors import expect
 from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["CLOSED_COSTS", "closed_costs"]
 
@@ -47,10 +47,9 @@ def closed_costs(graph: TaskGraph) -> dict[str, float] | None:
     True
     """
     expect(graph, TaskGraph, "graph")
-    formula = _FORMULAS.get(graph.name)
-    if formula is None:
+    if graph.name != "recursive-cholesky":
         return None
-    return dict(zip(CLOSED_COSTS, formula(graph.arguments), strict=True))
+    return dict(zip(CLOSED_COSTS, _recursive_cholesky(graph.arguments), strict=True))
 
 
 def _recursive_cholesky(arguments: Mapping[str, str | int | float]) -> tuple[float, ...]:
@@ -81,9 +80,3 @@ def _recursive_cholesky(arguments: Mapping[str, str | int | float]) -> tuple[flo
     if side == 1:  # a single rank neither waits nor sends
         return 0.0, 0.0, without[2]
     return tuple(without)
-
-
-_FORMULAS: Final[dict[str, Callable[[Mapping[str, str | int | float]], tuple[float, ...]]]] = {
-    "recursive-cholesky": _recursive_cholesky,
-}
-"""Generator of a graph -> formula of its arguments."""

@@ -164,7 +164,9 @@ def _by_handle(accesses: Accesses) -> NDArray[np.uint64]:
 def _edges(keys: NDArray[np.uint64]) -> Int64:
     """Return the dependencies implied by the accesses to some handles, as of :func:`_by_handle`."""
     task = (keys >> 2 & 0x7FFFFFFF).astype(np.int64)
-    new = _begins_epoch(keys)
+    changes = keys[1:] ^ keys[:-1]
+    new = np.ones(len(keys), dtype=bool)  # beginnings of epochs
+    new[1:] = (changes >> 33 != 0) | (changes & 3 != 0) | (keys[1:] & 3 == _WRITE)
     starts = np.flatnonzero(new)
     # Epochs after another one of the same handle.
     follows = np.zeros(len(starts), dtype=bool)
@@ -175,11 +177,3 @@ def _edges(keys: NDArray[np.uint64]) -> Int64:
     epoch = np.cumsum(new) - 1
     counts = counts[epoch]
     return task[spans(before[epoch], counts)] << 32 | np.repeat(task, counts)
-
-
-def _begins_epoch(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return the beginnings of epochs among the accesses *keys*."""
-    new = np.ones(len(keys), dtype=bool)
-    changes = keys[1:] ^ keys[:-1]
-    new[1:] = (changes >> 33 != 0) | (changes & 3 != 0) | (keys[1:] & 3 == _WRITE)
-    return new

@@ -72,9 +72,21 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
         if name not in _RARE or len(getattr(graph, name))
     }
     arrays |= {f"parameters_{kernel}": table for kernel, table in enumerate(graph.parameters)}
-    header = np.frombuffer(json.dumps(_header(graph)).encode(), dtype=np.uint8)
+    header = {
+        "format": _FORMAT,
+        "version": _VERSION if graph.categories else _WITHOUT_CATEGORIES,
+        "name": graph.name,
+        "arguments": graph.arguments,
+        "kernels": graph.kernels,
+        "parameter_names": graph.parameter_names,
+        "model_names": graph.model_names,
+        "handle_blocks": graph.handle_blocks,
+        **({"by_rank": True} if graph.by_rank else {}),
+        **({"categories": graph.categories} if graph.categories else {}),
+    }
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with writing(path, force=force) as temporary:
-        np.savez(temporary, header=header, **arrays)
+        np.savez(temporary, header=text, **arrays)
 
 
 def load(path: str | Path) -> TaskGraph:
@@ -110,21 +122,6 @@ def load(path: str | Path) -> TaskGraph:
         raise InputError(f"{path}: not a task graph file, or damaged: {error}") from error
     graph.validate()
     return graph
-
-
-def _header(graph: TaskGraph) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "version": _VERSION if graph.categories else _WITHOUT_CATEGORIES,
-        "name": graph.name,
-        "arguments": graph.arguments,
-        "kernels": graph.kernels,
-        "parameter_names": graph.parameter_names,
-        "model_names": graph.model_names,
-        "handle_blocks": graph.handle_blocks,
-        **({"by_rank": True} if graph.by_rank else {}),
-        **({"categories": graph.categories} if graph.categories else {}),
-    }
 
 
 def _read(arrays: NpzArrays, path: Path) -> TaskGraph:

@@ -18,22 +18,16 @@ NAMES: Final = ("iteration", "Iteration")
 
 
 def iterations(graph: TaskGraph) -> NDArray[np.int64] | None:
-    """Return the iteration *k* of each task, -1 where there is none; None: of no task is it known.
+    """Return the iteration *k* of each task, -1 where there is none; None if no task has one.
 
-    A parameter ``iteration`` says it. Else it is read off the tiles that a task accesses: the
-    least of their rows and columns, which in right-looking factorisations is the *k* of the panel
-    that the task makes or applies.
+    It is the parameter ``iteration``, or else the smallest row or column of the tiles that a task
+    accesses: in right-looking factorisations, this is the *k* of the panel that the task makes or
+    applies.
 
     >>> from tasksim import generate
     >>> iterations(generate("cholesky", tiles=3)).tolist()
     [0, 0, 0, 0, 0, 0, 1, 1, 1, 2]
     """
-    given = _given(graph)
-    return _of_tiles(graph) if given is None else given
-
-
-def _given(graph: TaskGraph) -> NDArray[np.int64] | None:
-    """Return what parameters say."""
     found = np.full(len(graph), -1, dtype=np.int64)
     known = False
     for kernel, names in enumerate(graph.parameter_names):
@@ -42,21 +36,17 @@ def _given(graph: TaskGraph) -> NDArray[np.int64] | None:
             tasks, known = graph.kernel == kernel, True
             values = graph.parameters[kernel][:, column]
             found[tasks] = np.where(np.isfinite(values), values, -1)[graph.row[tasks]]
-    return found if known else None
-
-
-def _of_tiles(graph: TaskGraph) -> NDArray[np.int64] | None:
-    """Return the least index of the tiles that each task accesses."""
+    if known:
+        return found
     none = np.iinfo(np.int64).max
     of_handle = np.full(graph.handles, none)
     for block in graph.handle_blocks:
         if block.columns:
-            row, column = np.divmod(np.arange(block.end - block.first), block.columns)
-            of_handle[block.first : block.end] = np.minimum(row, column)
+            row, column_of = np.divmod(np.arange(block.end - block.first), block.columns)
+            of_handle[block.first : block.end] = np.minimum(row, column_of)
     has_access = np.diff(graph.access_ptr) > 0
     found = np.full(len(graph), none)
     if has_access.any():
         indices = of_handle[graph.access_handle]
         found[has_access] = np.minimum.reduceat(indices, graph.access_ptr[:-1][has_access])
-    known = found < none
-    return np.where(known, found, -1) if known.any() else None
+    return np.where(found < none, found, -1) if (found < none).any() else None

@@ -554,27 +554,21 @@ def _check_continuations(graph: TaskGraph) -> None:
 
 def _find_cycle(graph: TaskGraph) -> list[int]:
     """Return the tasks of a cycle in the order of their edges, or an empty list."""
-    waiting = graph.predecessor_count.tolist()
-    ready = [task for task, count in enumerate(waiting) if not count]
-    while ready:
-        for task in graph.successors_of(ready.pop()):
-            waiting[task] -= 1
-            if not waiting[task]:
-                ready.append(task)
-    left = [task for task, count in enumerate(waiting) if count]
-    return _walk_back(graph, left[0], waiting) if left else []
+    from tasksim.graph.csr import topological_order, transpose
 
-
-def _walk_back(graph: TaskGraph, task: int, waiting: list[int]) -> list[int]:
-    """Return the cycle found by walking from *task* to waiting predecessors."""
-    from tasksim.graph.csr import transpose
-
+    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
+    edges = zip(before, graph.successors.tolist(), strict=True)
+    _, waiting = topological_order(len(graph), edges)
+    task = next((task for task, count in enumerate(waiting) if count), -1)
+    if task < 0:
+        return []
+    # Predecessors that wait lead back, again and again, around a cycle.
     pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
     path: dict[int, None] = {}
     while task not in path:
         path[task] = None
-        before = predecessors[pointers[task] : pointers[task + 1]].tolist()
-        task = next(other for other in before if waiting[other])
+        others = predecessors[pointers[task] : pointers[task + 1]].tolist()
+        task = next(other for other in others if waiting[other])
     walked = list(path)
     cycle = walked[walked.index(task) :][::-1]
     start = cycle.index(min(cycle))

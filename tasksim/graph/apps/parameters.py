@@ -133,7 +133,9 @@ def parameters_of(
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     required = default is inspect.Parameter.empty
     value: Value | None = None if required else default
-    hint = _without_none(hint)
+    if get_origin(hint) in (Union, UnionType):
+        parts = [part for part in get_args(hint) if part is not NoneType]
+        hint = parts[0] if len(parts) == 1 else hint  # T | None is T
     limits: Sequence[object] = ()
     if get_origin(hint) is Annotated:
         hint, *limits = get_args(hint)
@@ -144,14 +146,6 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     if hint not in (int, float, str):
         raise InputError(f"parameter {name}: {hint} is not int, float, str or choices of text")
     return Parameter(name, hint, value, required, minimum=low, maximum=high)
-
-
-def _without_none(hint: Any) -> Any:
-    """Return ``T`` for ``T | None``."""
-    if get_origin(hint) in (Union, UnionType):
-        parts = [part for part in get_args(hint) if part is not NoneType]
-        return parts[0] if len(parts) == 1 else hint
-    return hint
 
 
 def _number(value: object) -> float:

@@ -63,7 +63,9 @@ def qr(
     dtype
         Type of the elements. Kernels of float32 have models of their own (``tpmqrt_float32``).
     """
-    P, Q = _shape(tiles, rows, columns)
+    P, Q = rows or tiles, columns or tiles
+    if not P or not Q:
+        raise InputError("qr: give tiles=VALUE, or rows=VALUE and columns=VALUE; integers from 1")
     b, ib = tile_size, inner_block(ib, tile_size)
     N, K = max(P, Q), min(P, Q)
     models = model_names(dtype, "geqrt", "gemqrt", "tpqrt", "tpmqrt")
@@ -117,13 +119,6 @@ def _hint(g: ColumnBuilder, A: Matrix, T: Matrix, V: Vector, ends: Int64) -> Non
     g.wont_use(applied, after=np.repeat(begins[k] + (m - k + 1) * right[k], 2))
     k, _, n = grids(np.ones_like(right), right)
     g.wont_use(A.at(k, n + k), after=ends[k])
-
-
-def _shape(tiles: int | None, rows: int | None, columns: int | None) -> tuple[int, int]:
-    shape = rows or tiles, columns or tiles
-    if not shape[0] or not shape[1]:
-        raise InputError("qr: give tiles=VALUE, or rows=VALUE and columns=VALUE; integers from 1")
-    return shape[0], shape[1]
 
 
 def inner_block(ib: int | None, tile_size: int) -> int:

@@ -120,10 +120,11 @@ class _Cube:
 
     def _solve(self, n: int, *, inverse: bool) -> None:
         """Factor a base case of *n* rows."""
-        layers = [self._layer(k) for k in self._line]
+        size = self._side**2
+        layers = [self._all[k * size : (k + 1) * size] for k in self._line]
         whole = ITEM_BYTES * n * n
         # With the inverse, twice the data go back.
-        part = (1 + inverse) * whole // self._side**2
+        part = (1 + inverse) * whole // size
         if self._base == "gather":
             self._collective("gather", whole, layers[0])
             self._compute(n, layers[0][:1], inverse=inverse)
@@ -155,9 +156,6 @@ class _Cube:
             members = [RW(self._state[rank]) for rank in ranks]
             stride = ranks[1] - ranks[0]
             self._g.insert(kernel, *members, bytes=size, ranks=len(ranks), stride=stride)
-
-    def _layer(self, k: int) -> list[int]:
-        return [self._rank(i, j, k) for i in self._line for j in self._line]
 
     def _rank(self, i: int, j: int, k: int) -> int:
         return (k * self._side + i) * self._side + j

@@ -29,15 +29,6 @@ def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks
     accessed bytes, in a tie the lowest one, so that tasks without data are on node 0. Read and
     written bytes count once each.
     """
-    node, single = _only_owners(accesses, owners, tasks)
-    if not single.all():
-        several = ~single[accesses.task] & (accesses.mode != AccessMode.SCRATCH)
-        _most_bytes(accesses.take(several), sizes, owners, node)
-    return node
-
-
-def _only_owners(accesses: Accesses, owners: Int32, tasks: int) -> tuple[Int32, NDArray[np.bool_]]:
-    """Return the owner of each task's written data, and whether there is exactly one."""
     node, single = np.zeros(tasks, np.int32), np.zeros(tasks, np.bool_)
     places = np.flatnonzero(WRITES[accesses.mode])
     if len(places):
@@ -45,18 +36,14 @@ def _only_owners(accesses: Accesses, owners: Int32, tasks: int) -> tuple[Int32, 
         starts = np.flatnonzero(np.diff(task, prepend=-1))
         lowest, highest = np.minimum.reduceat(owner, starts), np.maximum.reduceat(owner, starts)
         node[task[starts]], single[task[starts]] = lowest, lowest == highest
-    return node, single
-
-
-def _most_bytes(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, node: Int32) -> None:
-    """Set *node* of the tasks with *accesses* to the one with most of their bytes."""
-    if not len(accesses.task):
-        return
-    times = READS[accesses.mode].astype(np.int64) + WRITES[accesses.mode]
-    keys = accesses.task.astype(np.int64) << 32 | owners[accesses.handle]
-    held, place = np.unique(keys, return_inverse=True)
-    amount = np.zeros(len(held), np.int64)
-    np.add.at(amount, place, times * sizes[accesses.handle])
-    # Nodes of each task, ascending and stable, so that the lowest one wins a tie in reverse.
-    order = np.lexsort((-(held & 0xFFFFFFFF), amount, held >> 32))
-    node[held[order] >> 32] = held[order] & 0xFFFFFFFF
+    if not single.all():
+        several = accesses.take(~single[accesses.task] & (accesses.mode != AccessMode.SCRATCH))
+        times = READS[several.mode].astype(np.int64) + WRITES[several.mode]
+        keys = several.task.astype(np.int64) << 32 | owners[several.handle]
+        held, place = np.unique(keys, return_inverse=True)
+        amount = np.zeros(len(held), np.int64)
+        np.add.at(amount, place, times * sizes[several.handle])
+        # Nodes of each task, ascending and stable, so that the lowest one wins a tie in reverse.
+        order = np.lexsort((-(held & 0xFFFFFFFF), amount, held >> 32))
+        node[held[order] >> 32] = held[order] & 0xFFFFFFFF
+    return node

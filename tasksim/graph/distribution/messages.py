@@ -145,7 +145,10 @@ def _first_readers(
     read, moment = read[order], moment[order]
     handle, ends = moment >> 33, _ends_of_versions(accesses, hints)
     version = np.searchsorted(ends, moment)
-    dropped = _dropped(ends, version, handle)
+    # A version that a hint ends is dropped after the tasks before the hint.
+    end = np.append(ends, -1)[version]
+    by_hint = (end >> 33 == handle) & (end & 1 == 1)
+    dropped = np.where(by_hint, (end & 0x1FFFFFFFF) + 1 >> 1, -1).astype(np.int32)
     if not cache:
         return read, dropped
     # Versions that never end have no number of their own: the datum distinguishes them, and as both
@@ -170,10 +173,3 @@ def _ends_of_versions(accesses: Accesses, hints: tuple[Int32, Int32]) -> Int64:
     ends = np.concatenate((written, dropped))
     ends.sort()
     return ends
-
-
-def _dropped(ends: Int64, version: Int64, handle: Int64) -> Int32:
-    """Return the number of tasks before each *version* of its *handle* is dropped; -1 for never."""
-    found = np.append(ends, -1)[version]
-    by_hint = (found >> 33 == handle) & (found & 1 == 1)
-    return np.where(by_hint, (found & 0x1FFFFFFFF) + 1 >> 1, -1).astype(np.int32)

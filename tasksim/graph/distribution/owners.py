@@ -135,6 +135,12 @@ def morton(graph: TaskGraph, grid: Grid) -> Int64:
     return owner
 
 
+def _adopted(name: str, found: Any) -> Owners:
+    if not callable(found):
+        raise InputError(f"owner {name}: {found!r:.60}; legal: a function of graph and grid")
+    return found  # type: ignore[no-any-return]
+
+
 OWNERS: Final[Registry[Owners]] = Registry(
     "owner",
     "tasksim.owners",
@@ -148,7 +154,7 @@ OWNERS: Final[Registry[Owners]] = Registry(
         "metis": "tasksim.graph.distribution.partition:by_metis",
         "parameter": f"{__name__}:by_parameter",
     },
-    lambda name, found: _adopted(name, found),
+    _adopted,
 )
 """Distributions by name."""
 
@@ -224,9 +230,3 @@ def _coordinates(graph: TaskGraph) -> tuple[Int64, Int64, Any]:
         row[here], column[here] = np.divmod(places, block.columns) if block.columns else (places, 0)
         flat[here] = not block.columns
     return row, column, flat
-
-
-def _adopted(name: str, found: Any) -> Owners:
-    if not callable(found):
-        raise InputError(f"owner {name}: {found!r:.60}; legal: a function of graph and grid")
-    return found  # type: ignore[no-any-return]

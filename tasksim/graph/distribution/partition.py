@@ -169,7 +169,17 @@ def by_metis(graph: TaskGraph, grid: Grid) -> Placement:
     Raises :exc:`InputError` if pymetis is not installed.
     """
     affinity = affinity_of(graph)
-    node = _parts_of_metis(affinity, grid.nodes)
+    with needed_for("owner metis", "owner partitioned"):
+        import pymetis
+    node = np.zeros(len(affinity), np.int64)
+    if grid.nodes > 1 and len(affinity) > 1:
+        _, parts = pymetis.part_graph(
+            grid.nodes,
+            pymetis.CSRAdjacency(affinity.pointers.tolist(), affinity.neighbours.tolist()),
+            vweights=_whole(affinity.work, least=0),
+            eweights=_whole(affinity.bytes, least=1),
+        )
+        node[:] = parts
     _relieve(affinity, node, grid.nodes)
     return _placement(graph, affinity, node)
 
@@ -224,7 +234,10 @@ def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
     for _ in range(PASSES):
         moved = 0
         for vertex, own in enumerate(of):
-            ties = _ties(vertex, pointers, neighbours, shared, of)
+            ties: dict[int, float] = {}  # bytes that it shares with each node of its neighbours
+            for place in range(pointers[vertex], pointers[vertex + 1]):
+                other = of[neighbours[place]]
+                ties[other] = ties.get(other, 0.0) + shared[place]
             here = ties.pop(own, 0.0)
             fits = [n for n in ties if load[n] + work[vertex] <= limit]
             best = max(fits, key=lambda n: (ties[n], -n), default=own)
@@ -236,17 +249,6 @@ def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
         if not moved:
             break
     node[:] = of
-
-
-def _ties(
-    vertex: int, pointers: list[int], neighbours: list[int], shared: list[float], of: list[int]
-) -> dict[int, float]:
-    """Return the bytes that *vertex* shares with each node of its neighbours."""
-    ties: dict[int, float] = {}
-    for place in range(pointers[vertex], pointers[vertex + 1]):
-        other = of[neighbours[place]]
-        ties[other] = ties.get(other, 0.0) + shared[place]
-    return ties
 
 
 def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
@@ -268,20 +270,6 @@ def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
             node[vertex] = target
             for changed in (full, target):
                 heappush(lightest, (float(load[changed]), changed))
-
-
-def _parts_of_metis(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
-    with needed_for("owner metis", "owner partitioned"):
-        import pymetis
-    if nodes == 1 or len(affinity) < 2:
-        return np.zeros(len(affinity), np.int64)
-    _, parts = pymetis.part_graph(
-        nodes,
-        pymetis.CSRAdjacency(affinity.pointers.tolist(), affinity.neighbours.tolist()),
-        vweights=_whole(affinity.work, least=0),
-        eweights=_whole(affinity.bytes, least=1),
-    )
-    return np.array(parts, np.int64)
 
 
 def _whole(weights: NDArray[np.float64], least: int) -> list[int]:

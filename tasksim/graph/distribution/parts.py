@@ -322,18 +322,13 @@ class _Cut:
         place = np.searchsorted(handles, keys)
         known = np.append(handles, -1)[place] == keys
         place, after, node = place[known], after[known], node[known]
-        local = self._operations_before(node, after)
-        return np.searchsorted(node, np.arange(self._nodes + 1)), place.astype(np.int32), local
-
-    def _operations_before(self, node: Int32, after: Int64) -> Int64:
-        """Return the number of tasks that each *node* submitted after *after* of the graph."""
-        local = np.empty(len(node), np.int64)
         limits = np.searchsorted(node, np.arange(self._nodes + 1))
+        local = np.empty(len(node), np.int64)  # number of tasks that the node submitted before
         for number in np.unique(node):
             here = slice(limits[number], limits[number + 1])
             begin, end = self._begin[number], self._begin[number + 1]
             local[here] = np.searchsorted(self._when[begin:end], after[here] << 32)
-        return local
+        return limits, place.astype(np.int32), local
 
     def _part(
         self,
@@ -409,7 +404,14 @@ def with_data_of_edges(
     Return also the *owners* of all data; writers own the new ones. The graph has the new data, but
     its columns of accesses do not change.
     """
-    edges = _not_implied(graph, accesses)
+    pointers, successors = from_edges(infer_dependencies(accesses), len(graph))
+    same = np.array_equal(pointers, graph.successor_ptr)
+    if same and np.array_equal(successors, graph.successors):
+        return graph, accesses, owners
+    tasks = np.arange(len(graph), dtype=np.int64) << 32
+    implied = np.repeat(tasks, np.diff(pointers)) | successors
+    given = np.repeat(tasks, np.diff(graph.successor_ptr)) | graph.successors
+    edges = given[~np.isin(given, implied)]
     if not len(edges):
         return graph, accesses, owners
     writers, place = np.unique(edges >> 32, return_inverse=True)
@@ -428,18 +430,6 @@ def with_data_of_edges(
     )
     added = Accesses(task, handle, mode).take(order)
     return whole, added, np.concatenate((owners, executor[writers]))
-
-
-def _not_implied(graph: TaskGraph, accesses: Accesses) -> Int64:
-    """Return the edges of *graph*, as in :mod:`tasksim.graph.csr`, that *accesses* do not imply."""
-    pointers, successors = from_edges(infer_dependencies(accesses), len(graph))
-    same = np.array_equal(pointers, graph.successor_ptr)
-    if same and np.array_equal(successors, graph.successors):
-        return np.empty(0, np.int64)
-    tasks = np.arange(len(graph), dtype=np.int64) << 32
-    implied = np.repeat(tasks, np.diff(pointers)) | successors
-    given = np.repeat(tasks, np.diff(graph.successor_ptr)) | graph.successors
-    return given[~np.isin(given, implied)]
 
 
 def cut_by(graph: TaskGraph, grid: Grid, owner: str = "row") -> Distribution:

@@ -121,7 +121,15 @@ def leaf_index(positions: NDArray[np.float64], height: int) -> NDArray[np.int64]
     """
     dimension = _dimension_of(positions, "positions")
     check_height(height, dimension)
-    _check_box(positions)
+    # A NaN makes both the minimum and the maximum NaN, for which no comparison holds.
+    if positions.size and not (positions.min() >= 0 and positions.max() <= 1):
+        wrong = ~((positions >= 0) & (positions <= 1)).all(axis=1)
+        first = int(wrong.argmax())
+        got = positions[first].tolist()
+        raise InputError(
+            f"positions: particle {first} is at {got}, expected finite coordinates from 0 to 1 "
+            f"({int(wrong.sum())} of {len(positions)} particles are outside)"
+        )
     side = 1 << (height - 1)
     # Positions are not negative: the conversion to integers is the floor.
     coordinates = (positions * side).astype(np.int64)
@@ -183,16 +191,3 @@ def _check_range(values: NDArray[np.int64], end: int, what: str) -> None:
     if values.size and (values.min() < 0 or values.max() >= end):
         got = f"{values.min()} to {values.max()}"
         raise InputError(f"{what}: got {got}, expected 0 to {end - 1}")
-
-
-def _check_box(positions: NDArray[np.float64]) -> None:
-    """Raise :exc:`InputError` unless all *positions* [n, d] are in the unit box."""
-    # A NaN makes both the minimum and the maximum NaN, which no comparison holds for.
-    if positions.size and not (positions.min() >= 0 and positions.max() <= 1):
-        wrong = ~((positions >= 0) & (positions <= 1)).all(axis=1)
-        first = int(wrong.argmax())
-        got = positions[first].tolist()
-        raise InputError(
-            f"positions: particle {first} is at {got}, expected finite coordinates from 0 to 1 "
-            f"({int(wrong.sum())} of {len(positions)} particles are outside)"
-        )

@@ -76,10 +76,12 @@ def positions(
     _check_numbers(count, seed)
     shape = _SHAPES[distribution]
     starts = range(0, count, CHUNK)
-    return (
-        _into_box(shape(_stream(seed, _POSITIONS, number), min(CHUNK, count - start), dimension))
+    chunks = (
+        shape(_stream(seed, _POSITIONS, number), min(CHUNK, count - start), dimension)
         for number, start in enumerate(starts)
     )
+    # From [-1, 1]^d to the box; rounding may put points just outside.
+    return (np.clip(0.5 + 0.5 * points, 0.0, _BELOW_ONE) for points in chunks)
 
 
 def all_positions(
@@ -186,11 +188,6 @@ _SHAPES: dict[str, Callable[[Generator, int, int], NDArray[np.float64]]] = {
 
 DISTRIBUTIONS: tuple[str, ...] = tuple(_SHAPES)
 """The names that :func:`positions` knows."""
-
-
-def _into_box(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points of [-1, 1]^d moved to [0, 1)^d; rounding may put them just outside."""
-    return np.clip(0.5 + 0.5 * points, 0.0, _BELOW_ONE)
 
 
 def _stream(seed: int, purpose: int, number: int) -> Generator:

@@ -99,10 +99,21 @@ def tree_of_counts(
         Leaves are missing, out of order or outside, or a leaf has no particle.
     """
     check_height(height, dimension)
-    _check_leaves(leaves, counts, 1 << (dimension * (height - 1)))
+    if leaves.ndim != 1 or leaves.shape != counts.shape:
+        got = f"{list(leaves.shape)} and {list(counts.shape)}"
+        raise InputError(f"leaves and counts: got shapes {got}, expected one equal length")
+    _check_particles(len(leaves))
+    possible = 1 << (dimension * (height - 1))
+    if leaves[0] < 0 or leaves[-1] >= possible or (leaves[1:] <= leaves[:-1]).any():
+        raise InputError(
+            f"leaves: expected strictly ascending Morton indices from 0 to {possible - 1}"
+        )
+    if counts.min() < 1:
+        first = int(counts.argmin())
+        raise InputError(f"counts: leaf {first} has {counts[first]} particles, expected at least 1")
     levels = [np.array(leaves, dtype=np.int64)]
     for _ in range(height - 1):
-        levels.append(_distinct(levels[-1] >> dimension))
+        levels.append(_distinct_starts(levels[-1] >> dimension)[0])
     return Tree(dimension, height, tuple(reversed(levels)), np.array(counts, dtype=np.int64))
 
 
@@ -201,11 +212,6 @@ def _runs(index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return values, np.diff(starts, append=len(index)).astype(np.int64)
 
 
-def _distinct(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct values of a sorted array."""
-    return _distinct_starts(index)[0]
-
-
 def _distinct_starts(
     index: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -220,18 +226,3 @@ def _check_particles(count: int) -> None:
     """Raise :exc:`InputError` unless there is a particle."""
     if count < 1:
         raise InputError(f"particles: got {count}, expected at least 1")
-
-
-def _check_leaves(leaves: NDArray[np.int64], counts: NDArray[np.int64], possible: int) -> None:
-    """Raise :exc:`InputError` unless *leaves* and *counts* are those of a tree."""
-    if leaves.ndim != 1 or leaves.shape != counts.shape:
-        got = f"{list(leaves.shape)} and {list(counts.shape)}"
-        raise InputError(f"leaves and counts: got shapes {got}, expected one equal length")
-    _check_particles(len(leaves))
-    if leaves[0] < 0 or leaves[-1] >= possible or (leaves[1:] <= leaves[:-1]).any():
-        raise InputError(
-            f"leaves: expected strictly ascending Morton indices from 0 to {possible - 1}"
-        )
-    if counts.min() < 1:
-        first = int(counts.argmin())
-        raise InputError(f"counts: leaf {first} has {counts[first]} particles, expected at least 1")
