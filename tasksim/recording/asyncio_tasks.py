@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasksim.base.threadclock import preemptions
 from tasksim.recording.functions import function_and_name
-from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import ASYNCIO
 from tasksim.recording.results import size_of
 
@@ -44,18 +43,13 @@ class AsyncioWatch:
         self.log = log
         self._patches = patches
         self._results = results
-        self._import = WhenImported("asyncio.taskgroups", self._begin)
         self._pool = log.next_pool()
         self._free: list[int] = []
         self._places = 0
 
     def start(self) -> None:
-        """Wait until the program imports asyncio; nothing is imported here."""
-        self._import.watch()
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._import.stop()
+        """Replace the methods of task groups once the program imports asyncio."""
+        self._patches.when_imported("asyncio.taskgroups", self._begin)
 
     def _begin(self) -> None:
         from asyncio.taskgroups import TaskGroup
@@ -71,7 +65,9 @@ class AsyncioWatch:
         def create_task(self_: Any, coro: Any, **named: Any) -> Any:
             if not self.log.is_open or not isinstance(coro, collections.abc.Coroutine):
                 return original(self_, coro, **named)
-            task = self.log.submit(_name_of(coro), self._read_by(coro), ASYNCIO)
+            frame = getattr(coro, "cr_frame", None)
+            reads = [] if frame is None else self._results.among(*frame.f_locals.values())
+            task = self.log.submit(_name_of(coro), reads, ASYNCIO)
             task.pool = self._pool
             try:
                 created = original(self_, _Steps(self, task, coro), **named)
@@ -84,11 +80,6 @@ class AsyncioWatch:
             return created
 
         return create_task
-
-    def _read_by(self, coro: Any) -> list[Any]:
-        """Return the results of other tasks that are among the arguments of a coroutine."""
-        frame = getattr(coro, "cr_frame", None)
-        return [] if frame is None else self._results.among(*frame.f_locals.values())
 
     def _leaving(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return what replaces the end of a group's block, which waits for its tasks."""

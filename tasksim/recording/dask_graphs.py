@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.versions import version_of
-from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import DASK, Datum, RecordedTask
 
 if TYPE_CHECKING:
@@ -35,20 +34,16 @@ class DaskWatch:
     def __init__(self, log: Log, patches: Patches) -> None:
         self._log = log
         self._patches = patches
-        self._import = WhenImported("dask.local", self._begin)
-        self._clients = WhenImported("distributed.client", self._notice_clients)
         self._graph: DaskGraph | None = None
         self._callback: Any = None
 
     def start(self) -> None:
-        """Wait until the program imports Dask; nothing is imported here."""
-        self._import.watch()
-        self._clients.watch()
+        """Replace Dask's functions once the program imports it."""
+        self._patches.when_imported("dask.local", self._begin)
+        self._patches.when_imported("distributed.client", self._notice_clients)
 
     def stop(self) -> None:
-        """Watch no longer."""
-        self._import.stop()
-        self._clients.stop()
+        """Remove the callbacks from Dask."""
         if self._callback is not None:
             type(self._callback).active.discard(self._callback._callback)
             self._callback = None

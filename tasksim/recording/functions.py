@@ -37,7 +37,9 @@ def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any
     while True:
         if isinstance(function, functools.partial):
             function, arguments = function.func, (*function.args, *arguments)
-        elif type(function).__name__ in _WRAPPERS and callable(inner := _wrapped(function)):
+        elif (attribute := _WRAPPERS.get(type(function).__name__)) is not None and callable(
+            inner := getattr(function, attribute, None)
+        ):
             function = inner
         elif _only_carries(function) and arguments and callable(arguments[0]):
             function, arguments = arguments[0], arguments[1:]
@@ -71,10 +73,6 @@ def is_of_library(function: Any, arguments: Sequence[Any] = ()) -> bool:
     kind = type(function).__module__
     found = getattr(unwrapped(function, arguments), "__module__", None)
     return any(name.startswith(_LIBRARIES) for name in (kind, found) if isinstance(name, str))
-
-
-def _wrapped(function: Any) -> Any:
-    return getattr(function, _WRAPPERS[type(function).__name__], None)
 
 
 def _only_carries(function: Any) -> bool:

@@ -7,6 +7,7 @@ function.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,34 +25,24 @@ if TYPE_CHECKING:
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import Results
 
-__all__ = [
-    "record_futures",
-]
+__all__ = ["record_futures"]
 
 
 def record_futures(log: Log, patches: Patches, results: Results) -> None:
-    """Have *log* told of all that is submitted to pools, until *patches* are undone."""
+    """Record the tasks submitted to pools in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
     for method in ("result", "exception", "done"):
         patches.set(Future, method, watch.seeing(method))
     patches.set(ThreadPoolExecutor, "submit", watch.thread_submit(ThreadPoolExecutor.submit))
     patches.set(ThreadPoolExecutor, "shutdown", watch.shutdown(ThreadPoolExecutor.shutdown))
-    processes = _process_pools()
-    if processes is not None:
-        patches.set(processes, "submit", watch.process_submit(processes.submit))
-        patches.set(processes, "shutdown", watch.shutdown(processes.shutdown))
+    with contextlib.suppress(ImportError):  # some systems have no processes
+        from concurrent.futures import ProcessPoolExecutor as Processes
+
+        patches.set(Processes, "submit", watch.process_submit(Processes.submit))
+        patches.set(Processes, "shutdown", watch.shutdown(Processes.shutdown))
     wait, as_completed = concurrent.futures.wait, concurrent.futures.as_completed
     patches.set_everywhere(wait, watch.waiting(wait))
     patches.set_everywhere(as_completed, watch.completing(as_completed))
-
-
-def _process_pools() -> Any:
-    """Return the class of pools of processes; None where the system has none."""
-    try:
-        from concurrent.futures import ProcessPoolExecutor
-    except ImportError:
-        return None
-    return ProcessPoolExecutor
 
 
 class _Watch:

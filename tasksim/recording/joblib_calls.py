@@ -13,52 +13,32 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.recording.calls import RecordedCall
 from tasksim.recording.functions import carried_by, function_and_name
-from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import JOBLIB
 from tasksim.recording.waits import saw_items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import Results
 
-__all__ = ["JoblibWatch"]
+__all__ = ["record_joblib"]
 
 
-class JoblibWatch:
-    """Recorder of ``joblib.Parallel``, active once the program imports joblib."""
+def record_joblib(log: Log, patches: Patches, results: Results) -> None:
+    """Record the calls given to ``joblib.Parallel`` in *log*, until *patches* are undone."""
 
-    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
-        self._log = log
-        self._patches = patches
-        self._results = results
-        self._import = WhenImported("joblib.parallel", self._begin)
-
-    def start(self) -> None:
-        """Wait until the program imports joblib; nothing is imported here."""
-        self._import.watch()
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._import.stop()
-
-    def _begin(self) -> None:
+    def begin() -> None:
         from joblib.parallel import Parallel
 
-        # scikit-learn's Parallel calls it, too.
-        self._patches.set(Parallel, "__call__", self._calling(Parallel.__call__))
-
-    def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces ``Parallel.__call__``, which gives calls to workers."""
+        original = Parallel.__call__  # scikit-learn's Parallel calls it, too
 
         @functools.wraps(original)
         def call(self_: Any, iterable: Any) -> Any:
-            log = self._log
             if not log.is_open:
                 return original(self_, iterable)
-            calls = _Calls(log, self._results, iterable)
+            calls = _Calls(log, results, iterable)
             try:
                 output = original(self_, calls if hasattr(iterable, "__len__") else iter(calls))
             except BaseException:
@@ -66,13 +46,15 @@ class JoblibWatch:
                 raise
             if not isinstance(output, list):
                 in_order = getattr(self_, "return_ordered", True)
-                return saw_items(log, self._results, output, calls.tasks, in_order=in_order)
+                return saw_items(log, results, output, calls.tasks, in_order=in_order)
             calls.waited()
             for value, task in zip(output, calls.tasks, strict=False):
-                self._results.add(value, task.result)
+                results.add(value, task.result)
             return output
 
-        return call
+        patches.set(Parallel, "__call__", call)
+
+    patches.when_imported("joblib.parallel", begin)
 
 
 class _Calls:
@@ -108,7 +90,7 @@ class _Calls:
             task = self._log.submit(name, reads, JOBLIB)
             self._after = task.after
         else:
-            task = self._log.submit_later(name, reads, JOBLIB, self._after)
+            task = self._log.submit(name, reads, JOBLIB, self._after)
         task.pool = self._pool
         self.tasks.append(task)
         return task

@@ -24,6 +24,7 @@ __all__ = [
     "Datum",
     "Log",
     "RecordedTask",
+    "counted",
 ]
 
 FUTURES: Final = "concurrent.futures"
@@ -141,45 +142,30 @@ class Log:
     # Submitting
 
     def submit(
-        self, kernel: tuple[str, str], reads: Iterable[Datum], source: str = FUTURES
+        self,
+        kernel: tuple[str, str],
+        reads: Iterable[Datum],
+        source: str = FUTURES,
+        after: Iterable[RecordedTask] | None = None,
     ) -> RecordedTask:
-        """Return a new task that this thread is about to submit."""
+        """Return a new task that this thread is about to submit.
+
+        If it is a thread of a library, *after* is what the program's thread had seen when it asked
+        for the task (:meth:`asked`).
+        """
         now = time.perf_counter()
-        after = self.seen_before(now)
-        return self._new(kernel, reads, source, now, after)
+        seen = self.seen_before(now) if after is None else after
+        place = (self.next_place(), 0)
+        task = RecordedTask(kernel, now, place, [*seen], [*reads], source=source)
+        task.result.task = task
+        self.tasks.append(task)
+        return task
 
     def asked(self) -> list[RecordedTask]:
         """Return what this thread has seen, as it asks a library to submit tasks for it."""
         after = self.seen_before(time.perf_counter())
         self.submitted()
         return after
-
-    def submit_later(
-        self,
-        kernel: tuple[str, str],
-        reads: Iterable[Datum],
-        source: str,
-        after: Iterable[RecordedTask],
-    ) -> RecordedTask:
-        """Return a new task that a library submits for a thread, from a thread of its own.
-
-        *after* is what the program's thread had seen when it asked for all of these tasks.
-        """
-        return self._new(kernel, reads, source, time.perf_counter(), after)
-
-    def _new(
-        self,
-        kernel: tuple[str, str],
-        reads: Iterable[Datum],
-        source: str,
-        now: float,
-        after: Iterable[RecordedTask],
-    ) -> RecordedTask:
-        place = (self.next_place(), 0)
-        task = RecordedTask(kernel, now, place, [*after], [*reads], source=source)
-        task.result.task = task
-        self.tasks.append(task)
-        return task
 
     def submitted(self) -> None:
         """Note that this thread has submitted, and goes on with its own work."""
@@ -302,11 +288,11 @@ class Log:
         found = []
         if late:
             found.append(
-                f"{_tasks(late)} had not ended when the recording did, never ran, or ran where "
+                f"{counted(late)} had not ended when the recording did, never ran, or ran where "
                 "nothing tells when; left out"
             )
         if self.missed:
-            found.append(f"{_tasks(self.missed)} of Dask ran beside another graph; left out")
+            found.append(f"{counted(self.missed)} of Dask ran beside another graph; left out")
         return found
 
     def said(self) -> list[str]:
@@ -314,10 +300,10 @@ class Log:
         found = []
         raised = sum(task.raised for task in self.tasks)
         if raised:
-            found.append(f"{_tasks(raised)} raised an exception")
+            found.append(f"{counted(raised)} raised an exception")
         if self.nested:
             found.append(
-                f"tasks submitted other tasks, {_tasks(self.nested)} in all: the graph does not "
+                f"tasks submitted other tasks, {counted(self.nested)} in all: the graph does not "
                 "say that these began after those had"
             )
         if self.waits_inside:
@@ -328,11 +314,12 @@ class Log:
         if self.processes:
             what = "was a process" if self.processes == 1 else "were processes"
             found.append(
-                f"{_tasks(self.processes)} {what}: waits for queues, pipes and locks are in the "
+                f"{counted(self.processes)} {what}: waits for queues, pipes and locks are in the "
                 "durations"
             )
         return found
 
 
-def _tasks(count: int) -> str:
+def counted(count: int) -> str:
+    """Return a number of tasks as text: ``1 task``, ``2 tasks``."""
     return f"{count} task{'' if count == 1 else 's'}"

@@ -13,38 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.recording.calls import RecordedCall, Submission
 from tasksim.recording.functions import function_and_name
-from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import PARSL
 from tasksim.recording.results import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import Results
 
-__all__ = ["ParslWatch"]
+__all__ = ["record_parsl"]
 
 
-class ParslWatch:
-    """Recorder of Parsl's apps, active once the program imports Parsl."""
+def record_parsl(log: Log, patches: Patches, results: Results) -> None:
+    """Record the calls of Parsl's apps in *log*, until *patches* are undone."""
 
-    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
-        self._log = log
-        self._patches = patches
-        self._results = results
-        self._import = WhenImported("parsl.dataflow.dflow", self._begin)
-
-    def start(self) -> None:
-        """Wait until the program imports Parsl; nothing is imported here."""
-        self._import.watch()
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._import.stop()
-
-    def _begin(self) -> None:
+    def begin() -> None:
         from parsl.dataflow.dflow import DataFlowKernel
         from parsl.dataflow.memoization import id_for_memo
 
@@ -52,28 +35,24 @@ class ParslWatch:
         id_for_memo.register(_NamedCall)(
             lambda call, output_ref=False: id_for_memo(call.__wrapped__, output_ref)
         )
-        self._patches.set(DataFlowKernel, "submit", self._submitting(DataFlowKernel.submit))
-
-    def _submitting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces ``DataFlowKernel.submit``, which gets every call of an app."""
+        original = DataFlowKernel.submit
 
         @functools.wraps(original)
         def submit(self_: Any, func: Any, app_args: Any, **kwargs: Any) -> Any:
-            if not self._log.is_open:
+            if not log.is_open:
                 return original(self_, func, app_args, **kwargs)
-            task = self._task(func, app_args, kwargs.get("app_kwargs") or {})
-            with Submission(self._log, task):
-                future = original(self_, _NamedCall(self._log, task, func), app_args, **kwargs)
+            named = kwargs.get("app_kwargs") or {}
+            reads = results.among(*app_args, *named.values())
+            task = log.submit(_named(func), reads, PARSL)
+            with Submission(log, task):
+                future = original(self_, _NamedCall(log, task, func), app_args, **kwargs)
             mark(future, task)
             future.add_done_callback(functools.partial(_note_exception, task))
             return future
 
-        return submit
+        patches.set(DataFlowKernel, "submit", submit)
 
-    def _task(self, function: Any, args: Any, kwargs: Any) -> RecordedTask:
-        """Return the task of a call."""
-        reads = self._results.among(*args, *kwargs.values())
-        return self._log.submit(_named(function), reads, PARSL)
+    patches.when_imported("parsl.dataflow.dflow", begin)
 
 
 def _note_exception(task: RecordedTask, future: Any) -> None:

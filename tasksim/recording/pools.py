@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.recording.calls import RecordedCall, Submission
 from tasksim.recording.functions import carried_by, function_and_name, is_of_library
-from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import MULTIPROCESSING
 from tasksim.recording.timed_call import call_with, call_with_all
 from tasksim.recording.waits import saw_item, saw_items
@@ -36,18 +35,13 @@ class PoolWatch:
         self._log = log
         self._patches = patches
         self._results = results
-        self._import = WhenImported("multiprocessing.pool", self._begin)
         self._of_pool: weakref.WeakKeyDictionary[Any, list[RecordedTask]]
         self._of_pool = weakref.WeakKeyDictionary()
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def start(self) -> None:
-        """Wait until the program imports pools; nothing is imported here."""
-        self._import.watch()
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._import.stop()
+        """Replace the methods of pools once the program imports them."""
+        self._patches.when_imported("multiprocessing.pool", self._begin)
 
     def _begin(self) -> None:
         from multiprocessing import pool
@@ -176,7 +170,8 @@ class PoolWatch:
             finally:
                 self._log.saw(tasks)
             if name == "get":
-                self._add([value] if len(tasks) == 1 and not _is_map(self_) else value, tasks)
+                is_map = type(self_).__name__ == "MapResult"
+                self._add([value] if len(tasks) == 1 and not is_map else value, tasks)
             return value
 
         return replaced
@@ -234,15 +229,11 @@ class _Lazy:
                 yield self._function, item
                 continue
             reads = watch._results.among(item, *carried_by(self._function))
-            task = log.submit_later(name, reads, MULTIPROCESSING, self._after)
+            task = log.submit(name, reads, MULTIPROCESSING, self._after)
             task.pool = number
             self.tasks.append(task)
             watch._of_pool.setdefault(self._pool, []).append(task)
             yield RecordedCall(log, task, self._function), item
-
-
-def _is_map(result: Any) -> bool:
-    return type(result).__name__ == "MapResult"
 
 
 _REPLACED: dict[str, Callable[[PoolWatch, Callable[..., Any]], Callable[..., Any]]] = {

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.recording.calls import Submission, note_times
 from tasksim.recording.functions import carried_by, function_and_name, unwrapped
-from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import MULTIPROCESSING
 from tasksim.recording.timed_call import ProcessRun
 
@@ -38,17 +37,15 @@ class ProcessWatch:
         self._log = log
         self._patches = patches
         self._results = results
-        self._import = WhenImported("multiprocessing.process", self._begin)
         self._running: dict[Any, tuple[RecordedTask, Any]] = {}
         """Process -> its task, and the end of the pipe that its times arrive at."""
 
     def start(self) -> None:
-        """Wait until the program imports multiprocessing; nothing is imported here."""
-        self._import.watch()
+        """Replace the methods of processes once the program imports multiprocessing."""
+        self._patches.when_imported("multiprocessing.process", self._begin)
 
     def stop(self) -> None:
-        """Take the times of the processes that have ended, and watch no longer."""
-        self._import.stop()
+        """Take the times of the processes that have ended."""
         for process in list(self._running):
             self._take(process)
         for _, pipe in self._running.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import duration_text
 from tasksim.recording.log import ASYNCIO, MAIN_THREAD
@@ -34,47 +34,37 @@ class Recorded:
 
     def __init__(self, log: Log, name: str, wall_s: float) -> None:
         tasks = ended(log)
+        work = [task for task in tasks if task.kernel[0] != MAIN_THREAD]
+        origin = {
+            "of": sorted({task.source for task in work}),
+            "submission_s": log.submission_s,
+            "dask_loop_s": log.dask_loop_s,
+        }
         self.graph: TaskGraph = graph_of(tasks, name)
-        self.run: Run = run_of(tasks, self.graph, _config(log, tasks), wall_s)
+        self.run: Run = run_of(tasks, self.graph, {"recorded": origin}, wall_s)
         self.notes = [
             *log.left_out(),
             *log.notes,
             *log.said(),
-            *_of_the_lock(log, tasks, self.run),
+            *_of_the_lock(log, work, self.run),
             *_of_starting(tasks),
         ]
-        real = sum(task.kernel[0] != MAIN_THREAD for task in tasks)
         serial_s = log.submission_s + log.dask_loop_s
-        self.replayable = Replayable(self.run, costs(self.run, serial_s / max(1, real)))
+        self.replayable = Replayable(self.run, costs(self.run, serial_s / max(1, len(work))))
 
 
-def _config(log: Log, tasks: list[RecordedTask]) -> dict[str, Any]:
-    """Return what the run says of how it came about."""
-    used = {task.source for task in tasks if task.kernel[0] != MAIN_THREAD}
-    return {
-        "recorded": {
-            "of": sorted(used),
-            "submission_s": log.submission_s,
-            "dask_loop_s": log.dask_loop_s,
-        }
-    }
+def _of_the_lock(log: Log, work: list[RecordedTask], run: Run) -> list[str]:
+    """Return a note if several tasks ran at once, but used no more than one core together.
 
-
-def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
-    """Say if the tasks, though several ran at once, had no more than one core together.
-
-    The whole program counts, for libraries have threads of their own.
+    The processor time of the whole program counts, as libraries have threads of their own.
     """
-    work = [task for task in tasks if task.kernel[0] != MAIN_THREAD]
     workers = sum(worker.architecture == CPU for worker in run.workers)
     span_s = max(task.end_s for task in work) - min(task.start_s for task in work)
     busy = sum(task.end_s - task.start_s for task in work) / max(span_s, 1e-12)
     cores = log.cpu_s / max(span_s, 1e-12)
-    # Tasks of asyncio wait most of the time, and nobody takes their places for cores.
+    # Tasks of asyncio wait most of the time; their places are no cores.
     elsewhere = any(isinstance(task.worker, int) or task.source == ASYNCIO for task in work)
-    if workers < 2 or elsewhere or busy < BUSY * workers:
-        return []
-    if not ALONE[0] <= cores <= ALONE[1]:
+    if workers < 2 or elsewhere or busy < BUSY * workers or not ALONE[0] <= cores <= ALONE[1]:
         return []
     return [
         f"{workers} workers had tasks {busy / workers:.0%} of the time, but the program used "
@@ -85,7 +75,7 @@ def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
 
 
 def _of_starting(tasks: list[RecordedTask]) -> list[str]:
-    """Say if processes took long to start, for that is no cost of a task."""
+    """Return a note if processes took long to start, which is not a cost of their tasks."""
     pools: dict[int, list[RecordedTask]] = {}
     for task in tasks:
         if isinstance(task.worker, int):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tasksim.base.arguments import flag
 from tasksim.base.errors import InputError, expect
 from tasksim.recording.asyncio_tasks import AsyncioWatch
 from tasksim.recording.dask_graphs import DaskWatch
 from tasksim.recording.futures import record_futures
-from tasksim.recording.joblib_calls import JoblibWatch
+from tasksim.recording.joblib_calls import record_joblib
 from tasksim.recording.log import Log
-from tasksim.recording.parsl_apps import ParslWatch
+from tasksim.recording.parsl_apps import record_parsl
 from tasksim.recording.patches import Patches
 from tasksim.recording.pools import PoolWatch
 from tasksim.recording.processes import ProcessWatch
@@ -87,16 +87,6 @@ def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
     return Recording(name, asyncio=asyncio)
 
 
-class Watch(Protocol):
-    """A recorder of what a program does with one library."""
-
-    def start(self) -> None:
-        """Begin, or wait until the program imports the library."""
-
-    def stop(self) -> None:
-        """Watch no longer."""
-
-
 class Recording:
     """The tasks of a program, recorded while its ``with`` block is open.
 
@@ -133,14 +123,9 @@ class Recording:
         self._patches = Patches()
         self._results = Results()
         parts = self._log, self._patches, self._results
-        self._watches: list[Watch] = [
-            JoblibWatch(*parts),
-            PoolWatch(*parts),
-            ProcessWatch(*parts),
-            DaskWatch(self._log, self._patches),
-            ParslWatch(*parts),
-            *([AsyncioWatch(*parts)] if asyncio else []),
-        ]
+        self._pools, self._processes = PoolWatch(*parts), ProcessWatch(*parts)
+        self._dask = DaskWatch(self._log, self._patches)
+        self._asyncio = AsyncioWatch(*parts) if asyncio else None
         self._warns = True
         self._state = "new"
         self._begun_s = 0.0
@@ -160,9 +145,11 @@ class Recording:
         self._state = "open"
         self._begun_s, self._log.cpu_s = time.perf_counter(), -time.process_time()
         try:
-            record_futures(self._log, self._patches, self._results)
-            for watch in self._watches:
-                watch.start()
+            for begin in (record_futures, record_joblib, record_parsl):
+                begin(self._log, self._patches, self._results)
+            for watch in (self._pools, self._processes, self._dask, self._asyncio):
+                if watch is not None:
+                    watch.start()
         except BaseException:
             self._end()
             raise
@@ -182,8 +169,8 @@ class Recording:
     def _end(self) -> None:
         self._wall_s = time.perf_counter() - self._begun_s
         self._log.cpu_s += time.process_time()
-        for watch in self._watches:
-            watch.stop()
+        self._processes.stop()
+        self._dask.stop()
         self._log.is_open = False
         self._patches.undo()
         self._state = "ended"

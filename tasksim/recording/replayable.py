@@ -55,25 +55,22 @@ class Replayable:
         where = path_of(folder, "folder")
         flag(force, "force")
         save(self._run, where, force)
-        dump(self._description(), Path(where, PLATFORM), comment="Written by `tasksim record`.")
-
-    def _description(self) -> dict[str, Any]:
-        """Return the fields of a platform file."""
         platform, cost = self.platform(), self._costs
-        kinds = {kind: platform.architectures.count(kind) for kind in (CPU, MAIN)}
         counts = {
-            kind: sum(worker.architecture == kind for worker in platform.workers) for kind in kinds
+            kind: sum(worker.architecture == kind for worker in platform.workers)
+            for kind in (CPU, MAIN)
         }
         seconds = {
             "submission": cost.submission_s, "task": cost.task_s, "wakeup": cost.wakeup_s,
             "push": cost.push_s, "start": cost.start_s,
         }  # fmt: skip
-        return {
+        description = {
             "name": platform.name,
             "memories": {"ram": {}},
             "workers": {kind: {"count": count} for kind, count in counts.items() if count},
             "overheads": {k: exact_quantity(s, "time") for k, s in seconds.items() if s},
         }
+        dump(description, Path(where, PLATFORM), comment="Written by `tasksim record`.")
 
 
 def costs(run: Run, submission_s: float) -> Overheads:

@@ -101,7 +101,7 @@ class Results:
         except TypeError:
             if not isinstance(value, list | tuple | dict) or size_of(value) > KEPT_BYTES:
                 return
-            reference = _Kept(value)
+            reference = lambda: value  # noqa: E731 - a strong reference, called as a weak one is
         self._known[key] = (reference, datum)
 
     def among(self, *arguments: Any) -> list[Datum]:
@@ -119,16 +119,6 @@ class Results:
             return None if task is None else task.result
         reference, datum = self._known.get(id(value), (None, None))
         return datum if reference is not None and reference() is value else None
-
-
-class _Kept:
-    """A strong reference to an object without weak references."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __call__(self) -> Any:
-        return self._value
 
 
 def _objects(value: Any, deep: int) -> Iterator[Any]:

@@ -170,6 +170,11 @@ def run_of(
         for name in ("submitted", "handed", "start", "end")
     )
     ready, released_by = ready_times(graph, submitted, end)
+    processor: dict[str, NDArray[Any]] = {}
+    if has_thread_clock():  # else the system's times are too coarse
+        counts = np.array([task.preemptions for task in tasks], dtype=np.int32)
+        cpu_s = np.array([task.cpu_s for task in tasks])
+        processor = {"cpu_s": np.where(counts < 0, np.nan, cpu_s), "preemptions": counts}
     table = TaskTable(
         task=np.arange(len(tasks), dtype=np.int32),
         kernel=graph.kernel,  # type: ignore[arg-type]  # the table sees whether it fits
@@ -181,7 +186,7 @@ def run_of(
         end_s=end,
         released_by=released_by,
         popped_s=np.where(handed < ready, ready, handed),
-        **_processor_times(tasks),
+        **processor,
     )
     by_dask = any(task.by_dask for task in tasks)
     return Run(
@@ -201,15 +206,6 @@ def run_of(
     )
 
 
-def _processor_times(tasks: Sequence[RecordedTask]) -> dict[str, NDArray[Any]]:
-    """Return the columns of what tasks had of a core; none where the system tells too coarsely."""
-    if not has_thread_clock():
-        return {}
-    counts = np.array([task.preemptions for task in tasks], dtype=np.int32)
-    cpu_s = np.array([task.cpu_s for task in tasks])
-    return {"cpu_s": np.where(counts < 0, np.nan, cpu_s), "preemptions": counts}
-
-
 def _data(tasks: Sequence[RecordedTask]) -> list[Datum]:
     """Return all that tasks read or returned, each once, in the order in which it is named."""
     found: dict[Datum, None] = {}
@@ -219,18 +215,17 @@ def _data(tasks: Sequence[RecordedTask]) -> list[Datum]:
 
 
 def _readable(task: RecordedTask) -> list[Datum]:
-    """Return what *task* read that was there when it started.
+    """Return the data that *task* read and that were there when it started.
 
-    A future can be given to a task that then waits for it: no dependency, as both ran at once.
+    A future given to a task that then waits for it is no dependency, as both ran at once.
     """
-    return [datum for datum in dict.fromkeys(task.reads) if not _came_later(datum, task)]
-
-
-def _came_later(datum: Datum, task: RecordedTask) -> bool:
-    made_by = datum.task
-    if made_by is None or not task.has_ended:
-        return False
-    return not made_by.has_ended or made_by.end_s > task.start_s
+    return [
+        datum
+        for datum in dict.fromkeys(task.reads)
+        if (made_by := datum.task) is None
+        or not task.has_ended
+        or (made_by.has_ended and made_by.end_s <= task.start_s)
+    ]
 
 
 def ready_times(

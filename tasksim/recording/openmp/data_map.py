@@ -116,7 +116,12 @@ class DataMap:
         sizes, names = guessed_sizes(address), [""] * len(address)
         guessed = fill(address, known, sizes, names)
         if len(address) > 1 or (len(address) and not guessed):
-            notes.append(_said_of_sizes(len(address), guessed))
+            which = "" if guessed == len(address) else f"{guessed} of {len(address)} "
+            notes.append(
+                f"sizes of {which}data are guessed from the distances of their addresses"
+                if guessed
+                else f"sizes of all {len(address)} data are those of the program's own map"
+            )
         unused = [each.name for each in known if not is_used(each, address)]
         if unused:
             more = (
@@ -137,13 +142,6 @@ def _described(region: Region, given: Description | None) -> Region:
     return replace(
         region, element=given.element, tile=tile, leading=given.leading, datum=given.datum
     )
-
-
-def _said_of_sizes(count: int, guessed: int) -> str:
-    if not guessed:
-        return f"sizes of all {count} data are those of the program's own map"
-    which = "" if guessed == count else f"{guessed} of {count} "
-    return f"sizes of {which}data are guessed from the distances of their addresses"
 
 
 def _written(lines: Sequence[str], notes: list[str]) -> Iterable[Region]:
@@ -176,9 +174,8 @@ def _written(lines: Sequence[str], notes: list[str]) -> Iterable[Region]:
 
 def _symbols(names: Sequence[str], program: Path, sites: Iterable[Site]) -> Iterable[Region]:
     """Yield the global variables of the program with some names."""
-    place = next(
-        (each for each in sites if each.offset is not None and _is_of(each, program)), None
-    )
+    in_program = (site for site in sites if site.module and Path(site.module).name == program.name)
+    place = next((site for site in in_program if site.offset is not None), None)
     if not names or place is None or place.offset is None:
         return
     loaded = place.address - place.offset
@@ -189,10 +186,6 @@ def _symbols(names: Sequence[str], program: Path, sites: Iterable[Site]) -> Iter
     for start, size, name in read_objects(program):
         if name in names and size:
             yield Region(name, loaded + start - first, size)
-
-
-def _is_of(site: Site, program: Path) -> bool:
-    return bool(site.module) and Path(site.module).name == program.name
 
 
 def data_map(given: Any) -> DataMap:

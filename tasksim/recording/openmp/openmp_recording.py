@@ -12,6 +12,7 @@ from tasksim.base.errors import InputError, TasksimError, expect, nearest
 from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import duration_text
 from tasksim.native.cores import usable_cores
+from tasksim.recording.log import counted
 from tasksim.recording.openmp.account import account_of, costs_of
 from tasksim.recording.openmp.data_map import DataMap, data_map
 from tasksim.recording.openmp.history import history_of
@@ -229,7 +230,8 @@ class OpenMPRecording:
         found = described.describe(pieces.address, trace.data, program, trace.sites.values())
         self._notes += found.notes
         self._graph = graph_of_pieces(pieces, places, program.stem, found)
-        config = {"recorded": {"of": ["openmp"], "program": program.name, **_shown(pieces)}}
+        counts = {name: pieces.counts[name] for name in ("tasks", "dependences", "regions")}
+        config = {"recorded": {"of": ["openmp"], "program": program.name, **counts}}
         self._run = run_of_pieces(pieces, self._graph, config, _wall_s(trace, ended))
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
@@ -380,7 +382,7 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
         "cancelled": "were cancelled",
         "detached": "were detached",
     }
-    found += [f"{_tasks(counts[what])} {text}" for what, text in said.items() if counts.get(what)]
+    found += [f"{counted(counts[what])} {text}" for what, text in said.items() if counts.get(what)]
     if counts.get("fulfilled outside"):
         found.append(
             f"{counts['fulfilled outside']} events of detached tasks were fulfilled outside of "
@@ -450,11 +452,3 @@ def _renamed(places: dict[int, str], names: Mapping[str, str]) -> list[str]:
     return [
         f"no kernel is called '{old}'{nearest(old, there)}" for old in names if old not in there
     ]
-
-
-def _shown(pieces: Pieces) -> dict[str, int]:
-    return {name: pieces.counts[name] for name in ("tasks", "dependences", "regions")}
-
-
-def _tasks(count: int) -> str:
-    return f"{count} task{'' if count == 1 else 's'}"

@@ -354,8 +354,14 @@ class _Walk:
         """Return the pieces, in order."""
         columns = {name: np.array(column, np.int64) for name, column in self._columns.items()}
         before, after = np.array(self._before, np.int64), np.array(self._after, np.int64)
-        kept, ends = _agreeing(before, after, columns["start"], columns["end"])
+        start, end = columns["start"], columns["end"]
+        kept = start[before] <= start[after]
         before, after = before[kept], after[kept]
+        # A runtime may report the end of a task when it has already released the next, which ran at
+        # once on another thread: the end is then taken to be the start of that.
+        limit = np.full(len(end), np.iinfo(np.int64).max)
+        np.minimum.at(limit, before, start[after])
+        columns["end"] = np.maximum(np.minimum(end, limit), start)
         order = _order(columns["key"], columns["start"], before, after)
         number = np.empty(len(order), np.int64)
         number[order] = np.arange(len(order))
@@ -371,7 +377,6 @@ class _Walk:
             "serial teams": int(self.serial_teams),
             "outside ns": self._outside_ns,
         }
-        columns["end"] = ends
         sorted_columns = {name: column[order] for name, column in columns.items()}
         piece, datum, mode = accesses
         return Pieces(
@@ -620,24 +625,6 @@ def _siblings(history: History) -> NDArray[np.int64]:
     edges = np.unique(edges)
     found: NDArray[np.int64] = (ranked[edges >> 32] << 32) | ranked[edges & 0xFFFFFFFF]
     return found
-
-
-def _agreeing(
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which dependencies agree with the times, and the ends that make them.
-
-    A runtime may tell of a task's end when it has already released the next, which ran at once on
-    another thread: the end is then taken to be the start of that.
-    """
-    kept = start[before] <= start[after]
-    limit = np.full(len(end), np.iinfo(np.int64).max)
-    np.minimum.at(limit, before[kept], start[after[kept]])
-    ends: NDArray[np.int64] = np.maximum(np.minimum(end, limit), start)
-    return kept, ends
 
 
 def _order(

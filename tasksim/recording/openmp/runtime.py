@@ -95,8 +95,10 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
             "compile the program on a system with glibc"
         )
     if not elf.interpreter:
+        is_library = elf.is_dynamic and elf.needed
+        why = "a library, not a program" if is_library else "linked statically"
         raise InputError(
-            f"{path}: {_why_not_loaded(elf)}: its OpenMP runtime, if it has one, is a part of it "
+            f"{path}: {why}: its OpenMP runtime, if it has one, is a part of it "
             "and cannot be replaced; link it without -static"
         )
     libraries = _libraries_of(path, elf)
@@ -119,12 +121,6 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
         _refuse_override(path, elf, gnu)
         _refuse_missing(path, runtime)
     return OpenMPProgram(path, gnu or str(llvm), runtime)
-
-
-def _why_not_loaded(elf: Elf) -> str:
-    if elf.is_dynamic and elf.needed:
-        return "a library, not a program"
-    return "linked statically"
 
 
 def _libraries_of(path: Path, elf: Elf) -> dict[str, str | None]:
@@ -215,7 +211,9 @@ def _unfit(path: Path, machine: str) -> str:
 def _candidates() -> Iterator[Path]:
     """Yield where a runtime may be: in the system, newest first, then in Python's packages."""
     folders = sorted(Path("/usr/lib").glob("llvm-*/lib"), key=_version, reverse=True)
-    folders += [Path(place) for place in sorted(_system_folders())]
+    multiarch = map(str, Path("/usr/lib").glob("*-linux-gnu*"))
+    system = {"/usr/lib", "/usr/lib64", "/usr/local/lib", *multiarch}
+    folders += [Path(place) for place in sorted(system)]
     for folder in folders:
         for name in ("libomp.so.5", "libomp.so"):
             yield folder / name
@@ -225,11 +223,6 @@ def _candidates() -> Iterator[Path]:
 def _version(folder: Path) -> int:
     digits = re.search(r"\d+", folder.parent.name)
     return int(digits[0]) if digits else 0
-
-
-def _system_folders() -> set[str]:
-    multiarch = Path("/usr/lib").glob("*-linux-gnu*")
-    return {"/usr/lib", "/usr/lib64", "/usr/local/lib", *map(str, multiarch)}
 
 
 def _of_package() -> Iterator[Path]:
