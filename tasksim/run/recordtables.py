@@ -25,6 +25,7 @@ __all__ = [
     "TransferReason",
     "TransferTable",
     "frozen",
+    "is_unknown",
     "task_table",
 ]
 
@@ -329,6 +330,15 @@ def frozen(values: NDArray[Any]) -> NDArray[Any]:
     """Return *values*, which must have no other reference, as a column that is not copied."""
     values.setflags(write=False)
     return values
+
+
+def is_unknown(table: RecordTable, name: str) -> bool:
+    """Return whether no value of the column *name* is known, so that files omit it."""
+    unknown = table.optional.get(name)
+    if unknown is None:
+        return False
+    column = getattr(table, name)
+    return bool((np.isnan(column) if np.isnan(unknown) else column == unknown).all())
 
 
 def task_table(graph: TaskGraph, columns: Mapping[str, NDArray[Any]]) -> TaskTable:

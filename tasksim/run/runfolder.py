@@ -33,6 +33,7 @@ from tasksim.run.recordtables import (
     RecordTable,
     TaskTable,
     TransferTable,
+    is_unknown,
 )
 from tasksim.run.tablechecks import check_references
 
@@ -159,7 +160,7 @@ def _write(table: RecordTable, path: Path) -> None:
     import pyarrow.parquet
 
     columns = dict(zip(table.dtypes, table.columns(), strict=True))
-    known = {name: column for name, column in columns.items() if not _unknown(table, name, column)}
+    known = {name: column for name, column in columns.items() if not is_unknown(table, name)}
     # Through Python's file: its errors have the reason, such as a full disk.
     with path.open("wb") as file:
         pyarrow.parquet.write_table(
@@ -169,14 +170,6 @@ def _write(table: RecordTable, path: Path) -> None:
             store_schema=False,
             write_page_checksum=True,
         )
-
-
-def _unknown(table: RecordTable, name: str, column: NDArray[Any]) -> bool:
-    """Return whether all values of a *column* are unknown, so that files omit it."""
-    unknown = table.optional.get(name)
-    if unknown is None:
-        return False
-    return bool((np.isnan(column) if np.isnan(unknown) else column == unknown).all())
 
 
 def _arrow(column: NDArray[Any]) -> pyarrow.Array:

@@ -10,13 +10,13 @@ import numpy as np
 
 from tasksim.base.arguments import flag
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.run.recordtables import is_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
-    from tasksim.run.recordtables import RecordTable
 
 __all__ = ["Change", "Reproduction", "reproduce"]
 
@@ -175,18 +175,12 @@ def _as_recorded(found: Run, recorded: Run) -> tuple[Run, tuple[str, ...]]:
             unknown = [
                 column
                 for column in then.optional
-                if _is_unknown(then, column) and not _is_unknown(now, column)
+                if is_unknown(then, column) and not is_unknown(now, column)
             ]
             lacking += [f"{name}.{column}" for column in unknown]
             values = {column: np.zeros(0, then.dtypes[column]) for column in unknown}
             tables[name] = replace(now, **values)
     return replace(found, **tables), tuple(lacking)
-
-
-def _is_unknown(table: RecordTable, column: str) -> bool:
-    """Return whether no value of an optional *column* is known."""
-    values, unknown = getattr(table, column), table.optional[column]
-    return bool((np.isnan(values) if np.isnan(unknown) else values == unknown).all())
 
 
 def _differing(recorded: Run, found: Run) -> Iterator[tuple[str, int]]:
@@ -198,7 +192,7 @@ def _differing(recorded: Run, found: Run) -> Iterator[tuple[str, int]]:
                 yield name, len(then if now is None else now)
             continue
         for column in then.dtypes:
-            if column in then.optional and _is_unknown(then, column) and _is_unknown(now, column):
+            if column in then.optional and is_unknown(then, column) and is_unknown(now, column):
                 continue
             here, there = getattr(then, column), getattr(now, column)
             if column == "kernel":
@@ -228,8 +222,13 @@ def _unequal(here: tuple[Any, ...], there: tuple[Any, ...]) -> int:
 def _changes(recorded: Run, found: Run) -> Iterator[Change]:
     """Yield what has changed since *recorded* was written."""
     yield from _changed("version", recorded.versions, found.versions)
+    digests = _digests(found)
     for path, digest in sorted(_digests(recorded).items()):
-        now = _digest_now(path, _digests(found))
+        now = digests.get(path)
+        if now is None:  # a library may have the file in another place
+            end = Path(path).parts[-2:]
+            same = (other for other in digests if Path(other).parts[-2:] == end)
+            now = next((digests[other] for other in same), None)
         if now != digest:
             yield Change("file", path, digest, now)
     if recorded.engine and recorded.engine != found.engine:
@@ -258,14 +257,6 @@ def _digests(run: Run) -> dict[str, str]:
     """Return the digests of the files that a run depends on, by path."""
     found = run.config.get("sha256")
     return found if isinstance(found, dict) else {}
-
-
-def _digest_now(path: str, now: dict[str, str]) -> str | None:
-    """Return the digest of a file at *path*, or of the one that a library has in its place."""
-    if path in now:
-        return now[path]
-    end = Path(path).parts[-2:]
-    return next((digest for other, digest in now.items() if Path(other).parts[-2:] == end), None)
 
 
 def _graph_facts(run: Run) -> dict[str, Any]:

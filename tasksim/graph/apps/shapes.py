@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["SHAPES", "Shape", "Skeleton"]
+__all__ = ["SHAPES", "Shape", "Skeleton", "below"]
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Shape:
         return self.make(tasks, rng, **chosen)
 
 
-def _below(rng: random.Random, limit: int) -> int:
+def below(rng: random.Random, limit: int) -> int:
     """Return a random integer from 0 to *limit* - 1."""
     return int(rng.random() * limit)
 
@@ -94,7 +94,7 @@ def _below(rng: random.Random, limit: int) -> int:
 def _chosen(rng: random.Random, population: list[int], count: int) -> list[int]:
     """Return *count* different members of *population*."""
     rest = list(population)
-    return [rest.pop(_below(rng, len(rest))) for _ in range(min(count, len(rest)))]
+    return [rest.pop(below(rng, len(rest))) for _ in range(min(count, len(rest)))]
 
 
 def _linked(
@@ -155,7 +155,7 @@ def layered(
     count = min(tasks, layers or max(1, round(math.sqrt(tasks))))
     sizes = [1] * count
     for _ in range(tasks - count):
-        sizes[_below(rng, count)] += 1
+        sizes[below(rng, count)] += 1
     made = Skeleton()
     for size in sizes:
         before = list(range(len(made.kernels)))
@@ -190,9 +190,9 @@ def daggen(
             before: set[int] = set()
             if rows:
                 most = len(rows[-1])
-                for _ in range(min(1 + _below(rng, int(density * most) + 1), most)):
-                    row = rows[-min(1 + _below(rng, jump), len(rows))]
-                    place = _below(rng, len(row))
+                for _ in range(min(1 + below(rng, int(density * most) + 1), most)):
+                    row = rows[-min(1 + below(rng, jump), len(rows))]
+                    place = below(rng, len(row))
                     other = [*row[place:], *row[:place]]  # the next one that it does not have yet
                     before.update([task for task in other if task not in before][:1])
             here.append(made.add(before))
@@ -209,7 +209,7 @@ def out_tree(tasks: int, rng: random.Random, degree: int = 3) -> Skeleton:
     made.add()
     parent = 0
     while len(made.kernels) < tasks:
-        count = min(1 + _below(rng, degree), tasks - len(made.kernels))
+        count = min(1 + below(rng, degree), tasks - len(made.kernels))
         made.add_all(count, [parent])
         parent += 1
     return made
@@ -234,7 +234,7 @@ def fork_joins(tasks: int, rng: random.Random, width: int | None = None) -> Skel
     made = Skeleton()
     last = made.add()
     while (left := tasks - len(made.kernels)) > 0:
-        count = min(1 + _below(rng, most), max(1, left - 1))
+        count = min(1 + below(rng, most), max(1, left - 1))
         phase = made.add_all(count, [last])
         if len(made.kernels) < tasks:
             last = made.add(phase)
@@ -247,7 +247,7 @@ def chains(tasks: int, rng: random.Random, width: int | None = None) -> Skeleton
     count = min(most, width or max(1, round(math.sqrt(tasks))))
     lengths = [1] * count
     for _ in range(most - count):
-        lengths[_below(rng, count)] += 1
+        lengths[below(rng, count)] += 1
     made = Skeleton()
     first = made.add()
     ends = []

@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.parameters import AtLeast, Count, Seconds, Seed
 from tasksim.graph.apps.registry import generator
+from tasksim.graph.apps.shapes import below
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.graph.columns import ColumnBuilder
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
@@ -106,21 +107,15 @@ def random_layered(
             inputs = _sample(rng, width, min(fan_in, width)) if layer else []
             g.insert(
                 "task", *(R(x[layer - 1, j]) for j in inputs), W(x[layer, i]),
-                duration_s=durations[_below(rng, len(durations))],
+                duration_s=durations[below(rng, len(durations))],
             )  # fmt: skip
     return g.build()
-
-
-def _below(rng: random.Random, limit: int) -> int:
-    """Return a random integer from 0 to *limit* - 1."""
-    # Python promises to keep only the sequence of ``random()`` from version to version.
-    return int(rng.random() * limit)
 
 
 def _sample(rng: random.Random, population: int, size: int) -> list[int]:
     """Return *size* different integers below *population*, ascending (R. Floyd's algorithm)."""
     chosen: set[int] = set()
     for limit in range(population - size, population):
-        pick = _below(rng, limit + 1)
+        pick = below(rng, limit + 1)
         chosen.add(limit if pick in chosen else pick)
     return sorted(chosen)

@@ -155,7 +155,7 @@ class _Reader:
         self._data = data
         self._wide = data[4] == 2
         self._order = "<" if data[5] == 1 else ">"
-        self.kind, self._machine = self._at("HH", 16)
+        _, self._machine = self._at("HH", 16)
         if self._wide:
             self._segments_at, self._sections_at = self._at("QQ", 32)
             sizes = self._at("HHHH", 54)

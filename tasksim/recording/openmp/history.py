@@ -396,7 +396,11 @@ class _Reader:
         if status in (Status.EARLY_FULFILL, Status.LATE_FULFILL):
             if other != NOTHING:
                 columns.completed[other] = True
-                self._cut_fulfilled(other)
+                if self._runs:
+                    self._stop(Ending.FULFILL, other)
+                    self._go_on()
+                else:
+                    columns.count("fulfilled outside")
             return
         if status == Status.TASKWAIT_COMPLETE:
             self._end_taskwait(other)
@@ -420,13 +424,6 @@ class _Reader:
         self._task = other
         self._go_on()
 
-    def _cut_fulfilled(self, task: int) -> None:
-        if self._runs:
-            self._stop(Ending.FULFILL, task)
-            self._go_on()
-        else:
-            self._columns.count("fulfilled outside")
-
     def _end_taskwait(self, task: int) -> None:
         """End a taskwait with dependences: a task without a body, whose time is waiting."""
         if task != NOTHING:
@@ -442,7 +439,9 @@ class _Reader:
         if task == NOTHING:
             task = self._task
         if kind == _TASKGROUP:
-            self._taskgroup(endpoint == _BEGIN, task)
+            # The end of a taskgroup is the wait.
+            if endpoint == _BEGIN and task == self._task and self._runs:
+                self._add(task, self._now, Ending.GROUP_BEGIN, NOTHING)
         elif kind in _WAITS:
             if endpoint != _BEGIN:
                 self._waiting.discard(task)
@@ -453,11 +452,6 @@ class _Reader:
             if task == self._task:
                 self._stop(endings.get(kind, Ending.BARRIER))
             self._waiting.add(task)
-
-    def _taskgroup(self, begins: bool, task: int) -> None:
-        """Mark the begin of a taskgroup; its end is the wait."""
-        if begins and task == self._task and self._runs:
-            self._add(task, self._now, Ending.GROUP_BEGIN, NOTHING)
 
     def _implicit(self) -> None:
         columns = self._columns
