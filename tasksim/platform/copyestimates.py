@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -24,46 +25,29 @@ class CopyEstimates:
         count = len(platform.memories)
         self.fixed_s = [[inf] * count for _ in range(count)]
         self.per_byte_s = [[inf] * count for _ in range(count)]
-        for source in range(count):
-            for target in range(count):
-                links = platform.route(source, target) if source != target else None
-                if links is not None:
-                    self._set(platform, source, target, links, devices)
+        for source, target in permutations(range(count), 2):
+            links = platform.route(source, target)
+            if links is not None:
+                latency_s, bandwidth = _latency_and_bandwidth(platform, links)
+                sharing = platform.copying.contention * (1 if len(links) == 1 else devices)
+                self.fixed_s[source][target] = latency_s
+                self.per_byte_s[source][target] = max(1.0, sharing) / bandwidth
         self._add_hops(count)
         self.direct = [[bool(platform.route(s, t)) for t in range(count)] for s in range(count)]
         self._nearest: dict[tuple[int, int, int], int] = {}
         self._best: dict[tuple[int, int, int], float] = {}
 
-    def _set(
-        self, platform: Platform, source: int, target: int, links: tuple[int, ...], devices: int
-    ) -> None:
-        route = [platform.links[link] for link in links]
-        bandwidth = route[0].measured_bandwidth_bytes_per_s
-        if bandwidth is None:
-            crossed = {link: links.count(link) for link in links}
-            bandwidth = min(
-                platform.links[link].bandwidth_bytes_per_s / times
-                for link, times in crossed.items()
-            )
-        latency = route[0].measured_latency_s
-        if latency is None:
-            latency = sum(link.latency_s for link in route)
-        sharing = platform.copying.contention * (1 if len(links) == 1 else devices)
-        self.fixed_s[source][target] = latency
-        self.per_byte_s[source][target] = max(1.0, sharing) / bandwidth
-
     def _add_hops(self, count: int) -> None:
-        """Fill gaps between memories by the best two copies over a third memory."""
+        """Fill gaps between memories by two copies over the first memory in between."""
         direct = [[f < inf for f in row] for row in self.fixed_s]
-        for source in range(count):
-            for target in range(count):
-                if source == target or direct[source][target]:
-                    continue
-                hops = [m for m in range(count) if direct[source][m] and direct[m][target]]
-                if hops:
-                    middle = hops[0]
-                    for table in (self.fixed_s, self.per_byte_s):
-                        table[source][target] = table[source][middle] + table[middle][target]
+        for source, target in permutations(range(count), 2):
+            if direct[source][target]:
+                continue
+            hops = [m for m in range(count) if direct[source][m] and direct[m][target]]
+            if hops:
+                middle = hops[0]
+                for table in (self.fixed_s, self.per_byte_s):
+                    table[source][target] = table[source][middle] + table[middle][target]
 
     def copy_s(self, size: float, source: int, target: int) -> float:
         """Return the expected time to copy *size* bytes from *source* to *target*, in seconds."""
@@ -124,14 +108,20 @@ def _route_seconds(platform: Platform, size_bytes: float, source: int, target: i
     route = platform.route(source, target)
     if route is None:
         return inf
+    latency_s, bandwidth = _latency_and_bandwidth(platform, route)
+    sharing = 1 if len(route) == 1 else _devices(platform)
+    return latency_s + size_bytes * max(1.0, platform.copying.contention * sharing) / bandwidth
+
+
+def _latency_and_bandwidth(platform: Platform, route: tuple[int, ...]) -> tuple[float, float]:
+    """Return the values of a route: measured from end to end, or else those of its links."""
     links = [platform.links[link] for link in route]
     latency_s, bandwidth = links[0].measured_latency_s, links[0].measured_bandwidth_bytes_per_s
     if latency_s is None:
         latency_s = sum(link.latency_s for link in links)
     if bandwidth is None:
         bandwidth = min(link.bandwidth_bytes_per_s / route.count(link.id) for link in links)
-    sharing = 1 if len(route) == 1 else _devices(platform)
-    return latency_s + size_bytes * max(1.0, platform.copying.contention * sharing) / bandwidth
+    return latency_s, bandwidth
 
 
 def _devices(platform: Platform) -> int:

@@ -35,31 +35,30 @@ def fill_defaults(data: dict[str, Any]) -> None:
 
 def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     """Yield the wrong references in *data*, which has its defaults."""
-    yield from _worker_problems(data)
-    for name, group in entries(data, "workers"):
-        location = ("workers", name)
-        yield from _architecture_problems(data, location, group)
-        yield from _memory_problems(data, location, group)
-        yield from _list_problems(location, group)
-        yield from _driver_problems(data, location, group)
-    yield from _core_problems(data)
-    yield from _link_problems(data)
-    yield from _domain_problems(data)
-    yield from _numa_problems(data)
-    yield from _power_problems(data)
-    yield from _route_problems(data)
-
-
-def _worker_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    counts = [_count(group.get("count")) for _, group in entries(data, "workers")]
+    groups = dict(entries(data, "workers"))
+    counts = [_count(group.get("count")) for group in groups.values()]
     nodes = max(1, _count(data.get("nodes", 1)))
-    if isinstance(data.get("workers"), dict) and all(
-        _is_zero(group) for group in data["workers"].values()
+    written = data.get("workers")
+    if isinstance(written, dict) and all(
+        isinstance(group, dict) and group.get("count") == 0 for group in written.values()
     ):
         yield FileProblem(("workers",), "at least one worker is needed (got none)")
     if nodes * sum(counts) > MAX_WORKERS >= max(nodes, *counts):
         got = f"got {sum(counts)} on each of {nodes} nodes, legal {MAX_WORKERS} in all"
         yield FileProblem(("workers",), f"too many workers ({got})")
+    for name in groups:
+        yield from _group_problems(data, groups, name)
+    yield from _core_problems(data)
+    yield from _link_problems(data)
+    yield from _domain_problems(data)
+    yield from _numa_problems(data)
+    power, known = data.get("power"), names(data, "arch")
+    for name in names(power, "arch") if isinstance(power, dict) else ():
+        if name not in known:
+            text = f"unknown architecture ({choice(name, known)}"
+            yield FileProblem(("power", "arch", name), text, at_key=True)
+    yield from _route_problems(data)
+    yield from _unreached(data)
 
 
 def _count(value: object) -> int:
@@ -67,31 +66,38 @@ def _count(value: object) -> int:
     return min(value, 10**6) if isinstance(value, int) and value > 0 else 0
 
 
-def _is_zero(group: object) -> bool:
-    return isinstance(group, dict) and group.get("count") == 0
-
-
-def _architecture_problems(
-    data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
+def _group_problems(
+    data: Mapping[str, Any], groups: dict[str, dict[str, Any]], name: str
 ) -> Iterator[FileProblem]:
-    name = group.get("arch")
-    known = names(data, "arch")
-    if isinstance(name, str) and name not in known:
-        what = f"unknown architecture; give it an entry in `arch:` ({choice(name, known)}"
+    """Yield the problems of the names and the lists of one group of workers."""
+    group, location = groups[name], ("workers", name)
+    architecture, known = group.get("arch"), names(data, "arch")
+    if isinstance(architecture, str) and architecture not in known:
+        what = f"unknown architecture; give it an entry in `arch:` ({choice(architecture, known)}"
         yield FileProblem((*location, "arch"), what)
-
-
-def _memory_problems(
-    data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
-) -> Iterator[FileProblem]:
-    given = group.get("memory")
-    known = names(data, "memories")
-    if given is None and len(known) > 1:
+    memory, known = group.get("memory"), names(data, "memories")
+    if memory is None and len(known) > 1:
         what = f"missing, since there are several memories (legal {', '.join(known)})"
         yield FileProblem((*location, "memory"), what)
-    for where, name in _each((*location, "memory"), given):
-        if isinstance(name, str) and name not in known:
-            yield FileProblem(where, f"unknown memory ({choice(name, known)}")
+    for where, given in _each((*location, "memory"), memory):
+        if isinstance(given, str) and given not in known:
+            yield FileProblem(where, f"unknown memory ({choice(given, known)}")
+    if isinstance(memory, list):  # each entry describes a device
+        models, count = group.get("models"), group.get("count")
+        if isinstance(models, list) and models and memory and len(models) != len(memory):
+            what = f"must have an entry per entry of memory (got {len(models)} for {len(memory)})"
+            yield FileProblem((*location, "models"), what)
+        if isinstance(count, int) and MAX_DEVICES < count <= MAX_WORKERS:
+            got = f"got {count}, legal {MAX_DEVICES}"
+            what = f"too many workers with memories of their own ({got})"
+            yield FileProblem((*location, "count"), what)
+    drivers, others = group.get("drivers"), [other for other in groups if other != name]
+    if isinstance(drivers, str) and drivers not in others:
+        what = f"unknown group, must be another group of workers ({choice(drivers, others)}"
+        yield FileProblem((*location, "drivers"), what)
+    elif isinstance(drivers, str) and groups[drivers].get("drivers") is not None:
+        what = f"must be a group that needs no drivers itself (got {drivers!r})"
+        yield FileProblem((*location, "drivers"), what)
 
 
 def _each(location: Location, given: object) -> list[tuple[Location, object]]:
@@ -114,21 +120,6 @@ def _list_problems(location: Location, group: Mapping[str, Any]) -> Iterator[Fil
         got = f"got {count}, legal {MAX_DEVICES}"
         what = f"too many workers with memories of their own ({got})"
         yield FileProblem((*location, "count"), what)
-
-
-def _driver_problems(
-    data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
-) -> Iterator[FileProblem]:
-    drivers = group.get("drivers")
-    others = [name for name, _ in entries(data, "workers") if name != location[-1]]
-    if not isinstance(drivers, str):
-        return
-    if drivers not in others:
-        what = f"unknown group, must be another group of workers ({choice(drivers, others)}"
-        yield FileProblem((*location, "drivers"), what)
-    elif dict(entries(data, "workers"))[drivers].get("drivers") is not None:
-        what = f"must be a group that needs no drivers itself (got {drivers!r})"
-        yield FileProblem((*location, "drivers"), what)
 
 
 def _core_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
@@ -226,60 +217,60 @@ def _matrix_problems(
         yield FileProblem(location, f"{what}; a single value is for all pairs")
 
 
-def _power_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield unknown architectures with power."""
-    power, known = data.get("power"), names(data, "arch")
-    for name in names(power, "arch") if isinstance(power, dict) else ():
-        if name not in known:
-            text = f"unknown architecture ({choice(name, known)}"
-            yield FileProblem(("power", "arch", name), text, at_key=True)
-
-
 def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    for name, link in entries(data, "links"):
-        ends = link.get("between")
-        if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends):
-            location = ("links", name, "between")
-            found = list(_unknown_ends(data, location, ends))
-            yield from found or _pair_problems(location, ends)
-
-
-def _unknown_ends(
-    data: Mapping[str, Any], location: Location, ends: list[str]
-) -> Iterator[FileProblem]:
-    memories = names(data, "memories")
-    nodes = _count(data.get("nodes", 1))
+    memories, nodes = names(data, "memories"), _count(data.get("nodes", 1))
     legal = memories if nodes <= 1 else [*memories, *(f"node0/{name}" for name in memories)]
-    for index, end in enumerate(ends):
-        node, memory = split_full_name(end)
-        if memory not in memories or (node is not None and not node < nodes > 1):
-            yield FileProblem((*location, index), f"unknown memory ({choice(end, legal)}")
-
-
-def _pair_problems(location: Location, ends: list[str]) -> Iterator[FileProblem]:
-    if ends[0] == ends[1]:
-        yield FileProblem(location, f"must be two different memories (got {ends[0]!r} twice)")
-    elif ("/" in ends[0]) != ("/" in ends[1]):
-        yield FileProblem(location, f"must name the node of both memories, or of none (got {ends})")
+    for name, link in entries(data, "links"):
+        location, ends = ("links", name, "between"), _between(link)
+        if ends is None:
+            continue
+        known = True
+        for index, end in enumerate(ends):
+            node, memory = split_full_name(end)
+            if memory not in memories or (node is not None and not node < nodes > 1):
+                known = False
+                yield FileProblem((*location, index), f"unknown memory ({choice(end, legal)}")
+        if known and ends[0] == ends[1]:
+            yield FileProblem(location, f"must be two different memories (got {ends[0]!r} twice)")
+        elif known and ("/" in ends[0]) != ("/" in ends[1]):
+            what = "must name the node of both memories, or of none"
+            yield FileProblem(location, f"{what} (got {list(ends)})")
 
 
 def _route_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield the problems of the routes in *data*, and unconnected memories."""
     first: dict[tuple[str, str], int] = {}
+    memories, links = names(data, "memories"), names(data, "links")
+    between_nodes = {
+        name
+        for name, link in entries(data, "links")
+        if any("/" in end for end in _between(link) or ())
+    }
     for index, route in _routes(data):
         location = ("routes", index)
+        for key in ("from", "to"):
+            name = route.get(key)
+            if isinstance(name, str) and split_full_name(name)[0] is not None:
+                what = f"routes lead within a node; between nodes there are links (got {name!r})"
+                yield FileProblem((*location, key), what)
+            elif isinstance(name, str) and name not in memories:
+                yield FileProblem((*location, key), f"unknown memory ({choice(name, memories)}")
+        crossed = route.get("links")
+        for number, name in enumerate(crossed) if isinstance(crossed, list) else ():
+            where = (*location, "links", number)
+            if isinstance(name, str) and name not in links:
+                yield FileProblem(where, f"unknown link ({choice(name, links)}")
+            elif isinstance(name, str) and name in between_nodes:
+                yield FileProblem(where, f"link {name} is between nodes, routes lead within a node")
         ends = _ends(route)
-        yield from _unknown_memories(data, location, route)
-        yield from _unknown_links(data, location, route.get("links"))
         if ends is not None and ends[0] == ends[1]:
             what = f"must be another memory than where the route begins (got {ends[1]!r})"
             yield FileProblem((*location, "to"), what)
         elif ends in first:
-            where = f"the first is routes.{first[ends]}"
-            yield FileProblem(location, f"a second route from {ends[0]} to {ends[1]} ({where})")
+            where_first = f"the first is routes.{first[ends]}"
+            what = f"a second route from {ends[0]} to {ends[1]} ({where_first})"
+            yield FileProblem(location, what)
         elif ends is not None:
             first[ends] = index
-    yield from _unreached(data)
 
 
 def _routes(data: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
@@ -293,41 +284,11 @@ def _ends(route: Mapping[str, Any]) -> tuple[str, str] | None:
     return (source, target) if isinstance(source, str) and isinstance(target, str) else None
 
 
-def _unknown_memories(
-    data: Mapping[str, Any], location: Location, route: Mapping[str, Any]
-) -> Iterator[FileProblem]:
-    known = names(data, "memories")
-    for field_name in ("from", "to"):
-        name = route.get(field_name)
-        if isinstance(name, str) and split_full_name(name)[0] is not None:
-            what = f"routes lead within a node; between nodes there are links (got {name!r})"
-            yield FileProblem((*location, field_name), what)
-        elif isinstance(name, str) and name not in known:
-            yield FileProblem((*location, field_name), f"unknown memory ({choice(name, known)}")
-
-
-def _unknown_links(
-    data: Mapping[str, Any], location: Location, given: object
-) -> Iterator[FileProblem]:
-    known = names(data, "links")
-    links = dict(entries(data, "links"))
-    for index, name in enumerate(given) if isinstance(given, list) else ():
-        where = (*location, "links", index)
-        if isinstance(name, str) and name not in known:
-            yield FileProblem(where, f"unknown link ({choice(name, known)}")
-        elif isinstance(name, str) and _between_nodes(links.get(name, {})):
-            yield FileProblem(where, f"link {name} is between nodes, routes lead within a node")
-
-
 def _between(link: Mapping[str, Any]) -> tuple[str, str] | None:
     ends = link.get("between")
     if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends):
         return ends[0], ends[1]
     return None
-
-
-def _between_nodes(link: Mapping[str, Any]) -> bool:
-    return any("/" in end for end in _between(link) or ())
 
 
 def _unreached(data: Mapping[str, Any]) -> Iterator[FileProblem]:

@@ -16,6 +16,8 @@ from tasksim.base.arguments import all_of, short, whole_number
 from tasksim.base.errors import InputError
 from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.parts import (
+    FIRST_TOUCH,
+    INTERLEAVED,
     Device,
     Link,
     Memory,
@@ -28,7 +30,7 @@ from tasksim.platform.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from tasksim.platform.power import Frequency, Power
@@ -174,9 +176,9 @@ class Platform:
         for name, kind in _PARTS.items():
             object.__setattr__(self, name, all_of(getattr(self, name), kind, name))
         speeds = dict.fromkeys(self.architectures, 1.0)
-        object.__setattr__(self, "speeds", _completed(self.speeds, speeds))
+        object.__setattr__(self, "speeds", {**speeds, **self.speeds})
         own = {name: name for name in self.speeds}
-        object.__setattr__(self, "model_architecture", _completed(self.model_architecture, own))
+        object.__setattr__(self, "model_architecture", {**own, **self.model_architecture})
         check_platform(self)
         for link in reversed(self.links):  # the first of several counts
             if link.between is not None:
@@ -257,7 +259,10 @@ class Platform:
         from tasksim.base.files import is_folder
         from tasksim.base.library import named
 
-        for place in self._places_of_models():
+        beside = [] if self.path is None else [self.path.parent]
+        if beside and beside[0].name == "platforms":
+            beside.append(beside[0].parent / "models")
+        for place in beside:
             if is_folder(place / self.models):
                 return place / self.models
         if self.path is not None and os.sep in self.models:
@@ -266,12 +271,6 @@ class Platform:
                 " from here, or the name of models in a library"
             )
         return named("models", self.models, library=library)
-
-    def _places_of_models(self) -> list[Path]:
-        if self.path is None:
-            return []
-        beside = self.path.parent
-        return [beside, beside.parent / "models"] if beside.name == "platforms" else [beside]
 
     def __repr__(self) -> str:
         return f"<Platform {self.name}: {self._workers_text()}, {self._memories_text()}>"
@@ -300,16 +299,17 @@ class Platform:
         counts = dict.fromkeys(self.architectures, 0)
         for worker in self.workers:
             counts[worker.architecture] += 1
-        text = " + ".join(f"{count} {name}{self._manner(name)}" for name, count in counts.items())
+        texts = []
+        for name, count in counts.items():
+            speed, pipeline = self.speeds[name], self.device(name).pipeline
+            unusual = [f"speed {speed:g}"] * (speed != 1) + [f"pipeline {pipeline}"] * (
+                pipeline > 0
+            )
+            if name in self.frequencies:
+                unusual.append(f"{self.frequencies[name].hz / 1e9:.3g} GHz")
+            texts.append(f"{count} {name}" + (f" ({', '.join(unusual)})" if unusual else ""))
+        text = " + ".join(texts)
         return text if self.nodes <= 1 else f"{self.nodes} nodes, {text}"
-
-    def _manner(self, architecture: str) -> str:
-        """Return unusual properties of an architecture, in brackets."""
-        speed, pipeline = self.speeds[architecture], self.device(architecture).pipeline
-        texts = [f"speed {speed:g}"] * (speed != 1) + [f"pipeline {pipeline}"] * (pipeline > 0)
-        if architecture in self.frequencies:
-            texts.append(f"{self.frequencies[architecture].hz / 1e9:.3g} GHz")
-        return f" ({', '.join(texts)})" if texts else ""
 
     def _memories_text(self) -> str:
         from tasksim.base.units import format_size
@@ -334,11 +334,6 @@ class Platform:
         named = [(f.name.removesuffix("_s"), getattr(costs, f.name)) for f in fields(costs)]
         texts = [f"{name} {format_time(value)}" for name, value in named if value]
         return f"overheads: {', '.join(texts)}" if texts else "no overheads"
-
-
-def _completed(given: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *given*, completed from *default* and in its order."""
-    return {**default, **given}
 
 
 def class_of(platform: Platform) -> list[int]:
@@ -437,7 +432,7 @@ def _workers(platform: Platform) -> Iterator[str]:
         if name not in platform.model_architecture:
             yield f"architecture {name} has no models to use"
     for name, speed in platform.speeds.items():
-        if not (math.isfinite(speed) and speed > 0):
+        if not _positive(speed):
             yield f"architecture {name} has speed {speed}, must be positive"
     for name, device in platform.devices.items():
         if not (_whole(device.pipeline) and 0 <= device.pipeline <= MAX_PIPELINE):
@@ -487,7 +482,20 @@ def _connections(platform: Platform) -> Iterator[str]:
             not all(_exists(end, platform.memories) for end in pair) or pair[0] == pair[1]
         ):
             yield f"link {link.name} must be between two memories (got {link.between})"
-        yield from _link_numbers(link)
+        bandwidths = {
+            "bandwidth": link.bandwidth_bytes_per_s,
+            "measured bandwidth": link.measured_bandwidth_bytes_per_s,
+        }
+        for name, bandwidth in bandwidths.items():
+            if bandwidth is not None and not _positive(bandwidth):
+                yield f"link {link.name} has {name} {bandwidth}, must be positive"
+            elif bandwidth is not None and bandwidth < sys.float_info.min:  # shares would be 0
+                least = f"must be {sys.float_info.min:.2g} or more"
+                yield f"link {link.name} has {name} {bandwidth}, {least}"
+        latencies = {"latency": link.latency_s, "measured latency": link.measured_latency_s}
+        for name, seconds in latencies.items():
+            if seconds is not None and not _at_least_0(seconds):
+                yield f"{name} of link {link.name} costs {seconds} s, must be 0 or more"
     seen: set[tuple[int, int]] = set()
     for number, route in enumerate(platform.routes):
         ends = route.source, route.target
@@ -543,25 +551,26 @@ def _positive(value: float) -> bool:
 def _memory_domains(platform: Platform) -> Iterator[str]:
     owner: dict[int, str] = {}
     for domain in platform.memory_domains:
+        name = domain.name
         for worker in domain.workers:
-            yield from _domain_worker(platform, domain.name, worker)
-            first = owner.setdefault(worker, domain.name)
-            if first != domain.name:
-                yield f"worker {worker} is in memory domain {domain.name}, and in {first} too"
+            if not _exists(worker, platform.workers):
+                yield f"memory domain {name} has worker {worker}, which does not exist"
+            elif platform.device(platform.workers[worker].architecture).pipeline:
+                device = platform.workers[worker].name
+                yield f"memory domain {name} has {device}, which drives a device"
+            first = owner.setdefault(worker, name)
+            if first != name:
+                yield f"worker {worker} is in memory domain {name}, and in {first} too"
         for bandwidth in domain.bandwidths_bytes_per_s:
             if not _positive(bandwidth):
-                yield f"memory domain {domain.name} has bandwidth {bandwidth}, must be positive"
+                yield f"memory domain {name} has bandwidth {bandwidth}, must be positive"
         if domain.size_bytes is not None and not domain.size_bytes > 0:
-            yield f"memory domain {domain.name} has size {domain.size_bytes}, must be positive"
+            yield f"memory domain {name} has size {domain.size_bytes}, must be positive"
         if domain.cache_bytes is not None and not _positive(domain.cache_bytes):
-            yield f"memory domain {domain.name} has cache {domain.cache_bytes}, must be positive"
-    yield from _cache_sizes(platform)
-
-
-def _cache_sizes(platform: Platform) -> Iterator[str]:
-    """Yield classes of workers with different caches, as all of a class have the same costs."""
+            yield f"memory domain {name} has cache {domain.cache_bytes}, must be positive"
     if all(domain.cache_bytes is None for domain in platform.memory_domains):
         return
+    # All workers of a class have the same costs.
     size_of = {w: d.cache_bytes for d in platform.memory_domains for w in d.workers}
     for group in platform.classes:
         sizes = {size_of.get(worker) for worker in group.workers}
@@ -573,37 +582,58 @@ def _cache_sizes(platform: Platform) -> Iterator[str]:
 
 def _numa(platform: Platform) -> Iterator[str]:
     given: object = platform.numa
-    if given is not None and not isinstance(given, Numa):
+    if given is None:
+        return
+    if not isinstance(given, Numa):
         yield f"numa: got {short(given)}; legal: a Numa, or None"
-    elif given is not None:
-        from tasksim.platform.numa import numa_problems
+        return
+    domains = [domain.name for domain in platform.memory_domains]
+    if platform.nodes > 1:
+        alternative = "make a cluster of platforms of one node"
+        yield f"numa is for one node, got {platform.nodes}: {alternative}"
+    if not domains:
+        yield "numa needs memory domains"
+    tables = {"distances": given.distances}
+    if given.bandwidths_bytes_per_s:
+        tables["bandwidths"] = given.bandwidths_bytes_per_s
+    for name, table in tables.items():
+        rows = [len(row) for row in table]
+        if rows != [len(domains)] * len(domains):
+            legal = f"{len(domains)} rows of {len(domains)}"
+            yield f"numa: {name}: must be {legal}, one per memory domain (got rows of {rows})"
+            return
+    yield from _numa_tables(given, domains)
+    legal_placements = [FIRST_TOUCH, INTERLEAVED, *domains]
+    if given.placement not in legal_placements:
+        legal = ", ".join(legal_placements)
+        yield f"numa: unknown placement (got {given.placement!r}, legal {legal})"
+    if not _at_least_0(given.cache_bytes):
+        yield f"numa: cache has {given.cache_bytes} bytes, must be 0 or more"
+    for name, kernel in given.kernels.items():
+        if not 0 <= kernel.memory_share <= 1:
+            yield f"numa: kernel {name} has memory share {kernel.memory_share}, must be 0 to 1"
+        demand = kernel.demand_bytes_per_s
+        if demand is not None and not _at_least_0(demand):
+            yield f"numa: kernel {name} demands {demand} bytes/s, must be 0 or more"
 
-        names = [domain.name for domain in platform.memory_domains]
-        yield from numa_problems(given, names, platform.nodes)
 
-
-def _domain_worker(platform: Platform, name: str, worker: int) -> Iterator[str]:
-    if not _exists(worker, platform.workers):
-        yield f"memory domain {name} has worker {worker}, which does not exist"
-    elif platform.device(platform.workers[worker].architecture).pipeline:
-        yield f"memory domain {name} has {platform.workers[worker].name}, which drives a device"
-
-
-def _link_numbers(link: Link) -> Iterator[str]:
-    bandwidths = {
-        "bandwidth": link.bandwidth_bytes_per_s,
-        "measured bandwidth": link.measured_bandwidth_bytes_per_s,
-    }
-    latencies = {"latency": link.latency_s, "measured latency": link.measured_latency_s}
-    for name, bandwidth in bandwidths.items():
-        if bandwidth is not None and not _positive(bandwidth):
-            yield f"link {link.name} has {name} {bandwidth}, must be positive"
-        elif bandwidth is not None and bandwidth < sys.float_info.min:  # shares of it would be 0
-            least = f"must be {sys.float_info.min:.2g} or more"
-            yield f"link {link.name} has {name} {bandwidth}, {least}"
-    for name, seconds in latencies.items():
-        if seconds is not None and not _at_least_0(seconds):
-            yield f"{name} of link {link.name} costs {seconds} s, must be 0 or more"
+def _numa_tables(numa: Numa, domains: Sequence[str]) -> Iterator[str]:
+    for source, row in enumerate(numa.distances):
+        for home, distance in enumerate(row):
+            pair = f"from {domains[source]} to {domains[home]}"
+            if not _positive(distance):
+                yield f"numa: distance {pair} is {distance}, must be positive"
+            elif distance < row[source]:
+                own = f"that of {domains[source]} to itself, {row[source]}"
+                yield f"numa: distance {pair} is {distance}, must be at least {own}"
+    for source, row in enumerate(numa.bandwidths_bytes_per_s):
+        for home, bandwidth in enumerate(row):
+            pair = f"from {domains[source]} to {domains[home]}"
+            if source == home and bandwidth != math.inf:
+                what = "must be infinite: the memory domain has its own"
+                yield f"numa: bandwidth {pair} is {bandwidth}, {what}"
+            elif not bandwidth > 0:
+                yield f"numa: bandwidth {pair} is {bandwidth}, must be positive"
 
 
 def _from_to(platform: Platform, ends: tuple[int, int]) -> str:
@@ -614,7 +644,7 @@ def _from_to(platform: Platform, ends: tuple[int, int]) -> str:
 def _power(platform: Platform) -> Iterator[str]:
     """Yield problems of the frequencies and the power of *platform*."""
     for name, frequency in platform.frequencies.items():
-        if not all(math.isfinite(hz) and hz > 0 for hz in (frequency.hz, frequency.models_hz)):
+        if not (_positive(frequency.hz) and _positive(frequency.models_hz)):
             yield f"architecture {name} has frequency {frequency.hz} Hz, must be positive"
     named = {f"link {link.name}": link.power_w for link in platform.links}
     if platform.power is None:
@@ -630,7 +660,7 @@ def _power(platform: Platform) -> Iterator[str]:
             if watts < power.idle_w:
                 yield f"{name} draws {watts} W ({what}), less than when idle ({power.idle_w} W)"
     for name, watts in named.items():
-        if not (math.isfinite(watts) and watts >= 0):
+        if not _at_least_0(watts):
             yield f"power of {name} is {watts} W, must be 0 or more"
     for name in platform.architectures:
         if name not in platform.power.architectures:

@@ -47,16 +47,13 @@ class DeviceLinks:
         """The memories that belong to devices, in the order of the file."""
         self.ways = dict(_ways(file))
         """Pair of memories -> the links from one to the other."""
-        self.owners = self._owners()
+        self.owners: dict[str, frozenset[str]] = {}
         """Link of a way -> the devices at which all ways over it begin or end."""
         self._patterns: dict[tuple[str, bool], Pattern | None] = {}
-
-    def _owners(self) -> dict[str, frozenset[str]]:
-        owners: dict[str, frozenset[str]] = {}
         for ends, links in self.ways.items():
             for link in links:
-                owners[link] = owners.get(link, frozenset(self.devices)) & frozenset(ends)
-        return owners
+                owners = self.owners.get(link, frozenset(self.devices))
+                self.owners[link] = owners & frozenset(ends)
 
     def among_copies(self, device: str, *, outwards: bool) -> Pattern | None:
         """Return the links between two copies of a *device*, or between it and its copy.
@@ -142,12 +139,6 @@ class Instance(NamedTuple):
     """Number of the copy; 0 is the memory in the file."""
 
 
-class _Route(NamedTuple):
-    source: str
-    target: str
-    links: tuple[str, ...]
-
-
 def expanded(file: PlatformFile) -> PlatformFile:
     """Return *file* with exactly the devices that its workers use.
 
@@ -170,15 +161,16 @@ class _Expansion:
 
     def result(self) -> PlatformFile:
         """Return the file with its used parts."""
-        routes = [*self._kept_routes(), *self._new_routes()]
+        kept = {i.memory for i in self.here}
+        routes = [r for r in self.file.routes if r.source in kept and r.target in kept]
+        routes += self._new_routes()
         memories = {self.names[i]: self.file.memories[i.memory] for i in self.here}
-        changes = {
-            "memories": memories,
-            "links": self._kept_links({link for route in routes for link in route.links}),
-            "routes": [_section(route) for route in routes],
-            "workers": {name: self._group(name) for name in self.file.workers},
-        }
-        return self.file.changed(**changes)
+        return self.file.changed(
+            memories=memories,
+            links=self._kept_links({link for route in routes for link in route.links}),
+            routes=routes,
+            workers={name: self._group(name) for name in self.file.workers},
+        )
 
     def _members(self, group: WorkersSection) -> list[Instance]:
         """Return the memory of each worker of a group."""
@@ -212,41 +204,32 @@ class _Expansion:
             taken.append(names[copy])
         return names
 
-    def _kept_routes(self) -> Iterator[_Route]:
-        kept = {i.memory for i in self.here}
-        for route in self.file.routes:
-            if route.source in kept and route.target in kept:
-                yield _Route(route.source, route.target, tuple(route.links))
-
-    def _new_routes(self) -> Iterator[_Route]:
+    def _new_routes(self) -> Iterator[RouteSection]:
         """Yield the routes from and to copies, and add their links."""
         for source, target in permutations(self.here, 2):
-            if (source.copy or target.copy) and (links := self._copied_way(source, target)):
-                ends = self.names[source], self.names[target]
-                if not (len(links) == 1 and self._joins(links[0], ends)):
-                    yield _Route(*ends, links)
+            if not (source.copy or target.copy):
+                continue
+            if source.memory == target.memory:
+                links = self._links_among_copies(source, target)
+            else:
+                at = {source.memory: source, target.memory: target}
+                way = self.file_links.ways.get((source.memory, target.memory), ())
+                links = [self._copied(link, at) for link in way]
+            first, last = self.names[source], self.names[target]
+            # A single link that joins the two is a way by itself.
+            joins = {*(self.links[links[0]].between or ())} if len(links) == 1 else set()
+            if links and joins != {first, last}:
+                yield RouteSection(source=first, target=last, links=links)
 
-    def _joins(self, link: str, ends: tuple[str, str]) -> bool:
-        between = self.links[link].between
-        return between is not None and set(between) == set(ends)
-
-    def _copied_way(self, source: Instance, target: Instance) -> tuple[str, ...]:
-        """Return the links between two memories, at least one of which is a copy."""
-        if source.memory == target.memory:
-            return tuple(self._among_copies(source, target))
-        way = self.file_links.ways.get((source.memory, target.memory), ())
-        at = {source.memory: source, target.memory: target}
-        return tuple(self._copied(link, at) for link in way)
-
-    def _among_copies(self, source: Instance, target: Instance) -> Iterator[str]:
-        """Yield the links between a device and its copy, or between two copies of it."""
+    def _links_among_copies(self, source: Instance, target: Instance) -> list[str]:
+        """Return the links between a device and its copy, or between two copies of it."""
         outwards = source.copy < target.copy
         near, far = (source, target) if outwards else (target, source)
         pattern = self.file_links.among_copies(source.memory, outwards=outwards)
-        if pattern is not None:
-            at_near, at_far = {near.memory: near, pattern.other: far}, {far.memory: far}
-            for link, is_far in pattern.links:
-                yield self._copied(link, at_far if is_far else at_near)
+        if pattern is None:
+            return []
+        at_near, at_far = {near.memory: near, pattern.other: far}, {far.memory: far}
+        return [self._copied(link, at_far if is_far else at_near) for link, is_far in pattern.links]
 
     def _copied(self, link: str, at: Mapping[str, Instance]) -> str:
         """Return the link that replaces *link* if devices are replaced by *at*."""
@@ -258,15 +241,12 @@ class _Expansion:
         key = link, tuple(sorted(ends.values()))
         if key not in self.link_copies:
             names = {memory: self.names[i] for memory, i in ends.items()}
-            self.link_copies[key] = self._add_copy(link, names)
+            section = self.links[link]
+            between = section.between and [names.get(end, end) for end in section.between]
+            name = unique(renamed(link, names), self.links)
+            self.links[name] = section.changed(between=between)
+            self.link_copies[key] = name
         return self.link_copies[key]
-
-    def _add_copy(self, link: str, names: Mapping[str, str]) -> str:
-        section = self.links[link]
-        between = section.between and [names.get(end, end) for end in section.between]
-        name = unique(renamed(link, names), self.links)
-        self.links[name] = section.changed(between=between)
-        return name
 
     def _kept_links(self, crossed: set[str]) -> dict[str, LinkSection]:
         """Return the used links, and those that even the file does not use."""
@@ -278,7 +258,3 @@ class _Expansion:
             if name in crossed or (whole and (ends or name not in self.file_links.owners)):
                 links[name] = section if whole else section.changed(between=None)
         return links
-
-
-def _section(route: _Route) -> RouteSection:
-    return RouteSection(source=route.source, target=route.target, links=list(route.links))

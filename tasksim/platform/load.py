@@ -22,11 +22,12 @@ from tasksim.base.versions import newer
 from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
 from tasksim.platform.dependent_values import (
+    MEASURED,
     fit_cores,
-    forget_measured,
     frequencies,
     keep_model_frequency,
 )
+from tasksim.platform.names import entries
 from tasksim.platform.schema import PlatformFile
 
 if TYPE_CHECKING:
@@ -178,19 +179,19 @@ def _text(description: Mapping[str, Any], comment: str) -> str:
     data = _without_numpy({"version": schema.VERSION, **description})
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
     try:
-        body = _yaml(data, escaped=False)
+        body = _yaml(data, allow_unicode=True)
         if yaml.safe_load(body) != data:
-            # PyYAML writes this rare line break as it is, but reads it as a space.
-            body = _yaml(data, escaped=True)
+            # PyYAML writes rare line breaks as they are, but reads them as spaces.
+            body = _yaml(data, allow_unicode=False)
     except yaml.representer.RepresenterError as error:
         value = error.args[-1]
         raise InputError(f"cannot write {value!r} to a platform file: not a plain value") from None
     return head + body
 
 
-def _yaml(data: Mapping[str, Any], *, escaped: bool) -> str:
+def _yaml(data: Mapping[str, Any], *, allow_unicode: bool) -> str:
     return yaml.safe_dump(
-        data, sort_keys=False, default_flow_style=None, width=100, allow_unicode=not escaped
+        data, sort_keys=False, default_flow_style=None, width=100, allow_unicode=allow_unicode
     )
 
 
@@ -262,7 +263,7 @@ def _check(report: ProblemReport, document: YamlDocument) -> None:
 
 
 def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
-    """Return the file that the last one of *report* extends."""
+    """Return the file that the last one of *report* extends: beside it or in the libraries."""
     document = report.documents[-1]
     name = document.data.get("extends")
     if not isinstance(name, str):
@@ -270,10 +271,18 @@ def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
         if name is not None and document is not report.documents[0]:
             report.note(_place_of_base(document), f"extends: must be text (got {name!r})")
         return None
+    path = document.path
+    beside = [path.parent / name, path.parent / f"{name}.yaml"]
+    found = [file for file in beside if is_file(file) and file.resolve() != path.resolve()]
     try:
-        path = _extended(document.path, name, library)
-        _refuse_cycle(report.documents, path)
-        return YamlDocument.read(path)
+        if found:
+            base = found[0]
+        else:
+            base = beside[0] if _looks_like_path(name) else platform_path(name, library)
+        chain = [*(other.path for other in report.documents), base]
+        if base.resolve() in [other.resolve() for other in chain[:-1]]:
+            raise InputError(f"a cycle: {' -> '.join(other.name for other in chain)}")
+        return YamlDocument.read(base)
     except InputError as error:
         report.note(_place_of_base(document), f"extends: {error}")
         raise report.error() from None
@@ -282,22 +291,6 @@ def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
 def _place_of_base(document: YamlDocument) -> Place:
     """Return the place of ``extends`` in a file; only for errors, as this takes 10 ms."""
     return document.place(("extends",)) or Place(document.path, 1, 1)
-
-
-def _extended(path: Path, name: str, library: Path | None) -> Path:
-    """Return the file that *path* extends, beside it or in the libraries."""
-    beside = [path.parent / name, path.parent / f"{name}.yaml"]
-    for candidate in beside:
-        if is_file(candidate) and candidate.resolve() != path.resolve():
-            return candidate
-    return beside[0] if _looks_like_path(name) else platform_path(name, library)
-
-
-def _refuse_cycle(documents: Sequence[YamlDocument], path: Path) -> None:
-    seen = [document.path for document in documents]
-    if path.resolve() in [other.resolve() for other in seen]:
-        names = " -> ".join(other.name for other in [*seen, path])
-        raise InputError(f"a cycle: {names}")
 
 
 def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
@@ -329,17 +322,13 @@ def _follow(
     data: dict[str, Any], changes: Mapping[str, Any], clocked: Mapping[str, object]
 ) -> None:
     """Fit inherited values to *changes*: cores to counts, measured values to links, clocks."""
-    for name, group in _sections(changes, "workers"):
+    for name, group in entries(changes, "workers"):
         if "count" in group and "cores" not in group:
             fit_cores(data["workers"][name])
-    for name, link in _sections(changes, "links"):
-        forget_measured(data["links"][name], link)
-    for name, architecture in _sections(changes, "arch"):
+    for name, link in entries(changes, "links"):
+        for number, measured in MEASURED.items():
+            if number in link and measured not in link:
+                data["links"][name].pop(measured, None)
+    for name, architecture in entries(changes, "arch"):
         if architecture.get("frequency") is not None:
             keep_model_frequency(data["arch"][name], clocked.get(name))
-
-
-def _sections(data: Mapping[str, Any], kind: str) -> list[tuple[str, Mapping[str, Any]]]:
-    sections = data.get(kind)
-    entries = sections.items() if isinstance(sections, Mapping) else ()
-    return [(name, entry) for name, entry in entries if isinstance(entry, Mapping)]

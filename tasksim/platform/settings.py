@@ -21,11 +21,9 @@ from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.dependent_values import (
     MEASURED,
-    Shortage,
-    counts,
     fit_cores,
-    fit_drivers,
     frequencies,
+    is_count,
     keep_model_frequency,
 )
 from tasksim.platform.names import entries
@@ -176,26 +174,28 @@ class Settings:
 
     def apply(self, texts: Sequence[str]) -> None:
         """Apply the settings in order; their problems go to ``errors``."""
-        before, clocked = counts(self.data), frequencies(self.data)
+        before, clocked = _counts(self.data), frequencies(self.data)
         for text in texts:
             try:
                 self._apply(text)
             except InputError as error:
                 self.errors.append((text, str(error)))
         self._fit_drivers(before)
-        self._keep_model_frequencies(clocked)
-
-    def _keep_model_frequencies(self, clocked: Mapping[str, object]) -> None:
-        """Keep the frequency of the models' measurements, which must be known."""
         for name, section in entries(self.data, "arch"):
-            text = self.sources.get(("arch", name, "frequency"))
-            if text is None or not _is_frequency(section["frequency"]):
-                continue  # the check of the platform reports its problems
+            setting = self.sources.get(("arch", name, "frequency"))
+            if setting is None:
+                continue
+            try:
+                if parse_quantity(section["frequency"], "frequency") <= 0:
+                    continue
+            except InputError:
+                continue  # the check of the platform reports this, and frequencies of 0 or less
             if not keep_model_frequency(section, clocked.get(name)):
-                what = f"set platform.arch.{name}.model_frequency, too"
-                self.errors.append(
-                    (text, f"the frequency of the models' measurements is unknown; {what}")
+                what = (
+                    "the frequency of the models' measurements is unknown; "
+                    f"set platform.arch.{name}.model_frequency, too"
                 )
+                self.errors.append((setting, what))
 
     def _apply(self, text: str) -> None:
         path, equals, value = text.partition("=")
@@ -205,51 +205,68 @@ class Settings:
         if root != "platform" or not pattern:
             raise InputError(f"unknown path (got {path!r}, legal platform.FIELD)")
         matches = _matches(self.data, pattern)
-        if MULTIPLY.fullmatch(value.strip()):
-            matches = self._multipliable(matches)
+        value = value.strip()
+        multiplies = MULTIPLY.fullmatch(value)
+        if multiplies:
+            # Of several, only those that have a value: twice unlimited is unlimited.
+            matches = [
+                (location, leaf)
+                for location, leaf in matches
+                if leaf.default is not None or _get(self.data, location) is not None
+            ] or matches
         named = {location for location, _ in matches}
         for location, leaf in matches:
-            self._set(location, leaf, value.strip(), text)
+            self._set(location, leaf, value, text)
             *section, field_name = location
             if location[0] == "workers" and field_name == "count":
                 fit_cores(_get(self.data, location[:-1]))
             if location[0] == "links" and field_name in MEASURED:
                 measured = (*section, MEASURED[str(field_name)])
-                if measured not in named:
-                    self._measure_again(measured, leaf, value.strip(), text)
-
-    def _multipliable(self, matches: list[tuple[Location, Leaf]]) -> list[tuple[Location, Leaf]]:
-        """Return those of several *matches* that have a value: twice unlimited is unlimited."""
-        given = [
-            (location, leaf)
-            for location, leaf in matches
-            if leaf.default is not None or _get(self.data, location) is not None
-        ]
-        return given or matches
+                if measured in named or _get(self.data, measured) is None:
+                    continue
+                if multiplies:
+                    self._set(measured, leaf, value, text)
+                else:  # the new value replaces the measured one, too
+                    _get(self.data, measured[:-1]).pop(measured[-1])
 
     def _set(self, location: Location, leaf: Leaf, value: str, text: str) -> None:
         _put(self.data, location, _value(_get(self.data, location), leaf, value))
         self.sources[location] = text
 
-    def _measure_again(self, measured: Location, leaf: Leaf, value: str, text: str) -> None:
-        """Scale measured values with their link; drop those that a new value replaces."""
-        if _get(self.data, measured) is None:
-            return
-        if MULTIPLY.fullmatch(value):
-            self._set(measured, leaf, value, text)
-        else:
-            _get(self.data, measured[:-1]).pop(measured[-1])
-
     def _fit_drivers(self, before: Mapping[str, int]) -> None:
-        """Fit the cores that drive devices to the set counts."""
+        """Return the cores of unneeded drivers to their group, or take more cores of it.
+
+        *before* has the counts of the groups in the file; set counts do not change.
+        """
+        now = _counts(self.data)
         held = {name for name in before if ("workers", name, "count") in self.sources}
-        for change in fit_drivers(self.data, before, held):
-            if isinstance(change, Shortage):
-                text = self.sources["workers", change.group, "count"]
-                self.errors.append((text, change.what))
-            else:
-                cores, group = change
-                self.sources["workers", cores, "count"] = self.sources["workers", group, "count"]
+        groups = dict(entries(self.data, "workers"))
+        for cores in [name for name in now if name not in held]:
+            driven = [name for name in now if groups[name].get("drivers") == cores != name]
+            changed = [name for name in driven if now[name] != before.get(name, now[name])]
+            if not changed:
+                continue
+            setting = self.sources["workers", changed[-1], "count"]
+            drivers = sum(before.get(name, now[name]) for name in driven)
+            needed = sum(now[name] for name in driven)
+            left = now[cores] + drivers - needed
+            if left < 0:
+                what = (
+                    f"{needed} workers of {' and '.join(driven)} need {needed} cores of {cores} for"
+                    f" their drivers, but there are {now[cores] + drivers} ({now[cores]} workers of"
+                    f" {cores}, {drivers} drivers)"
+                )
+                self.errors.append((setting, what))
+                continue
+            groups[cores]["count"] = left
+            fit_cores(groups[cores])
+            self.sources["workers", cores, "count"] = setting
+
+
+def _counts(data: Mapping[str, Any]) -> dict[str, int]:
+    """Return group -> its number of workers, if given."""
+    groups = entries(data, "workers")
+    return {name: group["count"] for name, group in groups if is_count(group.get("count"))}
 
 
 def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, Leaf]]:
@@ -350,25 +367,14 @@ def _multiplied(present: object, leaf: Leaf, factor: str) -> object:
         kind = "list" if isinstance(present, list) else "value like this"
         raise InputError(f"a {kind} cannot be multiplied (got {present!r})")
     if leaf.kind == "count":
-        return _multiplied_count(present, Fraction(factor))
+        if isinstance(present, bool) or not isinstance(present, int):
+            raise InputError(f"there is no whole number to multiply (got {present!r})")
+        if (product := present * Fraction(factor)).denominator != 1:
+            raise InputError(f"{present} times {float(factor):g} is not a whole number")
+        return int(product)
     dimension = cast("Dimension", leaf.kind)
     value = parse_quantity(present, dimension) * parse_quantity(factor, "factor")
     return value if dimension == "factor" else exact_quantity(value, dimension)
-
-
-def _multiplied_count(present: object, factor: Fraction) -> int:
-    if isinstance(present, bool) or not isinstance(present, int):
-        raise InputError(f"there is no whole number to multiply (got {present!r})")
-    if (product := present * factor).denominator != 1:
-        raise InputError(f"{present} times {float(factor):g} is not a whole number")
-    return int(product)
-
-
-def _is_frequency(value: object) -> bool:
-    try:
-        return parse_quantity(value, "frequency") > 0
-    except InputError:
-        return False
 
 
 def _get(data: Mapping[str, Any], location: Location) -> Any:

@@ -28,7 +28,7 @@ class NumaUse(NamedTuple):
 
     See Also
     --------
-    tasksim.platform.numa.Numa : says what remote accesses cost.
+    tasksim.platform.parts.Numa : says what remote accesses cost.
 
     Examples
     --------
