@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["Counted", "counters_of", "meaning", "read_counts", "unused_events"]
@@ -116,7 +116,7 @@ def counters_of(counted: Counted, where: str, executions: float = 1.0) -> dict[s
     InputError
         If there are no instructions, a number is negative, or there are more misses than accesses.
     """
-    known = _meant(counted.events)
+    known = {meant: counted.events[event] for meant, event in _best(counted.events).items()}
     for meant, value in known.items():
         if not value >= 0:
             raise InputError(f"{where}: {meant}: got {value:g}; legal: not negative")
@@ -143,11 +143,6 @@ def _plain(event: str) -> str:
     return (parts[1] if len(parts) > 1 else parts[0]).split(":")[0].lower()
 
 
-def _meant(events: Mapping[str, float]) -> dict[str, float]:
-    """Return the events by meaning, the best one of each."""
-    return {meant: events[event] for meant, event in _best(events).items()}
-
-
 def _best(events: Iterable[str]) -> dict[str, str]:
     """Return the best event of each meaning, the first of equals."""
     best: dict[str, tuple[int, str]] = {}
@@ -165,18 +160,13 @@ def _hits(known: Mapping[str, float], where: str) -> dict[str, float]:
     chain += [(n, known[n]) for n in ("l1_misses", "l2_misses", "l3_misses") if n in known]
     if not accesses or "l1_misses" not in known or len(chain) < 3:
         return {}
+    hits = {}
     for (before, more), (after, less) in pairwise(chain):
         if less > more:
             raise InputError(f"{where}: {after} {less:g} are more than {before} {more:g}")
-    return _of_chain(chain)
-
-
-def _of_chain(chain: Sequence[tuple[str, float]]) -> dict[str, float]:
-    found = {}
-    for (_, more), (missed, less) in pairwise(chain):
-        found[f"{missed.split('_')[0]}_hits"] = more - less
+        hits[f"{after.split('_')[0]}_hits"] = more - less
     # The last level that is counted is the last one of the machine: its misses go to memory.
-    return {**found, "memory_accesses": chain[-1][1]}
+    return {**hits, "memory_accesses": chain[-1][1]}
 
 
 PERF_SEPARATORS: Final = ",;\t"
@@ -193,8 +183,8 @@ PERF_TIMES: Final = {
 
 def _is_perf_stat(text: str) -> bool:
     """Return whether *text* is output of ``perf stat -x,``."""
-    for line in _perf_lines(text):
-        fields = _perf_fields(line[1])
+    for _, line in _perf_lines(text):
+        fields = _perf_fields(line)
         return len(fields) > PERF_SHARE and (_is_number(fields[0]) or fields[0].startswith("<not"))
     return False
 
@@ -218,11 +208,17 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
         fields, where = _perf_fields(line), f"{path}:{number}"
         if len(fields) <= PERF_SHARE:
             raise InputError(f"{where}: got {len(fields)} fields; legal: those of perf stat -x,")
-        event = fields[PERF_EVENT]
-        value = _perf_count(fields[0], event, where)
+        count, unit, event = fields[0], fields[1], fields[PERF_EVENT]
+        if count.startswith("<not"):
+            why = {
+                "<not supported>": "this machine cannot count it (many virtual machines cannot)",
+                "<not counted>": "perf had no time to count it; count fewer events at once",
+            }.get(count, "it was not counted")
+            raise InputError(f"{where}: {event}: got {count}: {why}")
+        value = _counted_number(count, event, where)
         name = event.split(":")[0]
         if name in PERF_TIMES:
-            times[name] = value * PERF_TIMES[name].get(fields[1], PERF_TIMES[name][""])
+            times[name] = value * PERF_TIMES[name].get(unit, PERF_TIMES[name][""])
             continue
         events[event] = value
         share = float(fields[PERF_SHARE]) if _is_number(fields[PERF_SHARE]) else 100.0
@@ -232,16 +228,6 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
             )
     duration_s = next((times[name] for name in PERF_TIMES if name in times), None)
     return Counted(events, duration_s, tuple(notes))
-
-
-def _perf_count(text: str, event: str, where: str) -> float:
-    if text.startswith("<not"):
-        why = {
-            "<not supported>": "this machine cannot count it (many virtual machines cannot)",
-            "<not counted>": "perf had no time to count it; count fewer events at once",
-        }.get(text, "it was not counted")
-        raise InputError(f"{where}: {event}: got {text}: {why}")
-    return _counted_number(text, event, where)
 
 
 def _perf_lines(text: str) -> list[tuple[int, str]]:
@@ -269,11 +255,6 @@ PAPI_TIME: Final = re.compile(
     re.IGNORECASE,
 )
 PAPI_UNITS: Final = {"nsec": 1e-9, "usec": 1e-6, "sec": 1.0, "s": 1.0}
-
-
-def _is_papi(text: str) -> bool:
-    """Return whether *text* has events of PAPI."""
-    return any(PAPI_EVENT.match(line) for line in text.splitlines())
 
 
 def _read_papi(text: str, path: Path) -> Counted:
@@ -305,11 +286,6 @@ def _read_papi(text: str, path: Path) -> Counted:
 LIKWID_RUNTIME: Final = re.compile(r"^Runtime(?: \(RDTSC\))? \[s\]( STAT)?$")
 LIKWID_COUNTER: Final = re.compile(r"^(?:FIXC|PMC|CBOX|MBOX|UPMC|CPMC|PWR)\d*\w*$")
 """Pattern of the registers in the second column, which distinguish a row of an event."""
-
-
-def _is_likwid(text: str) -> bool:
-    """Return whether *text* is output of likwid-perfctr."""
-    return any(LIKWID_COUNTER.match(cells[1]) for _, cells in _likwid_rows(text))
 
 
 def _read_likwid(text: str, path: Path) -> Counted:
@@ -344,10 +320,6 @@ def _likwid_rows(text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-READERS = ((_is_papi, _read_papi), (_is_likwid, _read_likwid), (_is_perf_stat, _read_perf_stat))
-"""Test for a tool's output, and its reader; the most specific first."""
-
-
 def read_counts(path: Path) -> Counted:
     r"""Return the counts of ``perf stat -x,``, likwid-perfctr or PAPI in the file at *path*.
 
@@ -370,13 +342,18 @@ def read_counts(path: Path) -> Counted:
     {'instructions:u': 8250000.0}
     """
     text = read_text(path)
-    for recognises, read in READERS:
-        if recognises(text):
-            counted = read(text, path)
-            unused = unused_events(counted.events)
-            told = (f"not used: {', '.join(unused)}",) if unused else ()
-            return replace(counted, notes=(*counted.notes, *told))
-    raise InputError(
-        f"{path}: found no counters; legal: the output of 'perf stat -x,' or likwid-perfctr, or"
-        " lines 'PAPI_TOT_INS: 8250000'"
-    )
+    # The most specific first.
+    if any(PAPI_EVENT.match(line) for line in text.splitlines()):
+        counted = _read_papi(text, path)
+    elif any(LIKWID_COUNTER.match(cells[1]) for _, cells in _likwid_rows(text)):
+        counted = _read_likwid(text, path)
+    elif _is_perf_stat(text):
+        counted = _read_perf_stat(text, path)
+    else:
+        raise InputError(
+            f"{path}: found no counters; legal: the output of 'perf stat -x,' or likwid-perfctr, or"
+            " lines 'PAPI_TOT_INS: 8250000'"
+        )
+    unused = unused_events(counted.events)
+    told = (f"not used: {', '.join(unused)}",) if unused else ()
+    return replace(counted, notes=(*counted.notes, *told))

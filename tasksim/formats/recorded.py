@@ -112,8 +112,11 @@ def platform_of(
         return load(beside, library, settings)
     said: Any = run.config.get("platform")
     said = said if isinstance(said, dict) else {}
-    name = _named(said)
-    if name is not None:
+    # The path, if the file still exists, else the name.
+    path, name = said.get("path"), said.get("name")
+    if isinstance(path, str) and (not isinstance(name, str) or exists(Path(path))):
+        name = path
+    if isinstance(name, str):
         changes = [text for text in said.get("set") or () if isinstance(text, str)]
         own = [text for text in changes if not text.startswith(("engine.", "network."))]
         return load(name, library, [*own, *settings])
@@ -129,14 +132,6 @@ def platform_of(
             " none"
         )
     return platform_of_workers(run, graph_if_any(run, where), alone=alone)
-
-
-def _named(said: dict[str, Any]) -> str | None:
-    """Return the path of the platform that a run names, if it still exists, else its name."""
-    path, name = said.get("path"), said.get("name")
-    if isinstance(path, str) and (exists(Path(path)) or not isinstance(name, str)):
-        return path
-    return name if isinstance(name, str) else None
 
 
 def platform_of_workers(run: Run, graph: TaskGraph | None, *, alone: bool = False) -> Platform:

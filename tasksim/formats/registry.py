@@ -233,7 +233,10 @@ def format_of(path: Path, verb: Verb) -> Format | None:
     True
     """
     known = formats_that(verb)
-    head = _head(path) if is_file(path) else b""
+    head = b""
+    if is_file(path):
+        with reading(path) as file:
+            head = file.read(HEAD_BYTES)
     if exists(path):
         for each in known.values():
             if each.recognises(path, head):
@@ -263,8 +266,3 @@ def first_line(head: bytes) -> str:
     """Return the first line that is neither empty nor a comment (``#``), without spaces around."""
     lines = (line.strip() for line in head.decode("utf-8-sig", errors="replace").splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
-
-
-def _head(path: Path) -> bytes:
-    with reading(path) as file:
-        return file.read(HEAD_BYTES)

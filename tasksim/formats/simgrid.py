@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -109,14 +110,16 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     if len(found.hosts) > MAX_HOSTS:
         problems.at(root, f"at most {MAX_HOSTS} hosts outside clusters", f"{len(found.hosts)}")
         return {}
-    routes = _shortest(found) if shortest else _between_hosts(found)
+    hosts = found.hosts
+    routes = _shortest(found) if shortest else found.routes
     return {
         "topology": "explicit",
-        "hosts": list(found.hosts),
+        "hosts": list(hosts),
         "links": found.links,
         "routes": [
             {"from": source, "to": target, "links": links, "one_way": True}
             for (source, target), links in routes.items()
+            if source in hosts and target in hosts
         ],
     }
 
@@ -125,13 +128,9 @@ def _link(element: Element, found: _Found, problems: XmlProblems) -> None:
     name = problems.attribute(element, "id")
     if name in found.split:
         problems.at(element, "each link once", f"'{name}' again")
-    bandwidth = problems.quantity(element, "bandwidth", "bandwidth", BANDWIDTHS)
-    if not bandwidth > 0:
-        problems.at(element, "bandwidth: a number above 0", f"'{element.attributes['bandwidth']}'")
-    fields = {"bandwidth": exact_quantity(bandwidth, "bandwidth")}
+    fields = {"bandwidth": _bandwidth(element, "bandwidth", problems)}
     if "latency" in element.attributes:
-        latency = problems.quantity(element, "latency", "time", TIMES)
-        fields["latency"] = exact_quantity(latency, "time")
+        fields["latency"] = _time(element, "latency", problems)
     policy = element.attributes.get("sharing_policy", "SHARED")
     if policy not in POLICIES:
         problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
@@ -189,42 +188,32 @@ def _crossed(child: Element, way: str, found: _Found, problems: XmlProblems) -> 
     return _plain(name, way if found.split.get(name) else "")
 
 
-def _between_hosts(found: _Found) -> dict[tuple[str, str], list[str]]:
-    return {
-        (source, target): links
-        for (source, target), links in found.routes.items()
-        if source in found.hosts and target in found.hosts
-    }
-
-
 def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
-    """Return the paths with the fewest links between all hosts, over hosts and routers."""
+    """Return the paths with the fewest links between all hosts, over hosts and routers (Dijkstra).
+
+    Of several, the path found first counts.
+    """
     onward: dict[str, list[tuple[str, list[str]]]] = {}
     for (source, target), links in found.routes.items():
         onward.setdefault(source, []).append((target, links))
     routes = {}
     for source in found.hosts:
-        for target, links in _ways_from(source, onward).items():
-            if target in found.hosts and target != source:
-                routes[source, target] = links
-    return routes
-
-
-def _ways_from(source: str, onward: dict[str, list[tuple[str, list[str]]]]) -> dict[str, list[str]]:
-    """Return the path with the fewest links from *source* to each end (Dijkstra)."""
-    ways: dict[str, list[str]] = {}
-    heap: list[tuple[int, int, str, list[str]]] = [(0, 0, source, [])]
-    count = 0
-    while heap:
-        _, _, end, way = heappop(heap)
-        if end not in ways:
-            ways[end] = way
+        reached: set[str] = set()
+        heap: list[tuple[int, int, str, list[str]]] = [(0, 0, source, [])]
+        pushed = 0
+        while heap:
+            _, _, end, way = heappop(heap)
+            if end in reached:
+                continue
+            reached.add(end)
+            if end != source:
+                routes[source, end] = way
             for following, links in onward.get(end, ()):
-                if following not in ways:
-                    count += 1
+                if following not in reached:
+                    pushed += 1
                     longer = way + links
-                    heappush(heap, (len(longer), count, following, longer))
-    return ways
+                    heappush(heap, (len(longer), pushed, following, longer))
+    return routes
 
 
 DUPLEX: Final = {"SPLITDUPLEX": True, "FULLDUPLEX": True, "SHARED": False}
@@ -270,15 +259,15 @@ def _hosts(cluster: Element, problems: XmlProblems) -> int:
     return count
 
 
-def _bandwidth(cluster: Element, name: str, problems: XmlProblems) -> str:
-    value = problems.quantity(cluster, name, "bandwidth", BANDWIDTHS)
+def _bandwidth(element: Element, name: str, problems: XmlProblems) -> str:
+    value = problems.quantity(element, name, "bandwidth", BANDWIDTHS)
     if not value > 0:
-        problems.at(cluster, f"{name}: a number above 0", f"'{cluster.attributes[name]}'")
+        problems.at(element, f"{name}: a number above 0", f"'{element.attributes[name]}'")
     return exact_quantity(value, "bandwidth")
 
 
-def _time(cluster: Element, name: str, problems: XmlProblems) -> str:
-    return exact_quantity(problems.quantity(cluster, name, "time", TIMES), "time")
+def _time(element: Element, name: str, problems: XmlProblems) -> str:
+    return exact_quantity(problems.quantity(element, name, "time", TIMES), "time")
 
 
 def _flat(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
@@ -325,13 +314,6 @@ def _refuse_other_hosts(cluster: Element, hosts: int, made: int, problems: XmlPr
         problems.at(cluster, f"a radical of {made} hosts, as topo_parameters make", f"{hosts}")
 
 
-def _product(numbers: list[int]) -> int:
-    product = 1
-    for number in numbers:
-        product *= number
-    return product
-
-
 def _fat_tree(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
     parameters = _parameters(cluster, "1;n;n;n", problems)
     if not parameters:
@@ -339,7 +321,7 @@ def _fat_tree(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, 
     (levels,), children, parents, cables = parameters
     if not len(children) == len(parents) == len(cables) == levels:
         problems.at(cluster, f"topo_parameters: {levels} numbers per part", "others")
-    _refuse_other_hosts(cluster, hosts, _product(children), problems)
+    _refuse_other_hosts(cluster, hosts, prod(children), problems)
     return {"topology": "fat-tree", "children": children, "parents": parents, "cables": cables}
 
 
@@ -347,7 +329,7 @@ def _torus(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any
     parameters = _parameters(cluster, "n", problems)
     if not parameters:
         return {}
-    _refuse_other_hosts(cluster, hosts, _product(parameters[0]), problems)
+    _refuse_other_hosts(cluster, hosts, prod(parameters[0]), problems)
     return {"topology": "torus", "dimensions": parameters[0]}
 
 
