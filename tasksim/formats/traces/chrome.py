@@ -7,8 +7,10 @@ import heapq
 import json
 import math
 import zlib
+from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -85,17 +87,14 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
         _add(found, at, event, workers)
     _add_flows(found, events, tasks)
     if not own:
-        _note_others(found, events)
+        phases = (str(event.get("ph")) for event in events if isinstance(event, dict))
+        for phase, count in Counter(phase for phase in phases if phase not in READ).items():
+            found.note(
+                f"{count} events of phase {phase[:20]} are not used: tasks are slices (X, B, E)"
+            )
     if own.get("memories"):
         _add_copies(found, own, [e for _, e in slices if e.get("cat") == COPY])
     return assembled(found)
-
-
-def _note_others(found: Records, events: list[Any]) -> None:
-    """Note the events of another tool's trace that are not about tasks."""
-    phases = (str(event.get("ph")) for event in events if isinstance(event, dict))
-    for phase, count in Counter(phase for phase in phases if phase not in READ).items():
-        found.note(f"{count} events of phase {phase[:20]} are not used: tasks are slices (X, B, E)")
 
 
 def _json(path: Path) -> Any:
@@ -228,12 +227,16 @@ def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]
         threads.setdefault(_place(event), []).append(
             (event["ts"], event["ts"] + event["dur"], number)
         )
-    starts = {place: np.array([it[0] for it in sorted(rows)]) for place, rows in threads.items()}
     for rows in threads.values():
         rows.sort()
     before: dict[int, set[str]] = {}
     for steps in flows.values():
-        bound = [_open_at(threads, starts, place, ts) for ts, _, place in sorted(steps, key=_step)]
+        bound: list[int | None] = []
+        for ts, _, place in sorted(steps, key=_step):
+            rows = threads.get(place, [])
+            at = bisect_right(rows, ts, key=itemgetter(0)) - 1
+            is_open = at >= 0 and rows[at][1] >= ts
+            bound.append(rows[at][2] if is_open else None)
         for one, other in pairwise(bound):
             if one is not None and other is not None and one != other:
                 before.setdefault(other, set()).add(names[one])
@@ -244,21 +247,6 @@ def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]
 
 def _step(step: tuple[float, str, Place]) -> tuple[float, int]:
     return step[0], "stf".index(step[1])
-
-
-def _open_at(
-    threads: dict[Place, list[tuple[float, float, int]]],
-    starts: dict[Place, Any],
-    place: Place,
-    ts: float,
-) -> int | None:
-    """Return the task that is open at *ts* on a thread."""
-    if place not in threads:
-        return None
-    at = int(np.searchsorted(starts[place], ts, side="right")) - 1
-    if at < 0 or threads[place][at][1] < ts:
-        return None
-    return threads[place][at][2]
 
 
 def _add_copies(found: Records, own: dict[str, Any], copies: list[Event]) -> None:
@@ -347,21 +335,19 @@ def write_chrome(
     refuse_existing(path, force=force)
     one_of(arrows, ARROWS, "arrows")
     events = [event for pid, run in enumerate(runs, 1) for event in _events(run, pid, arrows)]
-    about = json.dumps(_about(runs[0]), ensure_ascii=False) if len(runs) == 1 else "{}"
-    text = f'{{"otherData":{{"tasksim":{about}}},"traceEvents":[\n' + ",\n".join(events) + "\n]}\n"
+    about = {}
+    if len(runs) == 1:  # the names of workers and memories, which slices lack
+        about = {
+            "workers": [[worker.name, worker.architecture] for worker in runs[0].workers],
+            "memories": [memory.name for memory in runs[0].memories],
+            "memory_of": [worker.memory for worker in runs[0].workers],
+        }
+    own = json.dumps(about, ensure_ascii=False)
+    text = f'{{"otherData":{{"tasksim":{own}}},"traceEvents":[\n' + ",\n".join(events) + "\n]}\n"
     data = text.encode()
     write_bytes(
         path, gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data, force=force
     )
-
-
-def _about(run: Run) -> dict[str, Any]:
-    """Return the names of workers and memories, which slices lack."""
-    return {
-        "workers": [[worker.name, worker.architecture] for worker in run.workers],
-        "memories": [memory.name for memory in run.memories],
-        "memory_of": [worker.memory for worker in run.workers],
-    }
 
 
 def _events(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["RecordedTrace", "assembled"]
 
@@ -117,8 +116,17 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     if np.isnan(submitted).any():
         found.note("the trace has no times of submission: all at the beginning are assumed")
         submitted = np.where(np.isnan(submitted), zero, submitted)
-    transfers = _transfers(found, kept)
-    zero = min(zero, float(start.min()), _first_request_s(transfers))
+    transfers = found.transfers
+    if found.copies is not None:  # by names, which have numbers now
+        index = np.full(len(found), -1, dtype=np.int64)
+        index[kept] = np.arange(len(kept))
+        transfers = found.copies.table(found, index)
+    zero = min(zero, float(start.min()))
+    if transfers is not None:
+        zero = min(zero, float(transfers.requested_s.min(initial=np.inf)))
+        columns = ("requested_s", "start_s", "end_s")
+        times = {name: getattr(transfers, name) - zero for name in columns}
+        transfers = replace(transfers, **times) if zero else transfers
     start, end, submitted = start - zero, end - zero, np.maximum(submitted - zero, 0.0)
     late = int((submitted > start).sum())
     if late:
@@ -132,6 +140,11 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     ready = np.where(np.isnan(noted), ready, np.clip(noted, ready, start))
     popped = np.clip(popped, ready, start)  # unknown times stay unknown
     memories, memory_of = _memories(found, workers)
+    if len(graph.kernels) > np.iinfo(np.int16).max:  # the kernels of runs have 16 bits
+        raise InputError(f"{graph.name}: {len(graph.kernels)} kernels; legal: at most 32767")
+    origin: dict[str, Any] = {"from": str(found.path.resolve()), "zero_s": zero}
+    if found.worker_states:
+        origin[WORKER_STATES] = found.worker_states
     run = Run(
         kind="native",
         graph_name=found.name,
@@ -146,7 +159,7 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
         seed=None,
         tasks=TaskTable(
             task=np.arange(len(kept), dtype=np.int32),
-            kernel=_small(graph),
+            kernel=graph.kernel.astype(np.int16),
             worker=np.array([number[name] for name in names], dtype=np.int32),
             priority=graph.priority,
             submitted_s=submitted,
@@ -156,49 +169,12 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
             released_by=released,
             popped_s=popped,
         ),
-        config={"recorded": _origin(found, zero)},
-        transfers=_since(transfers, zero),
+        config={"recorded": origin},
+        transfers=transfers,
         memories=memories,
         graph=graph,
     )
     return replace(run, bounds=_bounds(run, graph))
-
-
-def _origin(found: Records, zero_s: float) -> dict[str, Any]:
-    """Return the origin of the run, with the states of its workers, if the trace has them."""
-    origin: dict[str, Any] = {"from": str(found.path.resolve()), "zero_s": zero_s}
-    if found.worker_states:
-        origin[WORKER_STATES] = found.worker_states
-    return origin
-
-
-def _transfers(found: Records, kept: Int64) -> TransferTable | None:
-    """Return the copies: the reader's table, or one made of copies by names."""
-    if found.copies is None:
-        return found.transfers
-    number = np.full(len(found), -1, dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    return found.copies.table(found, number)
-
-
-def _first_request_s(transfers: TransferTable | None) -> float:
-    times = np.zeros(0) if transfers is None else transfers.requested_s
-    return float(times.min(initial=np.inf))
-
-
-def _since(transfers: TransferTable | None, zero: float) -> TransferTable | None:
-    """Return the copies with times since *zero*."""
-    if transfers is None or not zero:
-        return transfers
-    times = {name: getattr(transfers, name) - zero for name in ("requested_s", "start_s", "end_s")}
-    return replace(transfers, **times)
-
-
-def _small(graph: TaskGraph) -> NDArray[np.int16]:
-    """Return the kernels in the form of runs."""
-    if len(graph.kernels) > np.iinfo(np.int16).max:
-        raise InputError(f"{graph.name}: {len(graph.kernels)} kernels; legal: at most 32767")
-    return graph.kernel.astype(np.int16)
 
 
 def _readiness(
@@ -226,14 +202,12 @@ def _memories(
     found: Records, workers: tuple[str, ...]
 ) -> tuple[tuple[MemoryInfo, ...], dict[str, int]]:
     """Return the memories, if there are several, and the number of each worker's."""
-    names = list(found.memories)
+    known = names = list(found.memories)
     if not names:
         used = {found.memory_of.get(worker, "0") for worker in workers}
-        names = sorted(used | {"0"}, key=_natural)
-        names = ["ram", *(f"memory{name}" if name.isdigit() else name for name in names[1:])]
-        index = {name: place for place, name in enumerate(sorted(used | {"0"}, key=_natural))}
-    else:
-        index = {name: place for place, name in enumerate(names)}
+        known = sorted(used | {"0"}, key=_natural)
+        names = ["ram", *(f"memory{name}" if name.isdigit() else name for name in known[1:])]
+    index = {name: place for place, name in enumerate(known)}
     memory_of = {worker: index.get(found.memory_of.get(worker, "0"), 0) for worker in workers}
     copied = found.transfers is not None or found.copies is not None
     if len(names) > 1 and not copied:

@@ -42,6 +42,8 @@ _LETTERS: Final = re.compile(r"[A-Za-z]+")
 
 LARGEST_PRIORITY: Final = 2**31 - 1
 """Maximum priority: graphs store 32 bits."""
+MAX_WORKERS_IN_NOTE: Final = 4
+"""Maximum number of workers that a note names."""
 
 
 class Records:
@@ -222,6 +224,12 @@ class Records:
         """Add a note, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def note_workers(self, named: list[str]) -> None:
+        """Note the origins of workers' names: *named* has ``cpu0 is THREAD 1.1.1``, ...."""
+        shown = ", ".join(named[:MAX_WORKERS_IN_NOTE])
+        more = len(named) - MAX_WORKERS_IN_NOTE
+        self.note(f"workers: {shown}" + (f" and {more} more" if more > 0 else ""))
 
 
 class CopyRecords:

@@ -29,7 +29,7 @@ from tasksim.formats.traces.textlines import csv_rows
 from tasksim.run.recordtables import TransferTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
@@ -69,7 +69,13 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     found.name = path.resolve().name
     named = {} if states is None else _workers(states)
     if tasks is not None:
-        _read_tasks(found, tasks, named)
+        for line, row in _rows(tasks, ("JobId", "WorkerId", "StartTime", "EndTime")):
+            worker = ""
+            if "WorkerId" in row:
+                worker = named.get(row.get("JobId", ""), f"cpu{row['WorkerId']}")
+            add_record(found, row, line, worker)
+        if not named:
+            found.note("the trace has no names of workers: they are called cpu0, cpu1, ...")
     elif states is not None:
         from tasksim.formats.traces.paje import add_states
 
@@ -78,7 +84,15 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     else:
         add_tables(found, path)
     if not found.has_edges and (dag := _find(path, DAG_CSV)) is not None:
-        _read_dag(found, dag)
+        pairs = (
+            (job_id(row.get("JobId", "")), job_id(row.get("Dependent", "")))
+            for _, row in _rows(dag, ("JobId", "Dependent"))
+        )
+        other = _set_dependencies(found, pairs)
+        if other:
+            found.note(
+                f"{other} rows of {dag.name} are about tags or missing tasks, and are not used"
+            )
     handles = _find(path, HANDLES)
     if handles is None and found.has_data:
         found.note(
@@ -123,31 +137,19 @@ def _workers(path: Path) -> dict[str, str]:
     }
 
 
-def _read_tasks(found: Records, path: Path, named: dict[str, str]) -> None:
-    for line, row in _rows(path, ("JobId", "WorkerId", "StartTime", "EndTime")):
-        worker = ""
-        if "WorkerId" in row:
-            worker = named.get(row.get("JobId", ""), f"cpu{row['WorkerId']}")
-        add_record(found, row, line, worker)
-    if not named:
-        found.note("the trace has no names of workers: they are called cpu0, cpu1, ...")
-
-
-def _read_dag(found: Records, path: Path) -> None:
-    """Read the dependencies between tasks; rows about tags and other things do not count."""
+def _set_dependencies(found: Records, pairs: Iterable[tuple[str, str]]) -> int:
+    """Set the dependencies: *pairs* of a task and one before; return the number of unknown ones."""
     before: dict[str, list[str]] = {}
-    other = 0
-    for _, row in _rows(path, ("JobId", "Dependent")):
-        one, task = job_id(row.get("Dependent", "")), job_id(row.get("JobId", ""))
+    unknown = 0
+    for task, one in pairs:
         if one in found.number and task in found.number:
             before.setdefault(task, []).append(one)
         else:
-            other += 1
+            unknown += 1
     for task, ones in before.items():
         found.before[found.number[task]] = " ".join(ones)
     found.has_edges = bool(before)
-    if other:
-        found.note(f"{other} rows of {path.name} are about tags or missing tasks, and are not used")
+    return unknown
 
 
 APPLICATION: Final = "application.parquet"
@@ -176,6 +178,7 @@ def add_tables(found: Records, folder: Path) -> None:
         if name not in table:
             raise InputError(f"{path}: no column '{name}'; there are {', '.join(table)}")
     count = len(table["Value"])
+    kinds = table.get("ResourceType")
     jobs = table.get("JobId") or [str(row) for row in range(count)]
     columns = {
         name: table.get(name, [None] * count)
@@ -191,8 +194,16 @@ def add_tables(found: Records, folder: Path) -> None:
             popped_s=_seconds(extra["PopTime"]), order=_number(extra["SubmitOrder"]),
             priority=_whole(extra["Priority"]), parameters=_parameters(extra),
         )  # fmt: skip
-        _architecture(found, table, row, worker)
-    _add_dag(found, folder / DAG_PARQUET)
+        if kinds and kinds[row]:
+            found.architectures.setdefault(worker, str(kinds[row]).lower())
+    dag_path = folder / DAG_PARQUET
+    if dag_path.is_file():
+        dag = _table(dag_path)
+        if not {"JobId", "Dependent"} <= set(dag):
+            names = ", ".join(dag)
+            raise InputError(f"{dag_path}: no columns JobId and Dependent; there are {names}")
+        pairs = zip(map(str, dag["JobId"]), map(str, dag["Dependent"]), strict=True)
+        _set_dependencies(found, pairs)
     _add_links(found, folder)
 
 
@@ -223,12 +234,6 @@ def _add_links(found: Records, folder: Path) -> None:
     )
 
 
-def _architecture(found: Records, table: dict[str, list[Any]], row: int, worker: str) -> None:
-    kind = table.get("ResourceType")
-    if kind and kind[row]:
-        found.architectures.setdefault(worker, str(kind[row]).lower())
-
-
 def _parameters(extra: dict[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     footprint = extra["Footprint"]
@@ -241,21 +246,6 @@ def _parameters(extra: dict[str, Any]) -> dict[str, float]:
     if 0 <= iteration < math.inf:
         found["iteration"] = iteration
     return found
-
-
-def _add_dag(found: Records, path: Path) -> None:
-    if not path.is_file():
-        return
-    table = _table(path)
-    if not {"JobId", "Dependent"} <= set(table):
-        raise InputError(f"{path}: no columns JobId and Dependent; there are {', '.join(table)}")
-    before: dict[str, list[str]] = {}
-    for task, one in zip(table["JobId"], table["Dependent"], strict=True):
-        if str(task) in found.number and str(one) in found.number:
-            before.setdefault(str(task), []).append(str(one))
-    for task, ones in before.items():
-        found.before[found.number[task]] = " ".join(ones)
-    found.has_edges = bool(before)
 
 
 def _table(path: Path) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
-__all__ = ["LONGEST_NS", "NOWHERE", "Stretches"]
+__all__ = ["LONGEST_NS", "NOWHERE", "NS_PER_S", "Stretches"]
 
 LONGEST_NS: Final = 2**62
 """Upper bound of times in ns, 146 years: sums of two fit into 64 bits."""

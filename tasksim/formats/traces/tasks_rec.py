@@ -92,7 +92,9 @@ def add_messages(found: Records, path: Path) -> None:
             (message.sent_s, message.sent_s, end_s),
         )
         if not late and message.before in found.number and message.after in found.number:
-            _bind(found, message.before, message.after)
+            after = found.number[message.after]
+            found.before[after] = f"{found.before[after]} {message.before}".strip()
+            found.has_edges = True
             bound += 1
     if not len(copies):
         return
@@ -106,12 +108,6 @@ def add_messages(found: Records, path: Path) -> None:
         )
     found.note(text)
     found.copies = copies
-
-
-def _bind(found: Records, before: str, after: str) -> None:
-    at = found.number[after]
-    found.before[at] = f"{found.before[at]} {before}".strip()
-    found.has_edges = True
 
 
 def _message(found: Records, fields: dict[str, str], line: int, path: Path) -> _Message | None:
@@ -252,43 +248,25 @@ def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     found = Records(path, skip_bad=skip_bad)
     found.name = path.resolve().parent.name if path.name == FILE else found.name
     own = own_notes(path)
-    data = _data_beside(found, path) if not own.workers else None
+    sizes = _add_data(found, path) if not own.workers else None
     left_out = dict[str, None]()
     for line, fields in records(path):
         if "Control" not in fields:
-            add_record(found, fields, line, sizes=None if data is None else data.sizes)
+            add_record(found, fields, line, sizes=sizes)
             left_out.update(dict.fromkeys(fields.keys() - FIELDS))
         else:
             hints += 1
     if own.workers:
         own.add_to(found)
     else:
-        if data is None:
+        if sizes is None:
             found.note(NO_HOMES)
-        else:
-            data.add_to(found)
         _add_beside(found)
     if left_out:
         found.note(f"left out fields: {', '.join(sorted(left_out))}")
     if hints:
         found.note(f"left out: {hints} hints that data will not be used any more")
     return assembled(found)
-
-
-@dataclass
-class _DataRecords:
-    """Contents of ``data.rec``, by the tasks' names of data."""
-
-    sizes: dict[str, int] = field(default_factory=dict)
-    homes: dict[str, int] = field(default_factory=dict)
-    home_memories: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-
-    def add_to(self, found: Records) -> None:
-        """Add the homes and names of data to *found*."""
-        found.home.update(self.homes)
-        found.home_memory.update(self.home_memories)
-        found.handle_name.update(self.names)
 
 
 def _beside(path: Path, name: str) -> Path | None:
@@ -300,12 +278,12 @@ def _beside(path: Path, name: str) -> Path | None:
     return other if other.is_file() else None
 
 
-def _data_beside(found: Records, path: Path) -> _DataRecords | None:
-    """Return the contents of ``data.rec``, None without one; report problems to *found*."""
+def _add_data(found: Records, path: Path) -> dict[str, int] | None:
+    """Add the homes and names of data in ``data.rec``; return their sizes, None without a file."""
     beside = _beside(path, "data.rec")
     if beside is None:
         return None
-    data = _DataRecords()
+    sizes: dict[str, int] = {}
     for line, fields in records(beside):
         rank, home, size = rank_of(fields), fields.get("HomeNode", ""), fields.get("Size", "")
         handle = fields.get("Handle", "")
@@ -313,16 +291,16 @@ def _data_beside(found: Records, path: Path) -> _DataRecords | None:
         if home.isdecimal() and len(home) > LONGEST_NODE:
             found.bad(f"HomeNode: got '{home[:40]}'; legal: a memory node", line, beside)
         elif home.isdecimal() and rank:
-            data.home_memories[key] = node_memory(int(rank))
+            found.home_memory[key] = node_memory(int(rank))
         elif home.isdecimal():
-            data.homes[key] = int(home)
+            found.home[key] = int(home)
         if size.isdecimal() and len(size) <= LONGEST_SIZE:
-            data.sizes[key] = int(size)
+            sizes[key] = int(size)
         elif size:
             found.bad(f"Size: got '{size[:40]}'; legal: bytes", line, beside)
         if name := fields.get("Name", ""):
-            data.names[key] = " ".join([name, *fields.get("Coordinates", "").split()])
-    return data
+            found.handle_name[key] = " ".join([name, *fields.get("Coordinates", "").split()])
+    return sizes
 
 
 def _add_beside(found: Records) -> None:
@@ -383,7 +361,11 @@ def _add_workers(found: Records, activity: Path | None, states: Path | None) -> 
     from tasksim.formats.traces.starpu_workers import read_activity, read_states, states_text
 
     ran = [at for at, worker in enumerate(found.worker) if worker]
-    begin_s = min((_first_s(found, at) for at in ran), default=0.0)
+    begins = (
+        found.start_s[at] if math.isnan(found.submitted_s[at]) else found.submitted_s[at]
+        for at in ran
+    )
+    begin_s = min(begins, default=0.0)
     end_s = max((found.end_s[at] for at in ran), default=0.0)
     told = None if activity is None else read_activity(found, activity, begin_s, end_s)
     names = {} if told is None else told.names()
@@ -397,11 +379,6 @@ def _add_workers(found: Records, activity: Path | None, states: Path | None) -> 
     found.worker_states = {known[number]: mine for number, mine in seconds.items()}
     found.note(f"{source.name}: {states_text(found.worker_states, end_s - begin_s)}")
     return own
-
-
-def _first_s(found: Records, task: int) -> float:
-    submitted_s = found.submitted_s[task]
-    return found.start_s[task] if math.isnan(submitted_s) else submitted_s
 
 
 def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> dict[str, str]:
@@ -533,18 +510,12 @@ def own_lines(run: Run, graph: TaskGraph | None) -> Iterator[str]:
     for number, worker in enumerate(run.workers):
         node = f"@{worker.node} " if worker.node else ""
         yield f"# worker {number} {worker.architecture} {node}{worker.name}\n"
-    if run.transfers is None:
+    copies = run.transfers
+    if copies is None:
         return
     yield from (f"# memory {memory.name}\n" for memory in run.memories)
     homes = [] if graph is None else graph.handle_home.tolist()
     yield from (f"# home {at + 1:x} {home}\n" for at, home in enumerate(homes) if home)
-    yield from _copies(run)
-
-
-def _copies(run: Run) -> Iterator[str]:
-
-    copies = run.transfers
-    assert copies is not None  # callers check that there are copies
     words = list(REASONS)
     ns = map(whole_ns, (copies.requested_s, copies.start_s, copies.end_s))
     for handle, source, target, size, requested, start, end, reason, task in zip(
@@ -622,9 +593,7 @@ class _Data:
         graph = self._graph
         parameters = graph.parameters_of(task)
         footprint = parameters.get("footprint")
-        if (
-            footprint is None
-        ):  # the parameters that distinguish configurations, if the kernel has some
+        if footprint is None:  # the row of parameters distinguishes configurations, too
             footprint = float(graph.row[task]) + 1
         lines = [f"Footprint: {int(footprint):x}"]
         if "flop" in parameters:

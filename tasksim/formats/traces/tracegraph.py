@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from tasksim.formats.traces.records import Records
     from tasksim.graph.csr import Int64
-    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["Ran", "dependencies", "graph_of_trace", "submission_order", "through"]
 
@@ -252,36 +251,32 @@ def _columns(
 def _data(found: Records) -> tuple[list[str], Int64, list[int]]:
     """Return the names, sizes and home memories of the data.
 
-    If only copies name data, by numbers, these are all data.
+    If only copies name data, by numbers, these are all data, at home in the first memory.
     """
     names = list(found.handle)
     if not names and found.transfers is not None and len(found.transfers):
-        return _copied_data(found, found.transfers)
+        copies = found.transfers
+        count = int(copies.handle.max()) + 1
+        if count > MAX_NUMBERED_DATA or copies.handle.min() < 0:
+            raise InputError(
+                f"{found.path}: a copy of datum {count - 1}; legal: 0 to {MAX_NUMBERED_DATA}"
+            )
+        size = np.zeros(count, dtype=np.int64)
+        np.maximum.at(size, copies.handle, copies.size_bytes)
+        return [f"datum{at}" for at in range(count)], size, [0] * count
     size = np.array([found.copied_size.get(name, 0) for name in names], dtype=np.int64)
     np.maximum.at(size, np.array(found.access_handle), np.array(found.access_size))
     memory = {name: at for at, name in enumerate(found.memories)}
     homes = {name: memory.get(where, 0) for name, where in found.home_memory.items()}
     places = [homes.get(name, found.home.get(name, 0)) for name in names]
-    return _called(names, found.handle_name), size, places
-
-
-def _called(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
-    """Return the programs' names of data, followed by the trace's names if they are not unique."""
-    count = Counter(known.get(name, name) for name in names)
-    called = ((name, known.get(name, name)) for name in names)
-    return [text if count[text] == 1 else f"{text} ({name})" for name, text in called]
-
-
-def _copied_data(found: Records, copies: TransferTable) -> tuple[list[str], Int64, list[int]]:
-    """Return the data by number of *copies*, with their sizes, at home in the first memory."""
-    count = int(copies.handle.max()) + 1
-    if count > MAX_NUMBERED_DATA or copies.handle.min() < 0:
-        raise InputError(
-            f"{found.path}: a copy of datum {count - 1}; legal: 0 to {MAX_NUMBERED_DATA}"
-        )
-    size = np.zeros(count, dtype=np.int64)
-    np.maximum.at(size, copies.handle, copies.size_bytes)
-    return [f"datum{at}" for at in range(count)], size, [0] * count
+    # The programs' names, followed by the trace's if they are not unique.
+    called = [found.handle_name.get(name, name) for name in names]
+    count_of = Counter(called)
+    unique = [
+        text if count_of[text] == 1 else f"{text} ({name})"
+        for name, text in zip(names, called, strict=True)
+    ]
+    return unique, size, places
 
 
 def _accesses(found: Records, order: Int64) -> Accesses:

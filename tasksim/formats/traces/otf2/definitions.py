@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tasksim.formats.traces.stretches import NS_PER_S
+
 if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
-__all__ = ["NS_PER_S", "Definitions", "Location", "Region"]
-
-NS_PER_S: Final = 1_000_000_000
-"""Nanoseconds in a second."""
+__all__ = ["Definitions", "Location", "Region"]
 
 _NUMBER: Final = r"(\d{1,20})"
 _CLOCK: Final = re.compile(

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tasksim.formats.traces.otf2.definitions import NS_PER_S, Definitions
+from tasksim.formats.traces.otf2.definitions import Definitions
 from tasksim.formats.traces.otf2.printed import is_printed, printed_lines
 from tasksim.formats.traces.otf2.tasks import Event, OpenMPTasks, OutermostRegions, TaskRegions
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.stretches import LONGEST_NS, Stretches
+from tasksim.formats.traces.stretches import LONGEST_NS, NS_PER_S, Stretches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ READERS: Final[dict[type[Reader], tuple[str, str]]] = {
 }
 """Reader -> its notion of tasks, and its gaps, in the order in which they are tried."""
 MAX_NAMES_IN_NOTE: Final = 4
-"""Largest number of locations, or of types of events, that a note names."""
+"""Maximum number of types of events that a note names."""
 
 
 def read_otf2(path: Path, skip_bad: bool = False) -> RecordedTrace:
@@ -195,9 +195,4 @@ class _Content:
             self._workers[row] = name
             found.architectures[name], found.node_of[name] = kind, node
             called.append(f"{name} is {location.name}")
-        more = (
-            f" and {len(called) - MAX_NAMES_IN_NOTE} more"
-            if len(called) > MAX_NAMES_IN_NOTE
-            else ""
-        )
-        found.note(f"workers: {', '.join(called[:MAX_NAMES_IN_NOTE])}{more}")
+        found.note_workers(called)

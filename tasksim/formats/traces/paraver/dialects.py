@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tasksim.formats.traces.paraver.labels import Labels
-
-__all__ = ["CREATION", "DIALECTS", "Dialect", "dialect_of", "possible_dialects"]
+__all__ = ["CREATION", "DIALECTS", "Dialect"]
 
 CREATION: Final = 0xFFFFFF00
 """Tag of the communications of Nanos6 from the creation of a task to its beginning."""
@@ -56,7 +51,6 @@ class Dialect:
         return {*self.kernels, *self.parts, *others}
 
 
-PARALLEL: Final = "parallel functions of OpenMP, by Extrae"
 DIALECTS: Final = (
     Dialect("tasks of OpenMP, by ovni", (51,), 52, parts=(1,), label="OpenMP task ID"),
     Dialect("tasks of Nanos6, by ovni", (36,), 35, parts=(1,), label="Nanos6 task ID"),
@@ -72,18 +66,3 @@ DIALECTS: Final = (
     Dialect("user functions, by Extrae", (60000019, 60000119), nested=True, is_task=False),
 )
 """All dialects, in the order in which they are tried: tasks before mere code."""
-
-
-def possible_dialects(labels: Labels) -> list[Dialect]:
-    """Return the dialects that a trace with these labels may have, in order."""
-    return [
-        each
-        for each in DIALECTS
-        if not each.label or labels.types.get(each.task or 0, "").startswith(each.label)
-    ]
-
-
-def dialect_of(types: Iterable[int], possible: Iterable[Dialect]) -> Dialect | None:
-    """Return the first *possible* dialect of a trace with events of some types; None if none is."""
-    there = set(types)
-    return next((each for each in possible if there & {*each.kernels, each.task}), None)

@@ -9,7 +9,6 @@ from tasksim.base.files import is_file
 from tasksim.formats.traces.textlines import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tasksim.formats.traces.records import Records
@@ -85,15 +84,12 @@ def read_thread_names(found: Records) -> list[str]:
     path = beside(found.path, ".row")
     if not is_file(path):
         return []
-    return list(_names(path))
-
-
-def _names(path: Path) -> Iterator[str]:
-    left = 0
+    names, left = [], 0
     for _, line in lines(path):
         level = _LEVEL.match(line.strip())
         if level is not None:
             left = int(level[2]) if level[1].upper() == "THREAD" else 0
         elif left:
             left -= 1
-            yield line.strip()
+            names.append(line.strip())
+    return names

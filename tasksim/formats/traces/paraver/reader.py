@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.formats.traces.paraver.dialects import (
-    CREATION,
-    dialect_of,
-    possible_dialects,
-)
+from tasksim.formats.traces.paraver.dialects import CREATION, DIALECTS
 from tasksim.formats.traces.paraver.events import Events, stretches_of_events
 from tasksim.formats.traces.paraver.header import Header, parse_header
 from tasksim.formats.traces.paraver.labels import Labels, read_labels, read_thread_names
@@ -68,7 +64,12 @@ def read_paraver(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
     found = Records(path, skip_bad=skip_bad)
     labels = read_labels(found)
-    content = _Content(found, possible_dialects(labels))
+    possible = [
+        each
+        for each in DIALECTS
+        if not each.label or labels.types.get(each.task or 0, "").startswith(each.label)
+    ]
+    content = _Content(found, possible)
     content.read()
     workers = content.name_workers(read_thread_names(found))
     stretches = _stretches(found, content, labels, workers)
@@ -253,15 +254,10 @@ class _Content:
             counts[node, kind] += 1
             found.architectures[name], found.node_of[name] = kind, node
             called.append(f"{name} is {own}")
-        more = (
-            f" and {len(called) - MAX_ROWS_IN_NOTE} more" if len(called) > MAX_ROWS_IN_NOTE else ""
-        )
-        found.note(f"workers: {', '.join(called[:MAX_ROWS_IN_NOTE])}{more}")
+        found.note_workers(called)
         return workers
 
 
-MAX_ROWS_IN_NOTE: Final = 4
-"""Maximum number of rows that a note names."""
 TIMES: Final = {STATE: (5, 6), EVENT: (5,), COMMUNICATION: (5, 6, 11, 12)}
 """Positions of times among the fields of each type of record."""
 THREADS: Final = {STATE: (2, 3, 4), EVENT: (2, 3, 4), COMMUNICATION: (2, 3, 4, 8, 9, 10)}
@@ -288,13 +284,20 @@ def _column(fields: list[str], at: int) -> int:
 def _stretches(found: Records, content: _Content, labels: Labels, workers: list[str]) -> Stretches:
     """Return the stretches of tasks, and note what counts as a task."""
     events = Events(*(np.array(column, np.int64) for column in content.events))
-    present = np.unique(events.kind[events.value != 0]).tolist()
-    dialect = dialect_of(present, content.possible)
+    present = set(np.unique(events.kind[events.value != 0]).tolist())
+    dialect = next(
+        (each for each in content.possible if present & {*each.kernels, each.task}), None
+    )
     stretches = Stretches(workers)
     others, states = content.other_events, content.other_states
     if dialect is None:
         others += len(events.kind)
-        _add_running(found, content, labels, stretches)
+        label = labels.states.get(RUNNING, "Running")
+        found.note(
+            f"the trace has no events of tasks: each stretch of state '{label}' counts as a task"
+        )
+        for number, (row, begin, end, _, line) in enumerate(zip(*content.states, strict=True)):
+            stretches.add(f"state{number}", label, row, (begin, end), line, 0)
         why = "in these states threads run nothing of the program"
     else:
         others += int((~np.isin(events.kind, list(dialect.types()))).sum())
@@ -310,16 +313,6 @@ def _stretches(found: Records, content: _Content, labels: Labels, workers: list[
     if content.collectives:
         found.note(f"{content.collectives} records of collective calls (type 4) are not used")
     return stretches
-
-
-def _add_running(found: Records, content: _Content, labels: Labels, stretches: Stretches) -> None:
-    """Add each stretch of the state Running as a task."""
-    label = labels.states.get(RUNNING, "Running")
-    found.note(
-        f"the trace has no events of tasks: each stretch of state '{label}' counts as a task"
-    )
-    for number, (row, begin, end, _, line) in enumerate(zip(*content.states, strict=True)):
-        stretches.add(f"state{number}", label, row, (begin, end), line, 0)
 
 
 def _add_communications(found: Records, content: _Content, stretches: Stretches) -> None:
