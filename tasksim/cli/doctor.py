@@ -213,8 +213,8 @@ def _blas() -> list[dict[str, Any]]:
 
 def _hwloc() -> dict[str, Any]:
     """Return this machine as hwloc describes it, or why hwloc cannot."""
-    from tasksim.formats.hwloc.here import topology_here
     from tasksim.formats.hwloc.machine_fields import machine_fields
+    from tasksim.formats.hwloc.topology import topology_here
 
     try:
         topology = topology_here()

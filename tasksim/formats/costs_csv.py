@@ -93,12 +93,10 @@ def read_costs(
     link_path = Path(links) if links is not None else beside(path, "links")
     scale = _scale(text for _, text in volumes.values())
     graph = _graph(path, costs, columns, volumes, scale)
-    if links is None and not is_file(link_path):
-        return CostFiles(
-            graph, processors(_title(path), [*columns], None, scale), GivenCosts(graph)
-        )
-    speeds = _speeds(read_csv_table(link_path), columns)
-    return CostFiles(graph, processors(_title(path), [*columns], speeds, scale), GivenCosts(graph))
+    has_links = links is not None or is_file(link_path)
+    speeds = _speeds(read_csv_table(link_path), columns) if has_links else None
+    platform = processors(_title(path), [*columns], speeds, scale)
+    return CostFiles(graph, platform, GivenCosts(graph))
 
 
 def _title(path: Path) -> str:
@@ -259,15 +257,13 @@ def _topological(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list
     edges = list(pairs)
     order, _ = topological_order(len(names), edges)
     if len(order) < len(names):
-        raise CycleError(f"tasks depend on each other in a circle: {_circle(names, edges)}")
+        import networkx as nx
+
+        graph = nx.DiGraph(sorted(edges, key=lambda edge: edge[0]))
+        cycle = [edge[0] for edge in nx.find_cycle(graph)]
+        circle = " -> ".join(names[task] for task in [*cycle, cycle[0]])
+        raise CycleError(f"tasks depend on each other in a circle: {circle}")
     return order
-
-
-def _circle(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> str:
-    import networkx as nx
-
-    cycle = [edge[0] for edge in nx.find_cycle(nx.DiGraph(sorted(edges, key=lambda e: e[0])))]
-    return " -> ".join(names[task] for task in [*cycle, cycle[0]])
 
 
 def _speeds(
@@ -275,8 +271,10 @@ def _speeds(
 ) -> dict[tuple[int, int], tuple[float, float]]:
     """Return (from, to) -> bandwidth and latency; a missing direction equals the opposite one."""
     found = {}
+    head = rows.header.fields
+    has_latency = head[:2] == ("from", "to") and len(head) > 3
     for pair, (row, text) in _pairs(rows, processors, "bandwidth").items():
-        latency = row.number(row.fields[3], "latency") if _has_latency(rows) else 0.0
+        latency = row.number(row.fields[3], "latency") if has_latency else 0.0
         found[pair] = row.number(text, "bandwidth", positive=True), latency
     for (source, target), speed in list(found.items()):
         found.setdefault((target, source), speed)
@@ -289,10 +287,6 @@ def _speeds(
                     " every two processors"
                 )
     return found
-
-
-def _has_latency(rows: CsvTable) -> bool:
-    return rows.header.fields[:2] == ("from", "to") and len(rows.header.fields) > 3
 
 
 def processors(

@@ -369,8 +369,8 @@ def test_machines_that_lstopo_makes_up(tmp_path, synthetic, version, workers, do
 
 @pytest.mark.skipif(PROGRAM is None, reason="hwloc is not installed: no lstopo")
 def test_this_machine():
-    from tasksim.formats.hwloc.here import topology_here
     from tasksim.formats.hwloc.machine_fields import machine_fields
+    from tasksim.formats.hwloc.topology import topology_here
 
     found = topology_here()
     assert found is not None
@@ -379,14 +379,14 @@ def test_this_machine():
 
 
 def test_hwloc_that_is_not_installed_is_none(monkeypatch, tmp_path):
-    from tasksim.formats.hwloc.here import topology_here
+    from tasksim.formats.hwloc.topology import topology_here
 
     monkeypatch.setenv("PATH", str(tmp_path))
     assert topology_here() is None
 
 
 def test_hwloc_that_fails_is_told(monkeypatch, tmp_path):
-    from tasksim.formats.hwloc.here import topology_here
+    from tasksim.formats.hwloc.topology import topology_here
 
     program = tmp_path / "lstopo"
     program.write_text("#!/bin/sh\necho no such bus >&2\nexit 3\n")

@@ -66,7 +66,8 @@ def cores_of(topology: Topology) -> list[Core]:
         caches = tuple(it for it in around[key].above() if _CACHE.fullmatch(it.kind))
         numbers = tuple(unit.index or 0 for unit in threads)
         whole = sum(unit.cpus for unit in threads)
-        found.append(Core(numbers, caches, _number(mask, memories), _kind(whole, kinds), whole))
+        kind = next((number for number, kind in enumerate(kinds) if kind.cpus & whole), 0)
+        found.append(Core(numbers, caches, _number(mask, memories), kind, whole))
     return sorted(found, key=lambda core: core.domain)
 
 
@@ -121,10 +122,6 @@ def frequency_mhz(kind: CpuKind) -> int:
         if re.fullmatch(r"[0-9]{1,9}", text):
             return int(text)
     return 0
-
-
-def _kind(mask: int, kinds: Sequence[CpuKind]) -> int:
-    return next((number for number, kind in enumerate(kinds) if kind.cpus & mask), 0)
 
 
 def caches_of(core: Core) -> dict[str, HwlocObject]:

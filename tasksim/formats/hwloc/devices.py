@@ -87,17 +87,13 @@ def co_processors(topology: Topology) -> list[CoProcessor]:
         parts[id(device)], devices[id(device)] = own, device
     found = []
     for key, own in parts.items():
-        architecture = _by_software(own)
+        told = {it.subtype for it in own if it.infos.get("OpenCLDeviceType") != "CPU"}
+        architecture = next((name for kind, name in ARCHITECTURES.items() if kind in told), "")
         by_class = architecture == ""
         architecture = architecture or _by_pci(devices[key])
         if architecture:
             found.append(_co_processor(devices[key], own, architecture, by_class))
     return found
-
-
-def _by_software(own: Sequence[HwlocObject]) -> str:
-    told = {it.subtype for it in own if it.infos.get("OpenCLDeviceType") != "CPU"}
-    return next((name for subtype, name in ARCHITECTURES.items() if subtype in told), "")
 
 
 def _by_pci(device: HwlocObject) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tasksim.formats.hwloc.cores import Core
     from tasksim.formats.hwloc.devices import CoProcessor
-    from tasksim.formats.hwloc.topology import HwlocObject, MemoryValue, Topology
+    from tasksim.formats.hwloc.topology import MemoryValue, Topology
 
 __all__ = ["MachineFields", "machine_fields"]
 
@@ -220,6 +220,7 @@ class _Builder:
 
     def _domains(self, groups: Sequence[_Group], split: bool) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        sizes = [node.amount("local_memory") for node in self.memories]
         for group in groups:
             if group.domain >= max(1, len(self.memories)):
                 continue
@@ -228,8 +229,9 @@ class _Builder:
             bandwidth = self._bandwidth(group.domain)
             if bandwidth:
                 found[name]["bandwidth"] = [exact_quantity(bandwidth, "bandwidth")]
-            size = self._domain_size(group.domain, split)
-            if size:
+            size = sizes[group.domain] if group.domain < len(sizes) else 0
+            # Domains without groups of their own have one size for all.
+            if size and len(sizes) > 1 and (split or len(set(sizes)) == 1):
                 found[name]["size"] = exact_quantity(float(size), "size")
         for domain in found.values():
             if len(domain["workers"]) == 1:
@@ -240,34 +242,24 @@ class _Builder:
             found["numa"]["each"] = workers // used
         return found
 
-    def _domain_size(self, domain: int, split: bool) -> int:
-        """Return the size of the memory of one of several NUMA nodes; 0 if unknown.
-
-        Domains that are not *split* into groups of their own have one size for all.
-        """
-        if len(self.memories) < 2 or domain >= len(self.memories):
-            return 0
-        sizes = {node.amount("local_memory") for node in self.memories}
-        if not split and len(sizes) > 1:
-            return 0
-        return self.memories[domain].amount("local_memory")
-
     def _numa(self, groups: Sequence[_Group]) -> dict[str, Any]:
         """Return distances and caches of the NUMA nodes with workers; empty if unknown."""
-        used = self._used(groups)
+        units = {unit for group in groups for unit in group.units}
+        working = {core.domain for core in self.cores if units.intersection(core.units)}
+        used = sorted(working & set(range(len(self.memories))))
         distances = [[self._distance(one, other) for other in used] for one in used]
-        if len(used) < 2 or not _are_distances(distances):
+        # All must be known, and each node nearest to itself.
+        known = all(min(row) > 0 and row[i] == min(row) for i, row in enumerate(distances))
+        if len(used) < 2 or not known:
             return {}
-        caches = {self._last_caches_bytes(domain) for domain in used}
-        size = caches.pop() if len(caches) == 1 else 0
+        sizes = set()
+        for domain in used:
+            last = {id(it): it for core in self.cores if core.domain == domain
+                    for it in list(caches_of(core).values())[-1:]}  # fmt: skip
+            sizes.add(sum(cache.amount("cache_size") for cache in last.values()))
+        size = sizes.pop() if len(sizes) == 1 else 0
         told = {"cache": exact_quantity(float(size), "size")} if size else {}
         return {"distances": distances, **told}
-
-    def _used(self, groups: Sequence[_Group]) -> list[int]:
-        """Return the NUMA nodes that have workers, in the order of their memory domains."""
-        units = {unit for group in groups for unit in group.units}
-        used = {core.domain for core in self.cores if units.intersection(core.units)}
-        return sorted(used & set(range(len(self.memories))))
 
     def _distance(self, one: int, other: int) -> float:
         """Return the distance between two NUMA nodes; 0 if unknown."""
@@ -276,12 +268,6 @@ class _Builder:
         by_gp = [f"gp:{node.element.attributes.get('gp_index')}" for node in nodes]
         told = self.topology.numa_distances
         return told.get((by_os[0], by_os[1]), told.get((by_gp[0], by_gp[1]), 0))
-
-    def _last_caches_bytes(self, domain: int) -> int:
-        """Return the size of the last-level caches of a NUMA node's cores together."""
-        last = {id(it): it for core in self.cores if core.domain == domain
-                for it in list(caches_of(core).values())[-1:]}  # fmt: skip
-        return sum(cache.amount("cache_size") for cache in last.values())
 
     def _hierarchy(self) -> dict[str, Any]:
         """Return the caches of the first core, and the memory behind them."""
@@ -306,7 +292,10 @@ class _Builder:
         found: dict[str, Any] = {}
         for number, gpu in enumerate(self.gpus):
             core = None if self.drivers[number] < 0 else self.cores[self.drivers[number]]
-            group = _near(groups, core)
+            group = None
+            if core is not None:
+                of_node = (group for group in groups if group.domain == core.domain)
+                group = next(of_node, groups[0])
             name = gpu.architecture
             if several and group is not None:
                 name += group.name.removeprefix(CPU)
@@ -326,7 +315,11 @@ class _Builder:
 
     def _connections(self) -> dict[str, Any]:
         """Return links and routes between main memory and co-processors."""
-        shared = _shared_bridges(self.gpus)
+        # Bridges of known speed with several co-processors behind them, numbered.
+        bridges = {id(bridge): bridge for gpu in self.gpus for bridge in gpu.links[1:]}
+        counts = Counter(id(bridge) for gpu in self.gpus for bridge in gpu.links[1:])
+        several = [k for k, count in counts.items() if count > 1 and bridges[k].link_bytes_per_s]
+        shared = {key: number for number, key in enumerate(several)}
         links: dict[str, Any] = {}
         routes: list[dict[str, Any]] = []
         ways: list[list[str]] = []
@@ -417,7 +410,7 @@ class _Builder:
     def _fingerprint(self) -> dict[str, Any]:
         root = self.topology.root
         near = {
-            f"gpu{number}": self._nodes_near(gpu)
+            f"gpu{number}": [n for n, node in enumerate(self.memories) if node.cpus & gpu.cpus]
             for number, gpu in enumerate(self.gpus)
             if len(self.memories) > 1 and gpu.cpus
         }
@@ -430,9 +423,6 @@ class _Builder:
             **({"nearest": near} if near else {}),
             "hwloc": root.infos.get("hwlocVersion") or f"XML version {self.topology.version}",
         }
-
-    def _nodes_near(self, gpu: CoProcessor) -> list[int]:
-        return [number for number, node in enumerate(self.memories) if node.cpus & gpu.cpus]
 
     def _notes_on_cores(self, split: bool, numa: dict[str, Any]) -> Iterator[str]:
         threads = max(len(core.units) for core in self.cores)
@@ -448,7 +438,16 @@ class _Builder:
                 f"{len(self.memories)} NUMA nodes: they are one main memory; memory_domains has"
                 " the workers of each node"
             )
-            yield from self._note_on_distances(bool(numa))
+            told = sorted(set(self.topology.numa_distances.values()))
+            shown = ", ".join(f"{value:g}" for value in told[:8]) + (", ..." if told[8:] else "")
+            if numa:
+                yield (
+                    "the distances between NUMA nodes count for kernels whose share of memory is"
+                    " known, by a calibration with --contention or by numa.kernels"
+                )
+            else:
+                what = f"({shown}) are not simulated" if told else "are unknown"
+                yield f"the distances between NUMA nodes {what}: set numa.distances"
         if split:
             yield "the NUMA nodes differ in their workers: each has groups of workers of its own"
         alone = sum(core.domain == len(self.memories) > 0 for core in self.cores)
@@ -468,20 +467,29 @@ class _Builder:
         if -1 in self.drivers:
             yield "there are more co-processors than cores: some share the core that drives them"
 
-    def _note_on_distances(self, simulated: bool) -> Iterator[str]:
-        if simulated:
-            yield (
-                "the distances between NUMA nodes count for kernels whose share of memory is"
-                " known, by a calibration with --contention or by numa.kernels"
-            )
-            return
-        told = sorted(set(self.topology.numa_distances.values()))
-        values = ", ".join(f"{value:g}" for value in told[:8]) + (", ..." if len(told) > 8 else "")
-        what = f"({values}) are not simulated" if told else "are unknown"
-        yield f"the distances between NUMA nodes {what}: set numa.distances"
-
     def _notes_on_the_rest(self) -> Iterator[str]:
-        yield from self._notes_on_memories()
+        main = {id(node) for node in self.memories}
+        others = [node for node in self.topology.all_of("NUMANode") if id(node) not in main]
+        if others:
+            sizes = [format_size(float(node.amount("local_memory"))) for node in others]
+            kinds = [node.subtype or "memory" for node in others]
+            told = Counter(f"{kind} of {size}" for kind, size in zip(kinds, sizes, strict=True))
+            text = ", ".join(f"{count} {what}" for what, count in told.items())
+            yield f"left out: NUMA nodes that are not the main memory of any core: {text}"
+        sides = [
+            cache
+            for cache in self.topology.all_of("MemCache", "L3Cache")
+            if cache.kind == "MemCache" or cache.subtype == "MemorySideCache"
+        ]
+        if sides:
+            sizes = [format_size(float(cache.amount("cache_size"))) for cache in sides]
+            yield f"left out: memory-side caches: {', '.join(dict.fromkeys(sizes))}"
+        levels = [_levels(core) for core in self.cores]
+        if any(level != levels[0] for level in levels):
+            yield "cores have different caches: memory_hierarchy has those of the first core"
+        what = "latencies" if self.topology.bandwidths_bytes_per_s else "bandwidths and latencies"
+        if not self.topology.latencies_s:
+            yield f"{what} of memory are unknown: 'tasksim calibrate memory' measures them there"
         guessed = [gpu.names[0] for gpu in self.gpus if gpu.by_class]
         if guessed:
             more = ", ..." if len(guessed) > NAMES_IN_NOTE else ""
@@ -498,40 +506,9 @@ class _Builder:
         if left:
             yield f"left out: {'; '.join(left)}"
 
-    def _notes_on_memories(self) -> Iterator[str]:
-        main = {id(node) for node in self.memories}
-        others = [node for node in self.topology.all_of("NUMANode") if id(node) not in main]
-        if others:
-            sizes = [format_size(float(node.amount("local_memory"))) for node in others]
-            kinds = [node.subtype or "memory" for node in others]
-            told = Counter(f"{kind} of {size}" for kind, size in zip(kinds, sizes, strict=True))
-            text = ", ".join(f"{count} {what}" for what, count in told.items())
-            yield f"left out: NUMA nodes that are not the main memory of any core: {text}"
-        sides = [
-            cache for cache in self.topology.all_of("MemCache", "L3Cache") if _by_memory(cache)
-        ]
-        if sides:
-            sizes = [format_size(float(cache.amount("cache_size"))) for cache in sides]
-            yield f"left out: memory-side caches: {', '.join(dict.fromkeys(sizes))}"
-        levels = [_levels(core) for core in self.cores]
-        if any(level != levels[0] for level in levels):
-            yield "cores have different caches: memory_hierarchy has those of the first core"
-        what = "latencies" if self.topology.bandwidths_bytes_per_s else "bandwidths and latencies"
-        if not self.topology.latencies_s:
-            yield f"{what} of memory are unknown: 'tasksim calibrate memory' measures them there"
-
-
-def _are_distances(rows: Sequence[Sequence[float]]) -> bool:
-    """Return whether all distances are known, and each node is nearest to itself."""
-    return all(min(row) > 0 and row[i] == min(row) for i, row in enumerate(rows))
-
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _by_memory(cache: HwlocObject) -> bool:
-    return cache.kind == "MemCache" or cache.subtype == "MemorySideCache"
 
 
 def _levels(core: Core) -> list[tuple[str, int, int]]:
@@ -552,18 +529,3 @@ def _workers(groups: Sequence[_Group]) -> dict[str, Any]:
         }
         for group in groups
     }
-
-
-def _near(groups: Sequence[_Group], core: Core | None) -> _Group | None:
-    """Return the group whose cores are most similar to one that drives a co-processor."""
-    if core is None:
-        return None
-    return next((group for group in groups if group.domain == core.domain), groups[0])
-
-
-def _shared_bridges(gpus: Sequence[CoProcessor]) -> dict[int, int]:
-    """Return the bridges of known speed with several co-processors behind them, numbered."""
-    counts = Counter(id(bridge) for gpu in gpus for bridge in gpu.links[1:])
-    bridges = {id(bridge): bridge for gpu in gpus for bridge in gpu.links[1:]}
-    shared = [key for key, count in counts.items() if count > 1 and bridges[key].link_bytes_per_s]
-    return {key: number for number, key in enumerate(shared)}

@@ -8,17 +8,20 @@ version 2, so the code relies on sets of processors (``cpuset``), which all vers
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tasksim.base.errors import InputError
 from tasksim.formats.xmltext import Element, XmlProblems, parse_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-__all__ = ["CpuKind", "HwlocObject", "MemoryValue", "Topology", "read_topology"]
+__all__ = ["CpuKind", "HwlocObject", "MemoryValue", "Topology", "read_topology", "topology_here"]
 
 NEW_NAMES: Final = {"Socket": "Package", "Node": "NUMANode", "System": "Machine"}
 """Type of an object in version 1 -> its type since version 2."""
@@ -176,6 +179,36 @@ def read_topology(path: Path, text: str | None = None) -> Topology:
     reader.add_old_distances(topology)
     problems.raise_any()
     return topology
+
+
+PROGRAMS: Final = ("lstopo-no-graphics", "lstopo")
+"""Programs of hwloc that write its XML; Debian's ``lstopo`` opens a window without a format."""
+TIMEOUT_S: Final = 20.0
+"""Timeout of hwloc in seconds: it takes some tenths, with GPUs a few seconds."""
+
+
+def topology_here() -> Topology | None:
+    """Return this machine as hwloc describes it; None if hwloc is not installed.
+
+    Raises
+    ------
+    InputError
+        If hwloc fails, or its output cannot be read.
+    """
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    if program is None:
+        return None
+    command = [program, "--of", "xml"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"{' '.join(command)}: {error}") from None
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise InputError(f"{' '.join(command)}: {said[-1] if said else 'failed'}")
+    return read_topology(Path(f"{program}'s XML"), done.stdout.decode(errors="replace"))
 
 
 class _Reader:

@@ -253,11 +253,9 @@ def _complete(cells: Cells, choice: ColumnChoice, mine: Bools) -> tuple[Bools, l
         return complete, []
     count = int((mine & ~complete).sum())
     rows = "row" if count == 1 else "rows"
-    return complete, [Unused(f"{count} {rows}", f"without a value, first {_first(cells, *first)}")]
-
-
-def _first(cells: Cells, row: int, name: str) -> str:
-    return f"of {name}: {cells.place(row, name)}"
+    row, name = first
+    why = f"without a value, first of {name}: {cells.place(row, name)}"
+    return complete, [Unused(f"{count} {rows}", why)]
 
 
 def _check_numbers(cells: Cells, name: str, kept: Bools, *, duration: bool) -> None:

@@ -122,7 +122,12 @@ def choose_columns(
     """
     name, per_second = find_duration(header, duration, where)
     if parameters is None:
-        left = {**others, **_not_parameters(header, name)}
+        durations = (each for each in duration_words(header) if each != name)
+        left = {
+            **others,
+            **{each: Unused(each, "another duration") for each in durations},
+            **{c: Unused(c, why, chosen=True) for c, why in NO_PARAMETERS.items() if c in header},
+        }
         unused = [left[c] for c in header if c in left and c not in (name, *SPENT)]
         kept = (c for c in header if c not in {name, *SPENT, *left})
         return ColumnChoice(name, per_second, tuple(kept), tuple(unused), duration is None)
@@ -143,20 +148,6 @@ def choose_columns(
         tuple(one for one in unused if one.name not in used),
         duration is None,
     )
-
-
-def _not_parameters(header: Sequence[str], duration: str) -> dict[str, Unused]:
-    """Return the columns whose names are not those of parameters, and why."""
-    found = {
-        name: Unused(name, "another duration")
-        for name in duration_words(header)
-        if name != duration
-    }
-    return found | {
-        name: Unused(name, why, chosen=True)
-        for name, why in NO_PARAMETERS.items()
-        if name in header
-    }
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:

@@ -81,36 +81,34 @@ def read_codelet_samples(
     for name in parameters or ():
         if name != SIZE_COLUMN:
             raise unknown("parameter", name, [SIZE_COLUMN], str(path))
-    measured = {c.name: c for c in read_codelet(path).combinations if _entries(c)}
+    measured = {c.name: found for c in read_codelet(path).combinations if (found := _means(c))}
     if not measured:
         raise InputError(f"{path}: has no history entries with samples")
     combination = chosen(list(measured), "combination", part, path)
-    entries = _entries(measured[combination])
-    slower = _measured_entries(measured[combination]) - len(entries)
+    means = measured[combination]
+    fastest: dict[tuple[int, int], float] = {}
+    for size, footprint, mean_us in means:
+        key = size, footprint
+        fastest[key] = min(mean_us, fastest.get(key, math.inf))
+    slower = len(means) - len(fastest)
     unused = [
         *other_parts(list(measured), "combination", combination),
         *([Unused(f"{slower} means", "of slower implementations")] if slower else []),
     ]
+    entries = sorted((float(size), mean / US_PER_S) for (size, _), mean in fastest.items())
     table: Any = [[size] for size, _ in entries]
     durations_s: Any = [mean for _, mean in entries]
     return Samples((SIZE_COLUMN,), table, durations_s, unused=tuple(unused))
 
 
-def _measured_entries(combination: Combination) -> int:
-    """Return the number of measured entries of all implementations."""
-    entries = (e for implementation in combination.implementations for e in implementation.entries)
-    return sum(entry.n > 0 and entry.mean_us > 0 for entry in entries)
-
-
-def _entries(combination: Combination) -> list[tuple[float, float]]:
-    """Return size and smallest mean in seconds of each measured footprint, ascending."""
-    fastest: dict[tuple[int, int], float] = {}
-    for implementation in combination.implementations:
-        for entry in implementation.entries:
-            if entry.n > 0 and entry.mean_us > 0:
-                key = (entry.size_bytes, entry.hash)
-                fastest[key] = min(entry.mean_us, fastest.get(key, math.inf))
-    return sorted((float(size), mean / US_PER_S) for (size, _), mean in fastest.items())
+def _means(combination: Combination) -> list[tuple[int, int, float]]:
+    """Return size, footprint and mean in us of each measured entry of all implementations."""
+    return [
+        (entry.size_bytes, entry.hash, entry.mean_us)
+        for implementation in combination.implementations
+        for entry in implementation.entries
+        if entry.n > 0 and entry.mean_us > 0
+    ]
 
 
 def _refuse(path: Path, duration: str | None, column: str) -> None:

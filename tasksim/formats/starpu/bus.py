@@ -101,35 +101,21 @@ def read_config(path: Path) -> DeviceCounts:
     """
     rows, problems = list(_rows(path)), _Problems(path)
     counts: list[int] = []
-    names: list[str | None] = []
+    named: list[str | None] = []
     for row in rows:
-        values, comment = _split_comment(row)
-        if len(values) != 1:
-            problems.at(row[0], "one number", f"{len(values)}")
+        end = next((i for i, word in enumerate(row) if word.text.startswith("#")), len(row))
+        if end != 1:
+            problems.at(row[0], "one number", f"{end}")
             continue
-        counts.append(problems.whole(values[0], "a number of devices"))
-        names.append(_kind(comment))
+        counts.append(problems.whole(row[0], "a number of devices"))
+        kind = _COMMENT.search(" ".join(word.text for word in row[end:]))
+        named.append(None if kind is None else kind[1])
     if not rows:
         problems.at(Word("", 1, 1), "the number of CPUs", "nothing")
     problems.raise_any()
-    return _counts(counts, names)
-
-
-def _split_comment(row: list[Word]) -> tuple[list[Word], str]:
-    """Return the words before a ``#``, and the text after it."""
-    end = next((i for i, word in enumerate(row) if word.text.startswith("#")), len(row))
-    return row[:end], " ".join(word.text for word in row[end:])
-
-
-def _kind(comment: str) -> str | None:
-    match = _COMMENT.search(comment)
-    return None if match is None else match[1]
-
-
-def _counts(counts: list[int], names: list[str | None]) -> DeviceCounts:
     order = ["CPUs", *(OLD if len(counts) <= 1 + len(OLD) else NEW)]
     order += [f"kind {i}" for i in range(len(order), len(counts))]
-    kinds = [name or default for name, default in zip(names, order, strict=False)]
+    kinds = [name or default for name, default in zip(named, order, strict=False)]
     return DeviceCounts(counts[0], dict(zip(kinds[1:], counts[1:], strict=True)))
 
 
@@ -258,7 +244,16 @@ def read_platform_xml(path: Path) -> PlatformXml:
     for element in root.below():
         if element.name in _READERS:
             _READERS[element.name](element, platform, problems)
-    _refuse_used_without_bandwidth(root, platform, problems)
+    # StarPU writes links of bandwidth 0 for the buses of a machine without accelerators (`Host`,
+    # since 1.4 `NUMA0` and `Interconnect`): no route crosses them.
+    crossed = {link for route in platform.routes for link in route.links}
+    for element in root.below():
+        name = element.attributes.get("id")
+        if element.name != "link" or name not in crossed:
+            continue
+        if not platform.links[name].bandwidth_bytes_per_s > 0:
+            found = f"'{element.attributes['bandwidth']}'"
+            problems.at(element, "bandwidth: a number above 0", found)
     problems.raise_any()
     return platform
 
@@ -313,23 +308,6 @@ def _route(element: Element, platform: PlatformXml, problems: XmlProblems) -> No
             again = f"another from {route.source} to {route.target}"
             problems.at(element, "one route from a host to another", again)
     platform.routes += found
-
-
-def _refuse_used_without_bandwidth(
-    root: Element, platform: PlatformXml, problems: XmlProblems
-) -> None:
-    """Refuse links of bandwidth 0 that a route crosses.
-
-    StarPU writes links of bandwidth 0 for the buses of a machine without accelerators (``Host``,
-    since 1.4 ``NUMA0`` and ``Interconnect``): no route crosses them.
-    """
-    crossed = {link for route in platform.routes for link in route.links}
-    for element in root.below():
-        if element.name != "link" or element.attributes.get("id") not in crossed:
-            continue
-        if not platform.links[element.attributes["id"]].bandwidth_bytes_per_s > 0:
-            found = f"'{element.attributes['bandwidth']}'"
-            problems.at(element, "bandwidth: a number above 0", found)
 
 
 _READERS: Final[dict[str, Callable[[Element, PlatformXml, XmlProblems], None]]] = {

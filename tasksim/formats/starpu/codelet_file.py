@@ -42,6 +42,7 @@ __all__ = [
     "energy_of",
     "from_joules",
     "read_codelet",
+    "rounded",
     "to_joules",
     "write_codelet",
 ]
@@ -255,7 +256,11 @@ def _coefficients(words: Words) -> tuple[tuple[float, ...], tuple[str, ...]]:
         found = f"{len(coefficients) - 1} on this line"
         raise words.error(coefficients[0], f"{needed} coefficients after their number", found)
     values = tuple(_number(words, word) for word in coefficients[1:])
-    return values, _coefficient_names(words.comment, needed)
+    # The comment above names them, if the numbers match.
+    heads = words.comment.lstrip("# \t").split()
+    names = tuple(heads[2:])
+    known = heads[:2] == ["n", "intercept"] and len(names) == needed - 1
+    return values, names if known else ()
 
 
 def _entry(words: Words) -> HistoryEntry:
@@ -280,34 +285,23 @@ def _number(words: Words, word: Word) -> float:
     return words.number(word, "a number or nan")
 
 
-def _coefficient_names(comment: str, count: int) -> tuple[str, ...]:
-    """Return the names in the comment above the coefficients, if their number matches."""
-    heads = comment.lstrip("# \t").split()
-    names = tuple(heads[2:])
-    return names if heads[:2] == ["n", "intercept"] and len(names) == count - 1 else ()
-
-
 def _text(codelet: Codelet) -> Iterator[str]:
     yield f"##################\n# Performance Model Version\n{VERSION}\n\n"
     yield f"####################\n# COMBs\n# number of combinations\n{len(codelet.combinations)}\n"
-    for index, combination in enumerate(codelet.combinations):
-        yield from _combination_text(combination, index)
-
-
-def _combination_text(combination: Combination, number: int) -> Iterator[str]:
     rule = "####################\n"
-    devices = combination.devices
-    yield f"{rule}# COMB_{number}\n# number of types devices\n{len(devices)}\n"
-    for index, device in enumerate(devices):
-        yield f"{rule}# DEV_{index}\n# device type ({_COMMENT})\n{device.type}\n"
-        yield f"{rule}# DEV_{index}\n# device id \n{device.devid}\n"
-        yield f"{rule}# DEV_{index}\n# number of cores \n{device.ncores}\n"
-    yield f"##########\n# number of implementations\n{len(combination.implementations)}\n"
-    for index, implementation in enumerate(combination.implementations):
-        name = f"{_full_name(devices)}_impl{index} (Comb{number})"
-        yield f"#####\n# Model for {name}\n# number of entries\n{len(implementation.entries)}\n"
-        yield from _implementation_text(implementation)
-        yield "\n"
+    for number, combination in enumerate(codelet.combinations):
+        devices = combination.devices
+        yield f"{rule}# COMB_{number}\n# number of types devices\n{len(devices)}\n"
+        for index, device in enumerate(devices):
+            yield f"{rule}# DEV_{index}\n# device type ({_COMMENT})\n{device.type}\n"
+            yield f"{rule}# DEV_{index}\n# device id \n{device.devid}\n"
+            yield f"{rule}# DEV_{index}\n# number of cores \n{device.ncores}\n"
+        yield f"##########\n# number of implementations\n{len(combination.implementations)}\n"
+        for index, implementation in enumerate(combination.implementations):
+            name = f"{_full_name(devices)}_impl{index} (Comb{number})"
+            yield f"#####\n# Model for {name}\n# number of entries\n{len(implementation.entries)}\n"
+            yield from _implementation_text(implementation)
+            yield "\n"
 
 
 def _implementation_text(implementation: Implementation) -> Iterator[str]:
@@ -317,7 +311,11 @@ def _implementation_text(implementation: Implementation) -> Iterator[str]:
     yield f"{regression.n}\t{regression.min_size:<15d}\t{regression.max_size:<15d}\n"
     yield "# a\t\tb\t\tc\n" + "\t".join(map(_float, implementation.nonlinear)) + "\n"
     if implementation.type == "mlr":
-        yield _coefficients_text(implementation)
+        values = implementation.coefficients
+        given = implementation.coefficient_names
+        names = given if given else tuple(f"c{index}" for index in range(1, len(values)))
+        yield "# n\tintercept\t" + "".join(f"{name}\t\t" for name in names)
+        yield f"\n{len(values)}" + "".join(f"\t{_float(value)}" for value in values)
         if not implementation.entries:
             return
         yield "\n"
@@ -325,17 +323,8 @@ def _implementation_text(implementation: Implementation) -> Iterator[str]:
         yield "# not multiple-regression-base\n0\n"
     yield "# hash\t\tsize\t\tflops\t\tmean (us or J)\tdev (us or J)\tsum\t\tsum2\t\tn\n"
     for e in implementation.entries:
-        values = (e.flops, e.mean_us, e.deviation_us, e.sum, e.sum2)
-        columns = "\t".join(map(_float, values))
+        columns = "\t".join(map(_float, (e.flops, e.mean_us, e.deviation_us, e.sum, e.sum2)))
         yield f"{e.hash:08x}\t{e.size_bytes:<15d}\t{columns}\t{e.n}\n"
-
-
-def _coefficients_text(implementation: Implementation) -> str:
-    values = implementation.coefficients
-    given = implementation.coefficient_names
-    names = given if given else tuple(f"c{index}" for index in range(1, len(values)))
-    head = "# n\tintercept\t" + "".join(f"{name}\t\t" for name in names)
-    return f"{head}\n{len(values)}" + "".join(f"\t{_float(value)}" for value in values)
 
 
 def _full_name(devices: tuple[ModelledDevice, ...]) -> str:
@@ -386,45 +375,39 @@ def from_joules(codelet: Codelet) -> Codelet:
 def _scaled(codelet: Codelet, factor: float) -> Codelet:
     combinations = (
         replace(
-            found, implementations=tuple(_scaled_implementations(found.implementations, factor))
+            found,
+            implementations=tuple(_scaled_one(one, factor) for one in found.implementations),
         )
         for found in codelet.combinations
     )
     return replace(codelet, combinations=tuple(combinations))
 
 
-def _scaled_implementations(
-    implementations: tuple[Implementation, ...], factor: float
-) -> Iterator[Implementation]:
-    for found in implementations:
-        a, b, c = found.nonlinear
-        yield replace(
-            found,
-            entries=tuple(_scaled_entry(entry, factor) for entry in found.entries),
-            regression=_scaled_regression(found.regression, factor),
-            nonlinear=(_rounded(a * factor), b, _rounded(c * factor)),
-            coefficients=tuple(_rounded(value * factor) for value in found.coefficients),
-        )
-
-
-def _scaled_entry(entry: HistoryEntry, factor: float) -> HistoryEntry:
+def _scaled_one(found: Implementation, factor: float) -> Implementation:
+    a, b, c = found.nonlinear
+    sums = found.regression
     return replace(
-        entry,
-        mean_us=_rounded(entry.mean_us * factor),
-        deviation_us=_rounded(entry.deviation_us * factor),
-        sum=_rounded(entry.sum * factor),
-        sum2=_rounded(entry.sum2 * factor**2),
+        found,
+        entries=tuple(
+            replace(
+                entry,
+                mean_us=rounded(entry.mean_us * factor),
+                deviation_us=rounded(entry.deviation_us * factor),
+                sum=rounded(entry.sum * factor),
+                sum2=rounded(entry.sum2 * factor**2),
+            )
+            for entry in found.entries
+        ),
+        regression=sums._replace(
+            sum_lny=sums.sum_lny + sums.n * math.log(factor),
+            sum_lnxlny=sums.sum_lnxlny + sums.sum_lnx * math.log(factor),
+            alpha=rounded(sums.alpha * factor),
+        ),
+        nonlinear=(rounded(a * factor), b, rounded(c * factor)),
+        coefficients=tuple(rounded(value * factor) for value in found.coefficients),
     )
 
 
-def _scaled_regression(found: Regression, factor: float) -> Regression:
-    return found._replace(
-        sum_lny=found.sum_lny + found.n * math.log(factor),
-        sum_lnxlny=found.sum_lnxlny + found.sum_lnx * math.log(factor),
-        alpha=_rounded(found.alpha * factor),
-    )
-
-
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     """Return *value* to 15 digits, without the ones that a change of units adds."""
     return float(f"{value:.14e}")

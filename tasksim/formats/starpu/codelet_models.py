@@ -19,6 +19,7 @@ from tasksim.formats.starpu.codelet_file import (
     Implementation,
     ModelledDevice,
     Regression,
+    rounded,
 )
 from tasksim.kernels.dense import dense_kernel, kernel_names
 from tasksim.models.kinds.bysize import MIN_TRUSTED_COUNT, SizeEntry, SizeHistory
@@ -27,12 +28,11 @@ from tasksim.models.kinds.power import MIN_SIZE_FACTOR, PowerLaw
 from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.models.terms.formulas import Term
 
 __all__ = ["from_models", "to_models"]
 
@@ -91,19 +91,15 @@ def from_models(
         if device in combinations:
             raise InputError(f"{symbol}: two models for {device.name} ({', '.join(models)})")
         where = f"{symbol} on {architecture}"
-        name = _kernel_name(kernel or symbol, precision)
+        name = kernel or symbol
+        if precision == "float32" and not name.endswith("_float32"):
+            name = f"{name}_float32"
         combinations[device] = _implementation(model, name, where)
     return Codelet(
         symbol,
         host,
         tuple(Combination((device,), (found,)) for device, found in combinations.items()),
     )
-
-
-def _kernel_name(kernel: str, precision: str | None) -> str:
-    if precision == "float32" and not kernel.endswith("_float32"):
-        return f"{kernel}_float32"
-    return kernel
 
 
 def _device(architecture: str) -> ModelledDevice:
@@ -178,7 +174,10 @@ def _multiple_regression(linear: LinearForm, where: str) -> Implementation:
     constant = next((c for term, c in coefficients.items() if not term.factors), 0.0)
     others = {term: c for term, c in coefficients.items() if term.factors}
     for term in others:
-        if not _is_monomial(term):
+        if not all(
+            not factor.function and factor.exponent > 0 and float(factor.exponent).is_integer()
+            for factor in term.factors
+        ):
             raise InputError(
                 f"{where}: got the term {term}; legal in StarPU's multiple regressions: products"
                 " of whole powers"
@@ -186,13 +185,6 @@ def _multiple_regression(linear: LinearForm, where: str) -> Implementation:
     return Implementation(
         coefficients=tuple(map(_us, (constant, *others.values()))),
         coefficient_names=tuple(map(str, others)),
-    )
-
-
-def _is_monomial(term: Term) -> bool:
-    return all(
-        not factor.function and factor.exponent > 0 and float(factor.exponent).is_integer()
-        for factor in term.factors
     )
 
 
@@ -204,7 +196,7 @@ def _regression(law: PowerForm, model: KernelModel) -> Implementation:
     with np.errstate(all="ignore"):
         times = np.log(law.a_s * US_PER_S) + law.b * ends
     sums = (ends.sum(), (ends**2).sum(), times.sum(), (ends * times).sum())
-    lnx, lnx2, lny, lnxlny = (_rounded(n / 2 * float(total)) for total in sums)
+    lnx, lnx2, lny, lnxlny = (rounded(n / 2 * float(total)) for total in sums)
     if not law.constant:
         sizes = (_us(law.a_s), law.b)
         return Implementation(regression=Regression(lnx, lnx2, lny, lnxlny, *sizes, n, low, high))
@@ -215,12 +207,7 @@ def _regression(law: PowerForm, model: KernelModel) -> Implementation:
 
 
 def _us(seconds: float) -> float:
-    return _rounded(seconds * US_PER_S)
-
-
-def _rounded(value: float) -> float:
-    """Return *value* to 15 digits, without the ones that a change of units adds."""
-    return float(f"{value:.14e}") if math.isfinite(value) else value
+    return rounded(seconds * US_PER_S)
 
 
 def to_models(
@@ -355,18 +342,14 @@ def _history(implementations: Sequence[Implementation], notes: list[str]) -> Siz
         notes.append("no measurements, left out")
         return None
     model = SizeHistory.from_entries(map(_size_entry, used))
-    notes.extend(_remarks(model))
-    return model
-
-
-def _remarks(model: SizeHistory) -> Iterator[str]:
     report = model.report()
     for key, text in (
         ("few", f"fewer than {MIN_TRUSTED_COUNT} samples"),
         ("ambiguous", "several footprints, of which the one with most samples counts"),
     ):
         if report[key]:
-            yield f"{text}: size {', '.join(map(str, report[key]))}"
+            notes.append(f"{text}: size {', '.join(map(str, report[key]))}")
+    return model
 
 
 def _key(entry: HistoryEntry) -> tuple[int, int]:

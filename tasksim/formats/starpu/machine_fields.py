@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from tasksim.base.units import exact_quantity
 from tasksim.formats.starpu.bus import Host, PlatformXml, XmlLink, XmlRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -95,18 +96,11 @@ class MachineFields:
         if names:
             cuda = {"pipeline": PIPELINE, "synchronous": list(synchronous)}
             found["arch"] = {"cuda": cuda, "cpu": {}}
-            workers = {"cuda": _drivers(names), **workers}
+            models = [f"cuda{index}" for index in range(len(names))]
+            devices = {"count": len(names), "memory": names, "models": models, "drivers": "cpu"}
+            workers = {"cuda": devices, **workers}
         found |= {"workers": workers, "links": self.links, "routes": self.routes}
         return {key: value for key, value in found.items() if value} | COSTS
-
-
-def _drivers(memories: list[str]) -> dict[str, Any]:
-    return {
-        "count": len(memories),
-        "memory": memories,
-        "models": [f"cuda{index}" for index in range(len(memories))],
-        "drivers": "cpu",
-    }
 
 
 def machine_fields(bus: Bus, where: str) -> MachineFields:
@@ -147,21 +141,16 @@ def _compare(found: MachineFields, bus: Bus, notes: list[str]) -> None:
                 f"the .config counts {told[0]} CPUs and {told[1]} CUDA devices, the XML"
                 f" {found.cpus} and {len(found.gpus)}: the XML counts"
             )
-        notes.extend(_not_simulated(counts, bus.xml))
+        if counts.numa_nodes > 1:
+            notes.append(f"{counts.numa_nodes} NUMA nodes: simulated as one main memory")
+        for kind, count in counts.devices.items():
+            left = count - (0 if bus.xml is None else bus.xml.count(kind))
+            if kind not in ("NUMA", "CUDA") and left > 0:
+                notes.append(f"left out: {left} memory nodes of kind {kind} in the .config")
     if len(found.gpus) > found.cpus:
         notes.append("there are more GPUs than CPUs: some drivers share a core")
     if any(not int(gpu.properties.get("memsize", "0")) for gpu in found.gpus):
         notes.append("the size of the GPUs' memories is unknown: they are unlimited")
-
-
-def _not_simulated(counts: DeviceCounts, xml: PlatformXml | None) -> Iterator[str]:
-    """Yield notes on memory nodes that only the ``.config`` counts."""
-    if counts.numa_nodes > 1:
-        yield f"{counts.numa_nodes} NUMA nodes: simulated as one main memory"
-    for kind, count in counts.devices.items():
-        in_xml = 0 if xml is None else xml.count(kind)
-        if kind not in ("NUMA", "CUDA") and count > in_xml:
-            yield f"left out: {count - in_xml} memory nodes of kind {kind} in the .config"
 
 
 def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
@@ -175,7 +164,11 @@ def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
     notes.append("no .platform.v4.xml: one link per pair of memories, and one bus for all of them")
     if not gpus:
         return platform
-    links = [link for a in names for b in names if a != b for link in _pair(bus, a, b)]
+    links = []
+    for source, target in permutations(names, 2):
+        bandwidth, latency = _measured(bus, source, target)
+        if bandwidth is not None:
+            links.append(XmlLink(f"{source}-{target}", bandwidth, latency or 0.0))
     known = {link.name for link in links}
     unknown = [name for name in names[1:] if not {f"RAM-{name}", f"{name}-RAM"} <= known]
     if unknown:
@@ -189,13 +182,6 @@ def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
         source, _, target = link.name.partition("-")
         platform.routes.append(XmlRoute(source, target, (link.name, "Host")))
     return platform
-
-
-def _pair(bus: Bus, source: str, target: str) -> Iterator[XmlLink]:
-    """Yield the measured link from *source* to *target*, if there is one."""
-    bandwidth, latency = _measured(bus, source, target)
-    if bandwidth is not None:
-        yield XmlLink(f"{source}-{target}", bandwidth, latency or 0.0)
 
 
 def _measured(bus: Bus, source: str, target: str) -> tuple[float | None, float | None]:
@@ -241,14 +227,19 @@ def _connect(found: MachineFields, xml: PlatformXml, bus: Bus) -> None:
     unmeasured = _add_measured(found, routes, names, bus)
     if unmeasured and routes:
         found.notes.append(f"no measured bandwidth for {unmeasured} of {len(routes)} routes")
-    found.notes.extend(_indirect(found))
-    out = [name for name in xml.hosts if name not in memories and not _is_cpu(name)]
+    gpus, ways = [f"gpu{index}" for index in range(len(found.gpus))], _ways(found)
+    missing = [f"{a} to {b}" for a, b in permutations(gpus, 2) if (a, b) not in ways]
+    if missing:
+        found.notes.append(
+            f"no direct way from {', '.join(missing)}: copies go through main memory"
+        )
+    out = [
+        name
+        for name in xml.hosts
+        if name not in memories and not re.fullmatch(r"MAIN|CPU[0-9]+", name)
+    ]
     if out:
         found.notes.append(f"left out: {', '.join(out)}")
-
-
-def _is_cpu(name: str) -> bool:
-    return name == "MAIN" or re.fullmatch(r"CPU[0-9]+", name) is not None
 
 
 def _link(link: XmlLink) -> dict[str, str]:
@@ -285,15 +276,6 @@ def _unreached(found: MachineFields) -> list[str]:
     names = {gpu.name: f"gpu{index}" for index, gpu in enumerate(found.gpus)}
     ways = _ways(found)
     return [gpu for gpu, name in names.items() if not {("ram", name), (name, "ram")} <= ways]
-
-
-def _indirect(found: MachineFields) -> Iterator[str]:
-    """Yield a note on the pairs of GPUs that no route connects."""
-    gpus = [f"gpu{index}" for index in range(len(found.gpus))]
-    ways = _ways(found)
-    missing = [f"{a} to {b}" for a in gpus for b in gpus if a != b and (a, b) not in ways]
-    if missing:
-        yield f"no direct way from {', '.join(missing)}: copies go through main memory"
 
 
 def _link_names(originals: Sequence[str]) -> dict[str, str]:

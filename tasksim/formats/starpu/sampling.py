@@ -105,7 +105,8 @@ def export_models(
     """
     sampling = path_of(sampling, "sampling")
     flag(force, "force")
-    _check_host(host)
+    if not host or any(c in host for c in "./\\\0 \n"):
+        raise InputError(f"host '{host}': legal: names without dots, '/' or spaces, as StarPU's")
     library = ModelLibrary(models)
     if not library.kernels():
         raise InputError(f"{models}: no coefficient files in this folder, nothing to export")
@@ -118,11 +119,6 @@ def export_models(
     for path, codelet in zip(paths, codelets, strict=True):
         write_codelet(codelet, path)
     return Exported(host, paths, tuple(note for file in files if (note := _note(file))))
-
-
-def _check_host(host: str) -> None:
-    if not host or any(c in host for c in "./\\\0 \n"):
-        raise InputError(f"host '{host}': legal: names without dots, '/' or spaces, as StarPU's")
 
 
 def _symbols(kernels: Sequence[str], names: Any) -> dict[str, str]:
@@ -207,7 +203,10 @@ class Sampling:
         """
         if not exists(place):
             raise InputError(f"{place}: no such folder")
-        for folder in _near(place.absolute()):
+        here = place.absolute()
+        for folder in (
+            here, here / "sampling", here / ".starpu" / "sampling", *list(here.parents)[:3]
+        ):  # fmt: skip
             if (folder / "bus").is_dir():
                 return cls(folder)
         raise InputError(
@@ -296,11 +295,3 @@ def destination(place: Path) -> Path:
     """Return the sampling directory at *place*, or *place* itself if it has none yet."""
     inside = (place / "sampling", place / ".starpu" / "sampling")
     return next((folder for folder in inside if folder.is_dir()), place)
-
-
-def _near(place: Path) -> Iterator[Path]:
-    """Yield *place*, and candidates below and above it."""
-    yield place
-    yield place / "sampling"
-    yield place / ".starpu" / "sampling"
-    yield from list(place.parents)[:3]

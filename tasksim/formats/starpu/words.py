@@ -66,9 +66,22 @@ class Words:
         self.path = path
         self.where = ""
         self.comment = ""
-        self._lines, self._comments = _lines_and_comments(text)
+        self._lines: list[list[Word]] = []
+        """Words of the lines outside comments."""
+        self._comments: list[str] = []
+        """Comment above each of these lines."""
         self._next = self._column = 0
-        self.last = self._end = _end(text)
+        above = ""
+        for number, line in enumerate(text.split("\n"), 1):
+            words = [Word(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
+            if words and words[0].text.startswith("#"):
+                above = line
+            elif words:
+                self._lines.append(words)
+                self._comments.append(above)
+                above = ""
+        # An empty word at the end of the text.
+        self.last = self._end = Word("", text.count("\n") + 1, len(text) - text.rfind("\n"))
 
     def line(self, what: str, length: int | None = None) -> list[Word]:
         """Return the *length* words that remain on this line, or those of the next."""
@@ -140,26 +153,6 @@ class Words:
             self._next, self._column = self._next + 1, 0
         if self._next == len(self._lines):
             raise self.error(self._end, what)
-
-
-def _lines_and_comments(text: str) -> tuple[list[list[Word]], list[str]]:
-    """Return the lines with words outside comments, and the comment above each."""
-    lines, comments = [], []
-    above = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        words = [Word(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
-        if words and words[0].text.startswith("#"):
-            above = line
-        elif words:
-            lines.append(words)
-            comments.append(above)
-            above = ""
-    return lines, comments
-
-
-def _end(text: str) -> Word:
-    """Return an empty word at the end of *text*."""
-    return Word("", text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
 
 
 def _quoted(text: str) -> str:

@@ -148,13 +148,9 @@ class _Reader:
         return int(self.parser.CurrentLineNumber)
 
 
-def _is_dax(path: Path, head: bytes) -> bool:  # noqa: ARG001
-    return b"<adag" in head
-
-
 DAX = Format(
     summary="A workflow in DAX, the XML of Pegasus.",
     suffixes=(".dax",),
-    recognises=_is_dax,
+    recognises=lambda path, head: b"<adag" in head,  # noqa: ARG005
     reads_graph=read_dax,
 )

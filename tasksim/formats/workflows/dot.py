@@ -128,7 +128,9 @@ class _Parser:
             if self._peek("}"):
                 self._pass()
                 self._defaults = outer.pop()
-                self._refuse_edges_of_subgraph()
+                if self._peek("->") or self._peek("--"):
+                    message = "got an edge of a subgraph; legal: edges of nodes"
+                    raise self._error(message, self._next("->"))
             elif self._opens_subgraph():
                 outer.append(dict(self._defaults))
             else:
@@ -151,10 +153,6 @@ class _Parser:
             self._pass()
             return True
         return False
-
-    def _refuse_edges_of_subgraph(self) -> None:
-        if self._peek("->") or self._peek("--"):
-            raise self._error("got an edge of a subgraph; legal: edges of nodes", self._next("->"))
 
     def _statement(self) -> None:
         if self._peek(";") or self._peek(","):
@@ -303,14 +301,10 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
 
 
-def _is_dot(path: Path, head: bytes) -> bool:  # noqa: ARG001
-    return BEGIN.match(head) is not None
-
-
 DOT = Format(
     summary="A task graph in DOT, as SimGrid and daggen have it.",
     suffixes=(".dot", ".gv"),
-    recognises=_is_dot,
+    recognises=lambda path, head: BEGIN.match(head) is not None,  # noqa: ARG005
     reads_graph=read_dot,
     writes_run=write_dot,
 )

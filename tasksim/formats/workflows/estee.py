@@ -52,7 +52,17 @@ def read_estee(path: Path) -> GraphInput:
             jobs.writes(str(number), name)
     for number, task in enumerate(whole):
         for index, source in enumerate(_list(jobs, task, "inputs", f"[{number}]")):
-            _input(jobs, whole, number, source, f"[{number}].inputs[{index}]")
+            where = f"[{number}].inputs[{index}]"
+            pair = isinstance(source, list) and len(source) == 2
+            if not (pair and all(type(each) is int for each in source)):
+                legal = "a task and the number of its output"
+                raise jobs.error(f"got {source!r:.40}; legal: {legal}", where)
+            made_by, output = source
+            if not (
+                0 <= made_by < len(whole) and 0 <= output < len(whole[made_by].get("outputs", []))
+            ):
+                raise jobs.error(f"task {made_by} has no output {output}", where)
+            jobs.reads(str(number), f"{made_by}.{output}")
     if several:
         jobs.notes.append(f"{several} tasks take several cores: here each takes one worker")
     if expected:
@@ -65,16 +75,6 @@ def _list(jobs: Jobs, task: dict[str, Any], key: str, where: str) -> list[Any]:
     if not isinstance(found, list):
         raise jobs.error(f"expected a list, got {type(found).__name__}", f"{where}.{key}")
     return found
-
-
-def _input(jobs: Jobs, whole: list[Any], number: int, source: object, where: str) -> None:
-    pair = isinstance(source, list) and len(source) == 2 and all(type(s) is int for s in source)
-    if not (isinstance(source, list) and pair):
-        raise jobs.error(f"got {source!r:.40}; legal: a task and the number of its output", where)
-    task, output = source
-    if not (0 <= task < len(whole) and 0 <= output < len(whole[task].get("outputs", []))):
-        raise jobs.error(f"task {task} has no output {output}", where)
-    jobs.reads(str(number), f"{task}.{output}")
 
 
 def _is_estee(path: Path, head: bytes) -> bool:  # noqa: ARG001

@@ -39,8 +39,6 @@ def read_stg(path: Path) -> GraphInput:
     """
     jobs = Jobs(path)
     rows = _rows(jobs)
-    if not rows:
-        raise jobs.error("is empty; legal: a first line with the number of tasks")
     line, head = rows[0]
     if len(head) > 2:
         raise jobs.error(f"got {len(head)} numbers; legal: the number of tasks", line)
@@ -102,8 +100,6 @@ def read_ogra(path: Path) -> GraphInput:
     """
     jobs = Jobs(path)
     rows = _rows(jobs)
-    if not rows:
-        raise jobs.error("is empty; legal: a first line with the number of tasks")
     edges = []
     for line, numbers in rows[1:]:
         if len(numbers) < 3 or len(numbers) != 3 + 2 * numbers[2]:
@@ -134,6 +130,8 @@ def _rows(jobs: Jobs) -> list[Row]:
             if not (word.isdecimal() and word.isascii() and len(word) < 16):
                 raise jobs.error(f"got '{word[:40]}'; legal: whole numbers", line)
         rows.append((line, [int(word) for word in words]))
+    if not rows:
+        raise jobs.error("is empty; legal: a first line with the number of tasks")
     return rows
 
 

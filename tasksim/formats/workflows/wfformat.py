@@ -53,18 +53,24 @@ def _read(jobs: Jobs, root: Node) -> GraphInput:
     name = root.get("name", jobs.name)
     jobs.name = name.value if isinstance(name.value, str) and name.value else jobs.name
     execution = root["workflow"].get("execution", None)
-    runs = {} if execution.value is None else _executions(execution)
+    runs: dict[str, Node] = {}
+    if execution.value is not None:
+        runs = {task["id"].text(): task for task in execution["tasks"]}
     if not runs:
         jobs.notes.append("no task was executed: the file has no durations")
     _tasks(jobs, specification, runs)
     for file in specification.get("files", []):
         jobs.file(file["id"].text(), file["sizeInBytes"].integer())
-    _tell(jobs, runs)
+    several = machines = 0
+    for run in runs.values():
+        cores = run.get("coreCount", None).value
+        several += isinstance(cores, int | float) and cores > 1
+        machines += len(run.get("machines", []).value) > 1
+    if several:
+        jobs.notes.append(f"{several} tasks ran on several cores: here each takes one worker")
+    if machines:
+        jobs.notes.append(f"{machines} tasks ran on several machines: here each takes one worker")
     return jobs.build()
-
-
-def _executions(execution: Node) -> dict[str, Node]:
-    return {task["id"].text(): task for task in execution["tasks"]}
 
 
 def _tasks(jobs: Jobs, specification: Node, runs: dict[str, Node]) -> None:
@@ -111,20 +117,6 @@ def _kernel(task: Node, run: Node | None) -> str:
         return program.value
     name = task["name"].text()
     return NUMBERED.sub("", name) or name
-
-
-def _tell(jobs: Jobs, runs: dict[str, Node]) -> None:
-    """Note measurements that do not count here."""
-    several = sum(_more_than(run.get("coreCount", None), 1) for run in runs.values())
-    if several:
-        jobs.notes.append(f"{several} tasks ran on several cores: here each takes one worker")
-    machines = sum(len(run.get("machines", []).value) > 1 for run in runs.values())
-    if machines:
-        jobs.notes.append(f"{machines} tasks ran on several machines: here each takes one worker")
-
-
-def _more_than(node: Node, least: float) -> bool:
-    return isinstance(node.value, int | float) and node.value > least
 
 
 def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
