@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.runtime.policies import Ported
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
-    "ENGINES", "Engine", "Question", "Replayed", "as_data", "check_engine", "chosen",
-    "needs_machine", "plans_of", "replayed", "series_of",
+    "ENGINES", "Engine", "Question", "Replayed", "as_data", "can_be_threads", "check_engine",
+    "chosen", "needs_machine", "plans_of", "replayed", "series_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -87,11 +88,7 @@ class Question:
         """Whether the workers are StarPU-SimGrid's threads."""
         if self.simultaneous_pushes != "blind" or self.submitted_s is not None:
             return False
-        if self.slowing is not None:
-            return False
-        from tasksim.engine.threads import can_be_threads
-
-        return can_be_threads(self.platform, self.scheduler)
+        return self.slowing is None and can_be_threads(self.platform, self.scheduler)
 
 
 class Replayed(NamedTuple):
@@ -114,6 +111,34 @@ def needs_machine(platform: Platform) -> bool:
     )
 
 
+def can_be_threads(platform: Platform, scheduler: Scheduler, *, of_cluster: bool = False) -> bool:
+    """Return whether StarPU-SimGrid's threads support *scheduler* and *platform*.
+
+    Each step of a thread must take time, so that no thread polls for ever at one instant; cores
+    must share an unlimited main memory, and each other memory must belong to one device. Nodes
+    *of_cluster* have threads only if they have devices: the order of the communication thread and
+    the others within an instant is not known exactly, and for cores alone the order without threads
+    is closer to StarPU's.
+    """
+    from tasksim.engine.ticks import OverheadTicks
+    from tasksim.runtime.policies import ported
+
+    if of_cluster and len(platform.memories) == 1:
+        return False
+    if not getattr(scheduler, "as_threads", False) or ported(scheduler) is None:
+        return False  # a user's scheduler is called back, which threads do not support
+    devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
+    cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
+    cost = OverheadTicks.of(platform.overheads)
+    return (
+        min(cost.push, cost.fetch, cost.progress, cost.submission) > 0
+        and cost.task == cost.wakeup == cost.start == 0
+        and sorted(devices) == list(range(1, len(platform.memories)))
+        and not any(cores)
+        and platform.memories[0].size_bytes is None
+    )
+
+
 def check_engine(engine: str) -> None:
     """Raise :exc:`InputError` unless *engine* is one."""
     if engine not in ENGINES:
@@ -131,9 +156,13 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
     SchedulerError
         If the scheduler breaks a rule or fails.
     """
-    return chosen(
-        engine, lambda: replayed_by_core(question, seed), lambda why: _by_simpy(question, seed, why)
-    )
+
+    def by_simpy(why: str) -> Replayed:
+        replay = _simpy(question)
+        replay.run(random.Random(seed))
+        return Replayed(replay, "simpy", why)
+
+    return chosen(engine, lambda: replayed_by_core(question, seed), by_simpy)
 
 
 def chosen(engine: Engine, by_core: Callable[[], T], by_simpy: Callable[[str], T]) -> T:
@@ -153,12 +182,6 @@ def chosen(engine: Engine, by_core: Callable[[], T], by_simpy: Callable[[str], T
     if engine == "compiled":
         raise InputError(f"the compiled engine does not replay this: {why}")
     return by_simpy(why)
-
-
-def _by_simpy(question: Question, seed: int, why: str) -> Replayed:
-    replay = _simpy(question)
-    replay.run(random.Random(seed))
-    return Replayed(replay, "simpy", why)
 
 
 def replayed_by_core(question: Question, seed: int) -> Replayed:
@@ -212,13 +235,20 @@ def _compiled(question: Question) -> CompiledReplay:
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.runtime.policies import ported
 
-    own = ported(question.scheduler)
-    if own is None and question.decisions:
-        raise Refused("decisions of a scheduler written in Python are recorded in SimPy's engine")
+    graph, platform, scheduler = question.graph, question.platform, question.scheduler
+    policy: Ported | Called | None = ported(scheduler)
+    if policy is None:
+        if question.decisions:
+            raise Refused(
+                "decisions of a scheduler written in Python are recorded in SimPy's engine"
+            )
+        from tasksim.engine.compiled.foreign import Called
+
+        policy = Called(scheduler, graph, platform, machine=question.needs_machine)
     return CompiledReplay(
-        question.graph,
-        question.platform,
-        own or _called(question),
+        graph,
+        platform,
+        policy,
         question.costs,
         question.estimates,
         question.far,
@@ -229,13 +259,6 @@ def _compiled(question: Question) -> CompiledReplay:
         slowing=question.slowing,
         decisions=question.decisions,
     )
-
-
-def _called(question: Question) -> Called:
-    from tasksim.engine.compiled.foreign import Called
-
-    graph, platform, scheduler = question.graph, question.platform, question.scheduler
-    return Called(scheduler, graph, platform, machine=question.needs_machine)
 
 
 def _simpy(question: Question) -> Replay:

@@ -91,7 +91,7 @@ class Homes:
             for k in range(self._first[task], self._first[task + 1])
             if self._modes[k] != AccessMode.SCRATCH
         ]
-        found = [0.0] * len(self._domains)
+        found, caches = [0.0] * len(self._domains), self._caches
         total = 0.0
         for k in accesses:
             handle, size = self._handles[k], self._sizes[k]
@@ -99,15 +99,17 @@ class Homes:
             if self._home[handle] == NO_HOME:
                 self._home[handle] = self._place(size, domain)
             home = self._home[handle]
-            if home == domain or self._is_cached(handle, domain):
+            if home == domain or (
+                caches is not None and caches.distance(handle, domain) <= self._cache_bytes
+            ):
                 found[domain] += size
             elif home == OVER_ALL:
                 for each in self._domains:
                     found[each] += size / len(self._domains)
             else:
                 found[home] += size
-        if self._caches is not None:
-            self._caches.use(task, domain)
+        if caches is not None:
+            caches.use(task, domain)
         row = self.accessed_bytes[domain]
         for each in self._domains:
             row[each] += found[each]
@@ -130,8 +132,3 @@ class Homes:
                 self._room[home] -= size
                 return home
         return wanted
-
-    def _is_cached(self, handle: int, domain: int) -> bool:
-        """Return whether the cache of *domain* still holds *handle* after an access there."""
-        caches = self._caches
-        return caches is not None and caches.distance(handle, domain) <= self._cache_bytes

@@ -52,16 +52,12 @@ def machine(platform: Platform) -> dict[str, Any]:
     workers = (WorkerInfo(w.name, w.architecture, w.node, w.memory) for w in platform.workers)
     several = platform.memories if len(platform.memories) > 1 else ()
     memories = (MemoryInfo(m.name, m.node, m.size_bytes) for m in several)
-    return {"workers": tuple(workers), "memories": tuple(memories), **_power(platform)}
+    fields: dict[str, Any] = {"workers": tuple(workers), "memories": tuple(memories)}
+    if platform.power is not None:
+        from tasksim.run.power import power_info
 
-
-def _power(platform: Platform) -> dict[str, Any]:
-    """Return the power of the machine, if it is known."""
-    if platform.power is None:
-        return {}
-    from tasksim.run.power import power_info
-
-    return {"power": power_info([platform])}
+        fields["power"] = power_info([platform])
+    return fields
 
 
 def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:

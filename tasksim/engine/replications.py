@@ -195,7 +195,9 @@ class Replicator:
     def draw(self, which: Replication) -> Drawing:
         """Return the durations of a replication, always the same for the same *which*."""
         durations = np.full(self._shape, np.inf)
-        slowdown = self._drawn_slowdown(which)
+        slowdown = 0.0  # of the run by other programs, as a logarithm
+        if self._slowdown is not None:
+            slowdown = self._slowdown.drawn(self._generator(_RUNS, _SLOWDOWN, *which[:2]))
         ratios, of_models = np.ones(len(self._parts)), np.ones(len(self._parts))
         for index, part in enumerate(self._parts):
             rows = part.demand.rows
@@ -223,14 +225,11 @@ class Replicator:
         part = self._parts[index]
         if part.drawer is None or "models" not in self.sources:
             return None
-        return part.drawer(self._generator(_MODELS, part.key, group), self._stretch(group))
-
-    def _stretch(self, group: int) -> float:
-        """Return the factor from normal to Student's draws, with the freedom of all models."""
-        if self._freedom is None:
-            return 1.0
-        freedom = np.array([self._freedom])
-        return float(student_stretch(freedom, self._generator(_MODELS, group))[0])
+        stretch = 1.0  # from normal to Student's draws, with the freedom of all models
+        if self._freedom is not None:
+            freedom = np.array([self._freedom])
+            stretch = float(student_stretch(freedom, self._generator(_MODELS, group))[0])
+        return part.drawer(self._generator(_MODELS, part.key, group), stretch)
 
     def _run(self, part: _Part, which: Replication) -> tuple[float, float]:
         """Return the log slowdowns of the drawn run and of the measured runs.
@@ -265,12 +264,6 @@ class Replicator:
             # Models predict the mean of runs, so the mean of the exponential is divided out.
             run = float(deviations @ draws - deviations @ deviations / 2)
         return run, level
-
-    def _drawn_slowdown(self, which: Replication) -> float:
-        """Return the drawn log slowdown of a run by other programs."""
-        if self._slowdown is None:
-            return 0.0
-        return self._slowdown.drawn(self._generator(_RUNS, _SLOWDOWN, *which[:2]))
 
     def _generator(self, *of: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=of))

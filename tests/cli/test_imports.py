@@ -103,7 +103,7 @@ def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):
 
 LEFT_OUT = {
     "applications", "base.folders", "calibration", "engine.cluster", "engine.data",
-    "engine.machine", "engine.threads", "formats.registry", "formats.runs", "kernels",
+    "engine.machine", "formats.registry", "formats.runs", "kernels",
     "models.uncertainty", "native", "network", "recording", "reports",
     "run.copystatistics", "run.measured", "runtime.blame", "runtime.ledger",
     "scenario.fingerprints", "scenario.replayed", "schedulers.queues",

@@ -24,7 +24,6 @@ from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
 from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.slowing import busy_estimates
-from tasksim.engine.threads import can_be_threads
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.distribution.parts import distribute
@@ -130,7 +129,6 @@ def test_threads_leave_contention_to_the_routines():
     question = replace(asked, simultaneous_pushes="blind", slowing=slowed(asked, random).slowing)
     assert not question.needs_threads
     assert question.needs_machine
-    assert can_be_threads.__doc__
 
 
 @needs_core_alone

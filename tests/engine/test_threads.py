@@ -9,8 +9,8 @@ from compiled_core import needs_core
 from scripted import machine
 
 from tasksim import GraphBuilder, InputError
+from tasksim.engine.choice import can_be_threads
 from tasksim.engine.simulation import Simulation
-from tasksim.engine.threads import can_be_threads
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.costs import Overheads
 from tasksim.schedulers.central import Eager

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasksim.engine.choice import chosen, only_by_core
 from tasksim.engine.cluster.cluster import ClusterReplay
-from tasksim.engine.threads import can_be_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +33,6 @@ class ClusterQuestion(NamedTuple):
     simultaneous_pushes: SimultaneousPushes = "serial"
     cores: int | None = None
 
-    def has_threads(self, node: NodeQuestion) -> bool:
-        """Return whether the workers of *node* are StarPU-SimGrid's threads."""
-        if self.simultaneous_pushes != "blind" or self.cores or node.slowing is not None:
-            return False
-        return can_be_threads(node.platform, node.scheduler, of_cluster=True)
-
 
 class ClusterReplayed(NamedTuple):
     """The result of a replay, the engine that made it, and why it was not the core."""
@@ -60,17 +53,16 @@ def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> C
     SchedulerError
         If a scheduler breaks a rule or fails.
     """
-    return chosen(
-        engine, lambda: replayed_by_core(question, seed), lambda why: _by_simpy(question, seed, why)
-    )
 
+    def by_simpy(why: str) -> ClusterReplayed:
+        for node in question.nodes:
+            if node.has_threads(question.simultaneous_pushes, question.cores):
+                raise only_by_core(node.scheduler)
+        replay = ClusterReplay(*question)
+        replay.run(seed)
+        return ClusterReplayed(replay.outcome(), "simpy", why)
 
-def _by_simpy(question: ClusterQuestion, seed: int, why: str) -> ClusterReplayed:
-    for node in filter(question.has_threads, question.nodes):
-        raise only_by_core(node.scheduler)
-    replay = ClusterReplay(*question)
-    replay.run(seed)
-    return ClusterReplayed(replay.outcome(), "simpy", why)
+    return chosen(engine, lambda: replayed_by_core(question, seed), by_simpy)
 
 
 def as_data(question: ClusterQuestion, seed: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, SchedulerError, TasksimError
 from tasksim.base.memory import no_garbage_collection
+from tasksim.engine.choice import can_be_threads
 from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.communicator import (
     Communicator,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["SEEDS_PER_RUN", "ClusterReplay", "Member", "NodeQuestion", "messages_of"]
+__all__ = ["SEEDS_PER_RUN", "ClusterReplay", "Member", "NodeQuestion"]
 
 SEEDS_PER_RUN: Final = 1 << 20
 """Distance between the seeds of two runs; the seeds of the nodes of one run are consecutive, and
@@ -73,6 +74,12 @@ class NodeQuestion(NamedTuple):
     estimates: NDArray[np.float64]
     slowing: Slowing | None = None
     far: FarPart | None = None
+
+    def has_threads(self, simultaneous_pushes: SimultaneousPushes, cores: int | None) -> bool:
+        """Return whether its workers are StarPU-SimGrid's threads; *cores* are those shared."""
+        if simultaneous_pushes != "blind" or cores or self.slowing is not None:
+            return False
+        return can_be_threads(self.platform, self.scheduler, of_cluster=True)
 
 
 class Member(NamedTuple):
@@ -136,7 +143,8 @@ class ClusterReplay:
         self._model = network.model
         self._flows = Flows(self._clock, network)
         works = [Work(part) for part in distribution.parts]
-        self.messages = messages_of(distribution, works)
+        send, receive = ends_of_messages(distribution.messages, works)
+        self.messages = Messages(distribution.messages, send.tolist(), receive.tolist())
         self.members = [
             self._member(number, work, question)
             for number, (work, question) in enumerate(zip(works, nodes, strict=True))
@@ -182,7 +190,12 @@ class ClusterReplay:
         """
         with no_garbage_collection():
             try:
-                self._begin(seed)
+                communicators = [member.communicator for member in self.members]
+                for number, member in enumerate(self.members):
+                    member.communicator.begin(member.node, communicators)
+                    begin(member.node, random.Random(seed * SEEDS_PER_RUN + number))
+                for member in self.members:
+                    member.submission.begin()
                 with suppress(AllDone):
                     self._clock.run()
             except (Exception, SystemExit) as error:
@@ -191,15 +204,9 @@ class ClusterReplay:
             member.ledger.close(TICKS_PER_S)
         if not self._over():
             raise self._stopped()
-        return max(_last_end_s(member) for member in self.members)
-
-    def _begin(self, seed: int) -> None:
-        communicators = [member.communicator for member in self.members]
-        for number, member in enumerate(self.members):
-            member.communicator.begin(member.node, communicators)
-            begin(member.node, random.Random(seed * SEEDS_PER_RUN + number))
-        for member in self.members:
-            member.submission.begin()
+        return max(
+            max(member.ledger.end[: member.work.own_tasks], default=0.0) for member in self.members
+        )
 
     def outcome(self) -> ClusterOutcome:
         """Return the result of the replay."""
@@ -267,19 +274,9 @@ def _outcome_of(member: Member) -> NodeOutcome:
     return NodeOutcome(work, node.platform, lives, log, memories.copies.evictions, numa)
 
 
-def messages_of(distribution: Distribution, works: Sequence[Work]) -> Messages:
-    """Return the messages, with their communication tasks' numbers in the replay."""
-    send, receive = ends_of_messages(distribution.messages, works)
-    return Messages(distribution.messages, send.tolist(), receive.tolist())
-
-
 def _of_part(costs: NDArray[np.float64], work: Work) -> list[list[float]]:
     """Return the rows of *costs* for the tasks of *work*, without communication."""
     found = np.zeros((len(costs), len(work.graph)))
     found[:, : work.own_tasks] = costs[:, work.task]
     rows: list[list[float]] = found.tolist()
     return rows
-
-
-def _last_end_s(member: Member) -> float:
-    return max(member.ledger.end[: member.work.own_tasks], default=0.0)

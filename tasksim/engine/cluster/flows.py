@@ -74,7 +74,7 @@ class Flows:
         latency, factor, size = self._ways.transfer(way, size_bytes)
         flow = Flow(way, factor, size, done, value)
         if latency:
-            self._clock.alarm(latency, self._on_latency, flow)
+            self._clock.alarm(latency, lambda event: self._enter(event.value), flow)
         else:
             self._enter(flow)
 
@@ -87,9 +87,6 @@ class Flows:
         self._clock.alarm(delay, lambda event: done(event.value), value)
 
     # Begin and end of flows
-
-    def _on_latency(self, event: Any) -> None:
-        self._enter(event.value)
 
     def _enter(self, flow: Flow) -> None:
         self._count += 1
@@ -119,22 +116,18 @@ class Flows:
         if event.value != self._alarm:
             return
         self._alarm = inf
-        ended = [self._flows[number] for number in self._pop_ended()]
+        ends, now = self._ends, self._clock.now
+        numbers = set()
+        while ends and ends[0][0] <= now:
+            end, number = heappop(ends)
+            if number in self._flows and self._end(self._flows[number]) == end:
+                numbers.add(number)
+        ended = [self._flows[number] for number in sorted(numbers)]  # in the order of their begin
         for flow in ended:
             self._leave(flow)
         self._settle_soon()
         for flow in ended:
             flow.done(flow.value)
-
-    def _pop_ended(self) -> list[int]:
-        """Return the flows that end now, in the order of their begin."""
-        ends, now = self._ends, self._clock.now
-        ended: dict[int, None] = {}
-        while ends and ends[0][0] <= now:
-            end, number = heappop(ends)
-            if number in self._flows and self._end(self._flows[number]) == end:
-                ended[number] = None
-        return sorted(ended)
 
     # Settling
 
@@ -161,17 +154,13 @@ class Flows:
         """Return the flows that have begun, and those beside which flows have begun or ended."""
         region = {number: self._flows[number] for number in self._begun}
         for link, before in self._changed.items():
-            if self._matters(link, before):
+            # A link that limits no flow, and limited none before, changes no share.
+            full_before = before > self._capacity[link] * FULL_LINK_SLACK
+            if link in self._on and (full_before or self._can_be_full(link)):
                 for number, (flow, _) in self._on[link].items():
                     region[number] = flow
         self._begun, self._changed = [], {}
         return region
-
-    def _matters(self, link: int, before: float) -> bool:
-        """Return whether a *link* limits flows, or limited them with the demand *before*."""
-        return link in self._on and (
-            before > self._capacity[link] * FULL_LINK_SLACK or self._can_be_full(link)
-        )
 
     def _can_be_full(self, link: int) -> bool:
         return self._demand[link] > self._capacity[link] * FULL_LINK_SLACK

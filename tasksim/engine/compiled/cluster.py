@@ -14,13 +14,17 @@ from tasksim.core import interface
 from tasksim.engine.cluster.cluster import SEEDS_PER_RUN
 from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages, protocol_of
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
-from tasksim.engine.cluster.ways import Ways
-from tasksim.engine.cluster.waytable import way_table
+from tasksim.engine.cluster.ways import Ways, way_table
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
-from tasksim.engine.compiled.flat import flat_contention, flat_far, flat_platform
+from tasksim.engine.compiled.flat import (
+    flat_alone,
+    flat_contention,
+    flat_far,
+    flat_platform,
+    scheduler_fields,
+)
 from tasksim.engine.compiled.view import KnownView
-from tasksim.engine.threads import can_be_threads
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import (
@@ -32,7 +36,6 @@ from tasksim.runtime.flat import (
     policy_structure,
 )
 from tasksim.runtime.policies import ported
-from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,14 +48,13 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
-    from tasksim.platform.description import Platform
     from tasksim.runtime.policies import Ported
 
 __all__ = ["CompiledCluster"]
 
 
 class _Part(NamedTuple):
-    """What a node is asked."""
+    """The question of a node."""
 
     work: Work
     graph: Flat
@@ -96,7 +98,7 @@ class CompiledCluster:
             raise Refused("the core is not there")
         self._core = core
         self.distribution = distribution
-        self._blind = simultaneous_pushes == "blind"
+        self._pushes = simultaneous_pushes
         self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
         self._network = network
         self._cores = cores or 0
@@ -122,38 +124,30 @@ class CompiledCluster:
         status = ended(self._core.tasksim_replay_go_on, self._handle)
         if status != interface.DONE:
             raise Refused(f"the core has ended with status {status}")
-        self._read()
-        ends = (c["end_s"][: w.own_tasks] for c, w in zip(self.columns, self._works, strict=True))
-        return max(float(column.max(initial=0.0)) for column in ends)
-
-    def _read(self) -> None:
-        """Read what became of tasks and messages."""
-        core, handle = self._core, self._handle
+        core, handle, noted = self._core, self._handle, self.messages
         self.columns = [
             read_tasks(partial(core.tasksim_cluster_tasks, handle, node), len(work.graph))
             for node, work in enumerate(self._works)
         ]
-        noted = self.messages
         core.tasksim_cluster_messages(handle, noted.started.ctypes.data, noted.ended.ctypes.data)
+        ends = (c["end_s"][: w.own_tasks] for c, w in zip(self.columns, self._works, strict=True))
+        return max(float(column.max(initial=0.0)) for column in ends)
 
     def outcome(self) -> ClusterOutcome:
-        """Return what happened."""
-        nodes = [
-            self._outcome_of(node, work, question.platform)
-            for node, (work, question) in enumerate(zip(self._works, self._questions, strict=True))
-        ]
+        """Return the result of the replay."""
+        core, handle, nodes = self._core, self._handle, []
+        for node, (work, asked) in enumerate(zip(self._works, self._questions, strict=True)):
+            noted = interface.Outcome()
+            core.tasksim_cluster_outcome(handle, node, ctypes.byref(noted))
+            log = None
+            if noted.copies >= 0:
+                log = NotedCopies(partial(core.tasksim_cluster_log, handle, node), noted)
+            slowing = None if self._cores else asked.slowing
+            numa = numa_use(slowing, partial(core.tasksim_cluster_numa, handle, node))
+            nodes.append(
+                NodeOutcome(work, asked.platform, self.columns[node], log, noted.evictions, numa)
+            )
         return ClusterOutcome(self.distribution, nodes, self.messages)
-
-    def _outcome_of(self, node: int, work: Work, platform: Platform) -> NodeOutcome:
-        noted = interface.Outcome()
-        self._core.tasksim_cluster_outcome(self._handle, node, ctypes.byref(noted))
-        log = None
-        if noted.copies >= 0:
-            log = NotedCopies(partial(self._core.tasksim_cluster_log, self._handle, node), noted)
-        read = partial(self._core.tasksim_cluster_numa, self._handle, node)
-        slowing = None if self._cores else self._questions[node].slowing
-        numa = numa_use(slowing, read)
-        return NodeOutcome(work, platform, self.columns[node], log, noted.evictions, numa)
 
     def as_data(self, seed: int) -> dict[str, Any]:
         """Return the question to the core, as numbers, texts and arrays by name.
@@ -178,7 +172,7 @@ class CompiledCluster:
             "first_ready": len(part.work.first_ready),
         }
 
-    # What the core is told
+    # Input of the core
 
     def _make(self, seed: int) -> None:
         members = (interface.Member * len(self._works))(*map(self._member, self._parts(seed)))
@@ -193,28 +187,27 @@ class CompiledCluster:
             raise Refused(f"the core does not take this cluster, status {status.value}")
         weakref.finalize(self, self._core.tasksim_replay_free, self._handle)
 
-    def _cluster(self) -> interface.Cluster:
-        """Return the cluster without its nodes."""
-        return interface.Cluster(cores=self._cores, **self._messages(), **self._way_columns())
-
     def _parts(self, seed: int) -> Iterator[_Part]:
-        """Yield what each node is asked."""
+        """Yield the question of each node."""
         for node, (work, asked) in enumerate(zip(self._works, self._questions, strict=True)):
-            yield self._part(work, asked, seed * SEEDS_PER_RUN + node)
-
-    def _part(self, work: Work, asked: NodeQuestion, seed: int) -> _Part:
-        policy = ported(asked.scheduler)
-        if policy is None:
-            raise Refused(f"scheduler {asked.scheduler.name} is no policy of the core")
-        estimates = np.ascontiguousarray(asked.estimates[:, work.task])
-        costs = np.zeros((len(asked.costs), len(work.graph)))
-        costs[:, : work.own_tasks] = asked.costs[:, work.task]
-        question = self._question(policy, asked, costs, estimates, work)
-        view = KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates)
-        platform = flat_platform(asked.platform)
-        return _Part(
-            work, _flat_part(work), _flat_visible(work), platform, question, policy, view, seed
-        )
+            policy = ported(asked.scheduler)
+            if policy is None:
+                raise Refused(f"scheduler {asked.scheduler.name} is no policy of the core")
+            estimates = np.ascontiguousarray(asked.estimates[:, work.task])
+            costs = np.zeros((len(asked.costs), len(work.graph)))
+            costs[:, : work.own_tasks] = asked.costs[:, work.task]
+            column = Arrays()
+            visible = interface.Graph(**graph_columns(work.visible, column))
+            yield _Part(
+                work,
+                _flat_part(work),
+                Flat("graph", visible, column),
+                flat_platform(asked.platform),
+                self._question(asked, costs, estimates, work),
+                policy,
+                KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates),
+                seed * SEEDS_PER_RUN + node,
+            )
 
     def _member(self, part: _Part) -> interface.Member:
         told = policy_structure(part.policy, part.view, random.Random(part.seed), self._kept)
@@ -232,80 +225,75 @@ class CompiledCluster:
 
     def _question(
         self,
-        policy: Ported,
         asked: NodeQuestion,
         costs: NDArray[np.float64],
         estimates: NDArray[np.float64],
         work: Work,
     ) -> interface.Question:
-        scheduler = policy.scheduler
+        platform = asked.platform
+        if id(platform) not in self._alone:
+            names = self._works[0].graph.model_names
+            self._alone[id(platform)] = flat_alone(platform, names, self._column)
         return interface.Question(
             costs=self._column(costs, np.float64),
             estimates=self._column(estimates, np.float64),
             far=self._column.structure(
                 None if asked.far is None else flat_far(work.charge(asked.far))
             ),
-            alone=self._alone_on(asked.platform),
+            alone=self._alone[id(platform)],
             contention=self._column.structure(
                 None if asked.slowing is None else flat_contention(asked.slowing, work.graph)
             ),
             machine=True,
-            blind=self._blind,
-            threads=self._has_threads(asked),
-            uses_priorities=bool(scheduler.uses_priorities),
-            looks_at_data=bool(scheduler.looks_at_data),
-            chooses_apart=chooses_apart(scheduler),
-            hears_started=unless_default(scheduler, "started") is not None,
-            hears_finished=unless_default(scheduler, "finished") is not None,
+            blind=self._pushes == "blind",
+            threads=asked.has_threads(self._pushes, self._cores),
+            **scheduler_fields(asked.scheduler),
         )
 
-    def _has_threads(self, asked: NodeQuestion) -> bool:
-        if not self._blind or self._cores or asked.slowing is not None:
-            return False
-        return can_be_threads(asked.platform, asked.scheduler, of_cluster=True)
-
-    def _alone_on(self, platform: Platform) -> int | None:
-        """Return per class and kernel whether it cannot be queued on a device; None: all can."""
-        if id(platform) not in self._alone:
-            self._alone[id(platform)] = self._new_alone(platform)
-        return self._alone[id(platform)]
-
-    def _new_alone(self, platform: Platform) -> int | None:
-        names, classes = self._works[0].graph.model_names, platform.classes
-        alone = np.zeros((len(classes), len(names)), np.int8)
-        for index, group in enumerate(classes):
-            synchronous = platform.device(group.architecture).synchronous
-            alone[index] = [name in synchronous for name in names]
-        return self._column(alone, np.int8) if alone.any() else None
-
-    def _messages(self) -> dict[str, Any]:
+    def _cluster(self) -> interface.Cluster:
+        """Return the messages, and the ways between the nodes that exchange any."""
         table, model, column = self._table, self._network.model, self._column
         nodes = len(self._works)
         pairs, way = np.unique(
             table.source.astype(np.int64) * nodes + table.target, return_inverse=True
         )
-        self._known = Ways(self._network)
-        self._ways = way_table(self._network, pairs // nodes, pairs % nodes)
-        latency_s = self._ways.latency_s
-        latency, factor, sent = self._known.transfers(latency_s[way], table.size_bytes)
-        return {
-            "messages": len(table),
-            "in_flight": self._protocol.in_flight,
-            "source": column(table.source, np.int32),
-            "target": column(table.target, np.int32),
-            "priority": column(table.priority, np.int32),
-            "send": column(self.messages.send, np.int32),
-            "receive": column(self.messages.receive, np.int32),
-            "way": column(way, np.int32),
-            "eager": column(table.size_bytes < model.eager_bytes, np.int8),
-            "detached": column(table.size_bytes < model.detached_bytes, np.int8),
-            "lands": column(~table.back, np.int8),
-            "latency": column(latency, np.int64),
-            "factor": column(factor, np.float64),
-            "bytes": column(sent, np.float64),
-            "isend": self._host_costs(model.isend_costs),
-            "received": self._host_costs(model.receive_costs),
-        }
+        known = Ways(self._network)
+        ways = way_table(self._network, pairs // nodes, pairs % nodes)
+        latency, factor, sent = known.transfers(ways.latency_s[way], table.size_bytes)
+        given = interface.Cluster(
+            cores=self._cores,
+            messages=len(table),
+            in_flight=self._protocol.in_flight,
+            source=column(table.source, np.int32),
+            target=column(table.target, np.int32),
+            priority=column(table.priority, np.int32),
+            send=column(self.messages.send, np.int32),
+            receive=column(self.messages.receive, np.int32),
+            way=column(way, np.int32),
+            eager=column(table.size_bytes < model.eager_bytes, np.int8),
+            detached=column(table.size_bytes < model.detached_bytes, np.int8),
+            lands=column(~table.back, np.int8),
+            latency=column(latency, np.int64),
+            factor=column(factor, np.float64),
+            bytes=column(sent, np.float64),
+            isend=self._host_costs(model.isend_costs),
+            received=self._host_costs(model.receive_costs),
+            links=len(known.capacity),
+            ways=len(ways),
+            uses=len(ways.link),
+            capacity=column(known.capacity, np.float64),
+            way_limit=column(ways.limit, np.float64),
+            way_weight=column(ways.weight, np.float64),
+            way_ptr=column(ways.pointers, np.int64),
+            use_link=column(ways.link, np.int32),
+            use_of_byte=column(ways.of_byte, np.float64),
+        )
+        size = self._protocol.envelope_bytes
+        if size is not None and len(ways):
+            latency, factor, sent = known.transfers(ways.latency_s, np.full(len(ways), size))
+            given.envelope_latency = column(latency, np.int64)
+            given.envelope_factor, given.envelope_bytes = factor[0], sent[0]
+        return given
 
     def _host_costs(self, costs: tuple[HostCost, ...]) -> int | None:
         if not costs:
@@ -313,27 +301,6 @@ class CompiledCluster:
         sizes, which = np.unique(self._table.size_bytes, return_inverse=True)
         known = np.array([ticks(cost_s(costs, size)) for size in sizes.tolist()], np.int64)
         return self._column(known[which], np.int64)
-
-    def _way_columns(self) -> dict[str, Any]:
-        column, ways = self._column, self._ways
-        fields: dict[str, Any] = {
-            "links": len(self._known.capacity),
-            "ways": len(ways),
-            "uses": len(ways.link),
-            "capacity": column(self._known.capacity, np.float64),
-            "way_limit": column(ways.limit, np.float64),
-            "way_weight": column(ways.weight, np.float64),
-            "way_ptr": column(ways.pointers, np.int64),
-            "use_link": column(ways.link, np.int32),
-            "use_of_byte": column(ways.of_byte, np.float64),
-        }
-        size = self._protocol.envelope_bytes
-        if size is not None and len(ways):
-            sizes = np.full(len(ways), size)
-            latency, factor, sent = self._known.transfers(ways.latency_s, sizes)
-            fields["envelope_latency"] = column(latency, np.int64)
-            fields["envelope_factor"], fields["envelope_bytes"] = factor[0], sent[0]
-        return fields
 
 
 def _flat_part(work: Work) -> Flat:
@@ -348,8 +315,3 @@ def _flat_part(work: Work) -> Flat:
         hint_drops=column(waits.drops, np.int8),
     )
     return Flat("graph", given, column)
-
-
-def _flat_visible(work: Work) -> Flat:
-    column = Arrays()
-    return Flat("graph", interface.Graph(**graph_columns(work.visible, column)), column)

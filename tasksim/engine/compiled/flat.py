@@ -19,16 +19,19 @@ from tasksim.runtime.flat import (
     Kept,
     Refused,
 )
-from tasksim.schedulers.base import NOMINAL_SPEED
+from tasksim.schedulers.base import NOMINAL_SPEED, chooses_apart, unless_default
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.engine.data.network import Path
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
 
-__all__ = ["flat_contention", "flat_far", "flat_platform"]
+__all__ = ["flat_alone", "flat_contention", "flat_far", "flat_platform", "scheduler_fields"]
 
 
 def _flat_platform(platform: Platform) -> Flat:
@@ -69,14 +72,22 @@ def _flat_platform(platform: Platform) -> Flat:
         prefetches=copying.prefetches,
         idle=copying.idle,
         serialised=copying.serialised,
-        **(_copy_columns(column, platform) if len(memories) > 1 else _no_copies(column)),
+        **_copy_columns(column, platform),
         capacity=column((link.bandwidth_bytes_per_s * 1e-9 for link in platform.links), f64),
     )
     return Flat("platform", given, column)
 
 
 def _copy_columns(column: Arrays, platform: Platform) -> dict[str, int | None]:
-    """Return the fields of copies between memories: what they are expected to take, their ways."""
+    """Return the fields of copies between memories: their expected times and their routes."""
+    if len(platform.memories) == 1:
+        return {
+            "fixed_s": column([np.inf], np.float64),
+            "per_byte_s": column([np.inf], np.float64),
+            "direct": column([0], np.int8),
+            "path": column([-1], np.int32),
+            **_path_columns(column, []),
+        }
     from tasksim.engine.data.network import paths_of
     from tasksim.engine.data.ways import device_memories
     from tasksim.platform.copyestimates import CopyEstimates
@@ -92,17 +103,6 @@ def _copy_columns(column: Arrays, platform: Platform) -> dict[str, int | None]:
         "direct": column(np.array(estimates.direct), np.int8),
         "path": column(numbers, np.int32),
         **_path_columns(column, list(paths.values())),
-    }
-
-
-def _no_copies(column: Arrays) -> dict[str, int | None]:
-    """Return the same fields for a memory alone."""
-    return {
-        "fixed_s": column([np.inf], np.float64),
-        "per_byte_s": column([np.inf], np.float64),
-        "direct": column([0], np.int8),
-        "path": column([-1], np.int32),
-        **_path_columns(column, []),
     }
 
 
@@ -125,8 +125,28 @@ flat_platform: Final = Kept(_flat_platform)
 """The flat form of a platform, cached as long as the platform lives."""
 
 
+def flat_alone(platform: Platform, kernels: Sequence[str], column: Arrays) -> int | None:
+    """Return, per class and kernel, whether it cannot be queued on a device; None if all can."""
+    alone = np.zeros((len(platform.classes), len(kernels)), np.int8)
+    for index, group in enumerate(platform.classes):
+        synchronous = platform.device(group.architecture).synchronous
+        alone[index] = [name in synchronous for name in kernels]
+    return column(alone, np.int8) if alone.any() else None
+
+
+def scheduler_fields(scheduler: Scheduler) -> dict[str, bool]:
+    """Return the fields of a question that say which calls *scheduler* gets, and when."""
+    return {
+        "uses_priorities": bool(scheduler.uses_priorities),
+        "looks_at_data": bool(scheduler.looks_at_data),
+        "chooses_apart": chooses_apart(scheduler),
+        "hears_started": unless_default(scheduler, "started") is not None,
+        "hears_finished": unless_default(scheduler, "finished") is not None,
+    }
+
+
 def flat_far(far: FarCharge) -> FlatStructure:
-    """Return what *far* data cost, for the core."""
+    """Return the costs of *far* data for the core."""
     column = Arrays()
     costs = {
         name: column(values, np.float64)

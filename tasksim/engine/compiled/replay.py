@@ -11,14 +11,20 @@ import random
 import weakref
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.memory import no_garbage_collection
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_decisions, read_tasks
-from tasksim.engine.compiled.flat import flat_far, flat_platform
+from tasksim.engine.compiled.flat import (
+    flat_alone,
+    flat_contention,
+    flat_far,
+    flat_platform,
+    scheduler_fields,
+)
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
@@ -30,7 +36,6 @@ from tasksim.runtime.flat import (
     policy_structure,
 )
 from tasksim.runtime.policies import Ported
-from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,9 +49,16 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
-    from tasksim.runtime.flat import FlatStructure
 
 __all__ = ["CompiledReplay"]
+
+REFUSALS: Final = {
+    interface.BAD_ARRAYS: "the core does not take these numbers",
+    interface.NO_MEMORY: "there is not enough memory for the core",
+    interface.UNKNOWN: "the core does not have this scheduler",
+    interface.TOO_LATE: "the core's clock ends after 292 years",
+}
+"""Reasons for the statuses with which the core refuses a replay."""
 
 
 class CompiledReplay:
@@ -112,7 +124,7 @@ class CompiledReplay:
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
         self._slowing, self._decisions = slowing, decisions
-        self._contention = None if slowing is None else _flat_contention(slowing, graph)
+        self._contention = None if slowing is None else flat_contention(slowing, graph)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
         self._go_on = core.tasksim_replay_go_on if isinstance(policy, Ported) else policy.go_on
@@ -126,14 +138,20 @@ class CompiledReplay:
         """
         policy = self._policy
         if isinstance(policy, Ported):
-            self._make(policy, rng)
+            kept: list[Any] = []
+            told = self._told(policy, rng, kept)
+            handle = self._new(ctypes.byref(told), None)
+            self._kept = [told, *kept]
+            weakref.finalize(self, self._core.tasksim_replay_free, handle)
             self._run()
         else:
             from tasksim.runtime.blame import blaming
 
             blame = blaming(policy.scheduler, self._graph)
             with blame, no_garbage_collection(), closing(policy):
-                self._make_called_back(policy, rng)
+                called = policy.called()
+                policy.show(self._new(None, ctypes.byref(called)))
+                policy.scheduler.attach(policy.view, rng)
                 self._run()
         return float(self._columns["end_s"].max(initial=0.0))
 
@@ -241,14 +259,6 @@ class CompiledReplay:
         graph, platform = self._flat
         return graph.handle, platform.handle, self._question(), told
 
-    def _make(self, policy: Ported, rng: random.Random) -> None:
-        """Make the replay of the core, which checks all that it is given."""
-        kept: list[Any] = []
-        told = self._told(policy, rng, kept)
-        handle = self._new(ctypes.byref(told), None)
-        self._kept = [told, *kept]
-        weakref.finalize(self, self._core.tasksim_replay_free, handle)
-
     def _told(self, policy: Ported, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
         if not policy.asks:
             return policy_structure(policy, None, rng, kept)
@@ -263,13 +273,8 @@ class CompiledReplay:
 
         return KnownView(self._graph, self._platform, self._costs, self._estimates)
 
-    def _make_called_back(self, policy: Called, rng: random.Random) -> None:
-        """Make the replay of a scheduler in Python, and attach that."""
-        called = policy.called()
-        policy.show(self._new(None, ctypes.byref(called)))
-        policy.scheduler.attach(policy.view, rng)
-
     def _new(self, policy: Any, called: Any) -> int:
+        """Make the replay of the core, which checks its whole input; return its handle."""
         status = ctypes.c_int32()
         self._asked = question = self._question()
         graph, platform = self._flat
@@ -282,44 +287,48 @@ class CompiledReplay:
         return self._handle
 
     def _question(self) -> interface.Question:
-        scheduler, far, alone = self._policy.scheduler, self._far, self._alone_on_devices()
+        far = self._far
         self._column = column = Arrays()
         return interface.Question(
             costs=column(self._costs, np.float64),
             estimates=column(self._estimates, np.float64),
             far=column.structure(None if far is None else flat_far(far)),
-            alone=None if alone is None else column(alone, np.int8),
+            alone=flat_alone(self._platform, self._graph.model_names, column),
             submitted=None if self._submitted is None else column(self._submitted, np.int64),
             contention=column.structure(self._contention),
             machine=self._machine,
             blind=self._blind,
             threads=self._threads,
-            uses_priorities=bool(scheduler.uses_priorities),
-            looks_at_data=bool(scheduler.looks_at_data),
-            chooses_apart=chooses_apart(scheduler),
-            hears_started=unless_default(scheduler, "started") is not None,
-            hears_finished=unless_default(scheduler, "finished") is not None,
+            **scheduler_fields(self._policy.scheduler),
             decisions=self._decisions,
         )
 
-    def _alone_on_devices(self) -> NDArray[np.int8] | None:
-        """Return per class and kernel whether it cannot be queued on a device; None: all can."""
-        platform, names = self._platform, self._graph.model_names
-        alone = np.zeros((len(platform.classes), len(names)), np.int8)
-        for index, group in enumerate(platform.classes):
-            synchronous = platform.device(group.architecture).synchronous
-            alone[index] = [name in synchronous for name in names]
-        return alone if alone.any() else None
-
     def _error(self, status: int) -> Exception:
-        """Return the error that SimPy's engine would raise."""
-        from tasksim.engine.compiled.failures import failure
+        """Return the error that SimPy's engine would raise, or ``Refused`` where it shall try."""
+        from tasksim.engine.data.accesses import COPIED
+        from tasksim.engine.data.capacity import no_room, too_large
+        from tasksim.runtime.ledger import nobody_can_run
+        from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
-        scheduler = self._policy.scheduler
-        return failure(status, self._outcome, self._graph, self._platform, scheduler, self._columns)
-
-
-def _flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatStructure:
-    from tasksim.engine.compiled.flat import flat_contention
-
-    return flat_contention(slowing, graph)
+        graph, workers, scheduler = self._graph, self._platform.workers, self._policy.scheduler
+        outcome = self._outcome
+        task = outcome.task
+        if status == interface.NOBODY:
+            return nobody_can_run(graph, task)
+        if status == interface.TOO_LARGE:
+            accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
+            copied = np.isin(graph.access_mode[accesses], COPIED)
+            sizes = graph.handle_size[graph.access_handle[accesses][copied]]
+            return too_large(graph, task, int(sizes.sum()))
+        if status == interface.STUCK:
+            memory = self._platform.memories[outcome.worker].name
+            return no_room(graph, task, memory, outcome.now_s)
+        # There are no states if the replay has not begun.
+        states = self._columns["state"].tolist() if self._columns else []
+        if status == interface.ILLEGAL_POP:
+            return illegal_pop(scheduler, graph, states, task, workers[outcome.worker].name)
+        if status == interface.DROPPED:
+            return dropped(scheduler, graph, states, outcome.now_s)
+        if status == interface.LIVELOCK:
+            return livelock(scheduler, graph, states, outcome.now_s, outcome.number)
+        return Refused(REFUSALS.get(status, f"the core has failed with status {status}"))

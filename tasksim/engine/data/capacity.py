@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.data.copies import Copies
-    from tasksim.engine.data.pool import Pool
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import WorkerClass
 
@@ -75,33 +74,20 @@ def _where_data_fit(
         for index, group in enumerate(classes)
         if (store := copies.stores[group.memory]) is not None
     ]
+    different, most = set(copies.size), max(map(len, needs), default=0)
+    if not pools or (
+        len(different) <= MAX_DISTINCT_SIZES
+        and all(pool.fits([size] * most) for size in different for _, pool in pools)
+    ):
+        return {}
     fits: dict[tuple[int, ...], int] = {}
     found: dict[int, int] = {}
-    if _all_fit(needs, copies, pools):
-        return found
     for task, accesses in enumerate(needs):
         sizes = tuple([copies.size[handle] for handle, _, _ in accesses])
         mask = fits.get(sizes)
         if mask is None:
-            mask = fits[sizes] = _mask(list(sizes), pools)
+            small = sum(1 << index for index, pool in pools if not pool.fits(list(sizes)))
+            mask = fits[sizes] = ~small
         if mask != -1:
             found[task] = mask
     return found
-
-
-def _all_fit(needs: Sequence[Needs], copies: Copies, pools: list[tuple[int, Pool]]) -> bool:
-    """Return whether a quick test shows that the data of all tasks fit."""
-    if not pools:
-        return True
-    sizes, most = set(copies.size), max(map(len, needs), default=0)
-    return len(sizes) <= MAX_DISTINCT_SIZES and all(
-        pool.fits([size] * most) for size in sizes for _, pool in pools
-    )
-
-
-def _mask(sizes: list[int], pools: list[tuple[int, Pool]]) -> int:
-    mask = -1
-    for index, pool in pools:
-        if not pool.fits(sizes):
-            mask &= ~(1 << index)
-    return mask

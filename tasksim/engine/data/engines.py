@@ -76,12 +76,9 @@ class CopyEngines:
     def _start(self, copy: Copy) -> None:
         if self._first_use and copy.pair not in self._used:
             self._used.add(copy.pair)
-            self._env.alarm(self._first_use, self._on_first_use, copy)
+            self._env.alarm(self._first_use, lambda event: self._send(event.value), copy)
         else:
             self._send(copy)
-
-    def _on_first_use(self, event: Any) -> None:
-        self._send(event.value)
 
     def _send(self, copy: Copy) -> None:
         copy.started = self._env.now
@@ -98,15 +95,14 @@ class CopyEngines:
     def _exclude(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         known = self._exclusive.get((one, other))
         if known is None:
-            alike = one == other and self._network.shares(*one)
-            known = alike or (self._serialised and self._conflict(one, other))
+            known = one == other and self._network.shares(*one)
+            if self._serialised and not known:
+                one_direct, other_direct = (
+                    self._devices[source] and self._devices[target]
+                    for source, target in (one, other)
+                )
+                known = (one_direct and (one == other[::-1] or other[1] in one)) or (
+                    other_direct and one[1] in other
+                )
             self._exclusive[one, other] = known
         return known
-
-    def _conflict(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
-        if self._direct(one) and (one == other[::-1] or other[1] in one):
-            return True
-        return self._direct(other) and one[1] in other
-
-    def _direct(self, pair: tuple[int, int]) -> bool:
-        return self._devices[pair[0]] and self._devices[pair[1]]

@@ -111,8 +111,13 @@ class Handling:
         if request.state == CANCELLED or self._copies.valid[handle] >> request.target & 1:
             self._complete(request)
             return True
-        if self._source_left(request):
-            if request.state == CANCELLED:
+        if request.source >= 0 and not self._copies.valid[handle] >> request.source & 1:
+            # The datum has left the source. Another source is found, but an idle copy is cancelled:
+            # a task that writes the datum elsewhere waits only for its end.
+            if request.kind != IDLE and (request.task >= 0 or request.waiters):
+                self._requests.ask_again(request)
+            else:
+                request.cancel()
                 self._complete(request)
             return True
         if self._follow(request):
@@ -135,21 +140,6 @@ class Handling:
         self._engines.ask(Copy(pair, self._copies.size[handle], self._on_copied, request))
         return True
 
-    def _source_left(self, request: Request) -> bool:
-        """Find another source for *request* if its datum has left the source.
-
-        An idle copy is cancelled instead: a task that writes the datum elsewhere waits only for its
-        end. Returns whether the datum had left.
-        """
-        source = request.source
-        if source < 0 or self._copies.valid[request.handle] >> source & 1:
-            return False
-        if request.kind != IDLE and (request.task >= 0 or request.waiters):
-            self._requests.ask_again(request)
-        else:
-            request.cancel()
-        return True
-
     def _follow(self, request: Request) -> bool:
         """Complete *request* together with another one for the same datum and memory.
 
@@ -157,35 +147,15 @@ class Handling:
         """
         key = request.handle * self._memories + request.target
         leader = self._loading.get(key)
-        if leader is None:
-            self._loading[key] = request
-            self._keep(request)
-            return False
-        if request.kind < leader.kind:
-            self._requests.promote(leader, request.kind)
-        leader.followers.append(request)
-        request.state = UNDER_WAY
-        return True
-
-    def _make_place(self, routine: Routine, request: Request) -> Steps:
-        """Make a place for the datum of *request*; return False if there is none now."""
-        handle, target, place = request.handle, request.target, request.place
-        if place is None:
-            if not self._copies.places[handle] >> target & 1:
-                self._copies.settle(handle, target)
-        elif not self._copies.places[handle] >> target & 1:
-            request.state = PLACING
-            if not (yield from self._eviction.place(request, place, routine)):
-                del self._loading[handle * self._memories + target]
-                self._give_up_for_now(request)
-                return False
-        return True
-
-    def _keep(self, request: Request) -> None:
-        """Pin the datum at its source, and its place at the target.
-
-        Waiting requests pin nothing: they could wait for each other's room for ever.
-        """
+        if leader is not None:
+            if request.kind < leader.kind:
+                self._requests.promote(leader, request.kind)
+            leader.followers.append(request)
+            request.state = UNDER_WAY
+            return True
+        self._loading[key] = request
+        # The datum is pinned at its source, and its place at the target. Waiting requests pin
+        # nothing: they could wait for each other's room for ever.
         stores, handle = self._copies.stores, request.handle
         request.root = stores[request.source] if request.source >= 0 else None
         if request.root is not None:
@@ -193,14 +163,27 @@ class Handling:
         request.place = stores[request.target]
         if request.place is not None:
             request.place.pin(handle)
+        return False
 
-    def _give_up_for_now(self, request: Request) -> None:
-        """Queue *request* again, for which there was no room."""
+    def _make_place(self, routine: Routine, request: Request) -> Steps:
+        """Make a place for the datum of *request*; return False if there is none now."""
+        handle, target, place = request.handle, request.target, request.place
+        if self._copies.places[handle] >> target & 1:
+            return True
+        if place is None:
+            self._copies.settle(handle, target)
+            return True
+        request.state = PLACING
+        if (yield from self._eviction.place(request, place, routine)):
+            return True
+        # The request waits again, and pins nothing.
+        del self._loading[handle * self._memories + target]
         request.state = WAITING
-        for store in (request.place, request.root):
+        for store in (place, request.root):
             if store is not None:
-                store.unpin(request.handle)
+                store.unpin(handle)
         request.place = request.root = None
+        return False
 
     def _on_copied(self, copy: Copy) -> None:
         request: Request = copy.value
@@ -223,30 +206,25 @@ class Handling:
 
     def _settle(self, request: Request) -> None:
         """Note the changes by *request*, which is done, and send the next request."""
-        handle, target = request.handle, request.target
+        handle, target, copies = request.handle, request.target, self._copies
         cancelled, request.state = request.state == CANCELLED, DONE
         key = handle * self._memories + target
         if self._loading.get(key) is request:
             del self._loading[key]
         if not cancelled:
-            self._note_copy(request)
+            if request.source < 0:  # a place only: its taker has yet to write
+                if request.kind == FETCH:
+                    self._requests.cancel_idle(handle)
+            elif request.write:
+                copies.write(handle, target)
+            elif copies.valid[handle] >> request.source & 1:
+                copies.read(handle, target)
         self._requests.close(request)
         self._note_use(request, ahead=request.kind == PREFETCH and not cancelled)
         if self._devices[target]:
             self._requests.keepers[target].notify()
         if request.next_hop is not None:
             self._requests.send(request.next_hop)
-
-    def _note_copy(self, request: Request) -> None:
-        """Note the valid copies after *request*."""
-        copies, handle = self._copies, request.handle
-        if request.source < 0:  # a place only: its taker has yet to write
-            if request.kind == FETCH:
-                self._requests.cancel_idle(handle)
-        elif request.write:
-            copies.write(handle, request.target)
-        elif copies.valid[handle] >> request.source & 1:
-            copies.read(handle, request.target)
 
     def _note_use(self, request: Request, *, ahead: bool) -> None:
         """Note the use of both memories by *request*, and unpin its data there."""

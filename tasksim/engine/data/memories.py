@@ -39,7 +39,13 @@ class Memories:
         self, clock: Clock, graph: TaskGraph, platform: Platform, routines: Sequence[Routine]
     ) -> None:
         devices = device_memories(platform)
-        keepers = _keepers(clock, platform, routines)
+        # The requests of a memory are served by its first driver of a device; a memory without
+        # such a driver gets a routine of its own.
+        drivers: list[Routine | None] = [None] * len(platform.memories)
+        for worker, routine in zip(platform.workers, routines, strict=True):
+            if platform.device(worker.architecture).pipeline and drivers[worker.memory] is None:
+                drivers[worker.memory] = routine
+        keepers = [routine or Routine(clock) for routine in drivers]
         copying, overheads = platform.copying, platform.overheads
         progress = ticks(overheads.progress_s)
         ways = Ways(platform, devices)
@@ -70,15 +76,3 @@ class Memories:
             ticks(overheads.copy_s),
         )
         self.mover = Mover(self.copies, self.requests, eviction)
-
-
-def _keepers(clock: Clock, platform: Platform, routines: Sequence[Routine]) -> list[Routine]:
-    """Return, per memory, the routine that serves its requests: its first driver of a device.
-
-    A memory without such a driver gets a routine of its own.
-    """
-    keepers: list[Routine | None] = [None] * len(platform.memories)
-    for worker, routine in zip(platform.workers, routines, strict=True):
-        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
-            keepers[worker.memory] = routine
-    return [routine or Routine(clock) for routine in keepers]

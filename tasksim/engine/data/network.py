@@ -108,12 +108,9 @@ class Network:
         path = self._paths[source, target]
         flow = Flow(path, size, done, value)
         if path.latency:
-            self._env.alarm(path.latency, self._on_latency, flow)
+            self._env.alarm(path.latency, lambda event: self._enter(event.value), flow)
         else:
             self._enter(flow)
-
-    def _on_latency(self, event: Any) -> None:
-        self._enter(event.value)
 
     def _enter(self, flow: Flow) -> None:
         self._advance()

@@ -113,10 +113,6 @@ class OpenRequests:
             if other.next_hop is request and other.kind > kind:
                 self.promote(other, kind)
 
-    def handler(self, request: Request) -> int:
-        """Return the memory whose driver handles *request*."""
-        return self._ways.handler(request.source, request.target)
-
     def arrived(self, request: Request) -> None:
         """Note that the copy of *request* has ended, for the driver that began it."""
         assert request.channel is not None
@@ -178,21 +174,16 @@ class OpenRequests:
         request.asked = self._clock.now
         requests = self.of.setdefault(handle, [])
         requests.append(request)
-        if len(requests) > MANY_REQUESTS or handle in self._apart:
-            self._keep_apart(requests, request)
+        apart = self._apart.get(handle)
+        if apart is not None:
+            apart.setdefault(request.task, []).append(request)
+        elif len(requests) > MANY_REQUESTS:
+            apart = self._apart[handle] = {}
+            for each in requests:
+                apart.setdefault(each.task, []).append(each)
         key = handle * self._memories + target
         self._towards[key] = self._towards.get(key, 0) + 1
         self._copies.expect(handle, target)
-
-    def _keep_apart(self, requests: list[Request], request: Request) -> None:
-        """Index the *requests* for a datum by task; *request* is the newest."""
-        apart = self._apart.get(request.handle)
-        if apart is not None:
-            apart.setdefault(request.task, []).append(request)
-            return
-        apart = self._apart[request.handle] = {}
-        for each in requests:
-            apart.setdefault(each.task, []).append(each)
 
     def _find(self, handle: int, hop: Hop, task: int) -> Request | None:
         """Return the open request for this copy, of no task or of *task* and from any source."""

@@ -89,18 +89,16 @@ class Pool:
             return None
         released = self._release_kept(min(size, unused))
         if size > self._room:
-            self._scrape_together(ceil((size - self._room) / self._unit))
+            # The last resort: units from the rests of several chunks.
+            units = ceil((size - self._room) / self._unit)
+            self._free -= units
+            self._room += units * self._unit
+            for index, free in enumerate(self._chunks):
+                taken = min(free, units)
+                self._chunks[index] -= taken
+                units -= taken
         self._room -= size
         return 1, released
-
-    def _scrape_together(self, units: int) -> None:
-        """Take *units* from the rests of several chunks: the last resort."""
-        self._free -= units
-        self._room += units * self._unit
-        for index, free in enumerate(self._chunks):
-            taken = min(free, units)
-            self._chunks[index] -= taken
-            units -= taken
 
     def _release_kept(self, size: float) -> int:
         """Release kept blocks, if that makes *size* bytes free; return their number."""

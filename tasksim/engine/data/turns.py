@@ -52,18 +52,17 @@ class Turns:
         self._go_on()
 
     def _go_on(self) -> None:
-        while self._waiting and self._free_for(self._waiting[0][0]):
-            handles, bring = self._waiting.popleft()
+        while self._waiting:
+            handles, bring = self._waiting[0]
+            if self._incomplete:
+                together = dict.fromkeys([*self._held, *handles])
+                if not self._pool.fits([self._sizes[handle] for handle in together]):
+                    return
+            self._waiting.popleft()
             for handle in handles:
                 self._held[handle] = self._held.get(handle, 0) + 1
             if bring():
                 self._incomplete += 1
-
-    def _free_for(self, handles: list[int]) -> bool:
-        if not self._incomplete:
-            return True
-        together = dict.fromkeys([*self._held, *handles])
-        return self._pool.fits([self._sizes[handle] for handle in together])
 
 
 def turns_of(copies: Copies, memory_of: Sequence[int]) -> list[Turns | None]:

@@ -35,7 +35,13 @@ class Ways:
         """Return the copies from *source* to *target*: one, or two over a third memory."""
         found = self._known.get((source, target))
         if found is None:
-            found = self._known[source, target] = _hops(self._direct, source, target)
+            direct = self._direct
+            if direct[source][target]:
+                found = [(source, target)]
+            else:
+                middles = (m for m, row in enumerate(direct) if direct[source][m] and row[target])
+                found = next(([(source, m), (m, target)] for m in middles), [])
+            self._known[source, target] = found
         return found
 
     def handler(self, source: int, target: int) -> int:
@@ -43,15 +49,6 @@ class Ways:
         if source >= 0 and self._devices[source] and not self._devices[target]:
             return source
         return target
-
-
-def _hops(direct: list[list[bool]], source: int, target: int) -> list[Hop]:
-    if direct[source][target]:
-        return [(source, target)]
-    for middle in range(len(direct)):
-        if direct[source][middle] and direct[middle][target]:
-            return [(source, middle), (middle, target)]
-    return []
 
 
 def check_ways(ways: Ways, graph: TaskGraph, platform: Platform) -> None:

@@ -86,12 +86,16 @@ class Intake:
         needs = self._needs[task]
         if self._mover is None:
             self.state = THERE
-        elif self._turns is None:
-            self.task, self.priority = task, self._priorities[task]
-            self._bring(needs)
         else:
             self.task, self.priority = task, self._priorities[task]
-            self._wait_for_turn(self._turns, needs)
+            if self._turns is None:
+                self._bring(needs)
+            else:
+                self.state = COMING
+                woken = self._routine.woken
+                self._turns.ask([handle for handle, _, _ in needs], self._take_turn)
+                if self.state == THERE:  # at once, so the worker need not check again
+                    self._routine.woken = woken
         return self._cost * len(needs)
 
     def arrive(self) -> None:
@@ -102,13 +106,6 @@ class Intake:
             if self._turns is not None:
                 self._turns.completed()
         self._routine.wake()
-
-    def _wait_for_turn(self, turns: Turns, needs: Needs) -> None:
-        self.state = COMING
-        woken = self._routine.woken
-        turns.ask([handle for handle, _, _ in needs], self._take_turn)
-        if self.state == THERE:  # at once, so the worker need not check again
-            self._routine.woken = woken
 
     def _take_turn(self) -> bool:
         """Bring the data when the worker's turn has come; return whether that takes time."""

@@ -50,7 +50,6 @@ class HintFollower:
         self.waiting: dict[int, list[int]] = {}
         """The hints that wait for each unfinished task."""
         self._order = order
-        self._places: list[int] = []
 
     def say(self, number: int, routine: Routine) -> Steps:
         """Submit hint *number* in the time of *routine*."""
@@ -66,7 +65,7 @@ class HintFollower:
 
         The end of *task* reaches its successors in the order of submission, hints among them.
         """
-        places = [self._place(successor) for successor in successors]
+        places = [self._places[successor] for successor in successors]
         return [bisect_left(places, self.said[number][0]) for number in self.waiting.get(task, ())]
 
     def hear(self, number: int, routine: Routine) -> Steps:
@@ -85,15 +84,15 @@ class HintFollower:
         if not self._writing.is_written(handle):  # by a task behind the hint
             self._memories.mover.will_not_be_used(handle)
 
-    def _place(self, task: int) -> int:
-        """Return the number of tasks submitted before *task*."""
+    @cached_property
+    def _places(self) -> Sequence[int]:
+        """The number of tasks submitted before each task."""
         if isinstance(self._order, range):
-            return task
-        if not self._places:
-            self._places = [0] * len(self._order)
-            for place, each in enumerate(self._order):
-                self._places[each] = place
-        return self._places[task]
+            return self._order
+        places = [0] * len(self._order)
+        for place, task in enumerate(self._order):
+            places[task] = place
+        return places
 
 
 class Writing:

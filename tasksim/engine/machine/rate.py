@@ -12,6 +12,7 @@ their data; they are settled together (:mod:`tasksim.engine.machine.traffic`).
 from __future__ import annotations
 
 from math import ceil, inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.engine.ticks import TICKS_PER_S
@@ -262,9 +263,5 @@ class Rate:
             self._over[running.worker] = True
             ended.append(running)
         if len(ended) > 1:
-            ended.sort(key=_begun)
+            ended.sort(key=attrgetter("begun"))
         return ended
-
-
-def _begun(running: _Running) -> int:
-    return running.begun

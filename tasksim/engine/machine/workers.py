@@ -76,7 +76,9 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             yield routine.wait(overhead)
         while intake.state == COMING:
             routine.woken = False
-            yield from _sleep(driver, overheads.progress)
+            yield routine.sleep()
+            if overheads.progress:
+                yield routine.wait(overheads.progress)
         yield from _run_on_core(node, driver, task)
         yield from node.finish(driver, task)
 
@@ -87,13 +89,6 @@ def _awake(node: Node, driver: Driver, there: int) -> Steps:
     rest = max(node.overheads.wakeup, there - node.clock.now)
     if rest > 0:
         yield driver.routine.wait(rest)
-
-
-def _sleep(driver: Driver, progress: int) -> Steps:
-    """Sleep until something wakes the worker; its next round takes *progress* ticks."""
-    yield driver.routine.sleep()
-    if progress:
-        yield driver.routine.wait(progress)
 
 
 def _run_on_core(node: Node, driver: Driver, task: int) -> Steps:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.engine.cluster.ways import Ways
-from tasksim.engine.cluster.waytable import way_table
+from tasksim.engine.cluster.ways import Ways, way_table
 from tasksim.network.load import read_network
 
 NETWORKS = (

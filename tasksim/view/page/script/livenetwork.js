@@ -1,7 +1,7 @@
 // The network of a live page: what its links make of messages, by the factors of the settings.
 //
 // Operations and their order are those of Python (tasksim/network/settings.py and
-// tasksim/engine/cluster/waytable.py), so that the numbers are the same to the last bit.
+// tasksim/engine/cluster/ways.py), so that the numbers are the same to the last bit.
 
 import { factorOf, ticksOf, TICKS_PER_S } from "./livequestion.js";
 
