@@ -231,7 +231,19 @@ def read_network(text: str | Path, library: Path | None = None) -> Network:
     head, fields = split_text(str(path_of(text, "network")) if isinstance(text, Path) else text)
     if head in TOPOLOGIES:
         return network_of_fields({"topology": head, **fields}, head, f"network '{text}'")
-    return _of_yaml(_path_of(head, library), fields)
+    path = _path_of(head, library)
+    document = YamlDocument.read(path)
+    section = document.data.get("network")
+    if section is None:
+        got = ", ".join(document.data) or "nothing"
+        raise InputError(f"{path}:1:1: must be a mapping with `network:` (got {got})")
+    found: Found = list(document.problems)
+    if fields and isinstance(section, dict):
+        section = {**section, **fields}
+    network = read_section(section, ("network",), found, path.stem)
+    if network is None or found:
+        raise InputError("\n".join(_problem(document, it, fields) for it in found))
+    return network
 
 
 def network_of_fields(fields: Mapping[str, Any], name: str, where: str, **options: Any) -> Network:
@@ -242,13 +254,13 @@ def network_of_fields(fields: Mapping[str, Any], name: str, where: str, **option
     found: Found = []
     network = read_section(dict(fields), (), found, name, **options)
     if network is None:
-        raise InputError("\n".join(_line(where, it) for it in found))
+        fields_of = (".".join(map(str, problem.location)) for problem in found)
+        lines = [
+            f"{where}: {field}: {problem.what}" if field else f"{where}: {problem.what}"
+            for field, problem in zip(fields_of, found, strict=True)
+        ]
+        raise InputError("\n".join(lines))
     return network
-
-
-def _line(where: str, problem: FileProblem) -> str:
-    field = ".".join(map(str, problem.location))
-    return f"{where}: {field}: {problem.what}" if field else f"{where}: {problem.what}"
 
 
 def _path_of(head: str, library: Path | None) -> Path:
@@ -264,22 +276,6 @@ def _path_of(head: str, library: Path | None) -> Path:
         f"unknown network '{head}'{nearest(head, names)} (legal: a file, a name, or a topology and"
         f" its fields such as switch:bandwidth=4GB/s,latency=1us; known: {', '.join(names)})"
     )
-
-
-def _of_yaml(path: Path, fields: Mapping[str, Any]) -> Network:
-    """Return the network in the file at *path*, with changes of its *fields*."""
-    document = YamlDocument.read(path)
-    section = document.data.get("network")
-    if section is None:
-        got = ", ".join(document.data) or "nothing"
-        raise InputError(f"{path}:1:1: must be a mapping with `network:` (got {got})")
-    found: Found = list(document.problems)
-    if fields and isinstance(section, dict):
-        section = {**section, **fields}
-    network = read_section(section, ("network",), found, path.stem)
-    if network is None or found:
-        raise InputError("\n".join(_problem(document, it, fields) for it in found))
-    return network
 
 
 def _problem(document: YamlDocument, problem: FileProblem, changed: Mapping[str, Any]) -> str:

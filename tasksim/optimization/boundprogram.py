@@ -127,7 +127,8 @@ class BoundProgram:
         self._rows: dict[str, Any] = {}
         self._limits: dict[str, NDArray[np.float64]] = {}
         self._columns = 1 + tasks + len(self._task)
-        waits = _no_waits(problem)
+        edges = len(problem.edges.source)
+        waits = _Waits(np.zeros(classes, np.int64), np.zeros((edges, 1)), np.zeros((tasks, 1)))
         flows = None
         if copies is not None and copies.apart:
             flows = copied_flows(problem, copies)
@@ -176,7 +177,10 @@ class BoundProgram:
         """Return what the bound consists of."""
         if self._found is None or self._found.status or not self._found.fun:
             return None
-        duals = self._duals()
+        # The dual values of the rows, by block.
+        ends = np.cumsum([len(limit) for limit in self._limits.values()])
+        parts = np.split(-self._found.ineqlin.marginals, ends)
+        duals = dict(zip((*self._limits, "windows"), parts, strict=True))
         edges, tasks, value = self._problem.edges, self._problem.tasks, self._found.fun
         share = self._found.x[self._pair]
         length = np.bincount(self._task, share * self._cost, tasks)
@@ -209,13 +213,6 @@ class BoundProgram:
             {name: share for name, share in named if share > 0},
             copied_s / value,
         )
-
-    def _duals(self) -> dict[str, NDArray[np.float64]]:
-        """Return the dual values of the rows by block."""
-        duals = -self._found.ineqlin.marginals
-        ends = np.cumsum([len(limit) for limit in self._limits.values()])
-        parts = np.split(duals, ends)
-        return dict(zip((*self._limits, "windows"), parts, strict=True))
 
     def _matrix(self, rows: int, *parts: tuple[Any, Any, Any]) -> Any:
         """Return a sparse matrix of so many rows: values at rows and columns, which add up."""
@@ -358,13 +355,6 @@ class BoundProgram:
             )
         )
         self._windows.append((group, before, behind, rows))
-
-
-def _no_waits(problem: Problem) -> _Waits:
-    """Return the waits of a problem whose copies do not count."""
-    tasks, classes = problem.costs_s.shape
-    edges = len(problem.edges.source)
-    return _Waits(np.zeros(classes, np.int64), np.zeros((edges, 1)), np.zeros((tasks, 1)))
 
 
 def _waits_of(problem: Problem, flows: CopiedFlows, copies: LeastCopies) -> _Waits:

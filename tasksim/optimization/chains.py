@@ -1,10 +1,15 @@
-"""Annealing by several chains, side by side on threads where there are cores for them."""
+"""Annealing by several chains, side by side on threads where there are cores for them.
+
+A :class:`Limit` ends a search.
+"""
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.stop import Stop, Stopped, give_up_if_asked
@@ -14,11 +19,10 @@ from tasksim.optimization.annealing import Annealing, temperature
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.optimization.limit import Limit
     from tasksim.optimization.replayer import Replayer
     from tasksim.optimization.schedule import Schedule
 
-__all__ = ["CHAINS", "Better", "Chains"]
+__all__ = ["CHAINS", "Better", "Chains", "Limit"]
 
 CHAINS: Final = 2
 """Chains of a search, whatever the number of cores, so that the result does not depend on it."""
@@ -26,6 +30,39 @@ ROUND_COUNT: Final = 100
 """Number of rounds of a search, between which the chains compare their schedules."""
 ALONE_SHARE: Final = 0.5
 """Share of a search in which no chain goes on from the schedule of another."""
+
+
+class Limit(NamedTuple):
+    """The end of a search, by a number of candidates, by a duration in seconds, or by both."""
+
+    steps: int | None
+    time_s: float | None
+    begun_s: float
+
+    def share(self, steps: int) -> float:
+        """Return the share of the search that is over after *steps* candidates."""
+        shares = [0.0]
+        if self.steps is not None:
+            shares.append(steps / self.steps if self.steps else 1.0)
+        if self.time_s is not None:
+            shares.append(self.spent_s / self.time_s if self.time_s else 1.0)
+        return max(shares)
+
+    @property
+    def spent_s(self) -> float:
+        """The time since the search began, in seconds."""
+        return time.perf_counter() - self.begun_s
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left, in seconds; infinite if steps alone count."""
+        return math.inf if self.time_s is None else self.time_s - self.spent_s
+
+    def part(self, number: int, count: int) -> Limit:
+        """Return the limit of one of *count* searches that share the candidates."""
+        if self.steps is None:
+            return self
+        return self._replace(steps=self.steps // count + (number < self.steps % count))
 
 
 class Better(NamedTuple):
@@ -137,7 +174,8 @@ class Chains:
                 yield sorted(found, key=lambda better: better.step)
                 if interrupted is not None:
                     raise interrupted
-                best = min((chain.annealing.best for chain in self._chains), key=_makespan_s)
+                schedules = [chain.annealing.best for chain in self._chains]
+                best = min(schedules, key=attrgetter("makespan_s"))
                 if best.makespan_s <= enough_s:
                     return
                 self._compare(best, until)
@@ -150,7 +188,3 @@ class Chains:
         for chain in self._chains:
             if chain.annealing.now_s > near_s:
                 chain.annealing.restart(best)
-
-
-def _makespan_s(schedule: Schedule) -> float:
-    return schedule.makespan_s

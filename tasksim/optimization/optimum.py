@@ -283,17 +283,13 @@ def optimum_of(
     )
     if not survivals:
         return made
-    return replace(made, survives=_survives(scenario, made.prioritised))
-
-
-def _survives(scenario: Scenario, prioritised: TaskGraph) -> dict[str, tuple[float, float]]:
     from tasksim.scenario.resolved import resolve
 
-    resolved = resolve(scenario)
-    found = {}
+    resolved, prioritised = resolve(scenario), made.prioritised
+    survives = {}
     for name in DYNAMIC:
         asked = scenario.vary(scheduler=name, noise="none")
         simulation = resolved.simulation(asked)
         other = simulation._replace(graph=prioritised)
-        found[name] = simulation.run().makespan_s, other.run().makespan_s
-    return found
+        survives[name] = simulation.run().makespan_s, other.run().makespan_s
+    return replace(made, survives=survives)

@@ -18,9 +18,8 @@ from tasksim.optimization.bounds import (
     class_names,
     mixed_bound,
 )
-from tasksim.optimization.chains import CHAINS, Chains
+from tasksim.optimization.chains import CHAINS, Chains, Limit
 from tasksim.optimization.copies import LeastCopies
-from tasksim.optimization.limit import Limit
 from tasksim.optimization.optimum import (
     DYNAMIC,
     Improvement,
@@ -198,12 +197,9 @@ def optimize(
         raise InputError(f"{asked.label}: its clock is native; a search replays simulations")
     if steps is None and time_s is None:
         time_s = DEFAULT_TIME_S
-    search = _Search(asked, seed, method, engine, progress or _silent)
+    show = progress or (lambda _message, _share: None)
+    search = _Search(asked, seed, method, engine, show)
     return search.run(Limit(steps, time_s, begun_s), resume)
-
-
-def _silent(_message: str, _share: float) -> None:
-    """Show no progress."""
 
 
 class _Search:

@@ -108,18 +108,12 @@ def bound_of(
 
     Other arguments are those of :class:`Solving`.
     """
-    start_s, group = _one_after_the_other(problem)
-    fastest = problem.costs_s[np.arange(problem.tasks), group]
-    solving = Solving(problem, at_least_s, float(fastest.sum()), platform, windows)
-    solving.hint(start_s, group)
-    return max(at_least_s, solving.solve(limit).bound_s)
-
-
-def _one_after_the_other(problem: Problem) -> tuple[NDArray[np.float64], Int64]:
-    """Return a schedule in submission order, each task on its fastest class."""
+    # A first schedule: one task after the other, each on its fastest class.
     group = problem.costs_s.argmin(axis=1).astype(np.int64)
     fastest = problem.costs_s[np.arange(problem.tasks), group]
-    return np.cumsum(fastest) - fastest, group
+    solving = Solving(problem, at_least_s, float(fastest.sum()), platform, windows)
+    solving.hint(np.cumsum(fastest) - fastest, group)
+    return max(at_least_s, solving.solve(limit).bound_s)
 
 
 class Solving:

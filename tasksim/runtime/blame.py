@@ -74,27 +74,22 @@ def _call(
     file, line = "", 0
     while traceback is not None:
         frame = traceback.tb_frame
-        if call is None and _is_call(frame, scheduler):
+        code = frame.f_code
+        if (
+            call is None
+            and code.co_name in SCHEDULER_METHODS
+            and code.co_argcount
+            and frame.f_locals.get(code.co_varnames[0]) is scheduler
+        ):
             call = frame
-        if call is not None and _same_source(frame, call, scheduler):
-            file, line = frame.f_code.co_filename, traceback.tb_lineno
+        # The user's files are that of the call and that of the scheduler's class.
+        if call is not None and (
+            code.co_filename == call.f_code.co_filename
+            or frame.f_globals.get("__name__") == type(scheduler).__module__
+        ):
+            file, line = code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
     return None if call is None else (call, file, line)
-
-
-def _is_call(frame: FrameType, scheduler: Scheduler) -> bool:
-    code = frame.f_code
-    if code.co_name not in SCHEDULER_METHODS or not code.co_argcount:
-        return False
-    return frame.f_locals.get(code.co_varnames[0]) is scheduler
-
-
-def _same_source(frame: FrameType, call: FrameType, scheduler: Scheduler) -> bool:
-    """Return whether *frame* is in the file of *call* or in the file of the scheduler's class."""
-    file = frame.f_code.co_filename
-    return file == call.f_code.co_filename or frame.f_globals.get("__name__") == (
-        type(scheduler).__module__
-    )
 
 
 def _call_name(frame: FrameType, graph: TaskGraph) -> str:

@@ -168,13 +168,19 @@ def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
     }
 
 
-def _flat_graph(graph: TaskGraph) -> Flat:
+@Kept
+def flat_graph(graph: TaskGraph) -> Flat:
+    """Return the flat form of *graph*, cached as long as the graph lives."""
     column = Arrays()
     return Flat("graph", interface.Graph(**graph_columns(graph, column)), column)
 
 
-def _flat_memory(platform: Platform) -> Flat:
-    """Return *platform* with one memory that all workers share, and copies that cost nothing."""
+@Kept
+def flat_memory(platform: Platform) -> Flat:
+    """Return *platform* with one memory that all workers share, and copies that cost nothing.
+
+    It is cached as long as the platform lives.
+    """
     workers, count = platform.workers, len(platform.memories)
     column, i32, f64 = Arrays(), np.int32, np.float64
     pairs = np.zeros((count, count))
@@ -196,12 +202,6 @@ def _flat_memory(platform: Platform) -> Flat:
         path_ptr=column([0], np.int64),
     )
     return Flat("platform", given, column)
-
-
-flat_graph: Final = Kept(_flat_graph)
-"""The flat form of a graph, cached as long as the graph lives."""
-flat_memory: Final = Kept(_flat_memory)
-"""The flat form of a platform with one shared memory, cached as long as the platform lives."""
 
 
 def policy_structure(

@@ -7,7 +7,6 @@ clock can write it.
 
 from __future__ import annotations
 
-import operator
 from array import array
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -16,12 +15,12 @@ from tasksim.base.errors import InputError
 from tasksim.platform.description import class_of
 from tasksim.runtime.rules import (
     DONE,
-    MOVES,
     READY,
     TAKEN,
     WAITING,
     illegal_move,
     illegal_pop,
+    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -32,16 +31,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
-__all__ = [
-    "DONE",
-    "MOVES",
-    "READY",
-    "TAKEN",
-    "WAITING",
-    "Ledger",
-    "able_classes",
-    "nobody_can_run",
-]
+__all__ = ["Ledger", "able_classes", "nobody_can_run"]
 
 
 class Ledger:
@@ -104,7 +94,8 @@ class Ledger:
         This is the only check of a pop. It raises :exc:`SchedulerError` if *popped* is not a task,
         not ready, or not a task that *worker* can run.
         """
-        task = popped if popped.__class__ is int else self._number(popped, worker, scheduler)
+        number = popped if popped.__class__ is int else whole_number(popped)
+        task = -1 if number is None else number
         state = self.state
         try:
             legal = (
@@ -115,7 +106,8 @@ class Ledger:
         except IndexError:
             legal = False
         if not legal:
-            raise self._illegal_pop(popped, worker, scheduler)
+            name = self._platform.workers[worker].name
+            raise illegal_pop(scheduler, self._graph, state, popped, name)
         state[task] = TAKEN
         self.taken.add(task)
         self.worker[task] = worker
@@ -182,19 +174,6 @@ class Ledger:
             end_s=np.array(self.end),
             released_by=np.array(self.released_by, dtype=np.int32),
         )
-
-    def _number(self, popped: Any, worker: int, scheduler: Scheduler) -> int:
-        """Return *popped* as an int; NumPy's integers are legal, booleans are not."""
-        try:
-            if isinstance(popped, bool):
-                raise TypeError
-            return operator.index(popped)
-        except TypeError:
-            raise self._illegal_pop(popped, worker, scheduler) from None
-
-    def _illegal_pop(self, popped: Any, worker: int, scheduler: Scheduler) -> Exception:
-        name = self._platform.workers[worker].name
-        return illegal_pop(scheduler, self._graph, self.state, popped, name)
 
 
 def nobody_can_run(graph: TaskGraph, task: int) -> InputError:

@@ -114,7 +114,12 @@ class Release:
             if held.isdisjoint(handles):
                 held.update(handles)
                 granted.append(task)
-        self._requeue(freed, granted)
+        for task in set(freed).difference(granted):
+            for handle in exclusive[task]:
+                insort(self._waiting.setdefault(handle, []), task)
+        for task in set(granted).difference(freed):
+            for handle in exclusive[task]:
+                self._waiting[handle].remove(task)
         return granted
 
     def _hopeful(self, handle: int) -> Iterator[int]:
@@ -123,12 +128,3 @@ class Release:
             if handle in self._held:
                 return
             yield task
-
-    def _requeue(self, freed: list[int], granted: list[int]) -> None:
-        """Add the *freed* tasks that were not granted to the queues, remove the granted ones."""
-        for task in set(freed).difference(granted):
-            for handle in self._exclusive[task]:
-                insort(self._waiting.setdefault(handle, []), task)
-        for task in set(granted).difference(freed):
-            for handle in self._exclusive[task]:
-                self._waiting[handle].remove(task)

@@ -173,7 +173,8 @@ class Darts(Scheduler):
             missing = [h for h in self._reads[task] if not self.view.holds(h, memory)]
             if not missing:
                 ready.append(task)
-            seconds = _known(self.view.estimates[group][task])
+            estimate = self.view.estimates[group][task]
+            seconds = estimate if estimate > 0.0 else 0.0  # NaN: it is not known
             for handle in missing:
                 found = candidates.setdefault(handle, _Candidate())
                 found.all_s += seconds
@@ -198,23 +199,17 @@ class Darts(Scheduler):
 
     def _order(self, handle: int, found: _Candidate, memory: int) -> tuple[float, ...]:
         """Return the key of a datum; the smallest is chosen, of equals the first."""
-        ratio = self._transfer_s(handle, memory) / found.free_s if found.free_s > 0.0 else inf
+        view, ratio = self.view, inf
+        if found.free_s > 0.0:
+            # The fastest copy counts; nothing is copied if nobody has the datum.
+            times = [
+                view.copy_estimate(self._sizes[handle], source, memory)
+                for source in range(max(self._memory) + 1)
+                if source != memory and view.holds(handle, source)
+            ]
+            ratio = min(times, default=0.0) / found.free_s
         priority = found.priority if found.free else found.nearly_priority
         return ratio, -len(found.free), -priority, -found.nearly, -found.all_s
 
-    def _transfer_s(self, handle: int, memory: int) -> float:
-        """Return the time of the fastest copy of a datum to *memory*; 0 if nobody has it."""
-        view = self.view
-        times = [
-            view.copy_estimate(self._sizes[handle], source, memory)
-            for source in range(max(self._memory) + 1)
-            if source != memory and view.holds(handle, source)
-        ]
-        return min(times, default=0.0)
-
     def _most_urgent(self, able: list[int]) -> int:
         return max(able, key=self.view.priority.__getitem__)
-
-
-def _known(estimate: float) -> float:
-    return estimate if estimate > 0.0 else 0.0

@@ -82,19 +82,16 @@ class GraphTest(Scheduler):
         self._bag.append(task)
         self._awaited -= 1
         if not self._awaited:
-            self._open()
+            for each in self._bag:
+                self._queue(each)
+            self._bag.clear()
+            for worker in self.view.workers:
+                self.view.wake(worker.id)
 
     def pop(self, worker: int) -> int | None:
         """Return the first task that *worker* can run from the queue of its kind."""
         self._told[worker] = False
         return None if self._awaited else self._queues[self._host[worker]].pop(worker)
-
-    def _open(self) -> None:
-        for task in self._bag:
-            self._queue(task)
-        self._bag.clear()
-        for worker in self.view.workers:
-            self.view.wake(worker.id)
 
     def _queue(self, task: int) -> bool:
         """Queue *task* for one kind of workers; return whether these are the CPUs."""

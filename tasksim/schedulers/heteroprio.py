@@ -70,12 +70,24 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
     >>> parse({"cpu": "potrf/gemm@11", "cuda": "gemm"}, ["cpu", "cuda"], ["potrf", "gemm"]).orders
     ((0, 1), (1,))
     """
-    _refuse_misspelt(given, architectures)
+    legal = ["interval", "learned", *architectures]
+    for option in given:
+        # Other unknown options are orders of architectures that this platform lacks: what-if
+        # scenarios remove devices.
+        if option not in architectures and get_close_matches(
+            option, legal, n=1, cutoff=MISSPELLING_SIMILARITY
+        ):
+            raise unknown("option", option, legal, "scheduler 'heteroprio'")
     bucket_of: dict[str, int] = {}
     factors: list[dict[int, float]] = []
     for architecture in architectures:
         if architecture not in given:
-            raise _no_order(architecture, given, architectures)
+            wrong = [option for option in given if option not in legal]
+            hint = f"; unknown option '{wrong[0]}'{nearest(wrong[0], legal)}" if wrong else ""
+            raise InputError(
+                f"scheduler 'heteroprio': architecture '{architecture}' has no order{hint}"
+                f" (options: {', '.join(legal)})"
+            )
         entries = given[architecture].split("/")
         factors.append(dict(_entry(entry, architecture, bucket_of) for entry in entries))
     for kernel in kernels:
@@ -94,32 +106,6 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
     )
 
 
-def _refuse_misspelt(given: Mapping[str, str], architectures: Sequence[str]) -> None:
-    """Raise :exc:`InputError` for an option that resembles an architecture or another option.
-
-    Other unknown options are orders of architectures that this platform lacks: what-if scenarios
-    remove devices.
-    """
-    legal = ["interval", "learned", *architectures]
-    for option in given:
-        if option not in architectures and get_close_matches(
-            option, legal, n=1, cutoff=MISSPELLING_SIMILARITY
-        ):
-            raise unknown("option", option, legal, "scheduler 'heteroprio'")
-
-
-def _no_order(
-    architecture: str, given: Mapping[str, str], architectures: Sequence[str]
-) -> InputError:
-    legal = ["interval", "learned", *architectures]
-    wrong = [option for option in given if option not in legal]
-    hint = f"; unknown option '{wrong[0]}'{nearest(wrong[0], legal)}" if wrong else ""
-    return InputError(
-        f"scheduler 'heteroprio': architecture '{architecture}' has no order{hint}"
-        f" (options: {', '.join(legal)})"
-    )
-
-
 def _entry(text: str, architecture: str, bucket_of: dict[str, int]) -> tuple[int, float]:
     names, at, factor = text.partition("@")
     kernels = names.split("+")
@@ -135,20 +121,18 @@ def _entry(text: str, architecture: str, bucket_of: dict[str, int]) -> tuple[int
                 f"scheduler 'heteroprio': option '{architecture}':"
                 f" kernel '{kernel}' is in two buckets"
             )
-    return bucket, _factor(factor, architecture) if at else 0.0
-
-
-def _factor(text: str, architecture: str) -> float:
+    if not at:
+        return bucket, 0.0
     try:
-        factor = float(text)
+        slow = float(factor)
     except ValueError:
-        factor = -1.0
-    if factor >= 0.0:
-        return factor
-    raise InputError(
-        f"scheduler 'heteroprio': option '{architecture}': got slow factor '{text}';"
-        " legal: a number of at least 0"
-    )
+        slow = -1.0
+    if not slow >= 0.0:
+        raise InputError(
+            f"scheduler 'heteroprio': option '{architecture}': got slow factor '{factor}';"
+            " legal: a number of at least 0"
+        )
+    return bucket, slow
 
 
 def _fastest(bucket: int, factors: Sequence[Mapping[int, float]]) -> int:
@@ -212,7 +196,16 @@ class LearnedBuckets(Buckets):
     ) -> None:
         self._interval = interval
         self._pushes = 0
-        self._number(view)
+        # A bucket has the tasks of one kernel model that the same classes can run.
+        model = model_numbers(view.graph)
+        masks = sorted(set(view.able))
+        place = {mask: index for index, mask in enumerate(masks)}
+        mask = np.array([place[able] for able in view.able], dtype=np.int64)
+        kinds, bucket_of = np.unique(
+            np.stack([model[view.graph.kernel], mask]), axis=1, return_inverse=True
+        )
+        self.bucket_of: list[int] = bucket_of.ravel().tolist()
+        self._masks = [masks[index] for index in kinds[1].tolist()]
         count = len(architectures)
         able = [_able(mask, architecture_of, count) for mask in self._masks]
         self.takers = [[index for index, can in enumerate(row) if can] for row in able]
@@ -269,18 +262,6 @@ class LearnedBuckets(Buckets):
         if self._statistics.find(bucket):
             for architecture in self.takers[bucket]:
                 self._orders[architecture].append(bucket)
-
-    def _number(self, view: View) -> None:
-        """Number the buckets: one per kernel model and set of classes that can run its tasks."""
-        model = model_numbers(view.graph)
-        masks = sorted(set(view.able))
-        place = {mask: index for index, mask in enumerate(masks)}
-        mask = np.array([place[able] for able in view.able], dtype=np.int64)
-        kinds, bucket_of = np.unique(
-            np.stack([model[view.graph.kernel], mask]), axis=1, return_inverse=True
-        )
-        self.bucket_of: list[int] = bucket_of.ravel().tolist()
-        self._masks = [masks[index] for index in kinds[1].tolist()]
 
 
 def given_orders(view: View, architectures: Sequence[str], given: Mapping[str, str]) -> Orders:
@@ -385,7 +366,13 @@ class Heteroprio(Scheduler):
         architectures = architectures_of(view.workers)
         self._architecture = [architectures.index(w.architecture) for w in view.workers]
         self._host = 0 if HOST_ARCHITECTURE in architectures else -1
-        self._buckets = self._make_buckets(view, architectures)
+        if self.orders:
+            self._buckets: Buckets = GivenBuckets(view, architectures, self.orders)
+        else:
+            of_class = [self._architecture[group.workers[0]] for group in view.classes]
+            self._buckets = LearnedBuckets(
+                view, architectures, of_class, self.interval, learned=self.learned
+            )
         count = len(architectures)
         self._workers = [
             [w for w, a in enumerate(self._architecture) if a == index] for index in range(count)
@@ -438,12 +425,6 @@ class Heteroprio(Scheduler):
         now = self.view.now
         self._buckets.executed(task, self._architecture[worker], now - self._since[worker])
         self._since[worker] = now
-
-    def _make_buckets(self, view: View, architectures: list[str]) -> Buckets:
-        if self.orders:
-            return GivenBuckets(view, architectures, self.orders)
-        of_class = [self._architecture[group.workers[0]] for group in view.classes]
-        return LearnedBuckets(view, architectures, of_class, self.interval, learned=self.learned)
 
     def _wake(self, task: int, bucket: int) -> None:
         """Wake sleepers that can run *task*, by number, up to the first that may take it now."""

@@ -149,46 +149,24 @@ class _Queue:
 
         With *within*, only of those that descend from that task.
         """
-        best = _Best()
+        found: list[tuple[int, int, int]] = []
         for (level, able), lane in self._lanes.items():
             while lane and lane[0][1] not in self._queued:
                 lane.popleft()
             if able >> self._view.class_of[worker] & 1:
-                if threads is None:
-                    best.offer(level, lane[0] if lane else None)
-                else:
-                    best.offer(level, self._first_within(lane, within, threads))
-        return best.task
+                for number, task in lane:
+                    if threads is None or (task in self._queued and threads.descends(task, within)):
+                        found.append((level, number, task))
+                        break
+        return min(found)[2] if found else NONE
 
     def newest(self, worker: int) -> int:
         """Return the newest task of the highest priority that *worker* can run, or NONE."""
-        best = _Best()
+        found: list[tuple[int, int, int]] = []
         for (level, able), lane in self._lanes.items():
             while lane and lane[-1][1] not in self._queued:
                 lane.pop()
             if lane and able >> self._view.class_of[worker] & 1:
                 number, task = lane[-1]
-                best.offer(level, (-number, task))
-        return best.task
-
-    def _first_within(
-        self, lane: deque[tuple[int, int]], within: int, threads: Threads
-    ) -> tuple[int, int] | None:
-        for number, task in lane:
-            if task in self._queued and threads.descends(task, within):
-                return number, task
-        return None
-
-
-class _Best:
-    """The task with the least level and number of those offered."""
-
-    def __init__(self) -> None:
-        self.task = NONE
-        self._key = (0, 0)
-
-    def offer(self, level: int, entry: tuple[int, int] | None) -> None:
-        """Take the task of *entry*, a number and a task, if it is the best so far."""
-        if entry is not None and (self.task == NONE or (level, entry[0]) < self._key):
-            self._key = level, entry[0]
-            self.task = entry[1]
+                found.append((level, -number, task))
+        return min(found)[2] if found else NONE

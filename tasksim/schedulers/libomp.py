@@ -78,7 +78,11 @@ class LibOmp(Scheduler):
         pusher = view.pusher
         owner = threads.able_from(task, 0 if pusher is None else pusher)
         tasks = self._deques[owner]
-        if len(tasks) >= self.deque and owner == pusher and self._may_begin(task, owner):
+        if (
+            len(tasks) >= self.deque
+            and owner == pusher
+            and (not threads.known or threads.may_begin(task, threads.tied_to(owner)))
+        ):
             threads.run_at_once(task, owner)
             return
         place = len(tasks)
@@ -116,10 +120,6 @@ class LibOmp(Scheduler):
     def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
         """Return the tasks that the graph's tasks are pieces of."""
         return Lives(view.graph).tables()
-
-    def _may_begin(self, task: int, worker: int) -> bool:
-        threads = self._threads
-        return not threads.known or threads.may_begin(task, threads.tied_to(worker))
 
     def _queued(self, worker: int) -> int:
         """Take a task from a queue for *worker*; return NONE if there is none for it."""
@@ -178,9 +178,7 @@ class LibOmp(Scheduler):
     def _own(self, worker: int, tied: int) -> int:
         """Take the newest task of *worker*'s own deque."""
         tasks = self._deques[worker]
-        if not tasks:
-            return NONE
-        if not self._begins(tasks[-1], worker, tied):
+        if not tasks or not self._begins(tasks[-1], worker, tied):
             return NONE
         return self._take(worker, len(tasks) - 1)
 

@@ -225,17 +225,6 @@ class ModularDmda(Scheduler):
         """Return the next task of *worker*'s queue."""
         if self._own[worker]:
             return self._own[worker].popleft()
-        return self._pull(worker)
-
-    def started(self, task: int, worker: int) -> None:
-        """Move *task* from the taken tasks to the running ones."""
-        self._expected[worker].begin(self.view.now, self._durations[task], self._transfers[task])
-
-    def finished(self, task: int, worker: int) -> None:
-        """Remove *task* from the expected work."""
-        self._expected[worker].finish(self.view.now, self._durations[task])
-
-    def _pull(self, worker: int) -> int | None:
         now, expected, queue = self.view.now, self._expected[worker], self._queues[worker]
         expected.asked(now)
         if not queue:
@@ -247,6 +236,14 @@ class ModularDmda(Scheduler):
             now, self._durations[task], self._transfer(task, self._memories[worker])
         )
         return task
+
+    def started(self, task: int, worker: int) -> None:
+        """Move *task* from the taken tasks to the running ones."""
+        self._expected[worker].begin(self.view.now, self._durations[task], self._transfers[task])
+
+    def finished(self, task: int, worker: int) -> None:
+        """Remove *task* from the expected work."""
+        self._expected[worker].finish(self.view.now, self._durations[task])
 
     def _left(self, worker: int) -> None:
         """Note that a task has left *worker*'s queue and is not handed out yet."""

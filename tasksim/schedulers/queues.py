@@ -135,25 +135,24 @@ class PriorityQueue:
         return self._take(worker, newest=True)
 
     def _take(self, worker: int, *, newest: bool) -> int | None:
-        lane = self._best_lane(1 << self._class_of[worker], newest)
-        if lane is None:
+        bit = 1 << self._class_of[worker]
+        lanes = [lane for able, lane in self._lanes.items() if lane.heap and able & bit]
+        if not lanes:
             return None
+        lane = lanes[0]
+        if len(lanes) > 1:
+            top = min(lane.heap[0] for lane in lanes)
+            highest = [lane for lane in lanes if lane.heap[0] == top]
+            if newest:
+                lane = max(highest, key=lambda lane: lane.levels[-top][-1])
+            else:
+                lane = min(highest, key=lambda lane: lane.levels[-top][0])
         level = lane.levels[-lane.heap[0]]
         task = (level.pop() if newest else level.popleft())[1]
         if not level:
             lane.remove_empty_level()
         self._size -= 1
         return task
-
-    def _best_lane(self, bit: int, newest: bool) -> _Lane | None:
-        lanes = [lane for able, lane in self._lanes.items() if lane.heap and able & bit]
-        if len(lanes) <= 1:
-            return lanes[0] if lanes else None
-        top = min(lane.heap[0] for lane in lanes)
-        level = [lane for lane in lanes if lane.heap[0] == top]
-        if newest:
-            return max(level, key=lambda lane: lane.levels[-top][-1])
-        return min(level, key=lambda lane: lane.levels[-top][0])
 
 
 class TaskList(Protocol):
@@ -286,8 +285,17 @@ class ReadyTasks(OrderedDict[int, None]):
 
     def popleft(self) -> int:
         """Remove and return the task that lacks the fewest bytes."""
-        if self._index is not None:
-            return self._pop_from(self._index)
+        index = self._index
+        if index is not None:
+            task = index.first()
+            del self[task]
+            self._kept -= 1
+            if self and self._kept:
+                index.remove(task)
+            else:
+                index.close()
+                self._index = None
+            return task
         if len(self) == 1:
             return self.popitem()[0]
         task, seen = first_ready(self, self._memory, self._view.unready)
@@ -305,17 +313,6 @@ class ReadyTasks(OrderedDict[int, None]):
         if self._index is not None:
             for task in self:
                 self._index.add(task)
-
-    def _pop_from(self, index: Readiness) -> int:
-        task = index.first()
-        del self[task]
-        self._kept -= 1
-        if self and self._kept:
-            index.remove(task)
-        else:
-            index.close()
-            self._index = None
-        return task
 
 
 def level_maker(view: View, memory: int, *, ready_first: bool) -> Callable[[], TaskList]:

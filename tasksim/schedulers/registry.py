@@ -146,8 +146,18 @@ def create(text: str) -> Scheduler:
     if option and known in SCHEDULERS:
         raise InputError(f"scheduler '{text}': '{option}' is not OPTION=VALUE")
     if target not in SCHEDULERS:
-        _refuse_several(target)
-        _refuse_file(target)
+        from tasksim.formats.registry import looks_like_file
+
+        if "," in target and all(name.strip() in SCHEDULERS for name in target.split(",")):
+            raise InputError(
+                f"scheduler '{target}': give one; 'tasksim simulate --uncertainty both --against "
+                "NAME' compares two, 'tasksim study' many"
+            )
+        if ":" not in target and not target.endswith(".py") and looks_like_file(target):
+            raise InputError(
+                f"scheduler '{target}' is a file, not a name; to follow the schedule of a run or a"
+                f" table, give static:file={target}"
+            )
     scheduler_class = SCHEDULERS.resolve(target)
     _check_options(text, scheduler_class, options)
     scheduler = _made(text, scheduler_class, options)
@@ -181,26 +191,6 @@ def describe() -> dict[str, str]:
         name: (found.__doc__ or "").strip().partition("\n")[0]
         for name, found in SCHEDULERS.items().items()
     }
-
-
-def _refuse_several(target: str) -> None:
-    """Raise :exc:`InputError` if *target* has the names of several schedulers."""
-    if "," in target and all(name.strip() in SCHEDULERS for name in target.split(",")):
-        raise InputError(
-            f"scheduler '{target}': give one; 'tasksim simulate --uncertainty both --against NAME' "
-            "compares two, 'tasksim study' many"
-        )
-
-
-def _refuse_file(target: str) -> None:
-    """Raise :exc:`InputError` if *target* is the file of a schedule."""
-    from tasksim.formats.registry import looks_like_file
-
-    if ":" not in target and not target.endswith(".py") and looks_like_file(target):
-        raise InputError(
-            f"scheduler '{target}' is a file, not a name; to follow the schedule of a run or a"
-            f" table, give static:file={target}"
-        )
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:

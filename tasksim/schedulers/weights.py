@@ -12,7 +12,6 @@ from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
     from tasksim.graph.csr import Int64
-    from tasksim.run.power import PowerInfo
     from tasksim.schedulers.base import View
 
 __all__ = ["DEFAULT_GAMMA_US_PER_J", "EnergyWeights", "check_weights", "energy_weights", "number"]
@@ -79,11 +78,9 @@ def energy_weights(
     if idle_power is None:
         assert power is not None
         idle_power = power.idle_w
-    rates = None if power is None or not weight else _rates(weight, power, view)
+    rates = None
+    if power is not None and weight:
+        kinds = [power.kinds[power.kind_of[group.workers[0]]] for group in view.classes]
+        names = view.graph.kernels
+        rates = [[weight * (kind.of(name) - kind.idle_w) for name in names] for kind in kinds]
     return EnergyWeights(weight * float(idle_power), rates)
-
-
-def _rates(weight: float, power: PowerInfo, view: View) -> list[list[float]]:
-    kinds = [power.kinds[power.kind_of[group.workers[0]]] for group in view.classes]
-    names = view.graph.kernels
-    return [[weight * (kind.of(name) - kind.idle_w) for name in names] for kind in kinds]

@@ -75,14 +75,12 @@ class Victims:
                 if self._workers[worker].memory != own.memory:
                     yield worker
         if node is not self.all:
-            yield from self._of_other_nodes(thief)
-
-    def _of_other_nodes(self, thief: int) -> Iterator[int]:
-        own, workers = self._workers[thief], self._workers
-        others = (w for w in _around(self.all, thief + 1) if workers[w].node != own.node)
-        if self._shared:  # the sort is stable, so it keeps the order of ties
-            return iter(sorted(others, key=lambda w: workers[w].memory != own.memory))
-        return others
+            workers = self._workers
+            others = (w for w in _around(self.all, thief + 1) if workers[w].node != own.node)
+            if self._shared:  # the sort is stable, so it keeps the order of ties
+                yield from sorted(others, key=lambda w: workers[w].memory != own.memory)
+            else:
+                yield from others
 
     def _others(self, worker: int) -> list[list[int]]:
         """Return the distinct lists of *worker*'s node and memory, without the list of all."""
@@ -130,8 +128,6 @@ class WorkStealing(Scheduler):
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues and idle workers."""
-        from tasksim.schedulers.ws import Victims
-
         super().attach(view, rng)
         workers = len(view.workers)
         self._queues = _Queues(view)
@@ -143,11 +139,7 @@ class WorkStealing(Scheduler):
         self._next_victim: dict[int, int] = {}
         self._next_owner = 1 % workers
         self._able_workers: dict[int, list[int]] = {}
-
-    @property
-    def robbable(self) -> list[bool]:
-        """Per worker, whether it is busy and has tasks in its queue."""
-        return self._robbable
+        """Per set of classes, their workers in order of number."""
 
     def push(self, task: int) -> None:
         """Put *task* on the queue of its owner, and wake all workers that can run it."""
@@ -196,18 +188,14 @@ class WorkStealing(Scheduler):
         pusher = self.view.pusher
         if pusher is not None and self.view.can_run(task, pusher):
             return pusher
-        able = self._able_to(self.view.able[task])
+        mask = self.view.able[task]
+        able = self._able_workers.get(mask)
+        if able is None:
+            groups = [g.workers for c, g in enumerate(self.view.classes) if mask >> c & 1]
+            able = self._able_workers[mask] = sorted(w for group in groups for w in group)
         owner = able[bisect_left(able, self._next_owner) % len(able)]
         self._next_owner = (owner + 1) % len(self._busy)
         return owner
-
-    def _able_to(self, mask: int) -> list[int]:
-        """Return the workers of the classes in *mask*, in order of their number."""
-        found = self._able_workers.get(mask)
-        if found is None:
-            groups = [g.workers for c, g in enumerate(self.view.classes) if mask >> c & 1]
-            found = self._able_workers[mask] = sorted(w for group in groups for w in group)
-        return found
 
     def _stolen(self, thief: int) -> int | None:
         """Return the newest task of the first victim that has one for *thief*."""

@@ -5,6 +5,7 @@ Run under the address and undefined-behaviour sanitizers, too: tests/core/test_s
 
 from __future__ import annotations
 
+import copy
 import gc
 import random
 from math import inf, nan
@@ -84,7 +85,11 @@ def answered_when_spoilt(question, draw, monkeypatch, **how):
     for module in (flat, engine_flat):
         monkeypatch.setattr(module, "Arrays", Spoiling)
     try:
-        flats = flat._flat_graph(question.graph), engine_flat._flat_platform(question.platform)
+        # Of copies, as those of the objects themselves are cached.
+        flats = (
+            flat.flat_graph(copy.copy(question.graph)),
+            engine_flat.flat_platform(copy.copy(question.platform)),
+        )
     except flat.Refused:
         return False
     finally:

@@ -15,7 +15,7 @@ from tasksim.engine.choice import Question, _compiled
 from tasksim.engine.data.accesses import ordered_accesses
 from tasksim.engine.machine.hints import Writing
 from tasksim.graph.builder import RW, GraphBuilder, R
-from tasksim.runtime.ledger import DONE, READY, TAKEN, WAITING
+from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING
 from tasksim.schedulers.registry import create
 
 

@@ -13,7 +13,7 @@ from tiers import few
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.optimization import chains, limit, search
+from tasksim.optimization import chains, search
 from tasksim.optimization.annealing import Annealing
 from tasksim.optimization.bounds import mixed_bound
 from tasksim.optimization.chains import ROUND_COUNT
@@ -81,7 +81,7 @@ def test_what_does_not_fit_into_the_time_is_not_begun(monkeypatch):
     """A heuristic takes a second at least; one that plans is expected to take .002 s."""
     clock = Clock(1.0)
     monkeypatch.setattr(search, "time", clock)
-    monkeypatch.setattr(limit, "time", clock)
+    monkeypatch.setattr(chains, "time", clock)
     found = tasksim.optimize(BASE, time_s=1e-3, method="annealing")
     assert list(found.heuristics) == ["modular-heft"]
     assert (found.steps, found.survives) == (0, {})

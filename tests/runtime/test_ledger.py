@@ -8,7 +8,8 @@ import pytest
 from tasksim.base.errors import SchedulerError
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
-from tasksim.runtime.ledger import DONE, MOVES, READY, TAKEN, WAITING, Ledger
+from tasksim.runtime.ledger import Ledger
+from tasksim.runtime.rules import DONE, MOVES, READY, TAKEN, WAITING
 from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)

@@ -6,7 +6,7 @@ tells them apart, and a scheduler sees a graph without communication.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -160,9 +160,8 @@ def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
     kept = target < tasks
     accesses = int(graph.access_ptr[tasks])
     kernels = len(graph.kernels) - 2  # without the two of communication
-    return NumberedGraph(
-        name=graph.name,
-        arguments=graph.arguments,
+    return replace(
+        graph,
         kernels=graph.kernels[:kernels],
         parameter_names=graph.parameter_names[:kernels],
         parameters=graph.parameters[:kernels],
@@ -175,10 +174,7 @@ def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
         access_mode=graph.access_mode[:accesses],
         successor_ptr=pointers_of_counts(np.bincount(source[kept], minlength=tasks)),
         successors=target[kept],
-        handle_size=graph.handle_size,
-        handle_home=graph.handle_home,
-        handle_blocks=graph.handle_blocks,
-        categories=graph.categories,
+        hint_handle=graph.hint_handle[:0],
+        hint_after=graph.hint_after[:0],
         numbers=graph.numbers[:tasks],
-        data=graph.data,
     )

@@ -31,6 +31,7 @@ from tasksim.runtime.flat import (
     Arrays,
     Flat,
     Refused,
+    flat_graph,
     graph_columns,
     policy_fields,
     policy_structure,
@@ -196,12 +197,10 @@ class CompiledCluster:
             estimates = np.ascontiguousarray(asked.estimates[:, work.task])
             costs = np.zeros((len(asked.costs), len(work.graph)))
             costs[:, : work.own_tasks] = asked.costs[:, work.task]
-            column = Arrays()
-            visible = interface.Graph(**graph_columns(work.visible, column))
             yield _Part(
                 work,
                 _flat_part(work),
-                Flat("graph", visible, column),
+                flat_graph(work.visible),
                 flat_platform(asked.platform),
                 self._question(asked, costs, estimates, work),
                 policy,

@@ -1,9 +1,9 @@
-"""Flat platforms, the arrays of a machine for the core, made once per object and cached."""
+"""Flat platforms and the other arrays of a machine for the core."""
 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["flat_alone", "flat_contention", "flat_far", "flat_platform", "scheduler_fields"]
 
 
-def _flat_platform(platform: Platform) -> Flat:
+@Kept
+def flat_platform(platform: Platform) -> Flat:
+    """Return the flat form of *platform*, cached as long as the platform lives."""
     workers, classes, memories = platform.workers, platform.classes, platform.memories
     if len(classes) > MAX_CLASSES:
         raise Refused(f"the core knows {MAX_CLASSES} classes of workers, and there are more")
@@ -119,10 +121,6 @@ def _path_columns(column: Arrays, paths: list[Path]) -> dict[str, int | None]:
         "path_link": column((link for link, _ in links), np.int32),
         "path_times": column((times for _, times in links), np.int32),
     }
-
-
-flat_platform: Final = Kept(_flat_platform)
-"""The flat form of a platform, cached as long as the platform lives."""
 
 
 def flat_alone(platform: Platform, kernels: Sequence[str], column: Arrays) -> int | None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.platform.description import class_of
-from tasksim.schedulers.base import View
+from tasksim.runtime.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.copyestimates import CopyEstimates
     from tasksim.platform.description import Platform
-    from tasksim.platform.parts import MemoryDomain
-    from tasksim.run.power import PowerInfo
 
 __all__ = ["KnownView"]
 
 
-class KnownView(View):
+class KnownView(RunView):
     """Facts that are known before the clock starts, each made at its first use.
 
     Most policies of the core use none of them; those that plan use all.
@@ -36,6 +34,7 @@ class KnownView(View):
         costs: NDArray[np.float64],
         estimates: NDArray[np.float64],
     ) -> None:
+        # Not that of RunView, which makes all lists at once.
         self.graph = graph
         self.platform = platform
         self.workers = platform.workers
@@ -53,51 +52,13 @@ class KnownView(View):
         return made
 
     @property
-    def power(self) -> PowerInfo | None:
-        """Power of the machine; None if it is not known."""
-        if self.platform.power is None:
-            return None
-        from tasksim.run.power import power_info
-
-        return power_info([self.platform])
-
-    @property
-    def memory_domains(self) -> tuple[MemoryDomain, ...]:
-        """The parts of the main memory, with the workers near each; empty if there are none."""
-        return self.platform.memory_domains
-
-    @property
-    def placement(self) -> str:
-        """Where data live in the memory domains, as ``numa.placement``; empty if it is unknown."""
-        return "" if self.platform.numa is None else self.platform.numa.placement
-
-    @property
-    def sizes(self) -> Sequence[int]:
-        """Per datum, its size in bytes."""
-        sizes: list[int] = self.graph.handle_size.tolist()
-        return sizes
-
-    @property
-    def accesses(self) -> Sequence[Sequence[tuple[int, int]]]:
-        """Nothing: nobody has asked yet."""
-        raise NotImplementedError
-
-    @property
     def now(self) -> float:
         """The start of the run."""
         return 0.0
 
-    def estimate(self, task: int, worker: int) -> float:
-        """Return the expected duration of *task* on *worker*, in seconds."""
-        return self.estimates[self.class_of[worker]][task]
-
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
         """Return the expected time of a copy between two memories, in seconds."""
         return self._copies.copy_s(size_bytes, source, target)
-
-    def can_run(self, task: int, worker: int) -> bool:
-        """Return whether *worker* has an implementation of the kernel of *task*."""
-        return bool(self.able[task] >> self.class_of[worker] & 1)
 
     def transfer_estimate(self, task: int, memory: int) -> float:
         """Refuse: where data are is not known yet."""
@@ -122,12 +83,6 @@ class KnownView(View):
         """Do nothing: the run has not begun."""
 
     def wake_all(self, task: int) -> None:
-        """Do nothing: the run has not begun."""
-
-    def prefetch(self, task: int, memory: int) -> None:
-        """Do nothing: the run has not begun."""
-
-    def prefetch_handle(self, handle: int, memory: int) -> None:
         """Do nothing: the run has not begun."""
 
     @cached_property

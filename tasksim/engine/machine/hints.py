@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tasksim.engine.data.accesses import writers
-from tasksim.runtime.ledger import DONE, TAKEN
+from tasksim.runtime.rules import DONE, TAKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

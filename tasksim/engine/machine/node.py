@@ -21,9 +21,9 @@ from tasksim.engine.machine.rate import Rate
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.ticks import ticks
 from tasksim.platform.description import class_of
-from tasksim.runtime.ledger import TAKEN
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import PAUSE
+from tasksim.runtime.rules import TAKEN
 from tasksim.runtime.view import Facts
 from tasksim.schedulers.base import chooses_apart, unless_default
 

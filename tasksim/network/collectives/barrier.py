@@ -28,7 +28,7 @@ def dissemination(ranks: int, _size: float = 0.0) -> Program:
 
 def recursive_doubling(ranks: int, _size: float = 0.0) -> Program:
     """Return the program in which pairs meet, doubling the distance each time."""
-    many = 1 << (ranks.bit_length() - 1)
+    many = reduce.power_below(ranks)
     program: Program = [[] for _ in range(ranks)]
     for rank in range(many, ranks):
         program[rank].append(send(rank - many, 0.0))

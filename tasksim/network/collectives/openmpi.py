@@ -119,7 +119,8 @@ def openmpi(operation: str, ranks: int, size: float) -> str:
     'rabenseifner'
     """
     words = next(words for below, words in _rows(operation) if ranks < below)
-    chosen = _of(words, size)
+    bounds = zip(words[:-1:2], words[1::2], strict=False)
+    chosen = next((name for bound, name in bounds if size < float(bound[1:])), words[-1])
     few = operation == "allreduce" and size < ELEMENT_BYTES * ranks
     return "nonoverlapping" if few and chosen == "ring" else chosen
 
@@ -142,10 +143,3 @@ def _rows(operation: str) -> Iterator[tuple[float, list[str]]]:
         else:
             row.append(word)
     yield below, row
-
-
-def _of(words: list[str], size: float) -> str:
-    for bound, name in zip(words[:-1:2], words[1::2], strict=False):
-        if bound.startswith("<") and size < float(bound[1:]):
-            return name
-    return words[-1]

@@ -50,7 +50,10 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
     },
     "allreduce": {
         "reduce_broadcast": allreduce.reduce_broadcast,
-        "nonoverlapping": lambda ranks, size: _nonoverlapping(ranks, size),
+        # The reduction and the broadcast that Open MPI chooses, in sequence.
+        "nonoverlapping": lambda ranks, size: joined(
+            *(collective(name, ranks, size, selector="openmpi") for name in ("reduce", "bcast"))
+        ),
         "recursive_doubling": allreduce.recursive_doubling,
         "rabenseifner": allreduce.rabenseifner,
         "ring": allreduce.ring,
@@ -91,12 +94,6 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
 }
 """Operation -> algorithms by name. A size is that of a rank's data, or of its data for one other.
 """
-
-
-def _nonoverlapping(ranks: int, size: float) -> Program:
-    """Return the reduction and the broadcast that Open MPI chooses, in sequence."""
-    parts = (collective(name, ranks, size, selector="openmpi") for name in ("reduce", "bcast"))
-    return joined(*parts)
 
 
 def _smpi(operation: str, ranks: int, size: float) -> str:

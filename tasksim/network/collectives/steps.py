@@ -61,13 +61,12 @@ def to_all(rank: int, ranks: int, size: float) -> tuple[tuple[int, float], ...]:
 
 def joined(*programs: Program) -> Program:
     """Return the *programs* one after the other, rank by rank."""
-    return [_one_after_the_other(parts) for parts in zip(*programs, strict=True)]
-
-
-def _one_after_the_other(parts: tuple[list[Step], ...]) -> list[Step]:
-    steps: list[Step] = []
-    ahead = 0
-    for part in parts:
-        steps += [s._replace(awaited=tuple(ahead + n for n in s.awaited)) for s in part]
-        ahead += sum(len(step.ahead) for step in part)
-    return steps
+    program: Program = []
+    for parts in zip(*programs, strict=True):
+        steps: list[Step] = []
+        ahead = 0
+        for part in parts:
+            steps += [s._replace(awaited=tuple(ahead + n for n in s.awaited)) for s in part]
+            ahead += sum(len(step.ahead) for step in part)
+        program.append(steps)
+    return program

@@ -89,9 +89,6 @@ class Dragonfly:
         first = sum(self._counts[:2])
         return self._between(first, self.chassis, group * self.routers + router, here, there)
 
-    def _blue(self, here: int, there: int) -> int:
-        return self._between(sum(self._counts[:3]), self.groups, 0, here, there)
-
     def _place(self, host: int) -> tuple[int, int, int]:
         """Return the group, the chassis and the router of a *host*."""
         rest, router = divmod(host // self.hosts, self.routers)
@@ -109,7 +106,7 @@ class Dragonfly:
                 route.append(self._green(group, chassis, router, to_group))
             if chassis != 0:
                 route.append(self._black(group, to_group, chassis, 0))
-            route.append(self._blue(group, to_group))
+            route.append(self._between(sum(self._counts[:3]), self.groups, 0, group, to_group))
             group, chassis, router = to_group, 0, group
         if router != to_router:
             route.append(self._green(group, chassis, router, to_router))

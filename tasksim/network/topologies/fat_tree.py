@@ -99,14 +99,13 @@ class FatTree:
             way += port % self.parents[level] * self._ways_up[level]
             ways.append(way)
             level += 1
-        down = [self._down(lower, source, target, ways) for lower in reversed(range(level))]
+        down = []
+        for lower in reversed(range(level)):
+            parent = (ways[lower + 1] - ways[lower]) // self._ways_up[lower]
+            strand = source % self.parallel[lower]
+            port = parent + strand * self.parents[lower]
+            down.append(self.cables.down(self._cable(lower, target, ways[lower], port)))
         return (*up, *down)
-
-    def _down(self, level: int, source: int, target: int, ways: list[int]) -> int:
-        parent = (ways[level + 1] - ways[level]) // self._ways_up[level]
-        strand = source % self.parallel[level]
-        port = parent + strand * self.parents[level]
-        return self.cables.down(self._cable(level, target, ways[level], port))
 
     @property
     def kinds(self) -> dict[str, NDArray[np.int64]]:

@@ -112,11 +112,7 @@ class Switch:
     def link_name(self, link: int) -> str:
         """Return the host and the role of the link."""
         host, kind = divmod(link, self.per_host)
-        words = ["up", "down"] if self.full_duplex else ["cable"]
-        if self.limiter_bytes_per_s is not None:
-            words.append("limiter")
-        if self.loopback is not None:
-            words.append("loopback")
+        words = ["up", "down", *self._roles[2:]] if self.full_duplex else self._roles
         return f"node{host}/{words[kind]}"
 
 

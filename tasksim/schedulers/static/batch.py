@@ -95,8 +95,7 @@ class _Ready:
         self._free = np.zeros(problem.workers)
         classes = problem.costs_s.shape[1]
         self._class_free = np.zeros(classes)
-        self._class_memory = np.zeros(classes, dtype=np.int64)
-        self._class_memory[problem.class_of] = problem.memory_of
+        self._class_memory = problem.memory_of_class
         self._task = np.zeros(16, dtype=np.int64)
         self._arrival = np.zeros((16, classes))
         self._cost = np.zeros((16, classes))
@@ -106,7 +105,11 @@ class _Ready:
     def add(self, task: int, arrivals: list[float]) -> None:
         """Add *task*, whose data can be in each memory at the time in *arrivals*."""
         if self.count == len(self._task):
-            self._grow()
+            self._task = np.concatenate((self._task, self._task))
+            self._arrival = np.concatenate((self._arrival, self._arrival))
+            self._cost = np.concatenate((self._cost, self._cost))
+            self._best = np.concatenate((self._best, self._best))
+            self._best_class = np.concatenate((self._best_class, self._best_class))
         row = self.count
         self.count += 1
         self._task[row] = task
@@ -125,7 +128,7 @@ class _Ready:
         worker = int((starts + self._cost[row, self._problem.class_of]).argmin())
         start = float(starts[worker])
         self.count -= 1
-        for column in self._columns():
+        for column in (self._task, self._arrival, self._cost, self._best, self._best_class):
             column[row] = column[self.count]
         return task, worker, start
 
@@ -152,16 +155,6 @@ class _Ready:
         best_class = ends.argmin(axis=1)
         self._best_class[rows] = best_class
         self._best[rows] = ends[np.arange(len(rows)), best_class]
-
-    def _columns(self) -> list[NDArray[np.float64] | NDArray[np.int64]]:
-        return [self._task, self._arrival, self._cost, self._best, self._best_class]
-
-    def _grow(self) -> None:
-        self._task = np.concatenate((self._task, self._task))
-        self._arrival = np.concatenate((self._arrival, self._arrival))
-        self._cost = np.concatenate((self._cost, self._cost))
-        self._best = np.concatenate((self._best, self._best))
-        self._best_class = np.concatenate((self._best_class, self._best_class))
 
 
 class _Batch(StaticScheduler):

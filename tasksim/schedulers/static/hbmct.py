@@ -80,7 +80,8 @@ class _Balance:
         self._worker: NDArray[np.int64] = (self._cost if begin == "execution" else ends).argmin(
             axis=1
         )
-        self._balance()
+        while self._moved():
+            pass
 
     def lists(self) -> list[list[int]]:
         """Return, per worker, its tasks in order."""
@@ -105,10 +106,6 @@ class _Balance:
         for row in self._rows(worker):
             end = max(end, float(self._arrival[row, worker])) + float(self._cost[row, worker])
         return end
-
-    def _balance(self) -> None:
-        while self._moved():
-            pass
 
     def _moved(self) -> bool:
         """Move a task of the worker that ends last; return whether that was possible."""

@@ -15,6 +15,7 @@ import numpy as np
 from tasksim.base.errors import unknown
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.ranked import fastest_worker
 
 if TYPE_CHECKING:
     from tasksim.schedulers.static.plan import Plan
@@ -70,10 +71,7 @@ def fastest_node(problem: Problem) -> Plan:
     Tasks that it cannot run go where they end first. It is the serial schedule to which parallel
     ones are compared (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002, section 6.1).
     """
-    able = np.isfinite(problem.costs_s)
-    total = np.where(able, problem.costs_s, 0.0).sum(axis=0)[problem.class_of]
-    count = able.sum(axis=0)[problem.class_of]
-    fastest = int(np.lexsort((total, -count))[0])
+    fastest = fastest_worker(problem, range(problem.tasks))
     table = Timetable(problem)
     for task in range(problem.tasks):
         starts = table.starts_after_all(task)

@@ -59,8 +59,7 @@ def _table(
 
     If some successors have *counts*, the others do not count. *onward* has the durations.
     """
-    memory = np.zeros(onward.shape[1], dtype=np.int64)
-    memory[problem.class_of] = problem.memory_of
+    memory = problem.memory_of_class
     apart = memory[:, None] != memory
     communication = problem.mean_communication_s(apart=True)
     target = problem.edges.target

@@ -30,8 +30,7 @@ def predicted_costs(problem: Problem) -> NDArray[np.float64]:
     memory. A class that cannot run the task itself counts with the task's mean duration, since the
     successor may run there nevertheless.
     """
-    memory = np.zeros(problem.costs_s.shape[1], dtype=np.int64)
-    memory[problem.class_of] = problem.memory_of
+    memory = problem.memory_of_class
     apart = memory[:, None] != memory
     communication = problem.mean_communication_s(apart=True)
     own = _mean_where_unable(problem)

@@ -382,7 +382,16 @@ class _Waits:
         self._copies = edges.copies[order][:, None]
         self._size = edges.size_bytes[order][:, None]
         self._zero = np.zeros(problem.memories)
-        self._initial = _initial_arrivals(problem) if problem.memories > 1 else {}
+        self._initial: dict[int, NDArray[np.float64]] = {}
+        """Per task with data that no task writes, their arrival per memory; copies begin at 0."""
+        if problem.memories > 1:
+            initial = problem.initial
+            times = problem.latency_s[initial.home] + (
+                problem.seconds_per_byte[initial.home] * initial.size_bytes[:, None]
+            )
+            first = np.flatnonzero(np.diff(initial.task, prepend=-1)).tolist()
+            for begin, end in pairwise([*first, len(times)]):
+                self._initial[int(initial.task[begin])] = times[begin:end].sum(axis=0)
 
     def of(self, task: int) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
         """Return the predecessors of *task*, with columns of copies and bytes from each."""
@@ -392,17 +401,3 @@ class _Waits:
     def initial(self, task: int) -> NDArray[np.float64]:
         """Return, per memory, the arrival of the data that *task* reads and no task writes."""
         return self._initial.get(task, self._zero)
-
-
-def _initial_arrivals(problem: Problem) -> dict[int, NDArray[np.float64]]:
-    """Return a map from task to the arrival of its initial data per memory; copies begin at 0."""
-    initial = problem.initial
-    times = problem.latency_s[initial.home] + (
-        problem.seconds_per_byte[initial.home] * initial.size_bytes[:, None]
-    )
-    first = np.flatnonzero(np.diff(initial.task, prepend=-1))
-    tasks = initial.task[first].tolist()
-    bounds = pairwise([*first.tolist(), len(times)])
-    return {
-        task: times[begin:end].sum(axis=0) for task, (begin, end) in zip(tasks, bounds, strict=True)
-    }

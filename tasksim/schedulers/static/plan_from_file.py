@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -72,7 +73,8 @@ def timed(problem: Problem, schedule: Schedule) -> Plan:
 
     Raises :exc:`InputError` if the lists and the dependencies form a cycle.
     """
-    table = Timetable(_with_durations(problem))
+    costs_s = np.where(np.isnan(problem.costs_s), 1.0, problem.costs_s)
+    table = Timetable(replace(problem, costs_s=costs_s))
     edges = problem.edges
     waiting = np.diff(edges.target_ptr).tolist()
     target, bounds = edges.target.tolist(), edges.ptr.tolist()
@@ -94,13 +96,6 @@ def timed(problem: Problem, schedule: Schedule) -> Plan:
                     look.append(worker_of[after])
     _refuse_circle(problem, schedule, turn)
     return table.plan()
-
-
-def _with_durations(problem: Problem) -> Problem:
-    from dataclasses import replace
-
-    unknown = np.isnan(problem.costs_s)
-    return replace(problem, costs_s=np.where(unknown, 1.0, problem.costs_s))
 
 
 def _refuse_circle(problem: Problem, schedule: Schedule, turn: list[int]) -> None:

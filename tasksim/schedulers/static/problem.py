@@ -71,6 +71,8 @@ def flows_of(graph: TaskGraph) -> Flows:
     reductions, or of a single write. A run that reads gets the data of the last writing run before
     it, from each task of that run.
     """
+    from tasksim.graph.csr import spans
+
     task, handle, mode = _accesses_by_handle(graph)
     if not len(task):
         none = np.zeros(0, dtype=np.int64)
@@ -82,8 +84,13 @@ def flows_of(graph: TaskGraph) -> Flows:
     reads = np.flatnonzero(_READS[first_mode])
     homeless = reads[writer[reads] < 0]
     fed = reads[writer[reads] >= 0]
-    before, here = _grids(starts[writer[fed]], ends[writer[fed]], starts[fed], ends[fed])
-    alone = _ranges(starts[homeless], ends[homeless])
+    # All pairs of an access in a writing run and one in a run that reads its data.
+    rows, columns = starts[writer[fed]], starts[fed]
+    heights, widths = ends[writer[fed]] - rows, ends[fed] - columns
+    which = np.repeat(np.arange(len(fed)), heights)
+    before = np.repeat(spans(rows, heights), widths[which])
+    here = spans(columns[which], widths[which])
+    alone = spans(starts[homeless], ends[homeless] - starts[homeless])
     return Flows(
         np.concatenate((task[before], np.full(len(alone), -1, dtype=np.int64))),
         np.concatenate((task[here], task[alone])),
@@ -93,6 +100,8 @@ def flows_of(graph: TaskGraph) -> Flows:
 
 def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
     """Return the dependencies of *graph* and those implied by *flows*, with their data."""
+    from tasksim.graph.csr import pointers_of_counts
+
     between = flows.source >= 0
     tasks = len(graph)
     source = np.repeat(np.arange(tasks, dtype=np.int64), np.diff(graph.successor_ptr))
@@ -101,17 +110,19 @@ def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
     keys, where = np.unique(np.concatenate((waits, data)), return_inverse=True)
     size = graph.handle_size[flows.handle[between]]
     nothing = np.zeros(len(waits))
-    copies = _sums(where, np.concatenate((nothing, np.ones(len(size)))), len(keys))
-    size_bytes = _sums(where, np.concatenate((nothing, size)), len(keys))
+    copies, size_bytes = (
+        np.bincount(where, np.concatenate((nothing, weights)), len(keys)).astype(np.float64)
+        for weights in (np.ones(len(size)), size)
+    )
     target = keys & 0xFFFFFFFF
     return Edges(
         keys >> 32,
         target,
         copies,
         size_bytes,
-        _pointers(keys >> 32, tasks),
+        pointers_of_counts(np.bincount(keys >> 32, minlength=tasks)),
         np.argsort(target, kind="stable"),
-        _pointers(target, tasks),
+        pointers_of_counts(np.bincount(target, minlength=tasks)),
     )
 
 
@@ -140,34 +151,6 @@ def _last_writer(handle: Int64, writes: NDArray[np.bool_]) -> Int64:
     same = handle[np.maximum(before, 0)] == handle
     found: Int64 = np.where(same, before, -1)
     return found
-
-
-def _ranges(starts: Int64, ends: Int64) -> Int64:
-    """Return all numbers from ``starts[i]`` to before ``ends[i]``, for each i."""
-    lengths = ends - starts
-    offset = np.cumsum(lengths) - lengths
-    numbers: Int64 = np.arange(int(lengths.sum()), dtype=np.int64)
-    numbers += np.repeat(starts - offset, lengths)
-    return numbers
-
-
-def _grids(rows: Int64, row_ends: Int64, columns: Int64, column_ends: Int64) -> tuple[Int64, Int64]:
-    """Return all pairs of a number of ``rows[i]..`` and one of ``columns[i]..``, for each i."""
-    widths = column_ends - columns
-    row = _ranges(rows, row_ends)
-    which = np.repeat(np.arange(len(rows)), row_ends - rows)
-    column = _ranges(columns[which], column_ends[which])
-    return np.repeat(row, widths[which]), column
-
-
-def _sums(where: Int64, weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    return np.bincount(where, weights, count).astype(np.float64)
-
-
-def _pointers(tasks: Int64, count: int) -> Int64:
-    pointers = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(tasks, minlength=count), out=pointers[1:])
-    return pointers
 
 
 class Initial(NamedTuple):
@@ -283,7 +266,15 @@ class Problem:
         memory_of = np.array([worker.memory for worker in workers], dtype=np.int64)
         costs = np.asarray(estimates, dtype=np.float64).reshape(len(classes), len(graph)).T
         if known:
-            _check_costs(graph, costs)
+            unknown = np.isnan(costs).any(axis=1)
+            if unknown.any():
+                raise InputError(
+                    f"{graph.label(int(unknown.argmax()))}: unknown duration;"
+                    " a static schedule needs an estimate for every task and class of workers"
+                )
+            nowhere = ~np.isfinite(costs).any(axis=1)
+            if nowhere.any():
+                raise InputError(f"no worker can run {graph.label(int(nowhere.argmax()))}")
         latency, inverse = _copies(graph, memory_of, copy_estimate)
         return cls(graph, np.ascontiguousarray(costs), class_of, memory_of, latency, inverse)
 
@@ -305,6 +296,13 @@ class Problem:
     def workers(self) -> int:
         """The number of workers."""
         return len(self.class_of)
+
+    @property
+    def memory_of_class(self) -> NDArray[np.int64]:
+        """The memory of each class of workers; 0 for a class without workers."""
+        memory = np.zeros(self.costs_s.shape[1], dtype=np.int64)
+        memory[self.class_of] = self.memory_of
+        return memory
 
     @property
     def memories(self) -> int:
@@ -367,19 +365,6 @@ class Problem:
         inverse = float((weight * self.seconds_per_byte).sum()) / pairs
         times: NDArray[np.float64] = self.edges.copies * latency + self.edges.size_bytes * inverse
         return times
-
-
-def _check_costs(graph: TaskGraph, costs: NDArray[np.float64]) -> None:
-    """Raise :exc:`InputError` unless every task has a known duration on some worker."""
-    unknown = np.isnan(costs).any(axis=1)
-    if unknown.any():
-        raise InputError(
-            f"{graph.label(int(unknown.argmax()))}: unknown duration;"
-            " a static schedule needs an estimate for every task and class of workers"
-        )
-    nowhere = ~np.isfinite(costs).any(axis=1)
-    if nowhere.any():
-        raise InputError(f"no worker can run {graph.label(int(nowhere.argmax()))}")
 
 
 def _copies(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.graph.csr import Int64
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -29,6 +28,7 @@ __all__ = [
     "critical_tasks",
     "downward_ranks",
     "equal",
+    "fastest_worker",
     "heft",
     "optimistic_costs",
     "peft",
@@ -135,10 +135,8 @@ def _least_within_memories(
     problem: Problem,
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return a function that replaces the column of each class by the minimum in its memory."""
-    classes: Int64 = np.arange(problem.costs_s.shape[1])
-    memory = np.zeros(len(classes), dtype=np.int64)
-    memory[problem.class_of] = problem.memory_of
-    if len(np.unique(memory)) == len(classes):
+    memory = problem.memory_of_class
+    if len(np.unique(memory)) == len(memory):
         return lambda table: table
     order = np.argsort(memory, kind="stable")
     _, starts, back = np.unique(memory, return_index=True, return_inverse=True)
@@ -190,7 +188,7 @@ def cpop(problem: Problem) -> Plan:
     """
     priority = upward_ranks(problem) + downward_ranks(problem)
     critical = critical_tasks(problem, priority)
-    worker = _critical_worker(problem, critical)
+    worker = fastest_worker(problem, critical)
     path = set(critical)
     table = Timetable(problem)
     for task in ready_order(problem, by_rank(priority)):
@@ -242,9 +240,9 @@ def ready_order(problem: Problem, order: Sequence[int]) -> Iterator[int]:
                 heappush(ready, position[after])
 
 
-def _critical_worker(problem: Problem, critical: list[int]) -> int:
-    """Return the worker that can run the most *critical* tasks; a tie goes to the fastest."""
-    costs = problem.costs_s[critical]
+def fastest_worker(problem: Problem, tasks: Sequence[int]) -> int:
+    """Return the worker that can run the most of *tasks*; a tie goes to the fastest."""
+    costs = problem.costs_s[tasks]
     able = np.isfinite(costs)
     count = able.sum(axis=0)[problem.class_of]
     seconds = np.where(able, costs, 0.0).sum(axis=0)[problem.class_of]

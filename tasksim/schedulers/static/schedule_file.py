@@ -124,7 +124,10 @@ def match(
         If a line has an unknown task or worker, a task is missing or given twice, or two tasks of
         a worker have the same order.
     """
-    task_number, worker_number = _task_names(graph), {name: k for k, name in enumerate(workers)}
+    counts = np.bincount(graph.kernel, minlength=len(graph.kernels))
+    alone = np.flatnonzero(counts[graph.kernel] == 1).tolist()
+    task_number = {graph.kernel_of(task): task for task in alone}
+    worker_number = {name: k for k, name in enumerate(workers)}
     rows: list[CsvRow | None] = [None] * len(graph)
     places: list[dict[float, int]] = [{} for _ in workers]
     for entry in entries:
@@ -136,11 +139,19 @@ def match(
         rows[task] = entry.row
         other = places[worker].setdefault(entry.order, task)
         if other != task:
+            before = rows[other]
+            assert before is not None
             raise entry.row.error(
                 f"order: got {entry.order:g} for worker '{entry.worker}', the order of task "
-                f"'{_name(rows[other])}'; legal: a different number for each of its tasks"
+                f"'{before.fields[0]}'; legal: a different number for each of its tasks"
             )
-    _refuse_missing(path, rows, graph)
+    missing = [task for task, row in enumerate(rows) if row is None]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{path}: {graph.label(missing[0])}{more} missing; a schedule has one line for "
+            f"each of the {len(graph)} tasks of {graph.name}"
+        )
     lists = [[task for _, task in sorted(taken.items())] for taken in places]
     return Schedule(lists, [row for row in rows if row is not None])
 
@@ -201,13 +212,6 @@ def write_schedule(
     write_text(Path(path), out.getvalue(), force=force)
 
 
-def _task_names(graph: TaskGraph) -> dict[str, int]:
-    """Return the task of each name that belongs to a single task."""
-    counts = np.bincount(graph.kernel, minlength=len(graph.kernels))
-    alone = np.flatnonzero(counts[graph.kernel] == 1).tolist()
-    return {graph.kernel_of(task): task for task in alone}
-
-
 def _number(row: CsvRow, what: str, text: str, names: Mapping[str, int], count: int) -> int:
     """Return the number of the task or worker *text*, which is a name or a number."""
     if text in names:
@@ -221,17 +225,3 @@ def _number(row: CsvRow, what: str, text: str, names: Mapping[str, int], count: 
     )
     legal = f"{numbers}, or one of {some}" if names else numbers
     raise row.error(f"{what}: got '{text}'; legal: {legal}{nearest(text, names)}")
-
-
-def _refuse_missing(path: str | Path, rows: Sequence[CsvRow | None], graph: TaskGraph) -> None:
-    missing = [task for task, row in enumerate(rows) if row is None]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise InputError(
-            f"{path}: {graph.label(missing[0])}{more} missing; a schedule has one line for "
-            f"each of the {len(graph)} tasks of {graph.name}"
-        )
-
-
-def _name(row: CsvRow | None) -> str:
-    return "" if row is None else row.fields[0]
