@@ -45,7 +45,7 @@ def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
 
 
 def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any]]:
-    """Return what became of so many tasks, in columns that *read* fills."""
+    """Return the lives of *count* tasks, in columns that *read* fills."""
     columns: dict[str, NDArray[Any]] = {
         "worker": np.empty(count, np.int32),
         "submitted_s": np.empty(count),
@@ -64,7 +64,7 @@ def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any
 def numa_use(slowing: Slowing | None, read: Callable[[int, int], None]) -> NumaUse | None:
     """Return the accesses between memory domains, in arrays that *read* fills.
 
-    None where memory is uniform.
+    None if memory is uniform.
     """
     if slowing is None or slowing.distances is None:
         return None
@@ -94,7 +94,7 @@ def read_decisions(read: Callable[[Any], None]) -> DecisionTable:
 class NotedCopies:
     """Copies and use of memory that the core recorded, as its own columns without a copy.
 
-    They are taken out of the replay, which has none left.
+    They are taken out of the replay, which keeps none of them.
     """
 
     def __init__(self, take: Callable[[Any], int | None], outcome: interface.Outcome) -> None:
@@ -116,7 +116,7 @@ class NotedCopies:
         return TransferTable(size_bytes=frozen(graph.handle_size[columns["handle"]]), **columns)
 
     def memory_use(self) -> MemoryTable:
-        """Return how full the memories were as the table of a run."""
+        """Return the use of the memories as the table of a run."""
         return MemoryTable(
             **{
                 name: self._column(name, self._changes, dtype)

@@ -78,11 +78,11 @@ class CompiledCluster:
     Raises
     ------
     Refused
-        If the core does not know what is asked for.
+        If the core does not support the replay.
 
     See Also
     --------
-    tasksim.engine.cluster.cluster.ClusterReplay : Its reference.
+    tasksim.engine.cluster.cluster.ClusterReplay : The reference engine.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class CompiledCluster:
         Raises
         ------
         Refused
-            If something goes wrong: SimPy's engine says what.
+            If the replay fails: SimPy's engine then raises the error.
         """
         self._make(seed)
         status = ended(self._core.tasksim_replay_go_on, self._handle)
@@ -151,27 +151,29 @@ class CompiledCluster:
         return ClusterOutcome(self.distribution, nodes, self.messages)
 
     def as_data(self, seed: int) -> dict[str, Any]:
-        """Return the question to the core, as numbers, texts and arrays by name.
+        """Return the input of the core as numbers, texts and arrays by name.
 
         Raises
         ------
         Refused
-            If a scheduler is none of the core's.
+            If the core has no policy for the scheduler of a node.
         """
-        members = [self._as_data(part) for part in self._parts(seed)]
+        members = []
+        for part in self._parts(seed):
+            rng = random.Random(part.seed)
+            members.append(
+                {
+                    "graph": part.graph.fields(),
+                    "visible": part.visible.fields(),
+                    "platform": part.platform.fields(),
+                    "question": self._column.fields(part.question),
+                    "scheduler": policy_fields(part.policy, part.view, rng, part.seed),
+                    "order": np.ascontiguousarray(part.work.order, np.int32),
+                    "message": np.ascontiguousarray(part.work.message, np.int32),
+                    "first_ready": len(part.work.first_ready),
+                }
+            )
         return {"cluster": {**self._column.fields(self._cluster()), "member": members}}
-
-    def _as_data(self, part: _Part) -> dict[str, Any]:
-        return {
-            "graph": part.graph.fields(),
-            "visible": part.visible.fields(),
-            "platform": part.platform.fields(),
-            "question": self._column.fields(part.question),
-            "scheduler": policy_fields(part.policy, part.view, random.Random(part.seed), part.seed),
-            "order": np.ascontiguousarray(part.work.order, np.int32),
-            "message": np.ascontiguousarray(part.work.message, np.int32),
-            "first_ready": len(part.work.first_ready),
-        }
 
     # Input of the core
 
@@ -303,7 +305,7 @@ class CompiledCluster:
 
 
 def _flat_part(work: Work) -> Flat:
-    """Return the flat form of all tasks of *work*, with what each hint waits for."""
+    """Return the flat form of all tasks of *work*, with the waits of each hint."""
     column = Arrays()
     waits = work.hint_waits
     given = interface.Graph(

@@ -36,7 +36,7 @@ POP: Final = "pop"
 
 
 class CalledView(RunView):
-    """The time and the waking in a replay of the core.
+    """View of a replay of the core on cores with one memory: the time, and the waking of workers.
 
     *function* returns a function of the core by its name; the functions need *kept* to stay alive.
     """
@@ -87,12 +87,12 @@ class CalledView(RunView):
         self._wake_all(self.able[task])
 
     def end(self) -> None:
-        """Let go of the scheduler: the run is over, and it holds the view."""
+        """Drop the scheduler, which holds the view: the run is over."""
         vars(self).pop("_scheduler", None)
 
 
 class CalledMachineView(CalledView):
-    """The same view with the places of data, in a replay of a machine with devices."""
+    """View of a replay of the core on a machine with devices, with the places of data."""
 
     def __init__(
         self, facts: Facts, function: Callable[[str], Callable[..., Any]], kept: object
@@ -110,7 +110,7 @@ class CalledMachineView(CalledView):
         return seconds
 
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
-        """Return how many bytes *task* lacks in *memory*; of them on no way; without a place."""
+        """Return the bytes of *task* absent from *memory*; not on their way; without a place."""
         lacks: tuple[int, int, int] = self._unready(task, memory)
         return lacks
 
@@ -124,11 +124,11 @@ class CalledMachineView(CalledView):
         return self._copies.copy_s(size_bytes, source, target)
 
     def prefetch(self, task: int, memory: int) -> None:
-        """Start to bring the data of *task* to *memory*."""
+        """Prefetch the data of *task* to *memory*."""
         self._prefetch(task, memory)
 
     def prefetch_handle(self, handle: int, memory: int) -> None:
-        """Start to bring one datum, as it is now, to *memory*; nothing while a task writes it."""
+        """Prefetch one datum, in its present version, to *memory*, unless a task writes it now."""
         self._prefetch_handle(handle, memory)
 
     @cached_property
@@ -142,19 +142,19 @@ class Called:
     Parameters
     ----------
     scheduler, graph, platform : Scheduler, TaskGraph, Platform
-        Who decides on what, where.
+        The policy, the graph and the machine.
     machine : bool
         Whether the replay is that of machines with devices.
 
     Attributes
     ----------
     view : CalledView
-        What the scheduler sees, once :meth:`show` has been called.
+        The scheduler's view, after :meth:`show` has been called.
 
     Raises
     ------
     Refused
-        If the core is not there, or this Python is none that it can call.
+        If the core is not available, or cannot call this Python.
     """
 
     view: CalledView
@@ -173,7 +173,7 @@ class Called:
         self._choices: dict[int, Any] = {}
 
     def called(self) -> interface.Called:
-        """Return what the core is given of the scheduler, which is not attached yet."""
+        """Return the core's input for the scheduler, which is not attached yet."""
         scheduler, graph, platform = self.scheduler, self._graph, self._platform
         counts = {
             "workers": len(platform.workers),
@@ -222,7 +222,10 @@ class Called:
             self.view.end()
 
     def _choose(self, task: int) -> int:
-        """Return the worker that pushes if *task* is for that, else -1; keep the choice."""
+        """Keep the scheduler's choice for *task*; return the pushing worker if it was chosen.
+
+        Otherwise return -1.
+        """
         scheduler, pusher = self.scheduler, self.view.pusher
         choice = self._choices[task] = scheduler.choose(task)
         own = pusher is not None and scheduler.chosen(choice) == pusher
@@ -232,7 +235,7 @@ class Called:
         self.scheduler.commit(task, self._choices.pop(task))
 
     def _number(self, popped: Any, worker: int) -> int:
-        """Return the task that *popped* is, which is no plain one."""
+        """Return the number of the task *popped*, which is not a plain int."""
         task = whole_number(popped)
         if task is None or not 0 <= task < len(self._graph):
             name = self._platform.workers[worker].name

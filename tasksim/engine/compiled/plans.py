@@ -33,17 +33,17 @@ class CompiledPlans:
     Parameters
     ----------
     view : KnownView
-        What a scheduler sees before the run.
+        The scheduler's view before the run.
     costs : ndarray, shape (classes, tasks)
-        Durations of the tasks, seconds.
+        Durations of the tasks, in seconds.
     given : tuple
-        What the core is given of all replays: graph, platform, question, policy.
+        The core's input for all replays: graph, platform, question, policy.
     kept : list
-        What these point to.
+        The arrays to which these point.
 
     See Also
     --------
-    tasksim.engine.compiled.replay.CompiledReplay.plans : makes one.
+    tasksim.engine.compiled.replay.CompiledReplay.plans : Make such an object.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class CompiledPlans:
     def makespan_s(self, worker: Int64, order: Int64, *, moved: bool) -> float:
         """Return the makespan of a plan in seconds; infinite if the replay fails.
 
-        *moved* says whether any task has another worker than in the last call. The replay is there
+        *moved* says whether any task has another worker than in the last call. The replay is kept
         until the next call, for :meth:`table`.
         """
         desk = self._desk
@@ -79,7 +79,7 @@ class CompiledPlans:
         return float(desk.totals()[0].makespan_s)
 
     def table(self) -> TaskTable:
-        """Return what became of the tasks in the last replay."""
+        """Return the task table of the last replay."""
         return self._desk.table()
 
 
@@ -127,22 +127,16 @@ class _Tables:
         np.cumsum(np.bincount(owner, minlength=self._workers), out=column["list_ptr"][1:])
         if moved and self._several:
             memory = self._memory_of[worker]
-            self._fill_written(memory)
-            self._fill_initial(memory)
-
-    def _fill_written(self, memory: Int64) -> None:
-        there = memory[self._reader]
-        rows = np.flatnonzero(there != memory[self._source])
-        source, handle, there = self._source[rows], self._written[rows], there[rows]
-        # A datum is sent to a memory once, in the order of its first reader there.
-        keys = (source * self._handles + handle) * self._memories + there
-        first = np.sort(np.unique(keys, return_index=True)[1])
-        self._write("written", source[first], handle[first], there[first])
-
-    def _fill_initial(self, memory: Int64) -> None:
-        there = memory[self._target]
-        rows = np.flatnonzero(there != self._home)
-        self._write("initial", self._target[rows], self._initial[rows], there[rows])
+            there = memory[self._reader]
+            rows = np.flatnonzero(there != memory[self._source])
+            source, handle, there = self._source[rows], self._written[rows], there[rows]
+            # A datum is sent to a memory once, in the order of its first reader there.
+            keys = (source * self._handles + handle) * self._memories + there
+            first = np.sort(np.unique(keys, return_index=True)[1])
+            self._write("written", source[first], handle[first], there[first])
+            there = memory[self._target]
+            rows = np.flatnonzero(there != self._home)
+            self._write("initial", self._target[rows], self._initial[rows], there[rows])
 
     def _write(self, name: str, task: Int64, handle: Int64, memory: Int64) -> None:
         count = len(task)

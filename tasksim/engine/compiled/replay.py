@@ -67,31 +67,31 @@ class CompiledReplay:
     Parameters
     ----------
     graph, platform : TaskGraph, Platform
-        What is run, and where.
+        The graph and the machine.
     policy : Ported or Called
-        The scheduler, as the core knows it, or as it calls it back.
+        The scheduler: a policy of the core, or one in Python that the core calls back.
     costs, estimates : ndarray, shape (classes, tasks)
-        What tasks take, and what the scheduler believes of it, seconds.
+        Durations of the tasks, and the scheduler's estimates of them, in seconds.
     far : FarCharge or None
-        What is added to a task's cost when it starts.
+        Addition to a task's cost when it starts, for data that left the cache.
     submitted_s : ndarray or None
-        When each task is submitted; None: as the platform says.
+        Submission time of each task; None: the times follow from the platform's cost.
     machine, blind, threads : bool
         Whether the replay is that of machines with devices; whether pushes of one instant do not
         see each other; whether the workers are threads.
     slowing : Slowing or None
-        How tasks slow each other down.
+        Slowdown of tasks by each other; None without contention.
     decisions : bool
         Whether the decisions of the scheduler are recorded.
 
     Raises
     ------
     Refused
-        If the core does not know what is asked for.
+        If the core does not support the replay.
 
     See Also
     --------
-    tasksim.engine.replay.Replay : Its reference.
+    tasksim.engine.replay.Replay : The reference engine.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class CompiledReplay:
             raise self._error(status)
 
     def outcome(self) -> Outcome:
-        """Return what happened."""
+        """Return the result of the replay."""
         noted = self._outcome
         if self._copies is None and noted.copies >= 0:
             take = partial(self._core.tasksim_replay_log, self._handle)
@@ -188,16 +188,16 @@ class CompiledReplay:
         return int(self._outcome.events)
 
     def table(self) -> TaskTable:
-        """Return what became of the tasks, as the table of a run."""
+        """Return the lives of the tasks as the task table of a run."""
         return task_table(self._graph, self._columns)
 
     def series(self) -> Series:
-        """Return replays as this one, which is not run, with other seeds and other costs.
+        """Return a series of replays like this one with other seeds and costs; do not run it.
 
         Raises
         ------
         Refused
-            If the scheduler is none of the core's: then each replay is one by itself.
+            If the core has no such policy: each replay is then a single one.
         """
         from tasksim.engine.compiled.series import Series
 
@@ -205,12 +205,12 @@ class CompiledReplay:
         return Series(self._graph, self._given(kept), kept)
 
     def plans(self) -> CompiledPlans:
-        """Return replays as this one, whose scheduler follows a plan, with other plans.
+        """Return replays like this one, whose scheduler follows a plan, with other plans.
 
         Raises
         ------
         Refused
-            If the scheduler is none of the core's.
+            If the core has no such policy.
         """
         from tasksim.engine.compiled.plans import CompiledPlans
 
@@ -220,12 +220,12 @@ class CompiledReplay:
         return CompiledPlans(view, self._costs, self._given(kept, tables=False), kept)
 
     def as_data(self, seed: int) -> dict[str, Any]:
-        """Return the question to the core, as numbers, texts and arrays by name.
+        """Return the input of the core as numbers, texts and arrays by name.
 
         Raises
         ------
         Refused
-            If the scheduler is none of the core's.
+            If the core has no such policy.
         """
         policy = self._policy
         if not isinstance(policy, Ported):

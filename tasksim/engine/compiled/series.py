@@ -7,6 +7,7 @@ reused.
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -37,15 +38,15 @@ class Series:
     Parameters
     ----------
     graph : TaskGraph
-        What is run.
+        The graph of all replays.
     given : tuple
-        What the core is given of all replays: graph, platform, question, policy.
+        The core's input for all replays: graph, platform, question, policy.
     kept : list
-        What these point to.
+        The arrays to which these point.
 
     See Also
     --------
-    tasksim.engine.compiled.replay.CompiledReplay.series : makes one.
+    tasksim.engine.compiled.replay.CompiledReplay.series : Make a series.
     """
 
     def __init__(
@@ -58,9 +59,9 @@ class Series:
         self._desks: list[Desk] = []
 
     def replay(self, seed: int, costs: NDArray[np.float64], look: Callable[[Desk], T]) -> T | None:
-        """Return what *look* sees when a replay has ended; None if it did not end well.
+        """Return the result of *look* on the ended replay; None if the replay failed.
 
-        Then one by itself, with the same seed and costs, says why.
+        A single replay with the same seed and costs then raises the error.
         """
         if not 0 <= seed < SEED_RANGE:
             return None
@@ -99,7 +100,7 @@ class Desk:
         self._handle: int | None = None
 
     def run(self, seed: int, costs: NDArray[np.float64]) -> bool:
-        """Replay with these; return whether all went well."""
+        """Replay with *seed* and *costs*; return whether the replay ended without an error."""
         self._costs = costs = np.ascontiguousarray(costs, np.float64)
         self._policy.seed, self._question.costs = seed, costs.ctypes.data
         self._handle = handle = self._core.tasksim_replay_new(*self._told)
@@ -108,19 +109,17 @@ class Desk:
         )
 
     def clear(self) -> None:
-        """Forget the replay that was made."""
+        """Free the last replay."""
         handle, self._handle = self._handle, None
         if handle is not None:
             self._core.tasksim_replay_free(handle)
 
     def totals(self) -> tuple[interface.Totals, float]:
-        """Return its numbers, until the next replay, and how long tasks took all together."""
+        """Return the core's totals, valid until the next replay, and the sum of durations."""
         self._core.tasksim_replay_totals(self._handle, *self._answers)
         return self._totals, float(self._taken_s.sum())
 
     def table(self) -> TaskTable:
-        """Return what became of its tasks."""
-        return task_table(self._graph, read_tasks(self._read, len(self._graph)))
-
-    def _read(self, columns: Any) -> None:
-        self._core.tasksim_replay_tasks(self._handle, columns)
+        """Return the task table of the last replay."""
+        read = partial(self._core.tasksim_replay_tasks, self._handle)
+        return task_table(self._graph, read_tasks(read, len(self._graph)))

@@ -43,7 +43,7 @@ class KnownView(RunView):
         self._estimates = estimates
 
     def __getattr__(self, name: str) -> Any:
-        """Make what is asked for the first time; what is not known yet cannot be asked."""
+        """Make a list at its first use; other names are unknown before the run."""
         make = _MADE.get(name)
         if make is None:
             raise AttributeError(name)
@@ -61,19 +61,19 @@ class KnownView(RunView):
         return self._copies.copy_s(size_bytes, source, target)
 
     def transfer_estimate(self, task: int, memory: int) -> float:
-        """Refuse: where data are is not known yet."""
+        """Refuse: the places of data are unknown before the run."""
         raise NotImplementedError
 
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
-        """Refuse: where data are is not known yet."""
+        """Refuse: the places of data are unknown before the run."""
         raise NotImplementedError
 
     def holds(self, handle: int, memory: int) -> bool:
-        """Refuse: where data are is not known yet."""
+        """Refuse: the places of data are unknown before the run."""
         raise NotImplementedError
 
     def sleeping(self, worker: int) -> bool:  # noqa: ARG002
-        """Return True: nobody has been woken yet."""
+        """Return True: no worker has been woken yet."""
         return True
 
     def wake(self, worker: int) -> None:
@@ -94,7 +94,7 @@ class KnownView(RunView):
 
     @cached_property
     def _fitting(self) -> tuple[Sequence[Sequence[float]], list[int]]:
-        """Estimates, and who can run what, without classes in whose memory data do not fit."""
+        """Estimates and able classes, without classes whose memory is too small for the data."""
         from tasksim.runtime.ledger import able_classes
 
         able = able_classes(self.graph, self._costs.tolist())
