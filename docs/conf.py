@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 
 import tasksim
 from tasksim.view.tokens import COLOURS
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from gallery import DOCS, EXECUTED, fingerprint_of
 
 GENERATED = Path(__file__).parent / "generated"
 ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -126,7 +129,24 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text)
 
 
+def _note_execution(app: Any, doctree: nodes.document) -> None:
+    """Note of which package and text a notebook was executed, if it drew a figure.
+
+    Tests do not execute it again.
+    """
+    folder, _, name = app.env.docname.rpartition("/")
+    drawn = (node for node in doctree.findall() if _is_picture(node))
+    if folder == "notebooks" and any(drawn):
+        EXECUTED.mkdir(parents=True, exist_ok=True)
+        (EXECUTED / name).write_text(fingerprint_of(DOCS / folder / f"{name}.ipynb"))
+
+
+def _is_picture(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Element) and node.get("mime_type") == "image/png"
+
+
 def setup(app: Any) -> None:
     """Write the generated pages before any is read."""
     app.add_lexer("csv", TextLexer)
     app.connect("builder-inited", _generate)
+    app.connect("doctree-read", _note_execution)

@@ -33,6 +33,8 @@ PAGES: Final = DOCS / "generated" / "gallery"
 """Folder of the generated pages and of their pictures."""
 DRAWN_PATH: Final = PAGES / "drawn.json"
 """By picture what it was drawn from, so that a build draws only what has changed."""
+EXECUTED: Final = DOCS / "generated" / "executed"
+"""Folder that notes, by notebook, of which package and text a build executed it."""
 SMALL_PIXELS: Final = (640, 400)
 """Size of a picture in the grid, for screens of two pixels to a point."""
 
@@ -172,6 +174,12 @@ def _fingerprint_of_the_package() -> str:
     files = [path for place in places for path in place.rglob("*") if path.is_file()]
     kept = sorted(path for path in files if path.suffix in {".py", ".so", ".yaml", ".json"})
     return str([(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in kept])
+
+
+def fingerprint_of(notebook: Path) -> str:
+    """Return a text that differs once a notebook or the package has changed."""
+    text = f"{_fingerprint_of_the_package()}{notebook.read_text()}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def page_of(figure: Figure) -> str:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from tests.tiers import LONG
+
 ROOMS = (
     "applications", "calibration", "experiments/tensor_completion", "kernels", "models",
     "recording/test_dask.py", "run", "study/report",
@@ -24,8 +26,8 @@ solution: the engines and schedulers compute sums of a few numbers, in an order 
 PRODUCT_ROOMS = (
     "experiments/tensor_completion", "kernels", "models/learned", "models/tensor",
 )  # fmt: skip
-"""Rooms whose every result is a product or a solution. Processors between the oldest one and this
-one run only these."""
+"""Rooms whose every result is a product or a solution. Processors after the oldest one run only
+these."""
 ARCHITECTURE = """
 import numpy, threadpoolctl
 print(*(found.get("architecture", "") for found in threadpoolctl.threadpool_info()))
@@ -64,13 +66,17 @@ class Processor:
     rooms: tuple[str, ...] = PRODUCT_ROOMS
 
 
+WITHOUT_AVX512 = ("AVX512", "X86_V4")
 PROCESSORS = (
-    Processor("Prescott", frozenset({"pni"}), 2, widest=("",), old=True, rooms=ROOMS),
-    Processor("SkylakeX", frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl"}), 1),
-    Processor("Haswell", frozenset({"avx2", "fma"}), 1, widest=("AVX512", "X86_V4")),
-    Processor("Zen", frozenset({"avx2", "fma"}), 1, widest=("AVX512", "X86_V4")),
+    Processor("Prescott", frozenset({"pni"}), 1, widest=("",), old=True, rooms=ROOMS),
+    Processor("Haswell", frozenset({"avx2", "fma"}), 2, widest=WITHOUT_AVX512),
 )
-"""Processors to try. The oldest one also sums in two threads, as no other test does."""
+"""Processors to try. The second one also sums in two threads, as no other test does."""
+OTHER_PROCESSORS = (
+    Processor("SkylakeX", frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl"}), 1),
+    Processor("Zen", frozenset({"avx2", "fma"}), 1, widest=WITHOUT_AVX512),
+)
+"""Processors to try with `TASKSIM_LONG_TESTS=1`, too."""
 
 
 def flags_here() -> frozenset[str]:
@@ -111,7 +117,7 @@ def main() -> int:
     """Run the tests on each processor that can be had; return 1 if one failed."""
     here, failed = flags_here(), []
     seen = {(printed(ARCHITECTURE, dict(os.environ)), 1)}  # what all other tests take
-    for processor in PROCESSORS:
+    for processor in PROCESSORS + (OTHER_PROCESSORS if LONG else ()):
         name = f"{processor.coretype}, threads of BLAS: {processor.threads}"
         if missing := processor.flags - here:
             why = ", ".join(sorted(missing)) if here else f"flags that {platform.system()} tells"

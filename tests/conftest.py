@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tiers import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+HYPOTHESIS_EXAMPLES = 100
+"""Number of examples that Hypothesis draws by default."""
 OF_TESTS = {}
 """Name -> application that a module of tests registers."""
 LONGEST = (
@@ -36,12 +39,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # An example that takes long says something of the machine, and nothing of the code. They are the
-# same in each run; `pytest --hypothesis-profile=search` draws others.
+# same in each run; `pytest --hypothesis-profile=search` draws others. A test that says no number
+# tries a part of Hypothesis' own, except in a search.
 for profile, same in (("search", False), ("any machine", True)):
     settings.register_profile(
         profile,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
+        max_examples=few(HYPOTHESIS_EXAMPLES) if same else HYPOTHESIS_EXAMPLES,
         derandomize=same,
         database=None if same else settings.default.database,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import deepcopy
 from dataclasses import fields as columns
 from dataclasses import is_dataclass, replace
@@ -12,9 +11,6 @@ from tasksim.engine.choice import replayed
 from tasksim.engine.outcome import machine, records
 from tasksim.run.first_difference import first_difference
 from tasksim.run.record import Run
-
-LONG = os.environ.get("TASKSIM_LONG_TESTS") == "1"
-"""Whether slow tests go over all their cases, an hour on two cores, or over some of them."""
 
 
 def answer(question, engine, seed=0):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from core_sources import copied_sources
 
 from tasksim.core.compiler import Compiler, find_compiler
-from tasksim.core.library import FOLDER
 
 COMPILERS = ("c++", "g++", "clang++")
 
@@ -31,12 +31,8 @@ def strict(compiler):
 
 @pytest.fixture
 def sources(tmp_path):
-    """The sources of a small core: what tells the version, in a checkout of its own."""
-    folder = tmp_path / "checkout" / "tasksim" / "core"
-    folder.mkdir(parents=True)
-    for name in ("tasksim_core.h", "version.cpp"):
-        shutil.copy(FOLDER / name, folder)
-    return folder
+    """The sources of a small core, in a checkout of its own."""
+    return copied_sources(tmp_path)
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import threaded
 from compiled_core import needs_core
-from equal import LONG
 from questions import drawn_question
 from thread_digests import digest, digests
+from tiers import LONG
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.core import interface

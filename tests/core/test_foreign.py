@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equal import LONG, answer
+from equal import answer
 from own_schedulers import ENGINES, Gives, asked, both_clocks
 from questions import drawn_question
+from tiers import LONG
 
 from tasksim.base.errors import SchedulerError
 from tasksim.core.library import status

@@ -13,8 +13,8 @@ from math import inf, nan
 import numpy as np
 import pytest
 import threaded
-from equal import LONG
 from questions import drawn_question
+from tiers import LONG
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from compiled_core import needs_core
-from equal import LONG, disagreement
+from equal import disagreement
 from makespans import Questions, needs_table, rows
+from tiers import LONG
 
 pytestmark = needs_table
 

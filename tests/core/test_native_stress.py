@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from compiled_core import needs_core
-from equal import LONG
+from tiers import LONG
 
 from tasksim.core.build import build
 from tasksim.core.compiler import NotBuilt

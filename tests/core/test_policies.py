@@ -8,10 +8,11 @@ from dataclasses import replace
 import hypothesis
 import numpy as np
 import pytest
-from equal import LONG, answer, disagreement
+from equal import answer, disagreement
 from hypothesis import given, settings
 from questions import KERNELS, drawn_question, questions
 from scripted import machine
+from tiers import LONG
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status

@@ -13,8 +13,8 @@ import pytest
 import threaded
 from contended import non_uniform, slowed
 from core.test_clusters import DYNAMIC, drawn_cluster
-from equal import LONG
 from questions import drawn_question
+from tiers import LONG
 from webassembly import NODE, ask_chromium, ask_node, needs_node, needs_wasm
 
 from tasksim.base.errors import TasksimError

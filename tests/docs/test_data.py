@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from shared_folder import shared_folder
 
 import tasksim
 from tasksim.base.library import names
@@ -163,10 +164,12 @@ def test_data_name_no_places_of_the_machine_they_come_from():
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     pytest.importorskip("hatchling", reason="hatchling builds the wheel")
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
+
+    def build(folder: Path) -> None:
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+    (built,) = shared_folder(tmp_path_factory, "wheel", build).glob("*.whl")
     return built
 
 
@@ -186,8 +189,8 @@ def test_the_wheel_contains_the_data(wheel):
 @pytest.mark.slow
 def test_the_installed_package_finds_its_data(wheel, tmp_path):
     place = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place)]
-    subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    subprocess.run([*pip, "--target", place, wheel], check=True, capture_output=True)
 
     def tasksim(*words: str) -> str:
         return subprocess.run(

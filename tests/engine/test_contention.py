@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from contended import Fixed, on_one_memory, slowed, slowing
-from equal import LONG, disagreement
+from equal import disagreement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions import drawn_question
-from tiers import few
+from tiers import LONG, few
 
 from tasksim import Platform
 from tasksim.base.errors import TasksimError

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from equal import LONG
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, RAM, machine, play, tasks
 from strategies import costs, graphs, machines, moving_graphs
-from tiers import few
+from tiers import LONG, few
 
 from tasksim.base.errors import InputError
 from tasksim.engine.replay import Replay

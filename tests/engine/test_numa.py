@@ -9,11 +9,11 @@ from math import inf
 import numpy as np
 import pytest
 from contended import Fixed, non_uniform, on_one_memory, slowing, sockets
-from equal import LONG, disagreement
+from equal import disagreement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions import drawn_question
-from tiers import few
+from tiers import LONG, few
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status

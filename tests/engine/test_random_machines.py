@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 
 import pytest
 from compiled_core import needs_core
-from equal import LONG
 from scripted import GPU0, GPU1, RAM, machine, play, tasks
-from tiers import few
+from tiers import LONG, few
 
 from tasksim import (
     RW,

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from equal import LONG
+from tiers import LONG
 
 import tasksim
 from tasksim.formats.graphs import graph_in

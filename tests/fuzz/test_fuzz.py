@@ -18,13 +18,14 @@ from fuzz.rules import check
 from fuzz.search import FINDS, search
 from fuzz.smaller import smaller
 from fuzz.targets import TARGETS
+from tiers import few
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT = sorted(path for path in FINDS.glob("*/*") if path.is_dir())
-INPUTS = 100
-"""For each reader in CI: from half a second to five, 30 s of CPU for all of them."""
+INPUTS = few(100)
+"""Inputs for each reader: a hundred take from half a second to five."""
 LONG = 100_000
 """The bytes of a word whose square, in nanoseconds, is the CPU time that an input may take."""
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import LONG
 
 import tasksim
 from tasksim.models.kinds.history import HistoryModel
@@ -191,7 +192,7 @@ def test_what_is_done_is_kept_when_interrupted(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("samples", [5, 20])
+@pytest.mark.parametrize("samples", [5, 20] if LONG else [5])
 def test_intervals_hold_the_truth_as_often_as_they_say(samples):
     from benchmarks.interval_coverage import coverage
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equal import LONG
+from tiers import LONG
 
 from tasksim.base.errors import InputError
 from tasksim.models.conformance import parametrize_with_checks

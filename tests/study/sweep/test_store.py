@@ -15,8 +15,8 @@ from shutil import copytree
 
 import pandas as pd
 import pytest
-from equal import LONG
 from study_cases import CELLS, SLOW, answers, mpiexec
+from tiers import LONG
 
 from tasksim.base.errors import InputError
 from tasksim.base.lockfile import locked

@@ -6,7 +6,7 @@ With TASKSIM_LONG_TESTS=1, each browser answers a hundred, of sliders of all kin
 import random
 
 import pytest
-from equal import LONG
+from tiers import LONG
 from view.live.conftest import MACHINE
 from view.live.test_live_page import pytestmark, simulated  # noqa: F401
 from view.live.test_nodes import NETWORKS, scenario
