@@ -22,8 +22,7 @@ import numpy as np
 
 from tasksim.applications.flow import TaskFlow
 from tasksim.applications.program import FlowProgram
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.errors import InputError, TasksimError, short
 from tasksim.base.registry import where_raised
 from tasksim.graph.apps.parameters import Parameter, parameters_of
 from tasksim.graph.apps.registry import GENERATORS, PRIORITIES, Generator

@@ -16,8 +16,8 @@ from tasksim.applications.data import (
 from tasksim.applications.form import Form, ObjectForm, form_of
 from tasksim.applications.kernel import Kernel, Operand
 from tasksim.applications.results import Check
-from tasksim.base.arguments import short, whole_number
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import whole_number
+from tasksim.base.errors import InputError, short
 from tasksim.graph.builder import RW, Commute, GraphBuilder, Reduce
 from tasksim.graph.commutation import PYTHON_LOCK
 

@@ -17,8 +17,7 @@ import inspect
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, short, unknown
 from tasksim.base.registry import where_raised
 from tasksim.kernels.calls import MAX_REALS, Function, Tells, address_of, bits_of
 

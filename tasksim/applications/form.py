@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.arguments import one_of, short, whole_number
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import one_of, whole_number
+from tasksim.base.errors import InputError, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tasksim.base.arguments import one_of, short
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import InputError, short, unknown
 from tasksim.base.registry import where_raised
 from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W
 

@@ -11,8 +11,7 @@ from tasksim.applications.flow import COMBINE
 from tasksim.applications.foreign import ForeignFunction
 from tasksim.applications.results import Results
 from tasksim.applications.store import Store
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, short
 from tasksim.base.registry import where_raised
 from tasksim.graph.builder import Reduce, Scratch
 from tasksim.kernels.calls import CallTable, KernelError

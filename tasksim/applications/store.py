@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.applications.form import Form
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.base.memory import refuse_too_large
 from tasksim.base.registry import where_raised
 from tasksim.graph.access_mode import AccessMode
 from tasksim.kernels.pointers import Buffer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from math import inf, isfinite
 from operator import index
@@ -9,30 +10,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsFloat, TypeVar
 
-from tasksim.base.errors import InputError, expect, nearest
+from tasksim.base.errors import InputError, expect, nearest, short
+from tasksim.base.units import format_size
 
 __all__ = [
-    "all_of", "finite_number", "flag", "one_of", "path_of", "positive_number", "short",
+    "all_of", "finite_number", "flag", "one_of", "path_of", "positive_number", "refuse_too_large",
     "whole_number",
 ]  # fmt: skip
 
 T = TypeVar("T")
-
-MAX_VALUE_CHARACTERS = 60
-"""Longest value that a message shows, in characters: the message still fits on one line."""
-
-
-def short(value: object) -> str:
-    """Return *value* as messages show it: its ``repr``, shortened if need be, and its type.
-
-    Examples
-    --------
-    >>> short("a"), short(1.5)
-    ("'a' (str)", '1.5 (float)')
-    """
-    text = repr(value)
-    cut = text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
-    return f"{cut} ({type(value).__name__})"
 
 
 def path_of(value: Any, what: str) -> Path:
@@ -175,6 +161,23 @@ def flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{what}: got {short(value)}; legal: True or False")
     return value
+
+
+def refuse_too_large(size_bytes: int, what: str) -> None:
+    """Raise :exc:`InputError` if *size_bytes*, the size of *what*, exceeds this machine's memory.
+
+    An allocation would not fail: the system grants memory that it does not have, and kills the
+    process when the memory is used.
+    """
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # the system does not report its memory
+        return
+    if size_bytes > there:
+        raise InputError(
+            f"{what} needs {format_size(size_bytes)} of memory, "
+            f"this machine has {format_size(there)}"
+        )
 
 
 def _number(value: Any) -> float | None:

@@ -33,7 +33,9 @@ __all__ = [
     "nearest",
     "on_command_line",
     "option",
+    "printable",
     "readable",
+    "short",
     "unknown",
 ]
 
@@ -43,6 +45,8 @@ tasksim writes on purpose, an unknown name with all known ones, has 700; longer 
 file."""
 MAX_MESSAGE_LINES: Final = 60
 """Most lines of a message: a file may be wrong everywhere, and nobody fixes more at once."""
+MAX_VALUE_CHARACTERS: Final = 60
+"""Longest value that a message shows, in characters: the message still fits on one line."""
 _MAX_COMPARED_CHARACTERS: Final = 200
 """Longest name that is compared with the known ones, in characters: no known name is longer, and
 the time of a comparison grows with the square of the length."""
@@ -64,14 +68,18 @@ def readable(message: str) -> str:
     if len(lines) > MAX_MESSAGE_LINES:
         kept = MAX_MESSAGE_LINES - 1
         lines = [*lines[:kept], f"... and {len(lines) - kept} more lines"]
-    return "\n".join(map(_readable_line, lines))
-
-
-def _readable_line(line: str) -> str:
-    if not line.isprintable():
-        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     half = MAX_LINE_CHARACTERS // 2
-    return line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
+    return "\n".join(
+        line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
+        for line in map(printable, lines)
+    )
+
+
+def printable(text: str) -> str:
+    """Return *text* on one line, with escapes for control characters."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class TasksimError(Exception):
@@ -182,10 +190,20 @@ def expect(value: object, kind: type, what: str) -> None:
     tasksim.base.errors.InputError: tiles: expected int, got 'cholesky' (str)
     """
     if not isinstance(value, kind):
-        got = repr(value)
-        short = got if len(got) <= 60 else f"{got[:57]}..."
-        name = type(value).__name__
-        raise InputError(f"{what}: expected {kind.__name__}, got {short} ({name})")
+        raise InputError(f"{what}: expected {kind.__name__}, got {short(value)}")
+
+
+def short(value: object) -> str:
+    """Return *value* as messages show it: its ``repr``, shortened if need be, and its type.
+
+    Examples
+    --------
+    >>> short("a"), short(1.5)
+    ("'a' (str)", '1.5 (float)')
+    """
+    text = repr(value)
+    cut = text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
+    return f"{cut} ({type(value).__name__})"
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str:

@@ -133,10 +133,15 @@ def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
     reading : The open file, for readers that need only a part of it.
     """
     with reading(path, limit) as file:
-        data = _read_up_to(file, limit + 1)
-    if len(data) > limit:  # it grew after it was opened, or reports no size, as under /proc
+        # In parts, so that the limit is not allocated for a small file.
+        step = os.fstat(file.fileno()).st_size + EXTRA_READ_BYTES
+        parts, left = [], limit + 1
+        while left > 0 and (part := file.read(min(step, left))):
+            parts.append(part)
+            left -= len(part)
+    if left <= 0:  # it grew after it was opened, or reports no size, as under /proc
         raise _too_large(path, f"more than {limit} bytes", limit)
-    return data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def sha256_of(path: Path) -> str | None:
@@ -144,16 +149,6 @@ def sha256_of(path: Path) -> str | None:
     import hashlib
 
     return hashlib.sha256(read_bytes(path)).hexdigest() if is_file(path) else None
-
-
-def _read_up_to(file: BinaryIO, size_bytes: int) -> bytes:
-    """Return the content of *file*, at most *size_bytes*, without allocating that much first."""
-    step = os.fstat(file.fileno()).st_size + EXTRA_READ_BYTES
-    parts = []
-    while size_bytes > 0 and (part := file.read(min(step, size_bytes))):
-        parts.append(part)
-        size_bytes -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @contextmanager

@@ -192,7 +192,7 @@ def _acquired(path: Path, target: Path, wait: bool, tell: Callable[[str], None] 
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = _try(path)
+            lock = None if path.exists() and not _break(path) else _Lock.new(path)
         except FileNotFoundError:
             continue  # the previous owner removed the folder, which was empty
         except OSError as error:
@@ -207,13 +207,6 @@ def _acquired(path: Path, target: Path, wait: bool, tell: Callable[[str], None] 
             tell(f"waiting for {who}, which writes {target}")
             tell = None
         time.sleep(POLL_INTERVAL_S)
-
-
-def _try(path: Path) -> _Lock | None:
-    """Return the lock at *path* if it is free or stale."""
-    if path.exists() and not _break(path):
-        return None
-    return _Lock.new(path)
 
 
 class _Lock:
@@ -234,7 +227,12 @@ class _Lock:
         file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             os.write(file, json.dumps(asdict(owner)).encode())
-            _record_lock(file)  # before the link: others must not see the file without it
+            # A record lock, if the system has them, ends with this process. It comes before the
+            # link, because others must not see the file without it.
+            with suppress(ImportError, OSError):
+                import fcntl
+
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not _appears(beside, path):
                 os.close(file)
                 return None
@@ -279,20 +277,14 @@ def _appears(beside: Path, path: Path) -> bool:
         os.link(beside, path)
     except FileExistsError:
         return False
-    except OSError:  # the network lost the answer, or the file system has no links
-        if beside.stat().st_nlink == 2:  # the link was made, only the answer got lost
+    except OSError:
+        if beside.stat().st_nlink == 2:  # the link was made, the network lost the answer
             return True
-        return _copied(beside, path)
-    return True
-
-
-def _copied(beside: Path, path: Path) -> bool:
-    """Copy the file *beside* to *path*, on a file system without links; return False as above."""
-    try:
-        with path.open("xb") as file:
-            file.write(beside.read_bytes())
-    except FileExistsError:
-        return False
+        try:  # the file system has no links
+            with path.open("xb") as file:
+                file.write(beside.read_bytes())
+        except FileExistsError:
+            return False
     return True
 
 
@@ -356,14 +348,6 @@ def _now(path: Path) -> float:
         return probe.stat().st_mtime
     finally:
         probe.unlink(missing_ok=True)
-
-
-def _record_lock(file: int) -> None:
-    """Put a record lock on the open *file*, if the system has them; it ends with this process."""
-    with suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _record_locked(path: Path) -> bool:

@@ -1,7 +1,8 @@
-"""Plain decimal numbers, without the other notations that Python or YAML accept.
+"""Plain decimal numbers in texts, and ranges of them, as people write them.
 
 ``010`` is eight in YAML and ten in Python, ``1_0`` is ten in both, and ``1:30`` is ninety in YAML;
-people cannot tell what is meant. So tasksim refuses them, and digits of other scripts, too.
+people cannot tell what is meant. So tasksim refuses these notations, and digits of other scripts,
+too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "LEGAL_NUMERALS",
@@ -20,6 +21,7 @@ __all__ = [
     "plain_float",
     "sorted_names",
     "table_number",
+    "values_of",
     "whole_number",
 ]
 
@@ -30,6 +32,7 @@ _WHOLE: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,39})")  # int() refuses thou
 _DECIMAL: Final = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?"
 )
+_RANGE: Final = re.compile(r"\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*(?::\s*(\d{1,18}|log)\s*)?")
 
 
 def whole_number(text: str) -> int | None:
@@ -105,3 +108,31 @@ def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
     if all(number is not None for number in numbers):
         return tuple(name for _, name in sorted(zip(numbers, distinct, strict=True)))
     return tuple(distinct)
+
+
+def values_of(text: str) -> Sequence[int] | None:
+    """Return the whole numbers of the range *text*, lazily; None if it is not a range.
+
+    Both ends belong to the range. Raises :exc:`ValueError` for a range without values.
+
+    Examples
+    --------
+    >>> list(values_of("8..20:4")), values_of("64..512:log"), values_of("lws")
+    ([8, 12, 16, 20], (64, 128, 256, 512), None)
+    """
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return None
+    first, last, step = int(match[1]), int(match[2]), match[3] or "1"
+    if step == "log":
+        if not first:
+            raise ValueError("a range that doubles cannot begin with 0")
+        doubled = (first << power for power in range(last.bit_length()))
+        found: Sequence[int] = tuple(value for value in doubled if value <= last)
+    else:
+        if not int(step):
+            raise ValueError("the step of a range must be at least 1")
+        found = range(first, last + 1, int(step))
+    if not found:
+        raise ValueError(f"the range is empty: {first} is more than {last}")
+    return found

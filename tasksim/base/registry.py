@@ -303,7 +303,8 @@ def load_own(text: str, what: str, is_one: Callable[[Any], bool] | None = None) 
     else:
         raise InputError(f"{where}: legal: a name, MODULE:NAME or FILE.py:NAME")
     if name not in vars(module):
-        raise unknown("name", name, _public(module), f"{where}, module {module.__name__}")
+        public = [key for key in vars(module) if not key.startswith("_")]
+        raise unknown("name", name, public, f"{where}, module {module.__name__}")
     return vars(module)[name]
 
 
@@ -334,10 +335,6 @@ def _only_one(module: Any, is_one: Callable[[Any], bool] | None, where: str) -> 
         known = f"{where} has {', '.join(own)}" if own else f"{where} has none"
         raise InputError(f"{known}; say which: {where.partition(chr(39))[2][:-1]}:NAME")
     return next(iter(own.values()))
-
-
-def _public(module: Any) -> list[str]:
-    return [key for key in vars(module) if not key.startswith("_")]
 
 
 def _imported(name: str, where: str, folder: str | None = None) -> Any:

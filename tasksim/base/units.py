@@ -138,7 +138,10 @@ def parse_quantity(value: object, dimension: Dimension) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _malformed(value, dimension)
     if dimension == "factor":
-        return _parse_factor(value)
+        match = _FACTOR.fullmatch(str(value).strip())
+        if match is None:
+            raise _malformed(value, dimension)
+        return _scaled(match[1], Fraction(1), value)
     if not isinstance(value, str):
         return _parse_number(value, dimension)
     match = _QUANTITY.fullmatch(value.strip())
@@ -146,7 +149,11 @@ def parse_quantity(value: object, dimension: Dimension) -> float:
         raise _malformed(value, dimension)
     number, unit = match.groups()
     if not unit:
-        return _parse_number(_decimal(number, value), dimension)
+        try:
+            bare = Decimal(number)
+        except InvalidOperation:  # the exponent is too large even for Decimal
+            raise _too_large(value) from None
+        return _parse_number(bare, dimension)
     scale = _UNITS[dimension].get(_ALIASES.get(unit, unit))
     if scale is None:
         raise _malformed(value, dimension, unit)
@@ -246,13 +253,6 @@ def duration_text(seconds: float) -> str:
     return f"{value:.0f} {unit}" if 1000 <= abs(value) < 1e9 else f"{value:.4g} {unit}"
 
 
-def _decimal(number: str, value: object) -> Decimal:
-    try:
-        return Decimal(number)
-    except InvalidOperation:  # the exponent is too large even for Decimal
-        raise _too_large(value) from None
-
-
 def _parse_number(number: float | Decimal, dimension: Dimension) -> float:
     """Return 0 for zero; refuse any other number without a unit."""
     if number == 0:
@@ -264,14 +264,6 @@ def _parse_number(number: float | Decimal, dimension: Dimension) -> float:
         f"{number} has no unit and could be any of {units}: write e.g. '{_EXAMPLES[dimension]}' "
         "(only 0 needs none, it is the same in all of them)"
     )
-
-
-def _parse_factor(value: str | float) -> float:
-    """Return a factor, from ``"x2"``, ``"2"`` or ``2``."""
-    match = _FACTOR.fullmatch(str(value).strip())
-    if match is None:
-        raise _malformed(value, "factor")
-    return _scaled(match[1], Fraction(1), value)
 
 
 def _scaled(number: str, scale: Fraction, value: object) -> float:
@@ -307,7 +299,9 @@ def _word(dimension: Dimension) -> str:
 
 def _exact_decimal(value: float, dimension: Dimension) -> str:
     """Return the shortest decimal digits of *value*, with a decimal unit that fits its size."""
-    exponents = _exponents(dimension)
+    rounded = {unit: round(math.log10(scale)) for unit, scale in _UNITS[dimension].items()}
+    # Only units that are powers of ten, in ascending order.
+    exponents = {u: e for u, e in rounded.items() if Fraction(10) ** e == _UNITS[dimension][u]}
     base = next(unit for unit, exponent in exponents.items() if exponent == 0)
     if value == 0:
         return f"0 {base}"
@@ -316,12 +310,6 @@ def _exact_decimal(value: float, dimension: Dimension) -> str:
     fitting = [unit for unit in exponents if _UNITS[dimension][unit] <= abs(value)]
     unit = fitting[-1] if fitting else next(iter(exponents))
     return f"{Decimal(repr(value)).scaleb(-exponents[unit]).normalize():f} {unit}"
-
-
-def _exponents(dimension: Dimension) -> dict[str, int]:
-    """Return the exponents of those units that are powers of ten, in ascending order."""
-    rounded = {unit: round(math.log10(scale)) for unit, scale in _UNITS[dimension].items()}
-    return {u: e for u, e in rounded.items() if Fraction(10) ** e == _UNITS[dimension][u]}
 
 
 def _exact_binary(value: float, dimension: Dimension) -> str:

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tasksim.base.arguments import flag, one_of, path_of, short, whole_number
-from tasksim.base.errors import InputError, option, unknown
+from tasksim.base.arguments import flag, one_of, path_of, whole_number
+from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.lockfile import check_lock
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.campaign import Campaign

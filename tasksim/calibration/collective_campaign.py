@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.base.memory import refuse_too_large
 from tasksim.base.units import format_time
 from tasksim.calibration.application_campaign import parse_settings_domain
 from tasksim.calibration.campaign import shuffled

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.interruption import unbroken
-from tasksim.base.memory import no_garbage_collection, refuse_too_large
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.base.units import format_time
 from tasksim.calibration.campaign import Campaign, shuffled
 from tasksim.calibration.domain_steering import steering_of

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, short
 from tasksim.base.extras import require
 from tasksim.formats.graphs import load_graph
 from tasksim.graph.apps.registry import name_and_settings

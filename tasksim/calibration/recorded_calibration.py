@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.arguments import flag, path_of, short
-from tasksim.base.errors import InputError, option, unknown
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.lockfile import locked
 from tasksim.base.units import format_time
 from tasksim.calibration.fit_kernels import (

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from tasksim.base.stop import Stop, give_up_if_asked
+from tasksim.base.interruption import Stop, give_up_if_asked
 from tasksim.engine.choice import replayed, replayed_by_core
 from tasksim.engine.outcome import records
 from tasksim.engine.simulation import Settled

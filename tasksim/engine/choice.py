@@ -262,7 +262,7 @@ def _compiled(question: Question) -> CompiledReplay:
 
 
 def _simpy(question: Question) -> Replay:
-    from tasksim.base.memory import no_garbage_collection
+    from tasksim.base.threadclock import no_garbage_collection
     from tasksim.engine.replay import Replay
 
     if question.needs_threads:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tasksim.base.memory import no_garbage_collection
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.engine.clock import Clock
 from tasksim.engine.machine.node import Charges, Node
 from tasksim.engine.machine.submission import Submission

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import GraphError
-from tasksim.base.memory import refuse_too_large
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.assembly import ConfigurationRegister, assembled
 from tasksim.graph.csr import from_edges, pointers_of_counts

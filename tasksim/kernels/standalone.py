@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.calls import KernelError, address_of
 from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel
 from tasksim.kernels.pointers import Buffer, Precision, Workspace, precision_of

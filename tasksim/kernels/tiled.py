@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.calls import CallTable, Copies, Function, KernelError, Tells, address_of
 from tasksim.kernels.dense import PreparedCall, dense_kernel
 from tasksim.kernels.pointers import Buffer, Workspace, aligned, precision_of

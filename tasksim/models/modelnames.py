@@ -7,8 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, option, unknown
+from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.files import is_file
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _is_file(text: str) -> bool:
 
 def _of_file(path: Path) -> Iterable[tuple[Any, Any]]:
     """Return the pairs in a YAML file; raise an error with the place of each wrong value."""
-    from tasksim.base.documents.places import FileProblem
+    from tasksim.base.documents import FileProblem
     from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 
     document = YamlDocument.read(path, "a mapping, KERNEL: MODEL")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.arguments import all_of, short
-from tasksim.base.errors import InputError, nearest, option, unknown
+from tasksim.base.arguments import all_of
+from tasksim.base.errors import InputError, nearest, option, short, unknown
 from tasksim.models.categories import (
     checked_categories,
     coded_column,

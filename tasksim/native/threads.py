@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.interruption import Interrupts
-from tasksim.base.memory import no_garbage_collection
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.native.cores import cores_for, pin_thread
 from tasksim.native.processor_time import ThreadAccount
 

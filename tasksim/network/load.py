@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
 from tasksim.base.arguments import path_of
-from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
     BAD,
     FLAG,
@@ -35,7 +35,7 @@ from tasksim.network.topologies.registry import TOPOLOGIES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = [
     "network_of_fields",

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.base.stop import Stop, Stopped, give_up_if_asked
+from tasksim.base.interruption import Stop, Stopped, give_up_if_asked
 from tasksim.native.cores import usable_cores
 from tasksim.optimization.annealing import Annealing, temperature
 

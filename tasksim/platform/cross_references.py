@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.documents.places import FileProblem, Location
+from tasksim.base.documents import FileProblem, Location
 from tasksim.base.documents.sections import NAME_PATTERN
 from tasksim.platform.description import MAX_DEVICES, MAX_WORKERS, unreached
 from tasksim.platform.names import choice, entries, member, names, split_full_name

@@ -12,8 +12,8 @@ import sys
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.arguments import all_of, short, whole_number
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import all_of, whole_number
+from tasksim.base.errors import InputError, short
 from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.parts import (
     FIRST_TOUCH,

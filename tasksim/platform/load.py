@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tasksim.base import library as libraries
-from tasksim.base.documents.places import FileProblem, Place
+from tasksim.base.documents import FileProblem, Place
 from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, is_folder, write_text

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Final
 
-from tasksim.base.arguments import finite_number, short
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import finite_number
+from tasksim.base.errors import InputError, short
 
 __all__ = [
     "FIRST_TOUCH",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
     BAD,
     FLAG,
@@ -38,7 +38,7 @@ from tasksim.platform.power import EXPONENT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = [
     "SECTIONS",

@@ -31,7 +31,7 @@ from tasksim.platform.parts import FIRST_TOUCH
 from tasksim.platform.power import EXPONENT
 
 if TYPE_CHECKING:
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = ["MULTIPLY", "TREE", "Leaf", "Settings"]
 

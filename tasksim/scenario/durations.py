@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, option, unknown
+from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.models.rows import DURATION
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.arguments import flag, one_of, short
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import flag, one_of
+from tasksim.base.errors import InputError, short
 from tasksim.engine.choice import ENGINES
 from tasksim.platform.description import Platform
 from tasksim.scenario.resolved import Resolver, resolve

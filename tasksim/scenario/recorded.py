@@ -6,9 +6,9 @@ import json
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tasksim.base.arguments import one_of, path_of, short
+from tasksim.base.arguments import one_of, path_of
 from tasksim.base.documents.json_document import FormatError
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, short
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.document import decode
 from tasksim.scenario.scenario import Scenario

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tasksim.base.arguments import positive_number, short, whole_number
-from tasksim.base.errors import InputError, expect
+from tasksim.base.arguments import positive_number, whole_number
+from tasksim.base.errors import InputError, expect, short
 from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario

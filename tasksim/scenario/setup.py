@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, overload
 
-from tasksim.base.arguments import flag, one_of, short, whole_number
-from tasksim.base.errors import InputError, option, unknown
+from tasksim.base.arguments import flag, one_of, whole_number
+from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.graph.apps.registry import name_and_settings, names_generator
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import MAX_WORKERS, Platform

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.arguments import short
 from tasksim.base.documents.json_document import read_json
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, short
 from tasksim.base.numerals import decimal_number
 from tasksim.platform.description import Platform
 from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES, in_tiles, takes_size

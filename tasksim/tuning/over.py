@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, option
-from tasksim.base.ranges import values_of
+from tasksim.base.numerals import values_of
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.axes import number_or_text
 from tasksim.tuning.matrix_size import in_tiles, takes_size

@@ -15,8 +15,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from tasksim.base.arguments import flag, path_of, short
-from tasksim.base.errors import InputError, expect
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.errors import InputError, expect, short
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.formats.runs import as_run
 from tasksim.run.record import Run

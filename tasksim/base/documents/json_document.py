@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from tasksim.base.documents import line_and_column
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import MAX_TEXT_BYTES, read_text
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = [
     "INTEGER_LIMIT",
@@ -388,8 +389,7 @@ def position(text: str, path: Location) -> tuple[int, int]:
         if found is None:
             break
         at = found
-    before = text[:at]
-    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+    return line_and_column(text, at)
 
 
 def format_json(value: Any) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeAlias
 
-from tasksim.base.documents.places import FileProblem, Location
+from tasksim.base.documents import FileProblem, Location
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, parse_quantity, unit_names
 
@@ -374,8 +374,16 @@ class Section:
             return refused(found, location, "must be a mapping", data)
         before = len(found)
         values: dict[str, Any] = {}
-        for name in cls.fields:
-            values[name] = cls._value(data, name, values, location, found)
+        for name, field in cls.fields.items():
+            written = field.alias or name
+            where = (*location, written)
+            value = data.get(written, field.default)
+            if value is REQUIRED:
+                found.append(FileProblem(where, "missing"))
+                values[name] = BAD
+                continue
+            read = field.kind.read(value, where, found)
+            values[name] = read if read is BAD else cls.check(name, read, values, where, found)
         legal = fields_of(cls)
         for name in data:
             if name not in legal:
@@ -383,25 +391,6 @@ class Section:
                 what += nearest(str(name), legal)
                 found.append(FileProblem((*location, name), what, at_key=True))
         return BAD if len(found) > before else cls(**values)
-
-    @classmethod
-    def _value(
-        cls,
-        data: Mapping[str, Any],
-        name: str,
-        before: Mapping[str, Any],
-        location: Location,
-        found: Found,
-    ) -> Any:
-        field = cls.fields[name]
-        written = field.alias or name
-        where = (*location, written)
-        value = data.get(written, field.default)
-        if value is REQUIRED:
-            found.append(FileProblem(where, "missing"))
-            return BAD
-        read = field.kind.read(value, where, found)
-        return read if read is BAD else cls.check(name, read, before, where, found)
 
     @classmethod
     def check(

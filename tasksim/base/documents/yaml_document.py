@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from tasksim.base.documents.places import FileProblem, Place
-from tasksim.base.errors import InputError
+from tasksim.base.documents import FileProblem, Place, line_and_column
+from tasksim.base.errors import InputError, printable
 from tasksim.base.files import read_text
 from tasksim.base.numerals import LEGAL_NUMERALS, decimal_number
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = ["ProblemReport", "YamlDocument", "plain_value"]
 
@@ -86,10 +86,12 @@ class YamlDocument:
         except InputError:
             raise
         except yaml.MarkedYAMLError as error:
-            raise InputError(_syntax_error(error, path)) from None
+            mark = error.problem_mark or error.context_mark
+            place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path, 1, 1)
+            what = ", ".join(part for part in (error.context, error.problem) if part)
+            raise InputError(f"{place}: not YAML: {what}") from None
         except yaml.reader.ReaderError as error:
-            line, column = _line_column(text, error.position)
-            place = Place(path, line, column)
+            place = Place(path, *line_and_column(text, error.position))
             raise InputError(f"{place}: not YAML: {error.reason}") from None
         except RecursionError:
             raise InputError(f"{path}:1:1: not YAML: nested too deep") from None
@@ -144,7 +146,11 @@ def plain_value(text: str) -> Any:
 def _read_quickly(text: str) -> dict[str, Any] | None:
     """Return the data of PyYAML's reader in C; None if the reader in Python must read *text*."""
     reader = getattr(yaml, "CSafeLoader", None)
-    if reader is None or not _READ_OTHERWISE.isdisjoint(text) or not _is_shallow(text):
+    if reader is None or not _READ_OTHERWISE.isdisjoint(text):
+        return None
+    # Short lines and few brackets cannot nest deeply.
+    line = max(map(len, text.splitlines()), default=0)
+    if line > _LONGEST_LINE or text.count("[") + text.count("{") > _LONGEST_LINE:
         return None
     loader = reader(text)
     try:
@@ -155,12 +161,6 @@ def _read_quickly(text: str) -> dict[str, Any] | None:
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     return data
-
-
-def _is_shallow(text: str) -> bool:
-    """Return whether lists and mappings of *text* cannot be nested deeply."""
-    lines = max(map(len, text.splitlines()), default=0)
-    return lines <= _LONGEST_LINE and text.count("[") + text.count("{") <= _LONGEST_LINE
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
@@ -232,18 +232,6 @@ def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[FilePr
         first.setdefault(key.value, key.start_mark.line + 1)
 
 
-def _syntax_error(error: yaml.MarkedYAMLError, path: Path) -> str:
-    mark = error.problem_mark or error.context_mark
-    place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path, 1, 1)
-    what = ", ".join(part for part in (error.context, error.problem) if part)
-    return f"{place}: not YAML: {what}"
-
-
-def _line_column(text: str, position: int) -> tuple[int, int]:
-    before = text[:position]
-    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
-
-
 class _Error(NamedTuple):
     """A line of the report, with its sort key (file, line, column); settings come last."""
 
@@ -251,11 +239,6 @@ class _Error(NamedTuple):
     line: int
     column: int
     text: str
-
-
-def _printable(text: str) -> str:
-    """Return *text* on one line, with escapes for control characters."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 @dataclass
@@ -292,7 +275,7 @@ class ProblemReport:
         if isinstance(where, Place):
             rank = [document.path for document in self.documents].index(where.path)
             line, column = where.line, where.column
-        self.errors.append(_Error(rank, line, column, _printable(f"{where}: {what}")))
+        self.errors.append(_Error(rank, line, column, printable(f"{where}: {what}")))
 
     def _where(self, problem: FileProblem, documents: Sequence[YamlDocument]) -> Place | str:
         """Return the source of a value: a setting, or a place in a file."""

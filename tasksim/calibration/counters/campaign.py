@@ -17,7 +17,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError, unknown
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.base.memory import no_garbage_collection
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.calibration.campaign import shuffled
 from tasksim.calibration.counters.hardware import PerfCounters
 from tasksim.calibration.counters.valgrind import count

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError, SchedulerError, TasksimError
-from tasksim.base.memory import no_garbage_collection
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.engine.choice import can_be_threads
 from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.communicator import (

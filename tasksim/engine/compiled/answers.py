@@ -31,12 +31,12 @@ EVENTS_PER_CALL: Final = 100_000
 def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
     """Let a replay go on until it ends; return the status.
 
-    Raises :exc:`~tasksim.base.stop.Stopped` in a thread that was asked to give up.
+    Raises :exc:`~tasksim.base.interruption.Stopped` in a thread that was asked to give up.
     """
     status = go_on(handle, EVENTS_PER_CALL)
     if status != interface.MORE:
         return status
-    from tasksim.base.stop import give_up_if_asked
+    from tasksim.base.interruption import give_up_if_asked
 
     while status == interface.MORE:
         give_up_if_asked()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.memory import no_garbage_collection
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_decisions, read_tasks
 from tasksim.engine.compiled.flat import (

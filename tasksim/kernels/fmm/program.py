@@ -23,7 +23,7 @@ import numpy as np
 # in the middle of a task.
 import scipy.linalg.cython_blas  # noqa: F401
 
-from tasksim.base.memory import refuse_too_large
+from tasksim.base.arguments import refuse_too_large
 from tasksim.kernels.fmm.layout import Data, Groups, Held, layout_of
 from tasksim.kernels.fmm.p2p import due_to
 from tasksim.kernels.fmm.plan import arrays_of_handles, calls

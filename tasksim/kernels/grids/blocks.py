@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.calls import CallTable, Function, Tells
 from tasksim.kernels.pointers import Buffer, aligned
 

@@ -40,14 +40,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tasksim.base.arguments import path_of, short
+from tasksim.base.arguments import path_of
 from tasksim.base.documents.json_document import (
     Node,
     format_json,
     read_document,
     to_data,
 )
-from tasksim.base.errors import InputError, expect
+from tasksim.base.errors import InputError, expect, short
 from tasksim.base.files import read_text, write_text
 from tasksim.base.versions import newer
 from tasksim.models.kernelmodel import KernelModel

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.documents.places import FileProblem, Location
+from tasksim.base.documents import FileProblem, Location
 from tasksim.base.documents.sections import BAD, Found, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection

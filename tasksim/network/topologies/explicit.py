@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
     BAD,
     FLAG,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = ["Explicit", "ExplicitSection", "NamedLink"]
 

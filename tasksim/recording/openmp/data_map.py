@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tasksim.base.documents.places import FileProblem
+    from tasksim.base.documents import FileProblem
     from tasksim.recording.openmp.trace import Site
 
 __all__ = ["VARIABLE", "DataMap", "DescribedData", "data_map"]

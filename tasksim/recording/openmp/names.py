@@ -226,7 +226,7 @@ def renaming(given: Any) -> dict[str, str]:
 
 
 def _of_file(path: Path) -> dict[str, str]:
-    from tasksim.base.documents.places import FileProblem
+    from tasksim.base.documents import FileProblem
     from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 
     document = YamlDocument.read(path, "a mapping, KERNEL: NAME")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import BAD, Found, refused
-from tasksim.base.ranges import values_of
+from tasksim.base.numerals import values_of
 
 if TYPE_CHECKING:
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = ["VALUES", "Axes", "SettingsOf", "number_or_text"]
 

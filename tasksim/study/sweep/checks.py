@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents import FileProblem
 from tasksim.base.errors import InputError
 from tasksim.graph.apps import registry
 from tasksim.graph.apps.registry import names_generator
@@ -19,7 +19,7 @@ from tasksim.study.sweep.study import Entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
     from tasksim.study.sweep.study import Study
 
 __all__ = ["problems"]

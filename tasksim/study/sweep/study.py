@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
     from tasksim.study.sweep.axes import Axes
 
 __all__ = ["Entry", "Limits", "Study"]

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
     BAD,
     TEXT,
@@ -35,7 +35,7 @@ from tasksim.study.sweep.study import Entry, Limits, Study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.base.documents.places import Location
+    from tasksim.base.documents import Location
 
 __all__ = ["read_study"]
 

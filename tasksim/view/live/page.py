@@ -16,8 +16,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.arguments import flag, path_of, short
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.errors import InputError, short
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.core.library import WASM_PATH, wasm_status
 from tasksim.run.record import Run

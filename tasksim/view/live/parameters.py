@@ -11,9 +11,8 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, unknown
-from tasksim.base.ranges import values_of
+from tasksim.base.errors import InputError, short, unknown
+from tasksim.base.numerals import values_of
 from tasksim.graph.apps.registry import find, names_generator, parse_settings
 from tasksim.view.live.axes import Axis, thin
 

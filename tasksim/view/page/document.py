@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.arguments import flag, path_of, short
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.errors import InputError, short
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.base.ranges import values_of
+from tasksim.base.numerals import values_of
 from tasksim.study.sweep.axes import number_or_text
 from tasksim.study.sweep.conditions import Condition
 
