@@ -304,6 +304,7 @@ def _result(
     graph: str, selection: Selection, way: Way, how: Search, found: Autotuned
 ) -> dict[str, Any]:
     selective = way in ("selective", "emulation")
+    statistics = "model" if selection.cells else "reuse" if selection.reuses else "reset"
     return {
         "format": "tasksim-autotuned",
         "version": 1,
@@ -316,7 +317,7 @@ def _result(
         "sampling": selection.sampling if selective else None,
         "charge": selection.charge if selective else None,
         "messages": selection.messages if selective else None,
-        "statistics": _statistics(selection) if selective else None,
+        "statistics": statistics if selective else None,
         "search": how,
         "runs": found.tuned.simulations,
         "tuning_s": found.wall_s,
@@ -330,12 +331,6 @@ def _result(
         "notes": found.notes,
         "choices": [_row(found, tried) for tried in found.tuned.tried],
     }
-
-
-def _statistics(selection: Selection) -> str:
-    if selection.cells:
-        return "model"
-    return "reuse" if selection.reuses else "reset"
 
 
 def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:
@@ -379,7 +374,9 @@ def _text(result: dict[str, Any], paths: list[str]) -> Iterator[str]:
     judged = result["mean_error"] is not None
     yield f"graph     {result['graph']}"
     yield f"tuning    {_way(result)}"
-    yield f"took      {format_time(result['tuning_s'])}, and {_prepared(result)}"
+    prepared = format_time(result["preparation_s"])
+    took = format_time(result["tuning_s"])
+    yield f"took      {took}, and {prepared} to prepare data and to warm up"
     if result["speedup"] is not None and result["by"] != "full":
         against = "full runs" if judged else "the predicted time of full runs"
         yield f"speed-up  {result['speedup']:.1f} against {against}"
@@ -405,12 +402,6 @@ def _way(result: dict[str, Any]) -> str:
     return (
         f"{result['by'].replace('emulation', 'emulated')}, {result['policy']}, {tolerance}, {runs}"
     )
-
-
-def _prepared(result: dict[str, Any]) -> str:
-    from tasksim.base.units import format_time
-
-    return f"{format_time(result['preparation_s'])} to prepare data and to warm up"
 
 
 def _cells(row: dict[str, Any], judged: bool) -> list[str]:

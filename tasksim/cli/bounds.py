@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -200,6 +200,9 @@ def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> N
     values = {**(run.bounds or {}), **_over_nodes(run, path)}
     if as_json:
         sent = {} if messages is None else {"messages": messages.to_json()}
+        blame = {} if blamed is None else {"blame": blamed.run._asdict()}
+        if blamed is not None and blamed.best is not None:
+            blame["blame_of_best"] = blamed.best._asdict()
         print_json(
             {
                 "graph": {
@@ -213,7 +216,7 @@ def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> N
                 "best_s": max(values.values()) if values else None,
                 "makespan_s": run.makespan_s,
                 "practical_critical_path": {**walked.to_json(), **sent},
-                **({} if blamed is None else _blame_json(blamed)),
+                **blame,
             }
         )
         return
@@ -226,11 +229,6 @@ def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> N
     click.echo(f"practical critical path\n{path_table(walked)}")
     if messages is not None:
         click.echo(f"\n{path_message_line(messages)}")
-
-
-def _blame_json(blamed: Blamed) -> dict[str, Any]:
-    of_best = {} if blamed.best is None else {"blame_of_best": blamed.best._asdict()}
-    return {"blame": blamed.run._asdict(), **of_best}
 
 
 def _blame_table(blamed: Blamed) -> str:

@@ -24,6 +24,7 @@ from tasksim.cli.options import (
     json_option,
     terms_by_kernel,
     trust_option,
+    until_share,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
@@ -237,7 +238,7 @@ def calibrate(
         return
     if quick:
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")
-    makespan = _makespan(until)
+    makespan = until_share(until, "makespan", "2%")
     if contention and makespan is not None:
         raise InputError("--contention measures all kernels; leave --until out")
     wanted, to_predict = parse_items(items), graphs_for(predicted)
@@ -357,18 +358,6 @@ def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationR
     from tasksim.calibration.calibrate import calibrate as measure
 
     return partial(measure, replace=replace)
-
-
-def _makespan(until: str | None) -> float | None:
-    """Return the share in ``makespan:2%``."""
-    if until is None:
-        return None
-    what, _, share = until.partition(":")
-    if what != "makespan" or not share:
-        raise click.BadParameter(
-            f"got '{until}'; legal: makespan:SHARE, as makespan:2%", param_hint="--until"
-        )
-    return float(SHARE.convert(share, None, None))
 
 
 def parse_items(tokens: Sequence[str]) -> list[TaskGraph | KernelCall]:

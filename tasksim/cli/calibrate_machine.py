@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tasksim.calibration.network import Calibration
     from tasksim.calibration.power import MachinePower
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.native.energymeter import EnergyMeter
 
 __all__ = ["calibrate_memory", "calibrate_network", "calibrate_openmp", "calibrate_power"]
 
@@ -130,7 +129,9 @@ def calibrate_network(
         measure(ranks, seconds=0.0)
     try:
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
-        with nullcontext(_silent) if ranks.rank else stages("network", PATTERNS) as begin:
+        # Rank 0 alone shows the progress.
+        silent = nullcontext(lambda _pattern: None)
+        with silent if ranks.rank else stages("network", PATTERNS) as begin:
             found = measure(ranks, seconds=seconds, quick=quick, begin=begin)
         written = ranks.together(lambda: None if found is None else found.write(library, machine))
         if found is not None and written is not None:
@@ -140,10 +141,6 @@ def calibrate_network(
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     ranks.comm.Barrier()
-
-
-def _silent(_pattern: str) -> None:
-    """Show no progress: rank 0 does."""
 
 
 def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
@@ -183,11 +180,16 @@ def calibrate_power(
     """Measure the power of kernels, and write it to the machine's platform file in *library*."""
     from tasksim.calibration.power import measure_power, write_power
     from tasksim.native.cores import usable_cores
+    from tasksim.native.energymeter import EnergyMeter
     from tasksim.native.this_machine import named_machine
 
     path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)
-    kernels, meter = _kernels(items), _meter()
+    kernels = _kernels(items)
+    try:
+        meter = EnergyMeter()
+    except InputError as error:  # a machine without one is a failure, not bad input
+        raise TasksimError(str(error)) from None
     with showing("power") as progress:
         cores = workers or len(usable_cores())
         found = measure_power(kernels, cores, meter, progress=progress)
@@ -212,16 +214,6 @@ def _kernels(items: Sequence[TaskGraph | KernelCall]) -> list[KernelCall]:
             "power is measured for kernels, such as gemm m=256 n=256 k=256, not for graphs"
         )
     return kernels
-
-
-def _meter() -> EnergyMeter:
-    """Return the energy meter; a machine without one is a failure, not bad input."""
-    from tasksim.native.energymeter import EnergyMeter
-
-    try:
-        return EnergyMeter()
-    except InputError as error:
-        raise TasksimError(str(error)) from None
 
 
 def _power_text(found: MachinePower) -> Iterator[str]:

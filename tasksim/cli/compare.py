@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
 
@@ -12,11 +12,6 @@ from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, force_option, html_option, json_option, trust_option
 from tasksim.cli.output import note, print_json, refuse_figure, refuse_html, write_page
 from tasksim.cli.progress import stages
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tasksim.run.compare import Comparison
 
 __all__ = ["compare"]
 
@@ -68,7 +63,12 @@ def compare(
     A and B are folders of runs. Up to two more, C and D, are compared with A, too.
     """
     paths = [a, b, *others]
-    _refuse(paths, figure, html, force=force)
+    if len(paths) > MAX_RUNS_IN_PAGE:
+        raise InputError(f"got {len(paths)} runs; legal: 2 to {MAX_RUNS_IN_PAGE}")
+    if figure is not None:
+        refuse_figure(figure, force=force)
+    if html is not None:
+        refuse_html(html, len(paths), force=force)
     from tasksim.formats.runs import load_checked_run
     from tasksim.run.compare import compare as compared
 
@@ -79,9 +79,14 @@ def compare(
         comparisons = [compared(runs[0], run, any_graph=any_graph) for run in runs[1:]]
     if as_json:
         written = {"figure": figure, "html": html}
-        print_json({"runs": paths, **_described(comparisons), **written})
+        found = [comparison.to_json() for comparison in comparisons]
+        described = found[0] if len(found) == 1 else {"comparisons": found}
+        print_json({"runs": paths, **described, **written})
     else:
-        click.echo(_text(paths, comparisons))
+        from tasksim.view.texttables import comparison_table
+
+        pairs = zip(paths[1:], comparisons, strict=True)
+        click.echo("\n\n".join(f"a: {a}\nb: {path}\n\n{comparison_table(c)}" for path, c in pairs))
     if figure is not None:
         from tasksim.view.figure import figure as draw
         from tasksim.view.figure import save_figure
@@ -92,38 +97,8 @@ def compare(
         write_page(paths, runs, html, force=force, trust=trust)
         note(f"Wrote {html}")
     for comparison in comparisons:
-        _check_error(comparison, max_error)
-
-
-def _refuse(paths: Sequence[Path], figure: Path | None, html: Path | None, *, force: bool) -> None:
-    """Refuse illegal options before any work is done."""
-    if len(paths) > MAX_RUNS_IN_PAGE:
-        raise InputError(f"got {len(paths)} runs; legal: 2 to {MAX_RUNS_IN_PAGE}")
-    if figure is not None:
-        refuse_figure(figure, force=force)
-    if html is not None:
-        refuse_html(html, len(paths), force=force)
-
-
-def _described(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return one comparison as JSON, or several as a list."""
-    if len(comparisons) == 1:
-        return comparisons[0].to_json()
-    return {"comparisons": [comparison.to_json() for comparison in comparisons]}
-
-
-def _text(paths: Sequence[Path], comparisons: Sequence[Comparison]) -> str:
-    from tasksim.view.texttables import comparison_table
-
-    pairs = zip(paths[1:], comparisons, strict=True)
-    return "\n\n".join(
-        f"a: {paths[0]}\nb: {path}\n\n{comparison_table(comparison)}" for path, comparison in pairs
-    )
-
-
-def _check_error(comparison: Comparison, max_error: float | None) -> None:
-    if max_error is not None and abs(comparison.error_percent) > 100 * max_error:
-        raise CheckFailed(
-            f"the makespans differ by {comparison.error_percent:+.2f} %,"
-            f" more than {100 * max_error:g} %"
-        )
+        if max_error is not None and abs(comparison.error_percent) > 100 * max_error:
+            raise CheckFailed(
+                f"the makespans differ by {comparison.error_percent:+.2f} %,"
+                f" more than {100 * max_error:g} %"
+            )

@@ -70,20 +70,29 @@ def doctor(
     if graph is not None:
         _say_locks(graph, settings, as_json)
         return
+    from tasksim.base.library import libraries
+    from tasksim.core.library import status, wasm_status
+
+    core, wasm = status(), wasm_status()
+    gil_enabled = getattr(sys, "_is_gil_enabled", lambda: True)  # since Python 3.13
     packages = {name: _version(name) for name in REQUIRED_PACKAGES}
     missing = [name for name in REQUIRED_PACKAGES if packages[name] is None]
     found: dict[str, Any] = {
         "tasksim": tasksim.__version__,
         "python": sys.version.split()[0],
-        "gil": _gil(),
+        "gil": bool(gil_enabled()),
         "packages": packages,
         "missing": missing,
         "optional_packages": {name: _version(name) for name in OPTIONAL_PACKAGES},
-        "core": _core(),
-        "wasm": _wasm(),
+        "core": {**asdict(core), "path": None if core.path is None else str(core.path)},
+        "wasm": {
+            "available": wasm.available,
+            "why": wasm.why,
+            "path": None if wasm.path is None else str(wasm.path),
+        },
         **({} if missing else _machine()),
         "openmp": _openmp(),
-        "libraries": _libraries(),
+        "libraries": [str(path) for path in libraries()],
     }
     if as_json:
         print_json(found)
@@ -119,28 +128,6 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _gil() -> bool:
-    enabled = getattr(sys, "_is_gil_enabled", None)
-    return True if enabled is None else bool(enabled())
-
-
-def _core() -> dict[str, Any]:
-    from tasksim.core.library import status
-
-    found = status()
-    path = None if found.path is None else str(found.path)
-    return {**asdict(found), "path": path}
-
-
-def _wasm() -> dict[str, Any]:
-    """Return whether pages can replay, by the core as WebAssembly."""
-    from tasksim.core.library import wasm_status
-
-    found = wasm_status()
-    path = None if found.path is None else str(found.path)
-    return {"available": found.available, "why": found.why, "path": path}
-
-
 def _openmp() -> dict[str, Any]:
     """Return the recorder and the runtime for OpenMP programs, or why there are none."""
     from tasksim.recording.openmp.runtime import find_recorder, find_runtime
@@ -152,24 +139,20 @@ def _openmp() -> dict[str, Any]:
     return {"available": True, "why": None, "recorder": recorder, "runtime": runtime}
 
 
-def _openmp_text(found: dict[str, Any]) -> str:
-    if not found["available"]:
-        return f"programs cannot be recorded: {found['why']}"
-    return f"programs are recorded on {found['runtime']}"
-
-
 def _machine() -> dict[str, Any]:
     from tasksim.calibration.machine import machine_name, processor
+    from tasksim.kernels.threads import blas_info
     from tasksim.native.cores import usable_cores
 
     cores = usable_cores()
+    blas = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
     return {
         "machine": machine_name(),
         "processor": processor(),
         "cores": cores,
         "pinning": _can_pin(cores[0]),
         "accounts": _accounts(),
-        "blas": _blas(),
+        "blas": [{key: library.get(key) for key in blas} for library in blas_info()],
         "hwloc": _hwloc(),
         "parallelism": _parallelism(len(cores)),
     }
@@ -202,13 +185,6 @@ def _accounts() -> dict[str, bool]:
         "limit": machine.throttled_s is not None,
         "pressure": machine.pressure_s is not None,
     }
-
-
-def _blas() -> list[dict[str, Any]]:
-    from tasksim.kernels.threads import blas_info
-
-    keys = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
-    return [{key: library.get(key) for key in keys} for library in blas_info()]
 
 
 def _hwloc() -> dict[str, Any]:
@@ -266,12 +242,6 @@ def _parallelism(workers: int) -> dict[str, Any] | None:
     }
 
 
-def _libraries() -> list[str]:
-    from tasksim.base.library import libraries
-
-    return [str(path) for path in libraries()]
-
-
 def _text(found: dict[str, Any]) -> str:
     rows = [
         ("tasksim", found["tasksim"]),
@@ -292,24 +262,28 @@ def _text(found: dict[str, Any]) -> str:
 
 
 def _compiled_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    core, wasm, openmp = found["core"], found["wasm"], found["openmp"]
+    where = "" if core["path"] is None else f" ({core['path']})"
     return [
-        ("core", _core_text(found["core"])),
-        ("wasm", _wasm_text(found["wasm"])),
-        ("openmp", _openmp_text(found["openmp"])),
+        (
+            "core",
+            f"version {core['version']}, by {core['compiler']}: {core['path']}"
+            if core["available"]
+            else f"missing, simulations are slower: {core['why']}{where}",
+        ),
+        (
+            "wasm",
+            f"pages replay by {wasm['path']}"
+            if wasm["available"]
+            else f"pages cannot replay: the core as WebAssembly is {wasm['why']}",
+        ),
+        (
+            "openmp",
+            f"programs are recorded on {openmp['runtime']}"
+            if openmp["available"]
+            else f"programs cannot be recorded: {openmp['why']}",
+        ),
     ]
-
-
-def _core_text(core: dict[str, Any]) -> str:
-    if not core["available"]:
-        where = "" if core["path"] is None else f" ({core['path']})"
-        return f"missing, simulations are slower: {core['why']}{where}"
-    return f"version {core['version']}, by {core['compiler']}: {core['path']}"
-
-
-def _wasm_text(wasm: dict[str, Any]) -> str:
-    if not wasm["available"]:
-        return f"pages cannot replay: the core as WebAssembly is {wasm['why']}"
-    return f"pages replay by {wasm['path']}"
 
 
 def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -323,7 +297,10 @@ def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("hwloc", _hwloc_text(found["hwloc"])),
         ("accounts", _accounts_text(found["accounts"])),
     ]
-    rows += [("blas", _blas_text(library)) for library in found["blas"]]
+    for library in found["blas"]:
+        name = f"{library['internal_api']} {library['version']}"
+        text = f"{name}, {library['architecture']}, {library['num_threads']} threads"
+        rows.append(("blas", text))
     measured = found["parallelism"]
     if measured is None:
         return [*rows, ("threads", "could not be measured")]
@@ -344,8 +321,3 @@ def _accounts_text(accounts: dict[str, bool]) -> str:
     told = ["processor time of threads", *(text for name, text in words.items() if accounts[name])]
     untold = [text for name, text in words.items() if not accounts[name]]
     return ", ".join(told) + (f"; missing: {', '.join(untold)}" if untold else "")
-
-
-def _blas_text(library: dict[str, Any]) -> str:
-    name = f"{library['internal_api']} {library['version']}"
-    return f"{name}, {library['architecture']}, {library['num_threads']} threads"

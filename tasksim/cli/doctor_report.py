@@ -61,7 +61,8 @@ def _rows(found: Mapping[str, Any], known: Sequence[tuple[str, str]]) -> Iterato
     implementation = platform.python_implementation()
     lock = "on" if found["gil"] else "off"
     yield "python", f"{implementation} {platform.python_version()}, GIL {lock}, {_environment()}"
-    yield "system", f"{platform.system()} {platform.release()}, {platform.machine()}, {_libc()}"
+    libc = " ".join(platform.libc_ver()).strip() or "unknown C library"
+    yield "system", f"{platform.system()} {platform.release()}, {platform.machine()}, {libc}"
     packages = {**found["packages"], **found.get("optional_packages", {})}
     yield "packages", ", ".join(f"{name} {text or 'MISSING'}" for name, text in packages.items())
     for name in COMPILERS:
@@ -107,10 +108,6 @@ def _environment() -> str:
     if os.environ.get("CONDA_PREFIX"):
         return "conda environment"
     return "virtual environment" if sys.prefix != sys.base_prefix else "no virtual environment"
-
-
-def _libc() -> str:
-    return " ".join(platform.libc_ver()).strip() or "unknown C library"
 
 
 def _compiler(name: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.base.files import refuse_existing
+from tasksim.base.files import refuse_existing, write_text
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     TIME,
@@ -22,13 +23,12 @@ from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable,
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from tasksim.models.files.coefficients import Entry
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
-__all__ = ["fit", "latencies_of"]
+__all__ = ["combinations", "fit", "latencies_of"]
 
 WEIGHTS = ("relative", "none", "huber")
 CHOSEN_BY = ("cv", "r2")
@@ -38,6 +38,10 @@ MODES = {"interpolation": "interpolation", "extrapolation": "positive"}
 """Modes by the paper's names -> methods of :class:`~tasksim.TensorModel`."""
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
+SWEPT: Final = {"rank": int, "cells": int, "regularization": float}
+"""Options that --over takes, all of tensors, and the type of their values."""
+MAX_TRIALS: Final = 400
+"""Largest number of combinations: each has a cross-validation."""
 
 
 @command(
@@ -200,8 +204,7 @@ def fit(
     if source is not None:
         kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
     _refuse_files(output, report, source, force=force)
-    from tasksim.cli.fit_over import over_rows, over_text
-    from tasksim.cli.fit_result import fit_result, fit_text, unused_lines
+    from tasksim.cli.fit_result import fit_result, fit_text, over_rows, over_text, unused_lines
     from tasksim.formats.samples import samples_in
     from tasksim.models.optionsweep import best_trial, sweep
     from tasksim.models.selection import select
@@ -250,7 +253,7 @@ def fit(
             said=said, warned=result["warnings"], further=further,
         )  # fmt: skip
     if source is not None:
-        _write_source(source, found)
+        write_text(source, found.model.source(LANGUAGES[source.suffix], source.stem))
     if as_json:
         print_json({**result, "output": output, "report": report, "source": source})
         return
@@ -298,14 +301,57 @@ def _tried(
     """Return the combinations of --over, with the other options of the model; none without it."""
     if not over:
         return []
-    from tasksim.cli.fit_over import combinations
-
     fixed = {name: given[name] for name in TENSOR_OPTIONS}
     found = []
     for values in combinations(over, fixed):
         texts = {n: str(v) if n == "cells" else v for n, v in values.items()}
         found.append((values, _of_tensors(kind, **{**fixed, **texts})))
     return found
+
+
+def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return all combinations of the values in texts such as ``rank=1,2,4``.
+
+    *given* are the options that already have a value.
+
+    Raises
+    ------
+    InputError
+        For an unknown option, one that is given twice, or a wrong value.
+
+    Examples
+    --------
+    >>> combinations(["rank=1,2", "cells=4,8"], {})[:2]
+    [{'rank': 1, 'cells': 4}, {'rank': 1, 'cells': 8}]
+    """
+    axes: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = (word.strip() for word in text.partition("="))
+        if name not in SWEPT:
+            raise unknown("option of --over", name, list(SWEPT))
+        if name in axes or given.get(name) is not None:
+            raise InputError(f"--over {text}: {name} is given twice")
+        axes[name] = [_value(name, part.strip(), text) for part in values.split(",") if equals]
+        if not axes[name] or len(set(axes[name])) < len(axes[name]):
+            raise InputError(f"--over {text}: legal: {name}=VALUE,..., each value once")
+    count = 1
+    for axis in axes.values():
+        count *= len(axis)
+    if count > MAX_TRIALS:
+        raise InputError(f"--over: {count} combinations; legal: {MAX_TRIALS} at most")
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def _value(name: str, text: str, whole: str) -> Any:
+    kind = SWEPT[name]
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not 0 < value < float("inf"):
+        what = "whole numbers" if kind is int else "numbers"
+        raise InputError(f"--over {whole}: got '{text}'; legal: {what} above 0")
+    return value
 
 
 def _of_tensors(kind: str, **options: Any) -> dict[str, Any]:
@@ -440,51 +486,35 @@ def _refuse_files(
 ) -> None:
     """Refuse outputs that could not be written in the end."""
     if output is not None:
-        _refuse_output(output, force=force)
+        from tasksim.models.files.store import kernel_path, load_kernel
+
+        if output.suffix != ".json":
+            raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
+        kernel_path(output.parent, output.stem)
+        refuse_existing(output, force=force)
+        if output.exists():
+            load_kernel(output)
+        refuse_unwritable(output)
     if report is not None:
         refuse_file(report, "reports", REPORTS, force=force)
     if source is not None:
         refuse_file(source, "sources", tuple(LANGUAGES), force=force)
 
 
-def _refuse_output(output: Path, *, force: bool) -> None:
-    from tasksim.models.files.store import kernel_path, load_kernel
-
-    if output.suffix != ".json":
-        raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
-    kernel_path(output.parent, output.stem)
-    refuse_existing(output, force=force)
-    if output.exists():
-        load_kernel(output)
-    refuse_unwritable(output)
-
-
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:
     """Write the model; other architectures that the file has are kept."""
-    from tasksim.models.files.coefficients import Machine
+    from datetime import UTC, datetime
+
+    from tasksim.models.files.coefficients import Entry, Machine, Measured
     from tasksim.models.files.store import save_kernel
 
+    # Nobody says when they were measured, but not later than the file was written.
+    when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+    entry = Entry(found.model, Measured(when, f"samples of {file.name}"))
     machine = Machine(output.absolute().parent.name or "unknown")
-    save_kernel(output.parent, output.stem, {architecture: _entry(found, file)}, machine=machine)
+    save_kernel(output.parent, output.stem, {architecture: entry}, machine=machine)
 
 
 def _kernel(output: Path | None, part: str | None, file: Path) -> str:
     """Return the kernel's name: that of the output file, else that of the samples."""
     return part or (output or file).name.split(".")[0]
-
-
-def _write_source(path: Path, found: Selection) -> None:
-    """Write the model as a function that has the name of the file."""
-    from tasksim.base.files import write_text
-
-    write_text(path, found.model.source(LANGUAGES[path.suffix], path.stem))
-
-
-def _entry(found: Selection, file: Path) -> Entry:
-    from datetime import UTC, datetime
-
-    from tasksim.models.files.coefficients import Entry, Measured
-
-    # Nobody says when they were measured, but not later than the file was written.
-    when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
-    return Entry(found.model, Measured(when, f"samples of {file.name}"))

@@ -17,15 +17,18 @@ from tasksim.models.validation.crossvalidation import predicted_where_possible
 from tasksim.models.validation.metrics import METRICS, all_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.optionsweep import Trial
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
-__all__ = ["fit_result", "fit_text", "unused_lines"]
+__all__ = ["fit_result", "fit_text", "over_rows", "over_text", "unused_lines"]
 
+LEARNED = ("law", "centres", "trees", "weights")
+"""Parts of a learned model in its report."""
 MAX_NAMES_IN_LINE = 6
 """Maximum number of parameters or terms in a line of text: more do not fit a terminal."""
 
@@ -33,7 +36,23 @@ MAX_NAMES_IN_LINE = 6
 def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, Any]:
     """Return the result of a fit to the samples in *file*, as ``--json`` prints it."""
     chosen, model, samples = found.chosen, found.model, found.samples
-    linear = model.linear()
+    linear, report = model.linear(), model.report()
+    counted = report if model.needs_counters else {}
+    notes = [
+        f"{name} has categories: {listed(samples.categories[name])}"
+        for name in samples.names
+        if name in samples.categories
+    ]
+    outside, worst, region = None, [], None
+    if found.outside is not None:
+        outside = {
+            "share": found.outside.share,
+            "left_out": [end.text() for end in found.outside.ends],
+            "mlogq": chosen.mlogq_outside,
+        }
+    if found.out is not None:
+        worst = [one.to_json() for one in worst_configurations(found.out, samples)]
+        region = worst_region(found.out, samples)
     warnings = list(found.warnings)
     if vanished := [one for one in samples.unused if not one.chosen]:
         warnings.insert(0, f"{file}: not used: {unused_text(vanished)}")
@@ -46,10 +65,10 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "formula": model.formula(),
         **_regression(model),
         "tensor": _tensor(model),
-        "learned": _learned(model),
-        "notes": [*_categories(samples), *_notes(model)],
-        "counters": _counters(model),
-        "alternatives": model.report().get("alternatives", []),
+        "learned": {k: report[k] for k in LEARNED} if set(LEARNED) <= report.keys() else None,
+        "notes": [*notes, *counted.get("notes", [])],
+        "counters": counted.get("families", {}),
+        "alternatives": report.get("alternatives", []),
         "mlogq_cv": chosen.mlogq_cv,
         **tested,
         "size_bytes": chosen.size_bytes,
@@ -61,43 +80,11 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         },
         "unused": _unused(samples, model),
         "candidates": [row.row() for row in found.table],
-        "outside": _outside(found),
-        **_left_out(found),
+        "outside": outside,
+        "worst": worst,
+        "worst_region": None if region is None else {"why": region.text(), **region.to_json()},
         "warnings": warnings,
     }
-
-
-def _outside(found: Selection) -> dict[str, Any] | None:
-    """Return the part of the given domain outside the samples; None if there is none."""
-    if found.outside is None:
-        return None
-    return {
-        "share": found.outside.share,
-        "left_out": [end.text() for end in found.outside.ends],
-        "mlogq": found.chosen.mlogq_outside,
-    }
-
-
-def _left_out(found: Selection) -> dict[str, Any]:
-    """Return where the model errs most, judged by configurations left out."""
-    if found.out is None:
-        return {"worst": [], "worst_region": None}
-    region = worst_region(found.out, found.samples)
-    return {
-        "worst": [one.to_json() for one in worst_configurations(found.out, found.samples)],
-        "worst_region": None if region is None else {"why": region.text(), **region.to_json()},
-    }
-
-
-def _notes(model: KernelModel) -> list[str]:
-    return list(model.report().get("notes", [])) if model.needs_counters else []
-
-
-def _categories(samples: Samples) -> Iterator[str]:
-    """Yield a note for each parameter with categories."""
-    for name in samples.names:
-        if name in samples.categories:
-            yield f"{name} has categories: {listed(samples.categories[name])}"
 
 
 def _tensor(model: KernelModel) -> dict[str, Any] | None:
@@ -108,12 +95,6 @@ def _tensor(model: KernelModel) -> dict[str, Any] | None:
         return None
     found = {key: report[key] for key in keys if key in report}
     return {("regularization" if key == "ridge" else key): v for key, v in found.items()}
-
-
-def _learned(model: KernelModel) -> dict[str, Any] | None:
-    """Return the parts of a learned model; None for other models."""
-    report, keys = model.report(), ("law", "centres", "trees", "weights")
-    return {key: report[key] for key in keys} if set(keys) <= report.keys() else None
 
 
 def _learned_text(learned: dict[str, Any]) -> str:
@@ -170,12 +151,6 @@ def _unused(samples: Samples, model: KernelModel) -> list[dict[str, Any]]:
     return [one.to_json() for one in found]
 
 
-def _counters(model: KernelModel) -> dict[str, str]:
-    """Return counter -> the family of its model; empty for other models."""
-    families: dict[str, str] = model.report().get("families", {}) if model.needs_counters else {}
-    return families
-
-
 def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
     """Return the errors of the model on *test*; each configuration counts once."""
     model = found.model
@@ -196,22 +171,19 @@ def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, A
         nothing = dict.fromkeys(METRICS)
         return {"mlogq_test": None, "bias_test": None, "errors_test": nothing, "coverage": None}
     found_errors = all_metrics(predicted[known], group_means(test.durations_s, group)[known])
+    coverage = None
+    if model.uncertainty_ is not None:
+        # The share of the samples, not of the configurations, that are in their 90 % intervals.
+        samples = test.select(known[group])
+        table = columns(model, samples.names, samples.parameters, categories=samples.categories)
+        low, high = model.interval(table, 0.9)
+        coverage = float(((low <= samples.durations_s) & (samples.durations_s <= high)).mean())
     return {
         "mlogq_test": found_errors["mlogq"],
         "bias_test": found_errors["bias"],
         "errors_test": found_errors,
-        "coverage": _coverage(found, test.select(known[group])),
+        "coverage": coverage,
     }
-
-
-def _coverage(found: Selection, test: Samples) -> float | None:
-    """Return the share of the samples that are in their 90 % intervals."""
-    if found.model.uncertainty_ is None:
-        return None
-    model = found.model
-    table = columns(model, test.names, test.parameters, categories=test.categories)
-    low, high = model.interval(table, 0.9)
-    return float(((low <= test.durations_s) & (test.durations_s <= high)).mean())
 
 
 def fit_text(result: dict[str, Any]) -> Iterator[str]:
@@ -274,3 +246,34 @@ def _tested_text(result: dict[str, Any]) -> str:
     if result["coverage"] is None:
         return text
     return f"{text}; {result['coverage']:.0%} of the samples are in their 90 % intervals"
+
+
+def over_rows(trials: Sequence[Trial], file: Path, test: Samples | None) -> list[dict[str, Any]]:
+    """Return a row for each trial: values, errors, density, bytes."""
+    rows = []
+    for trial in trials:
+        result = fit_result(trial.selection, file, test)
+        tensor = result["tensor"] or {}
+        rows.append(
+            {
+                **trial.values,
+                "mlogq_cv": result["mlogq_cv"],
+                **({} if test is None else {"mlogq_test": result["mlogq_test"]}),
+                "density": tensor.get("density"),
+                "size_bytes": result["size_bytes"],
+            }
+        )
+    return rows
+
+
+def over_text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a table of the trials."""
+    names = list(rows[0])
+    table = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[i]) for line in table) for i in range(len(names))]
+    for line in table:
+        yield "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,10 @@ from tasksim.cli.output import Results, note, print_json, refuse_unwritable, war
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tasksim.formats.hwloc.machine_import import ImportedMachine
     from tasksim.formats.starpu.machine_import import Imported
-    from tasksim.formats.traces.recorded_trace import RecordedTrace
 
 __all__ = ["importing"]
 
@@ -94,7 +94,10 @@ def _text(found: Imported) -> Iterator[str]:
     for architectures, kernels in groups.items():
         noun = "kernel" if len(kernels) == 1 else "kernels"
         yield f"\n{len(kernels)} {noun} on {', '.join(architectures)}:"
-        yield from _wrapped(kernels)
+        yield from textwrap.wrap(
+            ", ".join(kernels), WIDTH, initial_indent="  ", subsequent_indent="  ",
+            break_on_hyphens=False,
+        )  # fmt: skip
     yield from _notes(found.notes)
 
 
@@ -110,15 +113,6 @@ def _memories(found: Imported | ImportedMachine) -> Iterator[str]:
     for memory in found.platform.memories:
         size = "" if memory.size_bytes is None else f" {format_size(memory.size_bytes)}"
         yield f"{memory.name}{size}"
-
-
-def _wrapped(names: Sequence[str]) -> Iterator[str]:
-    import textwrap
-
-    text = ", ".join(names)
-    yield from textwrap.wrap(
-        text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-    )
 
 
 def _next_command(found: Imported, library: Path) -> str:
@@ -180,7 +174,10 @@ def trace(
         found = read_trace(path, skip_bad=skip_bad)
         begin(f"writing {len(found.run)} tasks")
         notes = [*found.notes, *save_trace(found, output, models=models, force=force)]
-    _tell_skipped(found)
+    for text in found.skipped[:SHOWN]:
+        warn(f"skipped: {text}")
+    if len(found.skipped) > SHOWN:
+        warn(f"skipped: {len(found.skipped) - SHOWN} more")
     if as_json:
         run = found.run
         print_json(
@@ -196,27 +193,13 @@ def trace(
             }
         )
         return
-    _print_trace(found, notes)
-    note(f"Wrote {output}")
-    click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler lws")
-
-
-def _tell_skipped(found: RecordedTrace) -> None:
-    for text in found.skipped[:SHOWN]:
-        warn(f"skipped: {text}")
-    if len(found.skipped) > SHOWN:
-        warn(f"skipped: {len(found.skipped) - SHOWN} more")
-
-
-def _print_trace(found: RecordedTrace, notes: Iterable[str]) -> None:
     from tasksim.view.texttables import kernel_table, run_summary
 
     click.echo(f"{run_summary(found.run)}\n\n{kernel_table(found.run)}")
-    texts = list(notes)
-    if texts:
-        click.echo("\nnotes:")
-    for text in texts:
-        click.echo(f"  {text}")
+    for line in _notes(notes):
+        click.echo(line)
+    note(f"Wrote {output}")
+    click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler lws")
 
 
 OPENMP_EXAMPLES = ("tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/omp",)
@@ -308,10 +291,8 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
     click.echo(f"data     {summary['handles']}, {summary['size_bytes']} bytes")
     kernels = [f"{count} {kernel}" for kernel, count in summary["kernels"].items()]
     click.echo(f"kernels  {', '.join(kernels)}")
-    if found.notes:
-        click.echo("\nnotes:")
-    for text in found.notes:
-        click.echo(f"  {text}")
+    for line in _notes(found.notes):
+        click.echo(line)
     note(f"Wrote {output}")
 
 

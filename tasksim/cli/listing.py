@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.base.documents.sections import Section
-    from tasksim.graph.apps.registry import Generator
 
 __all__ = ["listing"]
 
@@ -69,28 +68,25 @@ def _text(kind: str, entries: dict[str, str]) -> str:
 
 
 def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    """Return a summary, the settings, and whether the graphs run for real, a line each."""
     from tasksim.graph.apps.registry import generators
-
-    return {generator.name: _described(generator) for generator in generators()}
-
-
-def _described(generator: Generator) -> str:
-    """Return a description, the settings, and whether the graphs run for real, a line each."""
     from tasksim.kernels.program import EXECUTORS
 
-    settings = _settings([(p.name, p.required, p.default) for p in generator.parameters])
-    runs = generator.executor is not None or generator.name in EXECUTORS
-    return "\n".join([generator.summary, settings, *(["executes: tasksim run"] if runs else [])])
-
-
-def _settings(parameters: list[tuple[str, bool, object]]) -> str:
-    texts = []
-    for name, required, default in parameters:
-        if required:
-            texts.append(f"{name}=...")
-        else:
-            texts.append(f"[{name}]" if default is None else f"[{name}={default}]")
-    return " ".join(texts)
+    found = {}
+    for generator in generators():
+        settings = [
+            f"{p.name}=..."
+            if p.required
+            else f"[{p.name}]"
+            if p.default is None
+            else f"[{p.name}={p.default}]"
+            for p in generator.parameters
+        ]
+        lines = [generator.summary, " ".join(settings)]
+        if generator.executor is not None or generator.name in EXECUTORS:
+            lines.append("executes: tasksim run")
+        found[generator.name] = "\n".join(lines)
+    return found
 
 
 def _schedulers(library: Path | None) -> dict[str, str]:  # noqa: ARG001
@@ -99,33 +95,38 @@ def _schedulers(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     return {name: text.replace("``", "'") for name, text in describe().items()}
 
 
-def _platforms(library: Path | None) -> dict[str, str]:
+def _files(kind: str, library: Path | None, describe: Callable[[Path], str]) -> dict[str, str]:
+    """Return the YAML files of a *kind* in the libraries; an invalid one is described as such."""
     from tasksim.base.library import names
+
+    found = {}
+    for name, path in names(kind, ".yaml", library).items():
+        if path.is_file():
+            try:
+                found[name] = describe(path)
+            except InputError as error:
+                found[name] = f"invalid: {str(error).splitlines()[0]}"
+    return found
+
+
+def _platforms(library: Path | None) -> dict[str, str]:
     from tasksim.platform.load import load
 
     def text(path: Path) -> str:
-        try:
-            platform = load(path, library)
-        except InputError as error:
-            return f"invalid: {str(error).splitlines()[0]}"
+        platform = load(path, library)
         return platform.description or platform.summary().partition(": ")[2]
 
-    found = names("platforms", ".yaml", library)
-    return {name: text(path) for name, path in found.items() if path.is_file()}
+    return _files("platforms", library, text)
 
 
 def _networks(library: Path | None) -> dict[str, str]:
-    from tasksim.base.library import names
     from tasksim.network.load import read_network
 
-    def text(path: Path) -> str:
-        try:
-            return read_network(path, library).summary().partition(": ")[2]
-        except InputError as error:
-            return f"invalid: {str(error).splitlines()[0]}"
-
-    found = names("networks", ".yaml", library)
-    return {name: text(path) for name, path in found.items() if path.is_file()}
+    return _files(
+        "networks",
+        library,
+        lambda path: read_network(path, library).summary().partition(": ")[2],
+    )
 
 
 def _topologies(library: Path | None) -> dict[str, str]:  # noqa: ARG001

@@ -80,14 +80,12 @@ class Tasksim(LazyGroup):
         self, args: Any = None, prog_name: Any = None, **extra: Any
     ) -> Any:
         """Run a command and exit with its code; outside standalone mode, raise its errors."""
-        with on_command_line():
-            return self._main(args, prog_name, **extra)
-
-    def _main(self, args: Any, prog_name: Any, **extra: Any) -> Any:
-        if not extra.pop("standalone_mode", True):
-            return super().main(args, prog_name, standalone_mode=False, **extra)
+        standalone = extra.pop("standalone_mode", True)
         run = partial(super().main, args, prog_name, standalone_mode=False, **extra)
-        return exit_after(run, sys.argv[1:] if args is None else list(args))
+        with on_command_line():
+            if not standalone:
+                return run()
+            return exit_after(run, sys.argv[1:] if args is None else list(args))
 
 
 @click.group("tasksim", cls=Tasksim, parts=COMMANDS, examples=EXAMPLES, invoke_without_command=True)

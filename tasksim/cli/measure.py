@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
+from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.registry import is_own
 from tasksim.cli.command import command
@@ -18,12 +20,13 @@ from tasksim.cli.options import (
     force_option,
     json_option,
     samples_output_option,
+    until_share,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tasksim.calibration.application_campaign import ApplicationSummary
@@ -156,26 +159,31 @@ def measure(
         design=design,  # type: ignore[arg-type]  # one of the choices
         seed=seed,
         dtype=dtype,
-        until=_error(until),
+        until=until_share(until, "error", "5%"),
         kind=kind,
     )
     if kernel == "collective":
         _refuse_of_kernels(resume, dtype, until)
-        from tasksim.cli.measure_collective import measure_collective
-
-        measure_collective(settings, where, output, options, force=force, as_json=as_json)
+        _measure_collective(settings, where, output, options, force=force, as_json=as_json)
         return
-    if not (own := is_own(kernel) or kernel in GENERATORS):
+    own = is_own(kernel) or kernel in GENERATORS
+    if own:
+        from tasksim.calibration.application_campaign import (
+            measure_application,
+            parse_settings_domain,
+        )
+
+        _refuse_of_kernels(resume, dtype, until)
+    else:
         from tasksim.calibration.domain import parse_domain
 
         domain = parse_domain(kernel, settings).where(*where)
-    else:
-        _refuse_of_kernels(resume, dtype, until)
     refuse_unwritable(output)
     summary: DomainSummary | ApplicationSummary
     with showing("measuring") as progress:
         if own:
-            summary = _measured(kernel, settings, where, output, options, force, progress)
+            drawn = parse_settings_domain(kernel, settings, where)
+            summary = measure_application(drawn, output, options, force=force, progress=progress)
         else:
             from tasksim.calibration.domain_campaign import measure as measured
 
@@ -202,23 +210,37 @@ def _refuse_of_kernels(resume: bool, dtype: str | None, until: str | None) -> No
         )
 
 
-def _measured(
-    application: str, settings: Sequence[str], where: Sequence[str], output: Path,
-    options: MeasureOptions, force: bool, progress: Callable[[str, float], None],
-) -> ApplicationSummary:  # fmt: skip
-    from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
+def _measure_collective(
+    settings: Sequence[str],
+    where: Sequence[str],
+    output: Path,
+    options: MeasureOptions,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Measure collectives between all ranks; rank 0 writes the samples and the summary."""
+    from tasksim.calibration.collective_campaign import configurations, measure_collectives
+    from tasksim.native.cluster.launch import end_all
+    from tasksim.native.cluster.ranks import world
 
-    domain = parse_settings_domain(application, settings, where)
-    return measure_application(domain, output, options, force=force, progress=progress)
-
-
-def _error(until: str | None) -> float | None:
-    """Return the share in ``error:5%``."""
-    if until is None:
-        return None
-    what, _, share = until.partition(":")
-    if what != "error" or not share:
-        raise click.BadParameter(
-            f"got '{until}'; legal: error:SHARE, as error:5%", param_hint="--until"
-        )
-    return float(SHARE.convert(share, None, None))
+    ranks = world("measure collective")
+    # A single rank is refused first, so that the error names the cause.
+    wanted = ranks.together(lambda: configurations(settings, where, max(ranks.size, 2), options))
+    ranks.together(lambda: None if ranks.rank else refuse_unwritable(output))
+    try:
+        with nullcontext() if ranks.rank else showing("measuring") as progress:
+            summary = measure_collectives(
+                ranks, wanted, output, options, force=force, progress=progress
+            )
+        if summary is not None:
+            if as_json:
+                print_json(summary.to_json())
+            else:
+                click.echo(str(summary))
+            note(f"Wrote {output}")
+    except TasksimError:  # all ranks have it
+        raise
+    except Exception as error:
+        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
+    ranks.comm.Barrier()

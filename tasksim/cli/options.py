@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from shlex import split
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from tasksim.base import numerals
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
 from tasksim.platform.description import MAX_WORKERS
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "seed_option",
     "terms_by_kernel",
     "trust_option",
+    "until_share",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,15 +55,76 @@ else:
     FloatType = click.ParamType  # not a generic class in click 8.2
 
 
+# Completion of names in shells. Click itself completes commands, options and their choices; it asks
+# while a user types, so nothing of a user's is imported meanwhile.
+
+
 def completing(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return what completes names of a *kind* in a shell, for ``shell_complete`` of a parameter."""
+    """Return the completion of a parameter, for its ``shell_complete``.
 
-    def names(ctx: click.Context, _param: click.Parameter, word: str) -> list[CompletionItem]:
-        from tasksim.cli.completion import complete  # only shells need it
+    It returns the names of a *kind*, ``graph``, ``setting``, ``scheduler``, ``platform`` or
+    ``models``, that begin with the user's word; without such names, files, where they are legal.
+    """
 
-        return complete(kind, ctx, word)
+    def complete(ctx: click.Context, _param: click.Parameter, word: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # only shells need it
 
-    return names
+        names, files = _NAMES[kind]
+        found = [CompletionItem(name) for name in names(ctx) if name.startswith(word)]
+        return found or [CompletionItem(word, type="file")] * files
+
+    return complete
+
+
+def _graphs(ctx: click.Context) -> Iterable[str]:  # noqa: ARG001
+    from tasksim.graph.apps.registry import GENERATORS
+
+    return GENERATORS.names()
+
+
+def _settings(ctx: click.Context) -> Iterable[str]:
+    """Return ``KEY=`` of the generator that the command line names, without those given."""
+    from tasksim.graph.apps.registry import GENERATORS
+
+    name = ctx.params.get("graph")
+    if not isinstance(name, str) or name not in GENERATORS:
+        return []
+    try:
+        parameters = GENERATORS.find(name).parameters
+    except TasksimError:  # a broken one of another package
+        return []
+    given = {text.partition("=")[0] for text in ctx.params.get("settings") or ()}
+    return [f"{p.name}=" for p in parameters if p.name not in given]
+
+
+def _schedulers(ctx: click.Context) -> Iterable[str]:  # noqa: ARG001
+    from tasksim.schedulers.registry import SCHEDULERS
+
+    return SCHEDULERS.names()
+
+
+def _platforms(ctx: click.Context) -> Iterable[str]:
+    from tasksim.base.library import names
+
+    found = names("platforms", ".yaml", ctx.params.get("library"))
+    return [name for name, path in found.items() if path.is_file()]
+
+
+def _models(ctx: click.Context) -> Iterable[str]:
+    from tasksim.base.library import names
+
+    found = names("models", library=ctx.params.get("library"))
+    return [name for name, path in found.items() if path.is_dir()]
+
+
+_NAMES: Final[dict[str, tuple[Callable[[click.Context], Iterable[str]], bool]]] = {
+    "graph": (_graphs, True),
+    "setting": (_settings, False),
+    "scheduler": (_schedulers, False),
+    "platform": (_platforms, True),
+    "models": (_models, True),
+}
+"""The names of each kind, and whether a file is legal in their place."""
 
 
 class Share(FloatType):
@@ -347,6 +409,22 @@ def _with_options(options: tuple[Decorator, ...], gathered: Any, function: F) ->
     for option in reversed(options):
         gathered = option(gathered)
     return gathered  # type: ignore[no-any-return]
+
+
+def until_share(text: str | None, what: str, example: str) -> float | None:
+    """Return the share in ``WHAT:SHARE``, the text of ``--until``; None without a text.
+
+    >>> until_share("error:5%", "error", "5%")
+    0.05
+    """
+    if text is None:
+        return None
+    found, _, share = text.partition(":")
+    if found != what or not share:
+        raise click.BadParameter(
+            f"got '{text}'; legal: {what}:SHARE, as {what}:{example}", param_hint="--until"
+        )
+    return float(SHARE.convert(share, None, None))
 
 
 def graphs_for(texts: Iterable[str]) -> list[TaskGraph]:

@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from tasksim.reports.bulk.closed_loop import Round
     from tasksim.reports.bulk.report import ScalingReport
     from tasksim.reports.kernelpages import Format
-    from tasksim.reports.refinement import Refinement
     from tasksim.run.account import Account
     from tasksim.run.criticalkernels import CriticalKernels
-    from tasksim.run.numa import NumaUse
     from tasksim.run.samples import RecordedRun, Repeated
 
 __all__ = ["reporting"]
@@ -322,7 +320,7 @@ def _state_lines(states: Mapping[str, float], total_s: float, workers: int) -> l
 
 
 def _account_lines(found: Account, workers: int) -> list[str]:
-    from tasksim.base.units import format_time
+    from tasksim.base.units import format_size, format_time
 
     total = found.recorded_s or 1.0
 
@@ -356,16 +354,9 @@ def _account_lines(found: Account, workers: int) -> list[str]:
         "",
         f"accesses to other memory domains, mean of {workers} workers:",
         more("  longer tasks, as their data were far", found.numa.total_extra_s / workers),
-        _remote_line(found.numa),
+        f"{'  bytes accessed there, and their share of all':<58}"
+        f"{format_size(found.numa.remote_bytes):>10}{100 * found.numa.remote_share:9.2f} %",
     ]
-
-
-def _remote_line(use: NumaUse) -> str:
-    """Return the bytes that tasks accessed in other domains, and their share of all."""
-    from tasksim.base.units import format_size
-
-    text, share = "  bytes accessed there, and their share of all", 100 * use.remote_share
-    return f"{text:<58}{format_size(use.remote_bytes):>10}{share:9.2f} %"
 
 
 @reporting.command(
@@ -477,22 +468,20 @@ def refinement(
             "output": output,
         })  # fmt: skip
     else:
-        click.echo("\n".join(_refinement_text(told, guessed=memory is None)))
+        from tasksim.view.texttables import table
+
+        cells = [
+            (*(f"{row[name]:g}" for name in told.names), f"{row['cpi_core']:.3g}",
+             f"{row['bf_mem']:.3g}", row["note"])
+            for row in told.lines.to_dict("records")
+        ]  # fmt: skip
+        click.echo(table((*told.names, "CPI_core", "BF_mem", "note"), cells, left=0))
+        if memory is None:
+            click.echo(
+                "note: latencies are guessed: 'tasksim calibrate memory' measures this machine's"
+            )
     if output is not None:
         note(f"Wrote {output}")
-
-
-def _refinement_text(told: Refinement, *, guessed: bool) -> Iterator[str]:
-    from tasksim.view.texttables import table
-
-    cells = [
-        (*(f"{row[name]:g}" for name in told.names), f"{row['cpi_core']:.3g}",
-         f"{row['bf_mem']:.3g}", row["note"])
-        for row in told.lines.to_dict("records")
-    ]  # fmt: skip
-    yield table((*told.names, "CPI_core", "BF_mem", "note"), cells, left=0)
-    if guessed:
-        yield "note: latencies are guessed: 'tasksim calibrate memory' measures this machine's"
 
 
 SCALING_EXAMPLES = (

@@ -223,9 +223,11 @@ def _run_over_ranks(
     arranged = ranks.together(lambda: grid_of(grid, ranks.size))
     ranked = RankedScenario(scenario, ranks, arranged, owner, check_accesses=check_accesses)
     try:
-        found = _run(ranked, check=check, calm=calm)
-        if found is not None:
-            done, calmness = found
+        if calm:
+            done, calmness = ranked.run_calmly(check=check) or (None, None)
+        else:
+            done, calmness = ranked.run(check=check), None
+        if done is not None:  # on rank 0
             problem = done.problem
             results.keep(done.run)
             _print_ranked(ranked, done, calmness, results)
@@ -234,15 +236,6 @@ def _run_over_ranks(
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     end_together(ranks, problem)
-
-
-def _run(
-    ranked: RankedScenario, *, check: bool, calm: bool
-) -> tuple[Checked, Calmness | None] | None:
-    if calm:
-        return ranked.run_calmly(check=check)
-    done = ranked.run(check=check)
-    return None if done is None else (done, None)
 
 
 def _print_ranked(

@@ -152,7 +152,14 @@ class _Asked:
                 "--now is for models of this machine, which these are not: calibrate it, or leave "
                 "--now out"
             )
-        now = _knows_others(resolved) if self.now is None else self.now
+        now, library = self.now, resolved.library
+        if now is None:  # the default: if the models know how other programs slow runs here
+            now = (
+                resolved.cluster is None
+                and library is not None
+                and library.slowdown_law() is not None
+                and _is_of_this_machine(resolved)
+            )
         if now and not self._probes:
             from tasksim.native.slowdown_probe import SlowdownProbe
 
@@ -192,14 +199,6 @@ def _is_of_this_machine(resolved: Resolved) -> bool:
     here = fingerprint(len(resolved.platform.workers))
     there = resolved.platform.fingerprint
     return all(there.get(name) == here[name] for name in ("processor", "logical_cores", "system"))
-
-
-def _knows_others(resolved: Resolved) -> bool:
-    """Return whether the models know how other programs slow runs on this machine."""
-    library = resolved.library
-    if resolved.cluster is not None or library is None or library.slowdown_law() is None:
-        return False
-    return _is_of_this_machine(resolved)
 
 
 class _Rival(NamedTuple):

@@ -114,18 +114,19 @@ def report(
     if as_json:
         print_json({**findings.to_json(), "output": output, "files": files})
     else:
-        _print(findings)
-        if choose:
-            _print_best(findings)
+        _print(findings, best=bool(choose))
     if output is not None:
         note(f"Wrote {output}")
 
 
-def _print(findings: Findings) -> None:
-    """Print the tournament, its verdict and the effects on the makespan; warn of gaps."""
+def _print(findings: Findings, *, best: bool) -> None:
+    """Print the tournament, its verdict, the effects and the *best* choices; warn of gaps."""
     from tasksim.study.report.blocks import (
+        BEST_HEADER,
         CHANCES_HEADER,
         DRAWN_HEADER,
+        MAX_TABLE_ROWS,
+        best_cells,
         chance_rows,
         chances_left_out,
         drawn_rows,
@@ -145,7 +146,10 @@ def _print(findings: Findings) -> None:
             click.echo(said)
     moved = [found for found in findings.sensitivities if found.axis != "seed"]
     if moved:
-        swings = [[s.axis, f"{s.swing:.3f}", _elasticity(s.elasticity)] for s in moved]
+        swings = [
+            [s.axis, f"{s.swing:.3f}", "–" if s.elasticity is None else f"{s.elasticity:+.3f}"]
+            for s in moved
+        ]
         click.echo("\n" + table(("axis", "longest / shortest", "elasticity"), swings))
     if findings.sobol:
         shares = [
@@ -154,17 +158,9 @@ def _print(findings: Findings) -> None:
         click.echo("\n" + table(("axis", "variance, alone", "with interactions"), shares))
     if findings.sobol_drawn:
         click.echo("\n" + table(DRAWN_HEADER, drawn_rows(findings)))
-
-
-def _print_best(findings: Findings) -> None:
-    from tasksim.study.report.blocks import BEST_HEADER, MAX_TABLE_ROWS, best_cells
-    from tasksim.view.texttables import table
-
-    rows = [best_cells(choice) for choice in findings.best[:MAX_TABLE_ROWS]]
-    click.echo("\n" + table(BEST_HEADER, rows, left=2))
-    if len(findings.best) > MAX_TABLE_ROWS:
-        note(f"{len(findings.best) - MAX_TABLE_ROWS} more are in the report's data and in --json")
-
-
-def _elasticity(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
+    if best:
+        rows = [best_cells(choice) for choice in findings.best[:MAX_TABLE_ROWS]]
+        click.echo("\n" + table(BEST_HEADER, rows, left=2))
+        if len(findings.best) > MAX_TABLE_ROWS:
+            more = len(findings.best) - MAX_TABLE_ROWS
+            note(f"{more} more are in the report's data and in --json")

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import WORKERS, force_option, json_option, result_options, trust_option
 from tasksim.cli.output import Results, describe_run, note, print_json, warn
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from tasksim.study.sweep.studies import Outcome
 
 __all__ = ["new", "run", "show", "table"]
 
@@ -95,7 +90,16 @@ def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: An
     if as_json:
         print_json({**outcome._asdict(), "output": output})
     else:
-        _tell_outcome(outcome, output)
+        from tasksim.base.units import format_time
+
+        before = outcome.cells - outcome.computed
+        again = f", {before} of them before" if before else ""
+        of = f" of {outcome.cells}" if outcome.failed else ""
+        click.echo(f"cells    {outcome.cells - outcome.failed}{of} done{again}")
+        if outcome.failed:
+            click.echo(f"failed   {outcome.failed}: 'tasksim study table {output}' says why")
+        click.echo(f"time     {format_time(outcome.seconds)} on {outcome.workers} at a time")
+        note(f"Wrote {output}")
     return 1 if outcome.failed else 0
 
 
@@ -121,19 +125,6 @@ def _dry_run(file: Path, output: Path | None, as_json: bool, how: dict[str, Any]
     note(f"from {found.sampled} cells computed now")
 
 
-def _tell_outcome(outcome: Outcome, output: Path) -> None:
-    from tasksim.base.units import format_time
-
-    before = outcome.cells - outcome.computed
-    again = f", {before} of them before" if before else ""
-    of = f" of {outcome.cells}" if outcome.failed else ""
-    click.echo(f"cells    {outcome.cells - outcome.failed}{of} done{again}")
-    if outcome.failed:
-        click.echo(f"failed   {outcome.failed}: 'tasksim study table {output}' says why")
-    click.echo(f"time     {format_time(outcome.seconds)} on {outcome.workers} at a time")
-    note(f"Wrote {output}")
-
-
 TABLE_COLUMNS = ("makespan_s", "lower_bound_s", "busy_share", "status")
 """Result columns in the text output, which has room for few."""
 
@@ -156,35 +147,24 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
-    from tasksim.study.sweep.store import read_header, read_table
+    from tasksim.study.sweep.store import axes_of, read_header, read_table
 
     header = read_header(folder)
     rows = read_table(folder)
     if as_json:
         study = {"study": header.name, "cells": header.cells, "columns": list(rows.columns)}
-        print_json({**study, "rows": _table_records(rows)})
+        plain = rows.astype(object).where(rows.notna(), None)  # missing values are null
+        print_json({**study, "rows": plain.to_dict(orient="records")})
     elif as_csv:
         click.echo(rows.to_csv(index=False), nl=False)
     else:
-        click.echo(_table_text(rows))
+        names = ["cell", *(axes_of(rows) or ["graph"]), *TABLE_COLUMNS]
+        text = rows[names].to_string(index=False, na_rep="-")
+        wrong = rows.loc[rows["status"] != "done", ["cell", "error"]]
+        told = "".join(f"\n{cell}: {error}" for cell, error in wrong.itertuples(index=False))
+        click.echo(f"{text}\n{told}" if told else text)
     if len(rows) < header.cells:
         note(f"{len(rows)} of {header.cells} cells are done")
-
-
-def _table_records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as plain data; missing values are null."""
-    plain = rows.astype(object).where(rows.notna(), None)
-    return plain.to_dict(orient="records")  # type: ignore[return-value]
-
-
-def _table_text(rows: pd.DataFrame) -> str:
-    from tasksim.study.sweep.store import axes_of
-
-    names = ["cell", *(axes_of(rows) or ["graph"]), *TABLE_COLUMNS]
-    text = rows[names].to_string(index=False, na_rep="-")
-    wrong = rows.loc[rows["status"] != "done", ["cell", "error"]]
-    told = "".join(f"\n{cell}: {error}" for cell, error in wrong.itertuples(index=False))
-    return f"{text}\n{told}" if told else text
 
 
 @command(

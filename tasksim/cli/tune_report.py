@@ -159,24 +159,19 @@ def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:
         click.echo("\n".join(text_of(found)))
     if output is not None and (campaign.answers or campaign.complete):
         note(f"Wrote {output}")
-    _warn(campaign.answers, campaign.effort.repetitions)
+    if disturbed := sum(answered.disturbed for answered in campaign.answers):
+        measured = sum(len(answered.measured_s) for answered in campaign.answers)
+        warn(
+            f"the machine was not calm: in {disturbed} of {measured * campaign.effort.repetitions}"
+            " runs other programs took more than 2 % of the workers' time, so that losses are the"
+            " machine's as much as the choices'"
+        )
     if not campaign.complete:
         done = f"{len(campaign.answers)} of {len(campaign.questions)} questions are answered"
         if campaign.teaching:
             done += f", {len(campaign.examples)} of {len(campaign.teaching)} training loops are run"
         kept = "without -o nothing is kept" if output is None else "--resume goes on"
         note(f"Interrupted: {done}; {kept}.")
-
-
-def _warn(answers: list[Answered], repetitions: int) -> None:
-    disturbed = sum(answered.disturbed for answered in answers)
-    if disturbed:
-        runs = sum(len(answered.measured_s) for answered in answers) * repetitions
-        warn(
-            f"the machine was not calm: in {disturbed} of {runs} runs other programs took more"
-            " than 2 % of the workers' time, so that losses are the machine's as much as the"
-            " choices'"
-        )
 
 
 def text_of(found: NativeReport) -> Iterator[str]:

@@ -72,7 +72,12 @@ def _expanded(path: Path) -> list[Path]:
     if not path.is_dir() or _is_run(path) or format_of(path, "reads_trace") is not None:
         return [path]
     found = [file for pattern in PATTERNS for file in path.rglob(pattern) if not file.is_dir()]
-    chosen = [p for p in found if not p.name.endswith(OTHER_JSON) and not _hidden(p, path)]
+    chosen = [
+        file
+        for file in found
+        if not file.name.endswith(OTHER_JSON)
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
     # The folders of runs are checked as runs.
     runs = {p.parent for p in chosen if _is_run(p.parent)}
     files = sorted({p for p in chosen if p.parent not in runs} | runs)
@@ -84,10 +89,6 @@ def _expanded(path: Path) -> list[Path]:
 def _is_run(folder: Path) -> bool:
     """Return whether *folder* is that of a run, complete or not."""
     return any((folder / name).exists() for name in RUN_FILES)
-
-
-def _hidden(path: Path, below: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(below).parts)
 
 
 def _check(path: Path, library: Path | None) -> dict[str, Any]:
@@ -180,36 +181,26 @@ def _kinds(file: CoefficientFile) -> str:
     return ", ".join(f"{entry.model.kind} on {name}" for name, entry in file.architectures.items())
 
 
-def _table(path: Path, library: Path | None) -> str:
+def _table(path: Path, library: Path | None) -> str:  # noqa: ARG001
     """Check samples, costs or a schedule, which the first columns identify."""
     from tasksim.base.files import read_text
 
     first, second = (*read_text(path).partition("\n")[0].split(","), "", "")[:2]
     if first.strip() != "task":
-        return _samples(path, library)
-    return _schedule(path) if second.strip() == "worker" else _costs(path)
+        from tasksim.models.files.store import read_samples
 
+        texts = [f"{len(samples)} on {name}" for name, samples in read_samples(path).items()]
+        return f"samples: {', '.join(texts)}"
+    if second.strip() == "worker":
+        from tasksim.schedulers.static.schedule_file import read_schedule
 
-def _schedule(path: Path) -> str:
-    from tasksim.schedulers.static.schedule_file import read_schedule
-
-    entries = read_schedule(path)
-    return f"schedule of {len(entries)} tasks on {len({e.worker for e in entries})} workers"
-
-
-def _costs(path: Path) -> str:
+        entries = read_schedule(path)
+        return f"schedule of {len(entries)} tasks on {len({e.worker for e in entries})} workers"
     from tasksim.formats.costs_csv import read_costs
 
     graph, platform, _ = read_costs(path)
     count = len(platform.workers)
     return f"costs of {len(graph)} tasks, {graph.edges} edges, on {count} processors"
-
-
-def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.models.files.store import read_samples
-
-    texts = [f"{len(samples)} on {name}" for name, samples in read_samples(path).items()]
-    return f"samples: {', '.join(texts)}"
 
 
 def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001

@@ -27,8 +27,7 @@ from tasksim.cli.output import (
     write_page,
 )
 from tasksim.cli.progress import stages
-from tasksim.cli.view_machine import is_machine, view_machine
-from tasksim.cli.view_octree import is_octree, view_octree
+from tasksim.cli.view_drawings import asks_for, view_machine, view_octree
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def view(
     page = html or live
     if in_browser and page is None:
         raise InputError("--open shows the page that --html or --live writes: give one, too")
-    if is_machine(runs):
+    if asks_for("machine", runs):
         for_runs = {
             "--panels": panels, "--arrows": arrows, "--critical-path": critical_path,
             "--trust": trust, "--live": live,
@@ -139,7 +138,7 @@ def view(
             in_browser=in_browser, given=for_runs, force=force, as_json=as_json,
         )  # fmt: skip
         return
-    if is_octree(runs):
+    if asks_for("octree", runs):
         others = {
             "--arrows": arrows, "--critical-path": critical_path, "--html": html,
             "--live": live, "--library": library, "--trust": trust,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.cli.fit_over import combinations
+from tasksim.cli.fit import combinations
 from tasksim.cli.main import cli
 from tasksim.models.optionsweep import Trial, best_trial, sweep
 from tasksim.models.samples import Samples

@@ -1,4 +1,4 @@
-"""The ``tasksim view machine`` command, which draws a machine as boxes in boxes."""
+"""The ``tasksim view machine`` and ``view octree`` commands, which draw no runs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.base.errors import InputError
-from tasksim.cli.output import note, open_page, print_json, refuse_figure, refuse_unwritable
+from tasksim.cli.output import note, open_page, print_json, refuse_figure, refuse_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MACHINE", "is_machine", "view_machine"]
-
-MACHINE = "machine"
-"""Word in place of runs that asks for the drawing of a machine."""
+__all__ = ["asks_for", "view_machine", "view_octree"]
 
 
-def is_machine(words: Sequence[Path]) -> bool:
-    """Return whether the arguments of ``view`` ask for a machine.
+def asks_for(word: str, words: Sequence[Path]) -> bool:
+    """Return whether the first of the *words* after ``view`` is *word*, ``machine`` or ``octree``.
 
     A recorded run in a folder of that name is still a run, alone or beside others.
     """
     from tasksim.run.foldernames import is_run_folder
 
-    return str(words[0]) == MACHINE and not is_run_folder(words[0])
+    return str(words[0]) == word and not is_run_folder(words[0])
 
 
 def view_machine(
@@ -54,7 +51,7 @@ def view_machine(
     if target is not None:
         refuse_figure(target, force=force)
     if page is not None:
-        _refuse_page(page, force=force)
+        refuse_html(page, 1, force=force)
     from tasksim.view.machine import drawn, read_machine, write_machine_page
 
     machine = read_machine(words[1], library)
@@ -93,11 +90,49 @@ def _targets(
     return output, html
 
 
-def _refuse_page(page: Path, *, force: bool) -> None:
-    """Refuse, before any work is done, a page that could not be written."""
-    from tasksim.base.files import refuse_existing
+def view_octree(
+    words: Sequence[Path],
+    output: Path | None,
+    panels: str | None,
+    *,
+    given: Mapping[str, object],
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Draw the octree of the settings in *words*, and print its numbers.
 
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{page}: a page is a '.html' file, not '{page.suffix}'")
-    refuse_existing(page, force=force)
-    refuse_unwritable(page)
+    *given* are options for runs or machines, which are refused here.
+    """
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{option} is not for octrees; 'view octree' takes -o and --panels")
+    target = output or Path("octree.png")
+    refuse_figure(target, force=force)
+    from tasksim.view.figure import save_figure
+    from tasksim.view.octree import drawn, octree_settings, read_octree
+
+    names = ["tree", "groups"] if panels is None else [n.strip() for n in panels.split(",")]
+    octree = read_octree(**octree_settings([str(word) for word in words[1:]]))
+    save_figure(drawn(octree, names), target, force=force)
+    facts = octree.facts()
+    if as_json:
+        print_json({**facts, "figure": target})
+    else:
+        cell, lists = facts["cell"], facts["interactions"]
+        click.echo(f"particles     {facts['particles']:,} in {facts['dimension']}-D")
+        click.echo(f"cells         {_by_level(facts['cells'])} on levels 0 to {octree.last}")
+        click.echo(f"groups        {_by_level(facts['groups'])} of {facts['group_size']} cells")
+        click.echo(
+            f"interactions  {lists['total']:,} of the leaves, {lists['least']} to "
+            f"{lists['most']} per leaf (at most {lists['bound']})"
+        )
+        click.echo(
+            f"cell {cell['index']:<9}{cell['interactions']} interactions, {cell['in_its_group']} "
+            f"in its group {cell['group']}; that group has {cell['of_its_group_inside']} inside "
+            f"(M2L_in) and {cell['of_its_group_outside']} with others (M2L_out)"
+        )
+    note(f"Wrote {target}")
+
+
+def _by_level(counts: Sequence[int]) -> str:
+    return ", ".join(f"{count:,}" for count in counts)
