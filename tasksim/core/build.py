@@ -273,9 +273,12 @@ def _compiled(
 
     A unit is a file of sources or, *by_folder*, all those in a folder of *folder*.
     """
+    name_in_c = "".join(
+        c for c in compiler.name if c.isascii() and c.isprintable() and c not in '"\\'
+    )
     told = (
         f'-DTASKSIM_CORE_SOURCES="{digest(folder)}"',
-        f'-DTASKSIM_CORE_COMPILER="{_in_c(compiler.name)}"',
+        f'-DTASKSIM_CORE_COMPILER="{name_in_c}"',
     )
     found = units(folder, without)
     todo = []
@@ -287,7 +290,8 @@ def _compiled(
         extra = (*flags, *told) if inside == Path(_TELLS) else flags
         command = compiler.compile(name, str(target), extra)
         todo.append(_Unit(source, target, command, folder))
-    with ThreadPoolExecutor(_usable_cores()) as pool:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    with ThreadPoolExecutor(cores) as pool:
         for _ in pool.map(lambda unit: unit.compile(compiler), todo):
             pass
     return [unit.target for unit in todo]
@@ -313,15 +317,6 @@ def _folders(sources: list[Path], folder: Path, place: Path) -> list[Path]:
         sizes[unit] = sum(path.stat().st_size for path in included)
     alone = [path for path in sources if path == folder / _TELLS]
     return [*sorted(sizes, key=lambda unit: -sizes[unit]), *alone]
-
-
-def _in_c(text: str) -> str:
-    """Return *text* as it may stand within a string of C."""
-    return "".join(c for c in text if c.isascii() and c.isprintable() and c not in '"\\')
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
 def _link_flags(compiler: Compiler, sanitize: Sequence[str]) -> list[tuple[str, ...]]:

@@ -11,8 +11,10 @@ import sys
 from ctypes import (
     CFUNCTYPE,
     POINTER,
+    PYFUNCTYPE,
     c_char_p,
     c_double,
+    c_int8,
     c_int32,
     c_int64,
     c_uint64,
@@ -33,9 +35,11 @@ __all__ = [
     "BAD_ARRAYS",
     "BUG",
     "CALLBACK",
+    "COUNTS",
     "DONE",
     "DROPPED",
     "ILLEGAL_POP",
+    "KERNEL",
     "LIVELOCK",
     "MORE",
     "NOBODY",
@@ -46,22 +50,27 @@ __all__ = [
     "UNKNOWN",
     "Callbacks",
     "Called",
+    "CalledBack",
     "Cluster",
     "Contention",
     "Decisions",
+    "Effort",
     "Graph",
     "Log",
     "Member",
     "Outcome",
     "Platform",
+    "Program",
     "Python",
     "Question",
     "Scheduler",
+    "Selection",
     "Tasks",
     "Totals",
     "address",
     "functions",
     "locked_functions",
+    "with_lock",
 ]
 
 Library = TypeVar("Library", bound=ctypes.CDLL)
@@ -80,6 +89,11 @@ CALLBACK: Final = 10
 UNKNOWN: Final = 11
 BUG: Final = 12
 TOO_LATE: Final = 13
+KERNEL: Final = 14
+"""Status of a native run in which a kernel failed."""
+
+COUNTS: Final = {"": 0, "own": 1, "path": 2, "profile": 3, "share": 4}
+"""Values of ``tasksim_counts`` in ``tasksim_core.h``, by their names in policies."""
 
 _KINDS: Final = {"i": c_int64, "u": c_uint64, "d": c_double, "p": c_void_p, "s": c_char_p}
 
@@ -243,7 +257,70 @@ class Decisions(ctypes.Structure):
     )
 
 
+CalledBack = CFUNCTYPE(c_int32, c_int64, c_int64, POINTER(c_double))
+"""Callback for a task in Python, with its number, its worker's number, and the place for its times.
+"""
+
+
+class Program(ctypes.Structure):
+    """The calls of the tasks of a native run."""
+
+    _fields_ = [
+        ("functions", c_int64),
+        ("address", c_void_p),
+        ("tells", c_void_p),
+        ("reals", c_void_p),
+        ("function", c_void_p),
+        ("argument_ptr", c_void_p),
+        ("arguments", c_void_p),
+        ("own_ptr", c_void_p),
+        ("own", c_void_p),
+        ("call_back", CalledBack),
+    ]
+
+
+class Selection(ctypes.Structure):
+    """The choice of executed tasks, and the charges of the others."""
+
+    _fields_ = [
+        *(
+            (name, c_int64)
+            for name in (
+                "kernels", "quantile_count", "least", "counts", "spread", "company", "rehearse",
+                "draws",
+            )
+        ),
+        ("tolerance", c_double),
+        *(
+            (name, c_void_p)
+            for name in (
+                "of_task", "quantiles", "sample_ptr", "sample_s", "told_s", "profile", "twister",
+                "measured", "measured_task", "measured_s", "safe_ptr", "safe_target", "safe_source",
+                "safe_bytes",
+            )
+        ),
+    ]  # fmt: skip
+
+
+class Effort(ctypes.Structure):
+    """The amount of executed work."""
+
+    _fields_ = [
+        ("executed", c_int64),
+        ("accompanied", c_int64),
+        ("skipped", c_int64),
+        ("rehearsed", c_int64),
+        ("executed_s", c_double),
+        ("busiest_s", c_double),
+    ]
+
+
+_PROCESS: Final = (
+    None,
+    [c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_int64, c_void_p],
+)
 _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
+    # replays
     "graph_new": (c_void_p, [POINTER(Graph), POINTER(c_int32)]),
     "graph_free": (None, [c_void_p]),
     "platform_new": (c_void_p, [POINTER(Platform), POINTER(c_int32)]),
@@ -270,6 +347,75 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "cluster_log": (c_void_p, [c_void_p, c_int64, POINTER(Log)]),
     "cluster_numa": (None, [c_void_p, c_int64, c_void_p, c_void_p]),
     "cluster_messages": (None, [c_void_p, c_void_p, c_void_p]),
+    # native runs
+    "native_new": (
+        c_void_p,
+        [
+            c_void_p, c_void_p, POINTER(Program), c_void_p, POINTER(Scheduler), POINTER(Callbacks),
+            c_int32, POINTER(c_int32),
+        ],
+    ),
+    "native_attach": (c_int32, [c_void_p]),
+    "native_begin": (None, [c_void_p, c_double]),
+    "native_submit": (c_int32, [c_void_p, c_double]),
+    "native_wait": (c_int32, [c_void_p, c_double]),
+    "native_stop": (None, [c_void_p]),
+    "native_finish": (c_int32, [c_void_p, c_double]),
+    "native_work": (c_int32, [c_void_p, c_int64]),
+    "native_left": (c_int64, [c_void_p]),
+    "native_outside": (None, [c_void_p, c_void_p]),
+    "native_handed_out": (c_int64, [c_void_p, c_double, c_double, c_void_p]),
+    "native_completed": (c_int32, [c_void_p, c_int64, c_void_p, c_void_p, c_void_p]),
+    "native_outcome": (c_int32, [c_void_p, POINTER(Outcome)]),
+    "native_tasks": (None, [c_void_p, POINTER(Tasks)]),
+    "native_keep_paths": (c_int32, [c_void_p, c_void_p, c_int64]),
+    "native_path": (None, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "native_keep_processor_times": (None, [c_void_p]),
+    "native_free": (None, [c_void_p]),
+    "native_sleepers": (POINTER(c_int8), [c_void_p]),
+    "native_pusher": (c_int64, [c_void_p]),
+    "native_wake": (None, [c_void_p, c_int64]),
+    "native_wake_any": (None, [c_void_p, c_int64]),
+    "native_wake_all": (None, [c_void_p, c_int64]),
+    "timed_new": (c_void_p, [POINTER(Program), c_int64, c_int64, POINTER(c_int32)]),
+    "timed_call": (c_int64, [c_void_p, c_int64, c_int64, POINTER(c_double)]),
+    "timed_free": (None, [c_void_p]),
+    "gate_new": (c_void_p, []),
+    "gate_set": (None, [c_void_p, c_int32]),
+    "gate_free": (None, [c_void_p]),
+    # selective runs
+    "selective_new": (
+        c_void_p,
+        [
+            c_void_p, c_void_p, POINTER(Program), c_void_p, POINTER(Scheduler), POINTER(Selection),
+            c_int32, POINTER(c_int32),
+        ],
+    ),
+    "selective_attach": (c_int32, [c_void_p]),
+    "selective_submit": (None, [c_void_p]),
+    "selective_wait": (c_int32, [c_void_p, c_double]),
+    "selective_stop": (None, [c_void_p]),
+    "selective_work": (c_int32, [c_void_p, c_int64]),
+    "selective_left": (c_int64, [c_void_p]),
+    "selective_outcome": (c_int32, [c_void_p, POINTER(Outcome)]),
+    "selective_tasks": (None, [c_void_p, POINTER(Tasks)]),
+    "selective_effort": (None, [c_void_p, POINTER(Effort)]),
+    "selective_path": (None, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "selective_free": (None, [c_void_p]),
+    # kernel models
+    "process_float32": _PROCESS,
+    "process_float64": _PROCESS,
+    "forest": (
+        c_int32,
+        [
+            c_void_p, c_int64, c_int64, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p,
+            c_void_p,
+        ],
+    ),
+    "questions": (
+        c_int32,
+        [c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_double, c_void_p],
+    ),
 }  # fmt: skip
 _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
     "python_is": (None, [POINTER(Python)]),
@@ -331,7 +477,7 @@ def _declare(core: Library, signatures: dict[str, tuple[Any, list[Any]]]) -> Lib
 
 
 def functions() -> ctypes.CDLL | None:
-    """Return the library with its functions declared; None if there is none."""
+    """Return the library with its functions declared, which let Python's lock go; else None."""
     core = library()
     return None if core is None else _declared(core)
 
@@ -347,6 +493,12 @@ def locked_functions() -> ctypes.PyDLL | None:
     locked = _locked(core)
     locked.tasksim_python_is(ctypes.byref(_python()))
     return locked
+
+
+def with_lock(core: ctypes.CDLL, name: str) -> Any:
+    """Return the function *name* of *core* for callbacks: it keeps Python's lock, and is quick."""
+    result, arguments = _SIGNATURES[name]
+    return PYFUNCTYPE(result, *arguments)((f"tasksim_{name}", core))
 
 
 @lru_cache(maxsize=1)

@@ -162,7 +162,9 @@ def _load(path: Path, sources: Path | None = None) -> _Loaded:
         why = f"built for another version: {version}, expected {VERSION}"
         return _Loaded(None, Status(False, why, path, version))
     compiler = _text(core, "tasksim_core_compiler")
-    if sources is not None and _differ(core, sources):
+    # Wheels have no sources to compare with.
+    told = "tasksim_core_sources"
+    if sources is not None and all_sources(sources) and digest(sources) != _text(core, told):
         why = f"not made of the sources that are here; '{_REBUILD}' does it again"
         return _Loaded(None, Status(False, why, path, version, compiler))
     return _Loaded(core, Status(True, "loaded", path, version, compiler))
@@ -172,11 +174,6 @@ def _text(core: ctypes.CDLL, name: str) -> str:
     function = core[name]
     function.restype = ctypes.c_char_p
     return str(function().decode())
-
-
-def _differ(core: ctypes.CDLL, sources: Path) -> bool:
-    """Return whether there are *sources* (wheels have none) that are not those of the library."""
-    return bool(all_sources(sources)) and digest(sources) != _text(core, "tasksim_core_sources")
 
 
 # The sources

@@ -7,8 +7,7 @@ from operator import index
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tasksim.core.interface import Call0, Call1, Call2, Callbacks
-from tasksim.core.native_interface import CalledBack, with_lock
+from tasksim.core.interface import Call0, Call1, Call2, Callbacks, CalledBack, with_lock
 from tasksim.native.processor_time import ProcessorTime
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.rules import illegal_pop

@@ -17,7 +17,7 @@ import numpy as np
 from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.core import interface
-from tasksim.core.native_interface import KERNEL, Program, declared
+from tasksim.core.interface import KERNEL, Program
 from tasksim.kernels.calls import CallTable, KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
 from tasksim.native.cores import usable_cores
@@ -112,7 +112,7 @@ class CompiledExecution:
     ) -> None:
         core = interface.functions()
         assert core is not None  # the caller has checked that there is a core
-        self._core = declared(core)
+        self._core = core
         self._facts = Facts(graph, platform, scheduler, estimates, able)
         self._program = program
         self._policy = ported(scheduler)

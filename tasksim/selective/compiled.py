@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import TaskFailed
-from tasksim.core import interface, selective_interface
+from tasksim.core import interface
+from tasksim.core.interface import COUNTS, KERNEL, Selection
 from tasksim.core.library import status
-from tasksim.core.native_interface import KERNEL
-from tasksim.core.selective_interface import COUNTS, Selection
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import (
     COLUMNS,
@@ -108,7 +107,7 @@ class CompiledAccount:
     ) -> None:
         core = interface.functions()
         assert core is not None  # the caller has checked that there is a core
-        self._core = selective_interface.declared(core)
+        self._core = core
         self._facts, self._program, self._rules = facts, program, rules
         self._flags = {"company": int(company), "rehearse": int(rehearse)}
         self._estimates = np.ascontiguousarray(np.array(facts.estimates, dtype=np.float64))
@@ -259,7 +258,7 @@ class CompiledAccount:
         self._columns = {name: np.empty(len(graph), dtype) for name, dtype in COLUMNS.items()}
         places = {name: column.ctypes.data for name, column in self._columns.items()}
         core.tasksim_selective_tasks(run, ctypes.byref(interface.Tasks(**places)))
-        found = selective_interface.Effort()
+        found = interface.Effort()
         core.tasksim_selective_effort(run, ctypes.byref(found))
         self.effort = Effort(
             found.executed, found.accompanied, found.skipped, found.executed_s, found.rehearsed,

@@ -17,7 +17,6 @@ import numpy as np
 from tasksim.base.threadclock import preemptions
 from tasksim.core import interface
 from tasksim.core.library import status
-from tasksim.core.native_interface import declared
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, kernel_failure, program_structure
 from tasksim.native.processor_time import ThreadClock, UsualLoss
@@ -64,9 +63,8 @@ class TimedTasks:
     def _connect(self, workers: int) -> None:
         """Let the core call the tasks that have an address."""
         program = self._program
-        functions = interface.functions()
-        assert functions is not None
-        core, calls = declared(functions), calls_of(program)
+        core, calls = interface.functions(), calls_of(program)
+        assert core is not None
         called, told = CalledProgram(program), ctypes.c_int32()
         structure = program_structure(calls, called)
         self._handle = core.tasksim_timed_new(

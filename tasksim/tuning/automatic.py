@@ -10,7 +10,7 @@ from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, short
 from tasksim.base.numerals import decimal_number
 from tasksim.platform.description import Platform
-from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES, in_tiles, takes_size
+from tasksim.tuning.over import SIZE, TILE_SIZE, TILES, in_tiles, takes_size
 from tasksim.tuning.tree_file import FORMAT, tree_from_json
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
         If nothing is ``auto``, the file lacks a value for an ``auto``, or the tree needs a feature
         that the scenario does not have.
     """
-    given = _settings(scenario)
+    pairs = (text.partition("=") for text in scenario.settings)
+    given = {key: value for key, _, value in pairs}
     wanted = [f"graph.{key}" for key, value in given.items() if value == AUTO]
     wanted += ["scheduler"] if scenario.scheduler == AUTO else []
     if not wanted:
@@ -55,7 +56,11 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
     if form in TUNED:
         chosen = _of_tuning(data, path, scenario)
     elif form == FORMAT:
-        chosen = _of_tree(data, path, scenario, given)
+        tree = tree_from_json(data, path)
+        known = _known(scenario, given)
+        row = [_feature(name, known, path) for name in tree.tree.features]
+        choice = int(tree.tree.choose(np.array([row]))[0])
+        chosen = {tree.choose: tree.tree.choices[choice]}
     else:
         raise InputError(
             f"{path}: is neither a decision tree nor a result of tuning: got the format"
@@ -81,11 +86,6 @@ def _refuse_foreign(scheduler: str | None, path: Path) -> None:
         )
 
 
-def _settings(scenario: Scenario) -> dict[str, str]:
-    pairs = (text.partition("=") for text in scenario.settings)
-    return {key: value for key, _, value in pairs}
-
-
 def _with(scenario: Scenario, given: Mapping[str, str], found: Mapping[str, str]) -> Scenario:
     """Return the scenario with the values *found*."""
     from dataclasses import replace
@@ -108,15 +108,6 @@ def _of_tuning(data: Mapping[str, Any], path: Path, scenario: Scenario) -> dict[
     if graph.partition(" ")[0] != name:
         raise InputError(f"{path}: is a result for {graph}, not for {name}")
     return {key: str(value) for key, value in best.items()}
-
-
-def _of_tree(data: Any, path: Path, scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the choice of a tree."""
-    found = tree_from_json(data, path)
-    known = _known(scenario, given)
-    row = [_feature(name, known, path) for name in found.tree.features]
-    choice = int(found.tree.choose(np.array([row]))[0])
-    return {found.choose: found.tree.choices[choice]}
 
 
 def _known(scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:

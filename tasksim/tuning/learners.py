@@ -293,9 +293,5 @@ def _scaled(*steps: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-    return make_pipeline(FunctionTransformer(_log_like), StandardScaler(), *steps)
-
-
-def _log_like(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of large numbers of either sign; small numbers hardly change."""
-    return np.asarray(np.arcsinh(values))
+    # arcsinh is like the logarithm for large numbers of either sign, and hardly changes small ones.
+    return make_pipeline(FunctionTransformer(np.arcsinh), StandardScaler(), *steps)

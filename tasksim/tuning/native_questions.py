@@ -226,25 +226,18 @@ def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> Q
     passes = min(MAX_PASSES, max(1, round(run_s * RATES[operation] / flop)))
     settings = {"operation": operation, "n": n, "block": block, "iterations": passes}
     chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
+    fewer = max(1, round(CALIBRATED_SHARE * passes))
+    calibrated = {**settings, "iterations": fewer if fewer != passes else passes + 1}
     return Question(
         "chunk size",
         f"loop {_words(settings)}",
         {str(chunk): {"settings": {**settings, "chunk_size": chunk}} for chunk in chunks},
         "loop",
         threads,
-        [
-            f"loop {_words({**settings, 'iterations': _fewer_passes(passes), 'chunk_size': chunk})}"
-            for chunk in chunks
-        ],
+        [f"loop {_words({**calibrated, 'chunk_size': chunk})}" for chunk in chunks],
         loop=LoopSize(operation, threads, n, flop, blocks),
     )
 
 
 def _words(settings: Mapping[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in settings.items())
-
-
-def _fewer_passes(passes: int) -> int:
-    """Return a smaller number of passes for a calibration."""
-    fewer = max(1, round(CALIBRATED_SHARE * passes))
-    return fewer if fewer != passes else passes + 1

@@ -110,7 +110,8 @@ def report(
     halves = np.array([answered.half_share for answered in loops])
     methods = _methods(measured, seed)
     if examples:
-        methods = more_taught(methods, _table_of_examples(examples))
+        rows = [one.question.loop for one in examples if one.question.loop is not None]
+        methods = more_taught(methods, _table(rows, [one.times_s for one in examples]))
     judged = {
         name: {
             **judge(measured, methods, plan, seed=seed),
@@ -123,23 +124,19 @@ def report(
 
 
 def tunables_of(answers: Sequence[Answered], seed: int = 0) -> dict[str, Score]:
-    """Return chosen quantity -> MSOP of the simulator's choices."""
-    kinds = dict.fromkeys(answered.question.what for answered in answers)
-    return {kind: _tunable([a for a in answers if a.question.what == kind], seed) for kind in kinds}
-
-
-def _tunable(answers: Sequence[Answered], seed: int) -> Score:
-    """Return the MSOP of the simulator's choices; the interval is over questions and rounds."""
-    shares = np.array([answered.share for answered in answers])
-    rng = np.random.default_rng(seed)
-    means = [
-        np.mean(
-            [answers[i].resampled_share(rng) for i in rng.integers(len(answers), size=len(answers))]
-        )
-        for _ in range(RESAMPLES)
-    ]
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Score(float(shares.mean()), float(low), float(high))
+    """Return chosen quantity -> MSOP of the simulator's choices, over questions and rounds."""
+    found = {}
+    for kind in dict.fromkeys(answered.question.what for answered in answers):
+        some = [answered for answered in answers if answered.question.what == kind]
+        rng = np.random.default_rng(seed)
+        means = [
+            np.mean([some[i].resampled_share(rng) for i in rng.integers(len(some), size=len(some))])
+            for _ in range(RESAMPLES)
+        ]
+        low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        msop = np.array([answered.share for answered in some]).mean()
+        found[kind] = Score(float(msop), float(low), float(high))
+    return found
 
 
 def loop_tables(answers: Sequence[Answered]) -> tuple[PerformanceTable, PerformanceTable]:
@@ -149,11 +146,6 @@ def loop_tables(answers: Sequence[Answered]) -> tuple[PerformanceTable, Performa
         _table(rows, [a.medians_s for a in answers]),
         _table(rows, [a.simulated_s for a in answers]),
     )
-
-
-def _table_of_examples(examples: Sequence[Example]) -> PerformanceTable:
-    rows = [example.question.loop for example in examples if example.question.loop is not None]
-    return _table(rows, [example.times_s for example in examples])
 
 
 def _table(rows: Sequence[LoopSize], times: Sequence[Mapping[str, float]]) -> PerformanceTable:

@@ -7,10 +7,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, option
-from tasksim.base.numerals import values_of
+from tasksim.base.numerals import values_of, whole_number
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.axes import number_or_text
-from tasksim.tuning.matrix_size import in_tiles, takes_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,10 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["MAX_COMBINATIONS", "Candidate", "axes_of", "candidates"]
+__all__ = [
+    "MAX_COMBINATIONS", "SIZE", "TILES", "TILE_SIZE", "Candidate", "axes_of", "candidates",
+    "in_tiles", "takes_size",
+]  # fmt: skip
 
 MAX_COMBINATIONS: Final = 100_000
 """Maximum number of combinations: at a millisecond each they take minutes, and cannot be resumed as
@@ -28,6 +30,11 @@ _ON_NODES: Final = ("grid", "owner")
 _OWN: Final = ("scheduler", "models", "seed", "nodes", *_ON_NODES)
 """Axes that are fields of the scenario."""
 _PREFIXES: Final = ("graph.", "platform.", "network.", "engine.")
+SIZE, TILES, TILE_SIZE = "n", "tiles", "tile_size"
+"""Rows of the matrix, number and size of its tiles. Generators of factorisations take the last two,
+but a search for the best tile size needs a matrix of a fixed size."""
+DEFAULT_TILE_SIZE: Final = 256
+"""Default tile size of generators."""
 
 
 @dataclass(frozen=True)
@@ -149,3 +156,45 @@ def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> Candidate
         return Candidate(values, None, str(error))
     texts = tuple(f"{key}={value}" for key, value in tiled.items())
     return Candidate(values, replace(changed, settings=texts), **placed)
+
+
+def takes_size(generator: str) -> bool:
+    """Return whether graphs of this *generator* have tiles of settable size, and no ``n``."""
+    from tasksim.graph.apps.registry import GENERATORS, find
+
+    if generator not in GENERATORS:
+        return False
+    known = {parameter.name for parameter in find(generator).parameters}
+    return {TILES, TILE_SIZE} <= known and SIZE not in known
+
+
+def in_tiles(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *settings* with the number of tiles instead of ``n``, if that is among them.
+
+    Raises
+    ------
+    InputError
+        If the tile size does not divide the matrix, or the number of tiles is given, too.
+
+    Examples
+    --------
+    >>> in_tiles({"n": "1024", "tile_size": 256})
+    {'tile_size': 256, 'tiles': 4}
+    >>> in_tiles({"tiles": 8})
+    {'tiles': 8}
+    """
+    if SIZE not in settings:
+        return dict(settings)
+    if TILES in settings:
+        raise InputError(
+            f"{SIZE} and {TILES} are both given; give one, as {TILES} = {SIZE} / {TILE_SIZE}"
+        )
+    size = whole_number(str(settings[SIZE]))
+    tile = whole_number(str(settings.get(TILE_SIZE, DEFAULT_TILE_SIZE)))
+    if size is None or tile is None or tile < 1 or size < 1 or size % tile:
+        raise InputError(
+            f"{SIZE}={settings[SIZE]}: not a multiple of"
+            f" {TILE_SIZE}={settings.get(TILE_SIZE, DEFAULT_TILE_SIZE)}; legal: whole tiles"
+        )
+    others = {key: value for key, value in settings.items() if key != SIZE}
+    return {**others, TILES: size // tile}

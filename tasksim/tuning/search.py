@@ -163,7 +163,9 @@ def search(
         halving = option("search", "halving")
         raise InputError(f"{halving} needs several seeds; give {option('seeds')}")
     rounds = _rounds(len(candidates), seeds) if how == "halving" else [(len(candidates), seeds)]
-    total, done = _simulations(rounds), 0
+    # A choice that stays in a round keeps the runs of the rounds before.
+    steps = zip(rounds, [(0, 0), *rounds], strict=False)
+    total, done = sum(kept * (count - before) for (kept, count), (_, before) in steps), 0
     answer = partial(_simulated, noise=noise) if answers is None else answers
     tried = [Tried(candidate.values, (), candidate.error) for candidate in candidates]
     going = [index for index, candidate in enumerate(candidates) if candidate.scenario is not None]
@@ -225,14 +227,6 @@ def _rounds(candidates: int, seeds: int) -> list[tuple[int, int]]:
         (kept, max(1, math.ceil(seeds / KEPT ** (last - number))))
         for number, (kept, _) in enumerate(found)
     ]
-
-
-def _simulations(rounds: Sequence[tuple[int, int]]) -> int:
-    before, found = 0, 0
-    for kept, count in rounds:
-        found += kept * (count - before)
-        before = count
-    return found
 
 
 def ordered(tried: Sequence[Tried], simulations: int) -> Tuned:

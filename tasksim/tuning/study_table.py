@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, nearest, option
 from tasksim.base.extras import needed_for
-from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES
+from tasksim.tuning.over import SIZE, TILE_SIZE, TILES
 from tasksim.tuning.table import PerformanceTable
 
 if TYPE_CHECKING:
@@ -67,7 +67,12 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
 
     cells = _with_size(table.copy(), choose)  # which changes names of graphs
     keys = [name for name in _axes(cells) if name != choose and cells[name].nunique(dropna=False)]
-    keys = _without_graph_text(cells, keys, choose)
+    # The graph's generator and not its text, which has the settings; so with a scheduler's options.
+    cells["graph"] = [text.partition(" ")[0] for text in cells["graph"]]
+    if choose.startswith("scheduler."):
+        cells["scheduler"] = [text.partition(":")[0] for text in cells["scheduler"]]
+    elif choose == "scheduler":  # the options are part of the name
+        keys = [key for key in keys if not key.startswith("scheduler.")]
     choices = sorted(cells[choose].dropna().unique().tolist(), key=_order)
     done = cells[choose].notna()
     rates = np.where(cells["status"] == "done", 1 / cells["makespan_s"].astype(float), 0.0)
@@ -102,16 +107,6 @@ def _with_size(table: pd.DataFrame, choose: str) -> pd.DataFrame:
     made = table.drop(columns=tiles)
     made.insert(place, f"graph.{SIZE}", table[tiles] * table[tile_size])
     return made
-
-
-def _without_graph_text(table: pd.DataFrame, keys: list[str], choose: str) -> list[str]:
-    """Return *keys* with the graph's generator instead of its text, which has settings."""
-    table["graph"] = [text.partition(" ")[0] for text in table["graph"]]
-    if choose.startswith("scheduler."):
-        table["scheduler"] = [text.partition(":")[0] for text in table["scheduler"]]
-    elif choose == "scheduler":  # the options are part of the name
-        keys = [key for key in keys if not key.startswith("scheduler.")]
-    return keys
 
 
 def _mean_rate(rates: pd.Series[float]) -> float:

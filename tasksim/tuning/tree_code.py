@@ -118,17 +118,12 @@ def _identifiers(names: Iterable[str]) -> list[str]:
 def _c_choices(choices: Iterable[str]) -> tuple[str, list[str]]:
     """Return the C type of the choices, and their literals."""
     known = list(choices)
-    if all(_is_long(choice) for choice in known):
+    whole = [whole_number(choice) for choice in known]
+    if all(number is not None and abs(number) < 2**31 for number in whole):  # fits into any long
         return "long ", known
     if all(decimal_number(choice) is not None for choice in known):
         return "double ", [repr(float(choice)) for choice in known]
     return "const char *", [_c_text(choice) for choice in known]
-
-
-def _is_long(choice: str) -> bool:
-    """Return whether a choice is a whole number that fits into any long of C."""
-    value = whole_number(choice)
-    return value is not None and abs(value) < 2**31
 
 
 def _c_text(text: str) -> str:
@@ -153,17 +148,14 @@ def _c_lines(node: Node, arguments: list[str], choices: list[str], depth: int) -
     if isinstance(node, Leaf):
         yield f"{indent}return {choices[node.choice]};"
         return
-    yield f"{indent}if ({arguments[node.feature]} <= {_c_number(node.threshold)}) {{"
+    number = repr(node.threshold)
+    if not any(c in number for c in ".e"):
+        number += ".0"  # a double, not an integer
+    yield f"{indent}if ({arguments[node.feature]} <= {number}) {{"
     yield from _c_lines(node.low, arguments, choices, depth + 1)
     yield f"{indent}}} else {{"
     yield from _c_lines(node.high, arguments, choices, depth + 1)
     yield f"{indent}}}"
-
-
-def _c_number(value: float) -> str:
-    """Return *value* as a literal of C, a double and not an integer."""
-    text = repr(value)
-    return text if any(c in text for c in ".e") else f"{text}.0"
 
 
 def _python_lines(

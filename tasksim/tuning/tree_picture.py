@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tasksim.tuning.tree import Leaf, Node, Split
+from tasksim.tuning.tree import Leaf, Node
 from tasksim.view.style import new_figure
 
 if TYPE_CHECKING:
@@ -59,12 +59,6 @@ def _draw(axes: Axes, found: ChoosingTree, node: Node, first: int, depth: int) -
         examples = f"{node.examples} example{'s' if node.examples > 1 else ''}"
         _box(axes, x, -depth, f"{choice}\n{examples}\n{100 * node.msop:.1f} %", leaf=True)
         return
-    _draw_split(axes, found, node, x, first, depth)
-
-
-def _draw_split(
-    axes: Axes, found: ChoosingTree, node: Split, x: float, first: int, depth: int
-) -> None:
     parts = ((node.low, first, "yes"), (node.high, first + _leaves(node.low), "no"))
     gap = {"boxstyle": "square,pad=0.2", "facecolor": "#ffffff", "edgecolor": "none"}
     for part, begin, answer in parts:

@@ -60,7 +60,11 @@ class Watch:
             self._note_short(place, ran.task_s)
         slow = self._trials >= TRIALS and self._selective_s > self._full_s
         if slow:
-            self._note_slow()
+            self._say(
+                "slow",
+                f"selective runs take {self._selective_s / self._full_s:.2g} times as long as full"
+                f" runs would{self._consequence('all configurations are')}",
+            )
         if self.busy() or slow:
             self.gave_up = self._fall_back
         return self._fall_back and (self.gave_up or place in self._short_s)
@@ -102,14 +106,6 @@ class Watch:
             "short",
             f"{which} short tasks (median {shortest}), but selective runs need"
             f" {format_time(SHORTEST_TASK_S)}{self._consequence(these)}",
-        )
-
-    def _note_slow(self) -> None:
-        times = self._selective_s / self._full_s
-        self._say(
-            "slow",
-            f"selective runs take {times:.2g} times as long as full runs"
-            f" would{self._consequence('all configurations are')}",
         )
 
     def _consequence(self, what: str) -> str:

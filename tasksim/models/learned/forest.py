@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from tasksim.core.library import library
-from tasksim.core.models_interface import declared
+from tasksim.core.interface import functions
 
 if TYPE_CHECKING:
     import ctypes
@@ -79,9 +78,9 @@ class Forest:
         total = np.zeros(len(table))
         if not len(self):
             return total
-        core = library()
+        core = functions()
         if core is not None:
-            self._sum(declared(core), np.ascontiguousarray(table, dtype=np.float64), total)
+            self._sum(core, np.ascontiguousarray(table, dtype=np.float64), total)
             return total
         asked, which, doubles = self._by_twos
         for at in range(0, len(table), BLOCK_ROWS):
@@ -217,9 +216,9 @@ class Growth:
         """Return the questions of a tree, the one that explains most first."""
         count = max(1, int(SHARE * min(len(self._left), MAX_ROWS)))
         some = self._rng.choice(len(self._left), count, replace=False)
-        core = library()
+        core = functions()
         if core is not None:
-            return self._chosen_by(declared(core), some)
+            return self._chosen_by(core, some)
         numbers, cells = self._numbers[:, some], [column[some] for column in self._cells]
         left = np.broadcast_to(self._left[some], numbers.shape).ravel()
         total = len(self._splits)

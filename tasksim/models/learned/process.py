@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.core.library import library
-from tasksim.core.models_interface import declared
+from tasksim.core.interface import functions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,13 +117,12 @@ class Process:
         centres, weights = self._groups
         rows = np.ascontiguousarray(table / self.lengths, dtype=centres.dtype)
         found = np.empty(len(rows))
-        core = library()
+        core = functions()
         if core is None:
             _add_covariances(rows, centres, weights, found)
             return found
-        functions = declared(core)
         single = centres.dtype == np.float32
-        mean = functions.tasksim_process_float32 if single else functions.tasksim_process_float64
+        mean = core.tasksim_process_float32 if single else core.tasksim_process_float64
         mean(
             rows.ctypes.data, *rows.shape, centres.ctypes.data, weights.ctypes.data, len(centres),
             found.ctypes.data,

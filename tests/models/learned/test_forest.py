@@ -52,7 +52,7 @@ def test_the_core_gives_the_same_bytes(count, rows, seed):
     forest = Growth(table, rng.normal(size=rows), seed).grow(count).forest()
     other = np.vstack([table, *[np.full((1, 3), border) for border in np.hstack(forest.borders)]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "library", lambda: None)
+        patch.setattr(module, "functions", lambda: None)
         alone = forest.predict(other)
     assert forest.predict(other).tobytes() == alone.tobytes()
 
@@ -63,7 +63,7 @@ def test_the_core_grows_the_same_trees(rows, columns, seed):
     rng = np.random.default_rng(seed)
     table, values = rng.integers(0, 20, (rows, columns)) / 8, rng.normal(size=rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "library", lambda: None)
+        patch.setattr(module, "functions", lambda: None)
         alone = Growth(table, values, seed).grow(4).forest()
     found = Growth(table, values, seed).grow(4).forest()
     assert found.values.tobytes() == alone.values.tobytes()

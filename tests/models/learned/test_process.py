@@ -98,7 +98,7 @@ def test_the_mean_is_the_weighted_sum_of_covariances(seed, centres, columns, sca
 def test_the_core_gives_the_same_bytes(seed, centres, columns, scale):
     found, table = drawn(seed, centres, columns, scale)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "library", lambda: None)
+        patch.setattr(process, "functions", lambda: None)
         alone = found.predict(table)
     assert found.predict(table).tobytes() == alone.tobytes()
 
