@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from tasksim.cli.options import (
     force_option,
     graph_argument,
     json_option,
+    output_option,
     scenario_options,
     scheduler_option,
 )
@@ -30,6 +30,7 @@ from tasksim.cli.tune_graph import OverCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from tasksim.scenario.scenario import Scenario
     from tasksim.selective.charges import Charge
@@ -167,9 +168,7 @@ __all__ = ["autotuning"]
     help="Execute configurations in full where selective runs are of no use: with tasks below 200"
     " us, beside other programs, or when they take longer than full runs.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File of the result, .json, for --auto."
-)
+@output_option("File of the result, .json, for --auto.")
 @force_option
 @json_option
 @click.pass_context

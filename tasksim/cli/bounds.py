@@ -10,6 +10,7 @@ import click
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    PATH,
     TIME,
     cluster_options,
     graph_argument,
@@ -70,7 +71,7 @@ MIN_SHOWN_SHARE = 5e-4
 )
 @click.option(
     "--best",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="With --blame: the folder of 'tasksim optimize -o' for the same graph and workers, to"
     " compare with, cause by cause.",
 )

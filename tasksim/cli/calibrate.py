@@ -15,6 +15,8 @@ from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    FOLDER,
+    PATH,
     SHARE,
     TIME,
     WORKERS,
@@ -73,14 +75,14 @@ POWER = "power"
     "--from",
     "runs",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="RUN",
     help="Recorded run whose tasks are the samples; nothing is measured. May be repeated, for"
     " several runs on one machine.",
 )
 @click.option(
     "--library",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path(),
     show_default="the current folder",
     help="Library that gets the platform and the models, in platforms/ and models/.",

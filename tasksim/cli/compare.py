@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, force_option, html_option, json_option, trust_option
+from tasksim.cli.options import PATH, SHARE, force_option, html_option, json_option, trust_option
 from tasksim.cli.output import note, print_json, refuse_figure, refuse_html, write_page
 from tasksim.cli.progress import stages
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 __all__ = ["compare"]
 
-RUN = click.Path(path_type=Path)
+RUN = PATH
 MAX_RUNS_IN_PAGE: Final = 4  # as many as a page shows
 
 

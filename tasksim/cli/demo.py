@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import WORKERS, force_option, json_option
+from tasksim.cli.options import PATH, WORKERS, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
@@ -16,10 +16,7 @@ __all__ = ["demo"]
 
 @command("demo", examples=["tasksim demo", "tasksim demo --output /tmp/demo --workers 2"])
 @click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("demo-output"),
-    help="New folder for all results.",
+    "--output", type=PATH, default=Path("demo-output"), help="New folder for all results."
 )
 @click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @force_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -14,6 +13,7 @@ from tasksim.cli.options import (
     force_option,
     graph_argument,
     json_option,
+    output_option,
     scenario_options,
     scheduler_option,
     seed_option,
@@ -23,6 +23,8 @@ from tasksim.cli.output import note, open_page, print_json, refuse_unwritable, w
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.scenario.scenario import Scenario
     from tasksim.view.live.page import LivePage
 
@@ -48,13 +50,7 @@ has all."""
 @scheduler_option("lws")
 @seed_option
 @trust_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The page to write, a single .html file.",
-)
+@output_option("The page to write, a single .html file.", required=True)
 @click.option("--open", "in_browser", is_flag=True, help="Show the page in a browser.")
 @force_option
 @json_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +9,19 @@ import click
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
 from tasksim.cli.command import Command, Group
-from tasksim.cli.options import force_option, json_option, library_option
+from tasksim.cli.options import (
+    FOLDER,
+    PATH,
+    force_option,
+    json_option,
+    library_option,
+    output_option,
+)
 from tasksim.cli.output import note, print_json, refuse_unwritable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.formats.traces.chrome import Arrows
     from tasksim.models.files.store import CoefficientFile, ModelLibrary
 
@@ -33,13 +41,7 @@ def exporting() -> None:
 
 @exporting.command("models", cls=Command, examples=EXAMPLES[:1])
 @click.argument("models", metavar="MODELS_DIR|NAME")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Model file to write, .json, or one of another format of models.",
-)
+@output_option("Model file to write, .json, or one of another format of models.", required=True)
 @library_option
 @force_option
 @json_option
@@ -83,15 +85,13 @@ def _files(models: ModelLibrary) -> list[CoefficientFile]:
 @exporting.command("starpu", cls=Command, examples=EXAMPLES[1:])
 @click.argument("models", metavar="MODELS_DIR|NAME")
 @click.option(
-    "--host",
-    metavar="HOST",
-    help="Name of the machine in StarPU. [default: the models' name]",
+    "--host", metavar="HOST", help="Name of the machine in StarPU. [default: the models' name]"
 )
 @click.option(
     "-o",
     "--output",
     "sampling",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     required=True,
     help="StarPU's sampling directory, which gets files codelets/45/KERNEL.HOST.",
 )
@@ -149,7 +149,7 @@ WRITERS = {
 _output = click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="File or folder to write.",
 )
@@ -164,7 +164,7 @@ _output = click.option(
     ],
     short_help="Write runs for Perfetto: Chrome's JSON.",
 )
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @_output
 @click.option(
     "--arrows",
@@ -200,7 +200,7 @@ def _add(name: str, form: str, example: str, what: str) -> None:
 
     write.__doc__ = f"Write a run as {what}."
     command: Any = force_option(_output(write))
-    command = click.argument("run", type=click.Path(path_type=Path), metavar="RUN")(command)
+    command = click.argument("run", type=PATH, metavar="RUN")(command)
     examples = [f"tasksim export {name} runs/dm -o {example}"]
     short = f"Write a run as {what}."
     exporting.command(name, cls=Command, examples=examples, short_help=short)(command)

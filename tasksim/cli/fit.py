@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,11 +11,13 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    PATH,
     TIME,
     for_option,
     force_option,
     graphs_for,
     json_option,
+    output_option,
     seed_option,
 )
 from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable, warn
@@ -24,6 +25,7 @@ from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
@@ -57,7 +59,7 @@ MAX_TRIALS: Final = 400
         "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
     ],
 )
-@click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
+@click.argument("file", type=PATH, metavar="SAMPLES")
 @click.option(
     "--duration", metavar="COLUMN", help="Column with the durations. [default: found by its name]"
 )
@@ -134,21 +136,12 @@ MAX_TRIALS: Final = 400
     help="Costs in a model of counters: those that lower the cross-validated error (cv), or those"
     " of instructions and of memory (two). [default: cv]",
 )
-@click.option(
-    "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Coefficient file to write, KERNEL.json.",
-)
-@click.option(
-    "--report", type=click.Path(path_type=Path), help="Report with figures: .html or .md."
-)
+@click.option("--test", "test_file", type=PATH, help="Samples to judge the model by.")
+@output_option("Coefficient file to write, KERNEL.json.")
+@click.option("--report", type=PATH, help="Report with figures: .html or .md.")
 @click.option(
     "--source",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Source file with the model as a function: .c (kinds mlr, learned) or .py (mlr).",
 )
 @click.option(

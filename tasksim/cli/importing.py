@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.cli.command import Command, Group
-from tasksim.cli.options import force_option, json_option, result_options
+from tasksim.cli.options import (
+    PATH,
+    force_option,
+    json_option,
+    library_output_option,
+    output_option,
+    result_options,
+)
 from tasksim.cli.output import Results, note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import stages
 
@@ -41,17 +48,9 @@ def importing() -> None:
     examples=EXAMPLES,
     short_help="Import a machine that StarPU calibrated.",
 )
-@click.argument("sampling", type=click.Path(path_type=Path), metavar="SAMPLING_DIR")
+@click.argument("sampling", type=PATH, metavar="SAMPLING_DIR")
 @click.option("--host", metavar="HOST", help="Name of the machine. [default: the only one there]")
-@click.option(
-    "-o",
-    "--output",
-    "library",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    show_default="the current folder",
-    help="Library that gets platforms/HOST.yaml and models/HOST/.",
-)
+@library_output_option("Library that gets platforms/HOST.yaml and models/HOST/.")
 @click.option("--skip-bad", is_flag=True, help="Skip malformed files instead of refusing them.")
 @force_option
 @json_option
@@ -143,14 +142,8 @@ SHOWN = 10
     examples=TRACE_EXAMPLES,
     short_help="Import a run that another tool recorded.",
 )
-@click.argument("path", type=click.Path(path_type=Path), metavar="PATH")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="New folder for the run, its graph and its platform.",
-)
+@click.argument("path", type=PATH, metavar="PATH")
+@output_option("New folder for the run, its graph and its platform.", required=True)
 @click.option("--models", is_flag=True, help="Write kernel models of the run's own durations, too.")
 @click.option("--skip-bad", is_flag=True, help="Skip malformed records, and count them.")
 @force_option
@@ -211,17 +204,17 @@ OPENMP_EXAMPLES = ("tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/om
     examples=OPENMP_EXAMPLES,
     short_help="Import the raw trace of a recording that was cut short.",
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
+@click.argument("folder", type=PATH, metavar="FOLDER")
 @result_options
 @click.option(
     "--kernels",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="YAML file with new names for the kernels, as for 'tasksim record'.",
 )
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="YAML file with the data of the program, as for 'tasksim record'.",
 )
@@ -252,14 +245,8 @@ WORKFLOW_EXAMPLES = (
     examples=WORKFLOW_EXAMPLES,
     short_help="Import a task graph of another tool.",
 )
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="New file for the task graph, .npz.",
-)
+@click.argument("path", type=PATH, metavar="FILE")
+@output_option("New file for the task graph, .npz.", required=True)
 @click.option(
     "--flop-rate",
     type=click.FloatRange(min=0, min_open=True),
@@ -302,16 +289,8 @@ NETWORK_EXAMPLES = ("tasksim import network simgrid-platform.xml -o lib",)
 @importing.command(
     "network", cls=Command, examples=NETWORK_EXAMPLES, short_help="Import a network of SimGrid's."
 )
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option(
-    "-o",
-    "--output",
-    "library",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    show_default="the current folder",
-    help="Library that gets networks/NAME.yaml.",
-)
+@click.argument("path", type=PATH, metavar="FILE")
+@library_output_option("Library that gets networks/NAME.yaml.")
 @click.option("--name", help="Name of the network. [default: the name of the file]")
 @force_option
 @json_option
@@ -349,16 +328,8 @@ HWLOC_EXAMPLES = (
     examples=HWLOC_EXAMPLES,
     short_help="Import a machine that hwloc describes.",
 )
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option(
-    "-o",
-    "--output",
-    "library",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    show_default="the current folder",
-    help="Library that gets platforms/NAME.yaml.",
-)
+@click.argument("path", type=PATH, metavar="FILE")
+@library_output_option("Library that gets platforms/NAME.yaml.")
 @click.option("--name", help="Name of the machine. [default: the name of the file]")
 @click.option(
     "--hyper-threads", is_flag=True, help="Make a worker per hyper-thread instead of one per core."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +15,7 @@ from tasksim.cli.options import (
     force_option,
     graph_argument,
     json_option,
+    output_option,
     scenario_options,
     seed_option,
 )
@@ -23,6 +23,7 @@ from tasksim.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tasksim.optimization.optimum import Optimum
     from tasksim.optimization.search import Method
@@ -69,12 +70,7 @@ __all__ = ["optimizing"]
     is_flag=True,
     help="Continue from the result in the folder of --output, and replace it.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Folder for the plan, the priorities, hints for StarPU, and the account.",
-)
+@output_option("Folder for the plan, the priorities, hints for StarPU, and the account.")
 @force_option
 @json_option
 @click.pass_context

@@ -14,7 +14,9 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.platform.description import MAX_WORKERS
 
 __all__ = [
+    "FOLDER",
     "FREQUENCY",
+    "PATH",
     "SHARE",
     "TIME",
     "WORKERS",
@@ -30,6 +32,8 @@ __all__ = [
     "html_option",
     "json_option",
     "library_option",
+    "library_output_option",
+    "output_option",
     "result_options",
     "samples_output_option",
     "scenario_options",
@@ -186,6 +190,8 @@ class WholeNumber(click.IntRange):
         return super().convert(value, param, ctx)
 
 
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 SHARE, TIME, FREQUENCY = Share(), Quantity("time"), Quantity("frequency")
 WORKERS = WholeNumber(1, MAX_WORKERS)
 
@@ -195,7 +201,7 @@ json_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Replace what exists.")
 html_option = click.option(
     "--html",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Page to explore the runs in a browser, offline: one .html file.",
 )
 library_option = click.option(
@@ -206,7 +212,7 @@ library_option = click.option(
 samples_output_option = click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="CSV file for the samples; for an application, a folder of such files, one per kernel.",
 )
@@ -238,7 +244,7 @@ seed_option = click.option(
 
 auto_option = click.option(
     "--auto",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Source of the values of KEY=auto and --scheduler auto: a tree of 'tasksim study tree',"
     " or a result of 'tasksim tune' or 'tasksim autotune'; all .json.",
@@ -278,6 +284,24 @@ def automatic(scenario: Scenario, file: Path | None) -> Scenario:
     return found
 
 
+def output_option(help: str, *, required: bool = False) -> Decorator:  # noqa: A002 - as click
+    """Return the option ``--output``, for a file or a folder."""
+    return click.option("-o", "--output", type=PATH, required=required, help=help)
+
+
+def library_output_option(help: str) -> Decorator:  # noqa: A002 - as click
+    """Return the option ``--output`` for the *library* that gets the results."""
+    return click.option(
+        "-o",
+        "--output",
+        "library",
+        type=FOLDER,
+        default=Path(),
+        show_default="the current folder",
+        help=help,
+    )
+
+
 def graph_argument(*, required: bool = True) -> Decorator:
     """Return the arguments GRAPH and KEY=VALUE."""
 
@@ -300,12 +324,10 @@ def result_options(function: F) -> F:
         force_option,
         click.option(
             "--gantt",
-            type=click.Path(path_type=Path),
+            type=PATH,
             help="Gantt chart to draw: a .png, .pdf or .svg file.",
         ),
-        click.option(
-            "-o", "--output", type=click.Path(path_type=Path), help="New folder for the run."
-        ),
+        click.option("-o", "--output", type=PATH, help="New folder for the run."),
     ):
         function = option(function)
     return function

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,11 +9,12 @@ import click
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
-from tasksim.cli.options import FREQUENCY, SHARE, force_option, json_option
+from tasksim.cli.options import FREQUENCY, PATH, SHARE, force_option, json_option, output_option
 from tasksim.cli.output import note, print_json, refuse_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from tasksim.models.files.coefficients import CoefficientFile
     from tasksim.models.kernelmodel import KernelModel
@@ -37,7 +37,7 @@ UNSEEN_CHOICES = ("refuse", "pooled")
         "tasksim predict gemm-counters.json m=256 n=256 k=256 --frequency 2GHz",
     ],
 )
-@click.argument("file", type=click.Path(path_type=Path), metavar="MODEL")
+@click.argument("file", type=PATH, metavar="MODEL")
 @click.argument("settings", nargs=-1, metavar="[PARAMETER=VALUE]...")
 @click.option(
     "--level",
@@ -48,14 +48,12 @@ UNSEEN_CHOICES = ("refuse", "pooled")
 )
 @click.option("--kernel", metavar="NAME", help="Kernel in a model file. [default: the only one]")
 @click.option(
-    "--architecture",
-    metavar="NAME",
-    help="Architecture of the model. [default: the only one]",
+    "--architecture", metavar="NAME", help="Architecture of the model. [default: the only one]"
 )
 @click.option(
     "--file",
     "table",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="CSV",
     help="CSV file of configurations to predict, one per line; PARAMETER=VALUE sets a parameter of"
     " all.",
@@ -75,12 +73,7 @@ UNSEEN_CHOICES = ("refuse", "pooled")
     help="Clock of the core, for models of counters: it changes computing, but not memory."
     " [default: the highest clock measured]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File for the predictions of --file, .csv. [default: printed]",
-)
+@output_option("File for the predictions of --file, .csv. [default: printed]")
 @force_option
 @json_option
 def predict(

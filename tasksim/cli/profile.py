@@ -9,7 +9,7 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, force_option, json_option
+from tasksim.cli.options import SHARE, force_option, json_option, output_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
 
 if TYPE_CHECKING:
@@ -45,12 +45,7 @@ __all__ = ["critical_text", "print_critical", "profile", "read_profiles"]
     "--overhead", is_flag=True, help="Run the program without the profiler, too, and print the"
     " profiler's overhead."
 )  # fmt: skip
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File for the costs of all functions, .csv, which 'tasksim report functions' reads.",
-)
+@output_option("File for the costs of all functions, .csv, which 'tasksim report functions' reads.")
 @force_option
 @json_option
 @click.argument(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import nullcontext, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import result_options
+from tasksim.cli.options import PATH, result_options
 from tasksim.cli.output import Results, describe_run, note, print_json, warn
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.recording.openmp.account import ThreadAccount
     from tasksim.recording.openmp.openmp_recording import OpenMPRecording, PreparedProgram
     from tasksim.recording.recording import Recording
@@ -44,23 +45,23 @@ STANDARD_ERROR: Final = 2
 @result_options
 @click.option(
     "--kernels",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="YAML file with new names for the kernels of an OpenMP program: 'FUNCTION:LINE: NAME'.",
 )
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="YAML file with the data of an OpenMP program: NAME: {tile: [64, 64], leading: 1024}.",
 )
 @click.option(
     "--libomp",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="PATH",
     help="OpenMP runtime to record with. [default: the system's, or that of intel-openmp]",
 )
-@click.argument("script", type=click.Path(path_type=Path), metavar="PROGRAM")
+@click.argument("script", type=PATH, metavar="PROGRAM")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]...")
 def record(
     script: Path,

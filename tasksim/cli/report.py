@@ -13,12 +13,14 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
 from tasksim.cli.command import Command, Group
 from tasksim.cli.options import (
+    PATH,
     SHARE,
     WholeNumber,
     completing,
     force_option,
     json_option,
     library_option,
+    output_option,
     terms_by_kernel,
     trust_option,
 )
@@ -55,7 +57,7 @@ def reporting() -> None:
 
 
 @reporting.command("kernels", cls=Command, examples=EXAMPLES)
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @click.option(
     "--kernel", "only", multiple=True, help="Kernel to report on, instead of all; may be repeated."
 )
@@ -99,12 +101,9 @@ def reporting() -> None:
     show_default="5%",
     help="Share of the time at which a kernel is critical.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="New folder for the pages; with --critical, for models and a graph whose other kernels"
-    " are one. [default: no pages]",
+@output_option(
+    "New folder for the pages; with --critical, for models and a graph whose other kernels"
+    " are one. [default: no pages]"
 )
 @click.option(
     "--format",
@@ -282,7 +281,7 @@ WAITED = {
     "account", cls=Command, examples=["tasksim report account tf16"],
     short_help="Split a recorded makespan into parts that add up.",
 )  # fmt: skip
-@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+@click.argument("run", type=PATH, metavar="RUN")
 @json_option
 def account(run: Path, as_json: bool) -> None:
     """Split the makespan of a recorded run into parts that add up to it.
@@ -364,7 +363,7 @@ def _account_lines(found: Account, workers: int) -> list[str]:
     examples=["tasksim report parameters runs/fmm", "tasksim report parameters runs/fmm --json"],
     short_help="Time the counting of indirect parameters.",
 )  # fmt: skip
-@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+@click.argument("run", type=PATH, metavar="RUN")
 @click.option(
     "--repetitions", type=WholeNumber(min=1), default=5, show_default=True,
     help="Number of times that the graph is made; medians are printed.",
@@ -399,7 +398,7 @@ def parameters(run: Path, repetitions: int, trust: bool, as_json: bool) -> None:
 )  # fmt: skip
 @click.option(
     "--against",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Profile of the run on the fewest processes by another profiler, to compare the shares of"
     " functions with.",
@@ -427,18 +426,13 @@ def functions(
     ],
     short_help="Separate computing from memory, by two clocks or loads of the memory.",
 )  # fmt: skip
-@click.argument("samples", type=click.Path(path_type=Path), metavar="SAMPLES")
+@click.argument("samples", type=PATH, metavar="SAMPLES")
 @click.option(
     "--memory",
     metavar="PLATFORM",
     help="Platform whose memory_hierarchy has the latencies. [default: guessed latencies]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="New folder for points.csv, lines.csv and refinement.png.",
-)
+@output_option("New folder for points.csv, lines.csv and refinement.png.")
 @force_option
 @json_option
 def refinement(
@@ -499,7 +493,7 @@ SCALING_EXAMPLES = (
     "scaling", cls=Command, examples=SCALING_EXAMPLES,
     short_help="Predict a program on more ranks, from counters on few ranks.",
 )  # fmt: skip
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @click.option(
     "--counters",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -584,12 +578,7 @@ SCALING_EXAMPLES = (
     help="Command that runs the program for --more: {ranks}, {rows}, {columns} and {output}"
     " stand for values.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="New folder for scaling.csv, kernels.csv, counters.csv, messages.csv and figures.",
-)
+@output_option("New folder for scaling.csv, kernels.csv, counters.csv, messages.csv and figures.")
 @trust_option
 @force_option
 @json_option

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.base.errors import CheckFailed
 from tasksim.cli.command import command
-from tasksim.cli.options import json_option, trust_option
+from tasksim.cli.options import PATH, json_option, trust_option
 from tasksim.cli.output import print_json
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.engine.choice import Engine
     from tasksim.scenario.reproduction import Reproduction
 
@@ -21,7 +22,7 @@ __all__ = ["reproduce"]
 
 
 @command("reproduce", examples=["tasksim reproduce runs/dm", "tasksim reproduce runs/dm --json"])
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option(
     "--engine",
     type=click.Choice(["auto", "simpy", "compiled"]),

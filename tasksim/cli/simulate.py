@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -12,6 +11,7 @@ from click.core import ParameterSource
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    PATH,
     SHARE,
     auto_option,
     automatic,
@@ -27,6 +27,7 @@ from tasksim.cli.output import Results, describe_run, note, print_json, refuse_f
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
@@ -87,7 +88,7 @@ def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--plot",
-                type=click.Path(path_type=Path),
+                type=PATH,
                 help="Figure of the replications, and of the kernels that cause their spread: a"
                 " .png, .pdf or .svg file.",
             ),
@@ -274,7 +275,7 @@ WITH_FROM = {
 @click.option(
     "--from",
     "from_run",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Recorded run to repeat, a folder or its run.json; --set changes it.",
 )
 @trust_option

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import completing, force_option, json_option
+from tasksim.cli.options import PATH, completing, force_option, json_option
 from tasksim.cli.output import note, print_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.study.adversary.question import Found
 
 __all__ = ["adversary"]
@@ -34,7 +35,7 @@ MAX_ROWS = 10
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder of the search: a new one, or the one of this search, which gets further runs; "
     "several processes may share it.",
 )
@@ -45,11 +46,7 @@ MAX_ROWS = 10
     shell_complete=completing("platform"),
     help="Platform by name or path, which does not change.",
 )
-@click.option(
-    "--steps",
-    type=int,
-    help="Number of instances that a run tries. Default: 1000.",
-)
+@click.option("--steps", type=int, help="Number of instances that a run tries. Default: 1000.")
 @click.option("--runs", type=int, default=10, show_default=True, help="Number of independent runs.")
 @click.option("--seed", type=int, help="Seed of the random choices. Default: 0.")
 @click.option(

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import WholeNumber, force_option, json_option, trust_option
+from tasksim.cli.options import (
+    PATH,
+    WholeNumber,
+    force_option,
+    json_option,
+    output_option,
+    trust_option,
+)
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.study.report.findings import Findings
 
 __all__ = ["report"]
@@ -28,13 +36,9 @@ __all__ = ["report"]
         "tasksim study report study --tight --best best/cholesky --best best/lu",
     ],
 )
-@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="New folder for index.html, report.md, figures, data (CSV) and report.json. [default: no"
-    " files]",
+@click.argument("study", type=PATH, metavar="STUDY")
+@output_option(
+    "New folder for index.html, report.md, figures, data (CSV) and report.json. [default: no files]"
 )
 @click.option(
     "--choose",
@@ -63,7 +67,7 @@ __all__ = ["report"]
 )
 @click.option(
     "--best",
-    type=click.Path(path_type=Path),
+    type=PATH,
     multiple=True,
     metavar="FOLDER",
     help="Folder of 'tasksim optimize -o', whose plan is replayed in the cells without noise that"

@@ -8,16 +8,22 @@ from typing import Any
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import WORKERS, force_option, json_option, result_options, trust_option
+from tasksim.cli.options import (
+    PATH,
+    WORKERS,
+    force_option,
+    json_option,
+    output_option,
+    result_options,
+    trust_option,
+)
 from tasksim.cli.output import Results, describe_run, note, print_json, warn
 
 __all__ = ["new", "run", "show", "table"]
 
 
 @command("new", examples=["tasksim study new", "tasksim study new sizes.yaml"])
-@click.argument(
-    "file", type=click.Path(path_type=Path), default=Path("study.yaml"), metavar="[FILE]"
-)
+@click.argument("file", type=PATH, default=Path("study.yaml"), metavar="[FILE]")
 @force_option
 def new(file: Path, force: bool) -> None:
     """Write a study file that runs as it is, with comments on every field.
@@ -40,13 +46,8 @@ def new(file: Path, force: bool) -> None:
         "tasksim study run study.yaml -o study --extend      # after values were added to the file",
     ],
 )
-@click.argument("file", type=click.Path(path_type=Path), metavar="STUDY.YAML")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Folder of the answers: a new one, or the one of this study.",
-)
+@click.argument("file", type=PATH, metavar="STUDY.YAML")
+@output_option("Folder of the answers: a new one, or the one of this study.")
 @click.option(
     "--jobs", type=WORKERS, help="Number of cells at a time. [default: one per usable core]"
 )
@@ -137,7 +138,7 @@ TABLE_COLUMNS = ("makespan_s", "lower_bound_s", "busy_share", "status")
         "tasksim study table study --json",
     ],
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("folder", type=PATH, metavar="STUDY")
 @click.option("--csv", "as_csv", is_flag=True, help="Print all columns as CSV.")
 @json_option
 def table(folder: Path, as_csv: bool, as_json: bool) -> None:
@@ -174,7 +175,7 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
         "tasksim study show study 3f9a -o runs/best --gantt best.pdf",
     ],
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("folder", type=PATH, metavar="STUDY")
 @click.argument("cell", metavar="CELL")
 @trust_option
 @result_options

@@ -5,18 +5,19 @@ The tree is written as C, Python, text or a picture.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import force_option, json_option
+from tasksim.cli.options import PATH, force_option, json_option
 from tasksim.cli.output import print_json, warn
 from tasksim.cli.tree_output import refuse_tree_file, write_tree
 from tasksim.cli.tune_table import growth_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree_file import ChoosingTree
 
@@ -30,7 +31,7 @@ __all__ = ["tree"]
         "tasksim study tree study --choose scheduler -o choose.json -o choose.png",
     ],
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("folder", type=PATH, metavar="STUDY")
 @click.option(
     "--choose",
     required=True,
@@ -44,7 +45,7 @@ __all__ = ["tree"]
     "--output",
     "outputs",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Output file: .h (a C header), .py (a function), .txt, .json (for --auto), or a"
     " picture, .png, .pdf or .svg; may be repeated.",
 )

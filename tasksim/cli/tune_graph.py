@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from tasksim.cli.options import (
     force_option,
     graph_argument,
     json_option,
+    output_option,
     scenario_options,
     scheduler_option,
 )
@@ -24,6 +24,7 @@ from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from tasksim.scenario.scenario import Noise, Scenario
     from tasksim.tuning.search import Search, Tried, Tuned
@@ -95,9 +96,7 @@ class OverCommand(Command):
     help="Search for the best choice: exhaustive gives all of them all seeds, halving lets the"
     " better third of each round go on with three times as many.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File of the result, .json, for --auto."
-)
+@output_option("File of the result, .json, for --auto.")
 @force_option
 @json_option
 def graph(

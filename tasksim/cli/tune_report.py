@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.command import command
-from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
+from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option, output_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tasksim.tuning.judging import Score
     from tasksim.tuning.native_answers import Answered
@@ -78,9 +78,7 @@ FEW_EXAMPLES: Final = 2
 @click.option(
     "--seed", type=WholeNumber(0), help="Seed of the sizes of loops. [default: the usual sizes]"
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File for all measurements, .json."
-)
+@output_option("File for all measurements, .json.")
 @click.option("--resume", is_flag=True, help="Continue with the answers in the output.")
 @force_option
 @json_option

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +14,14 @@ import click
 from tasksim.base.errors import InputError
 from tasksim.base.units import format_time
 from tasksim.cli.command import command
-from tasksim.cli.options import WholeNumber, force_option, json_option, seed_option
+from tasksim.cli.options import PATH, WholeNumber, force_option, json_option, seed_option
 from tasksim.cli.output import print_json
 from tasksim.cli.progress import counting
 from tasksim.cli.tree_output import refuse_tree_file, write_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tasksim.tuning.judging import Score, Splits
     from tasksim.tuning.methods import Method
@@ -93,7 +93,7 @@ def growth_options(function: Any) -> Any:
         " --choose chunk_size --timed",
     ],
 )
-@click.argument("file", type=click.Path(path_type=Path), metavar="TABLE")
+@click.argument("file", type=PATH, metavar="TABLE")
 @click.option(
     "--features",
     required=True,
@@ -159,7 +159,7 @@ def growth_options(function: Any) -> Any:
     "--output",
     "outputs",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File for a tree trained on all rows: .h (a C header), .py (a function), .txt, .json (for"
     " --auto), or a picture, .png, .pdf or .svg; may be repeated.",
 )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.base.errors import CheckFailed, InputError, TasksimError
 from tasksim.cli.command import command
-from tasksim.cli.options import json_option, library_option
+from tasksim.cli.options import PATH, json_option, library_option
 from tasksim.cli.output import note, print_json
 from tasksim.cli.progress import counting
 from tasksim.formats.registry import HEAD_BYTES, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tasksim.formats.registry import Format, Verb
     from tasksim.models.files.coefficients import CoefficientFile
@@ -37,9 +37,7 @@ OTHER_JSON = (".schema.json", "demo.json")
         "tasksim validate mylibrary",
     ],
 )
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
-)
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
 @library_option
 @json_option
 @click.pass_context

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +9,12 @@ import click
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    PATH,
     force_option,
     html_option,
     json_option,
     library_option,
+    output_option,
     trust_option,
 )
 from tasksim.cli.output import (
@@ -31,6 +32,8 @@ from tasksim.cli.view_drawings import asks_for, view_machine, view_octree
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.run.pathprofile import PathProfile
     from tasksim.run.record import Run
 
@@ -54,15 +57,12 @@ __all__ = ["view"]
     "runs",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="RUN...|machine PLATFORM|octree KEY=VALUE...",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="File for the figure: .png, .pdf or .svg; of a machine also .html. [default: beside the"
-    " first run, RUN.png; in the current folder, PLATFORM.png or octree.png]",
+@output_option(
+    "File for the figure: .png, .pdf or .svg; of a machine also .html. [default: beside the"
+    " first run, RUN.png; in the current folder, PLATFORM.png or octree.png]"
 )
 @click.option(
     "--panels",
@@ -86,7 +86,7 @@ __all__ = ["view"]
 @html_option
 @click.option(
     "--live",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Live page of one run, with sliders that replay it above what it was: one .html file, as"
     " 'tasksim explore RUN -o FILE' writes it.",

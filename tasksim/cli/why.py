@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import TIME, json_option
+from tasksim.cli.options import PATH, TIME, json_option
 from tasksim.cli.output import print_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.run.decisions import DecisionTable
     from tasksim.run.record import Run
 
@@ -26,7 +27,7 @@ __all__ = ["why"]
         "tasksim why dm --at 40ms",
     ],
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("task", required=False)
 @click.option("--at", "at_s", type=TIME, help="Print the workers and all queues at this time.")
 @json_option
