@@ -39,7 +39,7 @@ def R(handle: int) -> int:  # noqa: N802
     Returns
     -------
     int
-        What :meth:`GraphBuilder.insert` takes.
+        An access for :meth:`GraphBuilder.insert`.
 
     Raises
     ------
@@ -71,17 +71,17 @@ def W(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
+        A handle of :meth:`GraphBuilder.handle`, or an element of a matrix or vector.
 
     Returns
     -------
     int
-        What :meth:`GraphBuilder.insert` takes.
+        An access for :meth:`GraphBuilder.insert`.
 
     Raises
     ------
     GraphError
-        If *handle* is not a whole number: a matrix, say, and not one of its handles.
+        If *handle* is not a whole number, such as a matrix instead of one of its handles.
 
     See Also
     --------
@@ -108,17 +108,17 @@ def RW(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
+        A handle of :meth:`GraphBuilder.handle`, or an element of a matrix or vector.
 
     Returns
     -------
     int
-        What :meth:`GraphBuilder.insert` takes.
+        An access for :meth:`GraphBuilder.insert`.
 
     Raises
     ------
     GraphError
-        If *handle* is not a whole number: a matrix, say, and not one of its handles.
+        If *handle* is not a whole number, such as a matrix instead of one of its handles.
 
     See Also
     --------
@@ -146,17 +146,17 @@ def Commute(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
+        A handle of :meth:`GraphBuilder.handle`, or an element of a matrix or vector.
 
     Returns
     -------
     int
-        What :meth:`GraphBuilder.insert` takes.
+        An access for :meth:`GraphBuilder.insert`.
 
     Raises
     ------
     GraphError
-        If *handle* is not a whole number: a matrix, say, and not one of its handles.
+        If *handle* is not a whole number, such as a matrix instead of one of its handles.
 
     See Also
     --------
@@ -184,17 +184,17 @@ def Reduce(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
+        A handle of :meth:`GraphBuilder.handle`, or an element of a matrix or vector.
 
     Returns
     -------
     int
-        What :meth:`GraphBuilder.insert` takes.
+        An access for :meth:`GraphBuilder.insert`.
 
     Raises
     ------
     GraphError
-        If *handle* is not a whole number: a matrix, say, and not one of its handles.
+        If *handle* is not a whole number, such as a matrix instead of one of its handles.
 
     See Also
     --------
@@ -221,17 +221,17 @@ def Scratch(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
+        A handle of :meth:`GraphBuilder.handle`, or an element of a matrix or vector.
 
     Returns
     -------
     int
-        What :meth:`GraphBuilder.insert` takes.
+        An access for :meth:`GraphBuilder.insert`.
 
     Raises
     ------
     GraphError
-        If *handle* is not a whole number: a matrix, say, and not one of its handles.
+        If *handle* is not a whole number, such as a matrix instead of one of its handles.
 
     See Also
     --------

@@ -82,7 +82,7 @@ class AsyncioWatch:
         return create_task
 
     def _leaving(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces the end of a group's block, which waits for its tasks."""
+        """Return the recorded version of the end of a group's block, which waits for its tasks."""
 
         @functools.wraps(original)
         async def leave(self_: Any, *error: Any) -> Any:
@@ -105,7 +105,7 @@ class AsyncioWatch:
         return Place(self._places - 1)
 
     def ended(self, task: RecordedTask, value: Any) -> None:
-        """Note what a task returned, and give its place back."""
+        """Note the result of a task, and free its place."""
         if isinstance(task.worker, Place):
             heapq.heappush(self._free, task.worker.number)
         self._results.add(value, task.result)
@@ -113,7 +113,7 @@ class AsyncioWatch:
 
 
 class _Steps(collections.abc.Coroutine[Any, Any, Any]):
-    """A coroutine whose steps are timed; anything else that is asked, the coroutine answers."""
+    """A coroutine whose steps are timed; all other attributes are those of the original."""
 
     def __init__(self, watch: AsyncioWatch, task: RecordedTask, coro: Any) -> None:
         self._watch = watch
@@ -162,12 +162,12 @@ class _Steps(collections.abc.Coroutine[Any, Any, Any]):
             log.here.task = outer
             if has_ended:
                 self._watch.ended(task, value)
-                if log.is_open:  # what ends later is left out
+                if log.is_open:  # later ends are left out
                     task.end_s = time.perf_counter()
 
 
 def _name_of(coro: Any) -> tuple[str, str]:
-    """Return what the task of a coroutine is called: by its function."""
+    """Return the name of a coroutine's task: that of its function."""
     name = getattr(coro, "__qualname__", None) or type(coro).__qualname__
     frame = getattr(coro, "cr_frame", None)
     if frame is None:

@@ -76,7 +76,7 @@ def note_times(
     process: int,
 ) -> None:
     """Note how a call in another process went."""
-    if log.is_open:  # what ends later is left out
+    if log.is_open:  # later ends are left out
         task.worker, task.raised = process, raised
         task.cpu_s, task.preemptions = cpu_s, preemptions
         task.start_s, task.end_s = start_s, end_s

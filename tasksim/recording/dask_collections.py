@@ -31,7 +31,7 @@ def from_dask(collection: Any, name: str = "dask", optimize: bool = True) -> Tas
     collection : Dask collection
         An array, a data frame, a bag, or something delayed.
     name : str, default "dask"
-        What the graph is called.
+        Name of the graph.
     optimize : bool, default True
         Whether Dask optimizes the graph, as it does before it computes.
 

@@ -102,7 +102,7 @@ class DaskWatch:
     # What Dask's workers do
 
     def _timing(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces the function by which workers run tasks."""
+        """Return the recorded version of the function by which workers run tasks."""
 
         @functools.wraps(original)
         def execute_task(key: Hashable, *args: Any) -> Any:
@@ -146,7 +146,7 @@ class DaskGraph:
         return found
 
     def finish(self, graph: Mapping[Hashable, Any]) -> None:
-        """Note that Dask is done with the graph: what its tasks are, and that they were seen."""
+        """Record the tasks of the graph, which Dask has computed, and that they were seen."""
         log = self._log
         log.dask_loop_s += time.thread_time() - self._cpu_s
         log.here.wait_s = self._begun_s
@@ -159,7 +159,7 @@ class DaskGraph:
         log.saw(task for task in self.tasks.values() if task not in read)
 
     def _describe(self, keys: Sequence[Hashable], graph: Mapping[Hashable, Any]) -> None:
-        """Say of the tasks of *keys* what they are, and what they read, in Dask's order."""
+        """Set kernel, reads and order, which is Dask's, of the tasks of *keys*."""
         from dask.order import order
         from dask.utils import key_split
 
@@ -176,7 +176,7 @@ class DaskGraph:
 
 
 def sizeof(value: Any) -> int:
-    """Return what Dask says that *value* takes, in bytes; 0 if it cannot say."""
+    """Return the size of *value* in bytes as Dask estimates it; 0 if it cannot."""
     from dask.sizeof import sizeof as of_dask
 
     try:

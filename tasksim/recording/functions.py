@@ -1,4 +1,4 @@
-"""Functions that a program gives to libraries, and what their tasks are called."""
+"""Functions that a program passes to libraries, and the names of their tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RUNNERS = frozenset({"_process_chunk"})
 
 
 def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any]:
-    """Return the function that a call is about, without what only carries it there.
+    """Return the function that a call is about, without its wrappers.
 
     >>> unwrapped(functools.partial(sorted, reverse=True)).__name__
     'sorted'
@@ -48,7 +48,7 @@ def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any
 
 
 def function_and_name(function: Any, arguments: Sequence[Any] = ()) -> tuple[str, str]:
-    """Return what a call is called: by its function's name, and with its module before it.
+    """Return the name of a call's function, and the same with its module before it.
 
     >>> function_and_name(functools.partial(sorted, reverse=True))
     ('sorted', 'builtins.sorted')
@@ -66,7 +66,7 @@ def function_and_name(function: Any, arguments: Sequence[Any] = ()) -> tuple[str
 
 
 def is_of_library(function: Any, arguments: Sequence[Any] = ()) -> bool:
-    """Return whether a call is what a library gives to a pool: batches of tasks of its own.
+    """Return whether a library submits this call to a pool: a batch of tasks of its own.
 
     Its tasks are recorded where the library gets them from the program.
     """

@@ -58,7 +58,7 @@ class _Watch:
     # Submitting
 
     def thread_submit(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces a thread pool's ``submit``."""
+        """Return the recorded version of a thread pool's ``submit``."""
 
         @functools.wraps(original)
         def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +73,7 @@ class _Watch:
         return submit
 
     def process_submit(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces a process pool's ``submit``."""
+        """Return the recorded version of a process pool's ``submit``."""
 
         @functools.wraps(original)
         def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ class _Watch:
     # Seeing that tasks have ended
 
     def seeing(self, method: str) -> Callable[..., Any]:
-        """Return what replaces a method of futures by which one sees that they are done."""
+        """Return the recorded version of a method that shows whether a future is done."""
         original: Any = getattr(Future, method)
 
         @functools.wraps(original)
@@ -128,7 +128,7 @@ class _Watch:
         return replaced
 
     def waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces :func:`concurrent.futures.wait`."""
+        """Return the recorded version of :func:`concurrent.futures.wait`."""
 
         @functools.wraps(original)
         def wait(*args: Any, **kwargs: Any) -> Any:
@@ -140,7 +140,7 @@ class _Watch:
         return wait
 
     def completing(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces :func:`concurrent.futures.as_completed`."""
+        """Return the recorded version of :func:`concurrent.futures.as_completed`."""
 
         @functools.wraps(original)
         def as_completed(*args: Any, **kwargs: Any) -> Iterator[Any]:
@@ -156,7 +156,7 @@ class _Watch:
         return as_completed
 
     def shutdown(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces a pool's ``shutdown``, which waits for all its tasks."""
+        """Return the recorded version of ``shutdown``, which waits for all tasks of a pool."""
 
         @functools.wraps(original)
         def shutdown(self_: Any, wait: bool = True, **kwargs: Any) -> Any:

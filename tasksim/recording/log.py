@@ -102,20 +102,20 @@ class _Here(threading.local):
         self.task: RecordedTask | None = None
         """The recorded task that it runs."""
         self.seen: list[RecordedTask] = []
-        """Tasks whose end it has seen and nothing was made to depend on yet."""
+        """Tasks whose end it has seen, and that no task depends on yet."""
         self.known: set[RecordedTask] = set()
         self.waited: RecordedTask | None = None
         """Its last task of the kernel "main thread"."""
         self.since_s = nan
-        """Since when it does what it does: its last submission, or the end of its last wait."""
+        """Beginning of its present work: its last submission, or the end of its last wait."""
         self.submitted_s = nan
-        """When it began to submit the last time."""
+        """Beginning of its last submission."""
         self.wait_s = nan
-        """When it began its last wait."""
+        """Beginning of its last wait."""
 
 
 class Log:
-    """The tasks of a recording, and the counts of what could not be recorded."""
+    """The tasks of a recording, and counts of those that could not be recorded."""
 
     def __init__(self) -> None:
         self.tasks: list[RecordedTask] = []
@@ -150,8 +150,8 @@ class Log:
     ) -> RecordedTask:
         """Return a new task that this thread is about to submit.
 
-        If it is a thread of a library, *after* is what the program's thread had seen when it asked
-        for the task (:meth:`asked`).
+        If it is a thread of a library, *after* has the tasks that the program's thread had seen
+        when it asked for this one (:meth:`asked`).
         """
         now = time.perf_counter()
         seen = self.seen_before(now) if after is None else after
@@ -162,7 +162,7 @@ class Log:
         return task
 
     def asked(self) -> list[RecordedTask]:
-        """Return what this thread has seen, as it asks a library to submit tasks for it."""
+        """Return the tasks that this thread has seen, as it asks a library to submit for it."""
         after = self.seen_before(time.perf_counter())
         self.submitted()
         return after
@@ -188,9 +188,9 @@ class Log:
             return self._pools
 
     def seen_before(self, now: float) -> list[RecordedTask]:
-        """Return what must have ended before this thread can submit anything at *now*."""
+        """Return the tasks that have ended before this thread submits another at *now*."""
         here = self.here
-        if here.task is not None:  # a task submits another: what it waited for is what is known
+        if here.task is not None:  # a task submits another, after those that it waited for itself
             self.nested += 1
             return list(here.task.after)
         if here.seen:
@@ -201,7 +201,7 @@ class Log:
         return [] if here.waited is None else [here.waited]
 
     def _did(self, now: float) -> None:
-        """Make a task of what this thread did since its last submission or wait."""
+        """Record the work of this thread since its last submission or wait as a task."""
         here = self.here
         before = [] if here.waited is None else [here.waited]
         ends = [task.end_s for task in here.seen]
@@ -221,7 +221,7 @@ class Log:
         here.seen = []
         self.tasks.append(here.waited)
 
-    # What threads see
+    # Waits
 
     def about_to_wait(self) -> None:
         """Note that this thread will wait, if there is something to wait for."""
@@ -260,7 +260,7 @@ class Log:
     # Running
 
     def call(self, task: RecordedTask, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return what a *function* returns, called as a *task* by this thread."""
+        """Call a *function* as a *task* of this thread, and return its result."""
         here = self.here
         outer, here.task = here.task, task
         task.worker = threading.current_thread()
@@ -276,13 +276,13 @@ class Log:
             task.cpu_s = time.thread_time() - cpu_s
             task.preemptions = preemptions() - preempted
             here.task = outer
-            if self.is_open:  # what ends later is left out
+            if self.is_open:  # later ends are left out
                 task.end_s = end_s
 
-    # What is said of it
+    # Notes
 
     def left_out(self) -> list[str]:
-        """Say which tasks have no place in the recording."""
+        """Return notes on the tasks that the recording leaves out."""
         cancelled = sum(task.cancelled for task in self.tasks)
         late = sum(not task.has_ended for task in self.tasks) - cancelled
         found = []
@@ -296,7 +296,7 @@ class Log:
         return found
 
     def said(self) -> list[str]:
-        """Say what the graph does not show."""
+        """Return notes on facts that the graph does not show."""
         found = []
         raised = sum(task.raised for task in self.tasks)
         if raised:

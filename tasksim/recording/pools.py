@@ -73,7 +73,7 @@ class PoolWatch:
         return RecordedCall(self._log, task, function)
 
     def apply_async(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces ``Pool.apply_async``, which ``apply`` calls."""
+        """Return the recorded version of ``Pool.apply_async``, which ``apply`` calls."""
 
         @functools.wraps(original)
         def replaced(
@@ -91,7 +91,7 @@ class PoolWatch:
         return replaced
 
     def mapping(self, star: bool, waits: bool) -> Callable[[Callable[..., Any]], Any]:
-        """Return what makes the replacement of one of the methods that map a whole iterable."""
+        """Return a maker of the recorded version of a method that maps a whole iterable."""
 
         def replacement(original: Callable[..., Any]) -> Callable[..., Any]:
             @functools.wraps(original)
@@ -126,7 +126,7 @@ class PoolWatch:
         return self._call(pool, function, *arguments), arguments
 
     def iterating(self, in_order: bool) -> Callable[[Callable[..., Any]], Any]:
-        """Return what makes the replacement of ``imap`` or ``imap_unordered``.
+        """Return a maker of the recorded version of ``imap`` or ``imap_unordered``.
 
         The pool takes the items in a thread of its own.
         """
@@ -156,7 +156,7 @@ class PoolWatch:
             self._results.add(value, task.result)
 
     def _seeing(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces a method of results by which one sees that they are there."""
+        """Return the recorded version of a method that shows whether results are there."""
 
         @functools.wraps(original)
         def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:
@@ -177,7 +177,7 @@ class PoolWatch:
         return replaced
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces the method that gives the next of ``imap``'s results."""
+        """Return the recorded version of the method that returns the next result of ``imap``."""
 
         @functools.wraps(original)
         def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:
@@ -194,7 +194,7 @@ class PoolWatch:
         return replaced
 
     def joining(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces ``Pool.join``, which waits for all of a pool's tasks."""
+        """Return the recorded version of ``Pool.join``, which waits for all tasks of a pool."""
 
         @functools.wraps(original)
         def replaced(self_: Any) -> Any:
@@ -246,4 +246,4 @@ _REPLACED: dict[str, Callable[[PoolWatch, Callable[..., Any]], Callable[..., Any
     "imap_unordered": lambda watch, original: watch.iterating(in_order=False)(original),
     "join": PoolWatch.joining,
 }
-"""Method of a pool -> what makes its replacement."""
+"""Method of a pool -> function that makes its recorded version."""

@@ -61,7 +61,7 @@ class ProcessWatch:
         self._patches.set(kind, "is_alive", self._seeing(kind.is_alive, waits=False))
 
     def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces ``Process.start``."""
+        """Return the recorded version of ``Process.start``."""
 
         @functools.wraps(original)
         def start(self_: Any) -> Any:
@@ -90,7 +90,7 @@ class ProcessWatch:
         return start
 
     def _seeing(self, original: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
-        """Return what replaces a method by which one sees that a process has ended."""
+        """Return the recorded version of a method that shows whether a process has ended."""
 
         @functools.wraps(original)
         def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:

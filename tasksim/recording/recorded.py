@@ -22,7 +22,7 @@ share, the program does not keep the workers busy."""
 STARTING_S: Final = 0.1
 """Time that processes took to start, in seconds, from which it is told: a fork takes a tenth."""
 STARTING: Final = 0.1
-"""The same as a share of the makespan: less is within what replays differ by."""
+"""The same as a share of the makespan: less is within the error of replays."""
 ALONE: Final = (0.3, 1.25)
 """Range of the cores that a program uses if its tasks hold Python's lock: one, and up to a fifth
 more if they release it for moments; a third of one if others use the machine. With less, tasks

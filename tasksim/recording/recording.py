@@ -35,7 +35,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
-    """Return a recording of what a program gives to pools, processes, joblib, Parsl or Dask.
+    """Return a recording of the tasks of pools, processes, joblib, Parsl and Dask.
 
     Inside the ``with`` block, what is submitted to a
     :class:`concurrent.futures.ThreadPoolExecutor` or a
@@ -54,7 +54,7 @@ def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
     Parameters
     ----------
     name : str, default "recorded"
-        What the graph is called.
+        Name of the graph.
     asyncio : bool, default False
         Whether tasks of :class:`asyncio.TaskGroup` are recorded, too. They overlap in one thread:
         a worker is then a place for one of them, from its first step to its last.
@@ -96,7 +96,7 @@ class Recording:
     Parameters
     ----------
     name : str
-        What the graph is called.
+        Name of the graph.
     asyncio : bool, default False
         Whether tasks of asyncio's task groups are recorded, too.
 
@@ -162,7 +162,7 @@ class Recording:
                 warnings.warn(note, stacklevel=2)
 
     def quietly(self) -> Self:
-        """Return the recording, which will not warn of what it leaves out: its notes say it."""
+        """Return the recording, which will not warn of omitted tasks: its notes name them."""
         self._warns = False
         return self
 
@@ -178,7 +178,7 @@ class Recording:
 
     @property
     def run(self) -> Run:
-        """The run: who ran which task when.
+        """The run, with the worker and the times of each task.
 
         Raises :exc:`InputError` while the recording is open, and if there was no task.
         """
@@ -186,7 +186,7 @@ class Recording:
 
     @property
     def graph(self) -> TaskGraph:
-        """The task graph: what each task read, and what it had to wait for."""
+        """The task graph, with the data of each task and the tasks that it waited for."""
         return self._recorded.graph
 
     @property
@@ -195,12 +195,12 @@ class Recording:
         return self._recorded.notes
 
     def platform(self, workers: int | None = None) -> Platform:
-        """Return the platform of the run, with what its runtime cost between tasks.
+        """Return the platform of the run, with the costs of its runtime between tasks.
 
         Parameters
         ----------
         workers : int, optional
-            How many workers it is to have; default: as many as ran tasks.
+            Number of workers; default: that of the run.
         """
         return self._recorded.replayable.platform(workers)
 
@@ -212,9 +212,9 @@ class Recording:
         Parameters
         ----------
         workers : int, optional
-            On how many workers; default: as many as ran tasks.
+            Number of workers; default: that of the run.
         scheduler : str, optional
-            Default: what ran it, ``dask``, or ``eager``, which is the queue of a pool.
+            Scheduler; default: that of the run, ``dask``, or ``eager``, the queue of a pool.
         **scenario
             Other parameters of :func:`tasksim.simulate`.
         """

@@ -1,4 +1,4 @@
-"""Recorded run with what its runtime cost between tasks: its platform, and replays of it."""
+"""Recorded run with the costs of its runtime, its platform, and replays of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Replayable:
     ----------
     run : Run
     overheads : Overheads
-        What the runtime costs, as :func:`costs` returns it.
+        Costs of the runtime, as :func:`costs` returns them.
     """
 
     def __init__(self, run: Run, overheads: Overheads) -> None:
@@ -74,7 +74,7 @@ class Replayable:
 
 
 def costs(run: Run, submission_s: float) -> Overheads:
-    """Return what the program's runtime costs between tasks, as its recorded run shows.
+    """Return the costs of the program's runtime between tasks, from its recorded run.
 
     *submission_s* is the time that one submission takes the thread that submits.
     """

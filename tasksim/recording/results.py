@@ -40,7 +40,7 @@ def size_of(value: Any, deep: int = SIZED_DEPTH) -> int:
 
 
 def _said(value: Any) -> int:
-    """Return what an object says of its size; 0 if it says nothing."""
+    """Return the size that an object reports itself; 0 if it reports none."""
     bytes_ = getattr(value, "nbytes", 0)
     if isinstance(bytes_, int) and not isinstance(bytes_, bool):
         return max(0, bytes_)
@@ -51,7 +51,7 @@ def _said(value: Any) -> int:
 
 
 def _inside(value: Any, deep: int) -> int:
-    """Return what the items of a container take."""
+    """Return the size of the items of a container, in bytes."""
     if not deep or isinstance(value, str | bytes | bytearray | range):
         return 0
     if not isinstance(value, Sequence | Set | Mapping) or not len(value):
@@ -89,7 +89,7 @@ class Results:
         self._known: dict[int, tuple[Any, Datum]] = {}
 
     def add(self, value: Any, datum: Datum) -> None:
-        """Note that *value* is what a task returned.
+        """Note that *value* is the result of a task.
 
         Numbers and texts are not noted: equal ones may be one object.
         """
@@ -105,7 +105,7 @@ class Results:
         self._known[key] = (reference, datum)
 
     def among(self, *arguments: Any) -> list[Datum]:
-        """Return what tasks returned that is among *arguments*, in containers too; each once."""
+        """Return the results of tasks among *arguments*, in containers too; each once."""
         found: dict[int, Datum] = {}
         for value, _ in zip(_objects(arguments, DEEP), range(LOOKED_AT), strict=False):
             datum = self._datum(value)
@@ -122,7 +122,7 @@ class Results:
 
 
 def _objects(value: Any, deep: int) -> Iterator[Any]:
-    """Yield *value* and what is in it."""
+    """Yield *value* and the objects in it."""
     yield value
     if not deep or isinstance(value, str | bytes | bytearray | range):
         return

@@ -131,7 +131,7 @@ def ended(log: Log) -> list[RecordedTask]:
 
 
 def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
-    """Return the graph of *tasks*: what each read, and what it had to wait for."""
+    """Return the graph of *tasks*, with their data and the tasks that each waited for."""
     number = {task: index for index, task in enumerate(tasks)}
     names = kernel_names(tasks)
     data = _data(tasks)
@@ -231,7 +231,7 @@ def _readable(task: RecordedTask) -> list[Datum]:
 def ready_times(
     graph: TaskGraph, submitted: NDArray[np.float64], end: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return when tasks were ready, and the task whose end made them so; -1 for none."""
+    """Return the time when each task was ready, and the task that released it; -1: none."""
     before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
     after = graph.successors
     ready = submitted.copy()

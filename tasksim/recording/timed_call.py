@@ -30,14 +30,14 @@ class TimedCall:
         self.number = number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; what is returned is its result once it has been sent home."""
+        """Call the function; the returned message unpickles to its result."""
         preempted = preemptions()
         cpu_s, start_s = time.thread_time(), time.perf_counter()
         begun = start_s, cpu_s, preempted
         try:
             result = self.function(*args, **kwargs)
         except BaseException as error:
-            # What an exception has in its dictionary goes home with it.
+            # The dictionary of an exception is sent home with it.
             vars(error)["_tasksim_times"] = self._message(None, True, begun)
             raise
         return self._message(result, False, begun)
@@ -80,7 +80,7 @@ class ProcessRun:
         finally:
             end_s = time.perf_counter()
             times = start_s, end_s, time.thread_time() - cpu_s, preemptions() - preempted
-            with contextlib.suppress(OSError):  # who started it may have ended
+            with contextlib.suppress(OSError):  # the parent may have ended
                 self._home.send((None, raised, *times, os.getpid()))
                 self._home.close()
 
@@ -96,7 +96,7 @@ class _Message:
 
 
 def _arrived(number: int, result: Any, *times: Any) -> Any:
-    """Tell who waits for a call how it went; return its result."""
+    """Pass the times of a call to the function that awaits them; return its result."""
     told = AWAITED.pop(number, None)
     if told is not None:
         told(result, *times)

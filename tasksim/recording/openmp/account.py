@@ -1,4 +1,4 @@
-"""Account of an OpenMP recording: what its threads did with their time."""
+"""Account of the time of the threads in an OpenMP recording."""
 
 from __future__ import annotations
 

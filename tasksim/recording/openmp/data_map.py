@@ -135,7 +135,7 @@ class DataMap:
 
 
 def _described(region: Region, given: Description | None) -> Region:
-    """Return a region with what a map says of it, as far as the program itself says nothing."""
+    """Return a region with its description in a map, unless the program described it itself."""
     if given is None or region.tile is not None or region.datum is not None:
         return region
     tile = None if given.tile is None else (given.tile[0], given.tile[1])

@@ -33,7 +33,7 @@ class Region:
     datum: int | None = None
 
     def datum_at(self, offset: int) -> tuple[str, int] | None:
-        """Return name and size of what is at an offset; None if the map does not tell."""
+        """Return name and size of the datum at an offset; None if the map does not tell."""
         if self.tile is None:
             if self.datum is None:
                 return None

@@ -186,7 +186,7 @@ class _Reader:
         raise ValueError(f"address {address:#x} is in no part of it")
 
     def bytes_at(self, address: int, size: int) -> bytes:
-        """Return what is at an *address* in memory."""
+        """Return *size* bytes of the content at an *address* in memory."""
         at = self._offset(address)
         return self._data[at : at + size]
 
@@ -257,7 +257,7 @@ class _Reader:
             yield self._text(strings + name) if name else "", info, section, value, size
 
     def symbols_of(self, sought: int) -> Iterator[tuple[int, int, str]]:
-        """Yield address, size and name of what is of a type in the tables of symbols."""
+        """Yield address, size and name of the symbols of a type."""
         sections = [self._section(number) for number in range(self._sections)]
         for kind, offset, size, link in sections:
             if kind not in (_SYMBOLS, _DYNAMIC_SYMBOLS) or link >= len(sections):

@@ -56,7 +56,7 @@ class Status(IntEnum):
 
 
 class Ending(IntEnum):
-    """Reason for the end of a step; what it refers to is in the column ``ref``."""
+    """Reason for the end of a step; the column ``ref`` has the task or region."""
 
     CUT = 0
     """Recording ended within the step."""
@@ -223,7 +223,7 @@ class _Columns:
         self.counts[what] = self.counts.get(what, 0) + number
 
     def read_creations(self, thread: ThreadRecords) -> None:
-        """Read what the creations of a thread say of its tasks, and their dependences."""
+        """Read the creations of a thread's tasks, and their dependences."""
         base = self.numbers.task_base[thread.number]
         made = makes_task(thread)
         places = np.flatnonzero(made)

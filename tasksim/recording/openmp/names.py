@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "renaming", "site_names"]
 
 UNKNOWN: Final = "unknown place"
-"""Name of code of which nothing is known."""
+"""Name of unknown code."""
 ADDR2LINE_TIMEOUT_S: Final = 120.0
 """Longest time of addr2line for one file, in seconds; large programs with debug information need a
 few."""
@@ -83,7 +83,7 @@ def _names_in(module: str, sites: Mapping[int, Site], folder: Path) -> dict[int,
 def _told_apart(
     found: dict[int, str], addresses: Mapping[int, int], path: Path, symbols: Symbols
 ) -> dict[int, str]:
-    """Return the names, by what distinguishes sites that have the same.
+    """Return the names, with those of different sites made distinct.
 
     GCC may give all tasks that are created side by side the line of the construct around them. The
     function that it has made of a task's body knows the right one.
@@ -159,7 +159,7 @@ class _Frame(NamedTuple):
 
 
 def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
-    """Return for addresses of which addr2line knows the line: the frames, inlined ones first."""
+    """Return the frames, inlined ones first, at each address whose line addr2line knows."""
     asked = sorted(set(addresses))
     tool = shutil.which("addr2line")
     if tool is None or not asked:
@@ -190,7 +190,7 @@ def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
 
 
 def _plain(function: str) -> str:
-    """Return the name of a function without its parameters, and what compilers append."""
+    """Return the name of a function without its parameters and the suffixes of compilers."""
     name = function if _ANONYMOUS.match(function) else _OUTLINED.sub("", function)
     depth = 0
     for at, character in enumerate(name):

@@ -127,7 +127,7 @@ class PreparedProgram:
         self._recorder = find_recorder()
 
     def said(self) -> str:
-        """Return what will be done, in a line."""
+        """Return a line that says how the program will be recorded."""
         return self._program.said()
 
     def record(
@@ -249,7 +249,7 @@ class OpenMPRecording:
 
     @property
     def notes(self) -> list[str]:
-        """Remarks on the recording: what it lacks, and what was assumed."""
+        """Remarks on omissions and assumptions of the recording."""
         return list(self._notes)
 
     def add_note(self, text: str) -> None:
@@ -285,12 +285,12 @@ class OpenMPRecording:
         return self._account
 
     def platform(self, workers: int | None = None) -> Platform:
-        """Return the platform of the run, with what its runtime cost between tasks.
+        """Return the platform of the run, with the costs of its runtime between tasks.
 
         Parameters
         ----------
         workers : int, optional
-            How many threads it is to have; default: as many as executed tasks.
+            Number of threads; default: that of the run.
         """
         self._expect_tasks()
         return self._replayable.platform(workers)
@@ -303,7 +303,7 @@ class OpenMPRecording:
         Parameters
         ----------
         workers : int, optional
-            On how many threads; default: as many as executed tasks.
+            Number of threads; default: that of the run.
         scheduler : str, optional
             Default: ``libomp``, the scheduling of the runtime that ran the program.
         **scenario
@@ -340,7 +340,7 @@ def _wall_s(trace: Trace, ended: Ended | None) -> float:
 
 
 def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
-    """Say what kept the recorder from recording all."""
+    """Return notes on the reasons why the recording is not complete."""
     notes, found = trace.notes, []
     if ended is None:
         found.append("its recording was ended before its end: how it ended is not known")
@@ -375,7 +375,7 @@ def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
 
 
 def _notes_of_pieces(pieces: Pieces) -> list[str]:
-    """Say what the graph does not show."""
+    """Return notes on facts that the graph does not show."""
     counts, found = pieces.counts, []
     said = {
         "not ended": "had not ended when the recording did; what is known of them is there",
@@ -424,7 +424,7 @@ def _notes_of_threads(run: Run, pieces: Pieces) -> list[str]:
 
 
 def _notes_of_waiting(account: ThreadAccount) -> list[str]:
-    """Say if threads had no core for long, which replays leave out."""
+    """Return a note if threads had no core for long, which replays leave out."""
     whole_s = account.threads * account.makespan_s
     if account.waiting_s <= MIN_WAITING_SHARE * whole_s:
         return []

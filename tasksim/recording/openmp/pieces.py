@@ -433,7 +433,7 @@ class _Task:
         self.last = NOTHING
 
     def follow(self, steps: range, endings: list[int], refs: list[int]) -> None:
-        """Order the pieces, and say what the task leaves behind."""
+        """Order the pieces, and record those that others must wait for."""
         walk = self.walk
         for step in steps:
             piece = walk._piece[step]
@@ -494,7 +494,7 @@ class _Task:
         """Go on after a barrier, where an explicit task has none."""
 
     def end(self) -> None:
-        """Say at which pieces the task is complete, and what it leaves to others."""
+        """Record the task's last piece, and those of descendants that it has not waited for."""
         walk = self.walk
         walk._last[self.task] = self.last
         rest = self.left()

@@ -1,6 +1,6 @@
-"""Folder of a raw trace: what the recorder writes until it is a run, and what it belongs to.
+"""Folder of a raw trace, with the recorder's files and the description of its program.
 
-It is left where tasksim is ended before that: what is in it can still become a run.
+It stays if tasksim is ended before the trace is a run, and can still become one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEGAL: Final = f"a folder {PREFIX}* that 'tasksim record' has left"
 
 @dataclass(frozen=True)
 class RawTrace:
-    """Raw trace, and what it belongs to.
+    """Raw trace, and the program that it belongs to.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class RawTrace:
     process: int = 0
 
     def write(self) -> None:
-        """Write to the folder what the trace belongs to."""
+        """Write the description of the program to the folder."""
         # Arguments of a program are any bytes: what is no text of UTF-8 is escaped.
         arguments = [each.encode("utf-8", "backslashreplace").decode() for each in self.arguments]
         about = {

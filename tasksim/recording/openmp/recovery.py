@@ -18,7 +18,7 @@ __all__ = ["recover_openmp"]
 
 
 def recover_openmp(folder: str | Path, *, kernels: Any = None, data: Any = None) -> OpenMPRecording:
-    """Return the recording of an OpenMP program whose recording was ended before it was a run.
+    """Return the recording of an OpenMP program that was ended before it was a run.
 
     Parameters
     ----------

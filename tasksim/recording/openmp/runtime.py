@@ -46,7 +46,7 @@ _OMP_NAME: Final = re.compile(r"(GOMP|OMP|GOACC|OACC)_")
 
 @dataclass(frozen=True)
 class OpenMPProgram:
-    """A program that uses OpenMP, and what it is to run on.
+    """A program that uses OpenMP, and the runtime to run it on.
 
     Attributes
     ----------

@@ -213,7 +213,7 @@ def _measured(
     rounds: int,
     progress: Callable[[str, float], None] | None,
 ) -> dict[tuple[int, int], list[_Figures]]:
-    """Return what recordings tell, by number of threads and of data."""
+    """Return the figures of all recordings, by number of threads and of data."""
     prepared = {
         (threads, data): PreparedProgram(
             program, [str(n) for n in (threads, data, size, TASK_LOOP_LENGTH)], libomp=runtime
@@ -257,7 +257,7 @@ def _median(found: Sequence[_Figures]) -> _Figures:
 
 
 def _more(several: Sequence[_Figures], few: Sequence[_Figures], what: str) -> float:
-    """Return how much more *what* takes in one kind of recordings than in another."""
+    """Return the increase of *what* from the *few* recordings to the *several*, at least 0."""
     more: float = getattr(_median(several), what) - getattr(_median(few), what)
     return max(more, 0.0)
 

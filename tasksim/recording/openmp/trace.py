@@ -132,7 +132,7 @@ class Trace:
 
 
 def read_trace(folder: Path) -> Trace:
-    """Return what the recorder wrote to *folder*.
+    """Return the records that the recorder wrote to *folder*.
 
     Raises
     ------
