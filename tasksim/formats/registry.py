@@ -89,7 +89,7 @@ class Format:
     reads_samples : callable, optional
         ``reads_samples(path, duration, parameters, part)`` returns
         :class:`~tasksim.models.samples.Samples`; the arguments are those of
-        :func:`tasksim.formats.samples.read.read_samples`.
+        :func:`tasksim.formats.samples.read_samples`.
     takes_categorical : bool, default=False
         Whether *reads_samples* takes a fifth argument, the numeric columns whose values are names
         of categories; if not, categories are made of the numbers that it returns.

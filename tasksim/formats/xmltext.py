@@ -15,7 +15,6 @@ from xml.parsers import expat
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.units import parse_quantity
-from tasksim.formats.starpu.words import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.units import Dimension
 
-__all__ = ["BANDWIDTHS", "TIMES", "Element", "XmlProblems", "parse_xml"]
+__all__ = ["BANDWIDTHS", "TIMES", "Element", "Problems", "XmlProblems", "parse_xml"]
 
 BANDWIDTHS: Final = {"": "B/s"} | {
     f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
@@ -57,6 +56,23 @@ class Element:
         for child in self.children:
             yield child
             yield from child.below()
+
+
+class Problems:
+    """Collector of problems of the file at *path*."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._texts: list[str] = []
+
+    def add(self, line: int, column: int, expected: str, found: str) -> None:
+        """Note what was *expected* and *found* at a place."""
+        self._texts.append(f"{self.path}:{line}:{column}: expected {expected}, found {found}")
+
+    def raise_any(self) -> None:
+        """Raise :exc:`InputError` with all problems, if there are any."""
+        if self._texts:
+            raise InputError("\n".join(self._texts))
 
 
 class XmlProblems(Problems):

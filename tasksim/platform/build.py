@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         AllocationSection,
         ArchitectureSection,
         CopyingSection,
-        LinkSection,
         NumaSection,
         OverheadsSection,
         PlatformFile,
@@ -209,30 +208,22 @@ def _links(file: PlatformFile, number_of: dict[str, int]) -> Iterator[Link]:
     """Yield the links: those within a node for each node, those between two nodes once."""
     number = 0
     for name, section in file.links.items():
-        for prefix in [""] if _between_nodes(section) else _prefixes(file):
-            yield _link(number, prefix, name, section, number_of)
+        ends = list(section.between or ())
+        is_between_nodes = bool(ends) and split_full_name(ends[0])[0] is not None
+        for prefix in [""] if is_between_nodes else _prefixes(file):
+            numbers = [number_of[prefix + end] for end in ends]
+            yield Link(
+                id=number,
+                name=prefix + name,
+                between=(numbers[0], numbers[1]) if numbers else None,
+                bandwidth_bytes_per_s=section.bandwidth,
+                latency_s=section.latency,
+                measured_bandwidth_bytes_per_s=section.measured_bandwidth,
+                measured_latency_s=section.measured_latency,
+                shared=section.shared,
+                power_w=section.power,
+            )
             number += 1
-
-
-def _between_nodes(link: LinkSection) -> bool:
-    return link.between is not None and split_full_name(link.between[0])[0] is not None
-
-
-def _link(
-    number: int, prefix: str, name: str, section: LinkSection, number_of: dict[str, int]
-) -> Link:
-    ends = [number_of[prefix + end] for end in section.between or ()]
-    return Link(
-        id=number,
-        name=prefix + name,
-        between=(ends[0], ends[1]) if ends else None,
-        bandwidth_bytes_per_s=section.bandwidth,
-        latency_s=section.latency,
-        measured_bandwidth_bytes_per_s=section.measured_bandwidth,
-        measured_latency_s=section.measured_latency,
-        shared=section.shared,
-        power_w=section.power,
-    )
 
 
 def _routes(file: PlatformFile, link_number: dict[str, int]) -> Iterator[Route]:

@@ -286,7 +286,10 @@ def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location
             raise _no_match(pattern[:depth], part, [str(child[0][-1]) for child in children])
     leaves = [(at, tree) for at, tree in frontier if isinstance(tree, Leaf)]
     if not leaves:
-        raise _not_a_value(data, frontier)
+        values = [at for branch in frontier for at in _values_below(data, *branch)]
+        legal = [".".join(["platform", *map(str, at)]) for at in values[:8]]
+        more = ", ..." if len(values) > 8 else ""
+        raise InputError(f"is a section, not a value (legal {', '.join(legal) or 'none'}{more})")
     return leaves
 
 
@@ -318,15 +321,6 @@ def _no_match(above: list[str], part: str, candidates: list[str]) -> InputError:
     return InputError(
         f"{what} in {where} (got {part!r}, legal {', '.join(legal)}){nearest(part, legal)}"
     )
-
-
-def _not_a_value(
-    data: Mapping[str, Any], frontier: list[tuple[Location, Leaf | Tree]]
-) -> InputError:
-    values = [at for branch in frontier for at in _values_below(data, *branch)]
-    legal = [".".join(["platform", *map(str, at)]) for at in values[:8]]
-    more = ", ..." if len(values) > 8 else ""
-    return InputError(f"is a section, not a value (legal {', '.join(legal) or 'none'}{more})")
 
 
 def _values_below(

@@ -16,7 +16,7 @@ from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.steering import Steered, measure_steered
 from tasksim.calibration.timed_executions import ExecutionTimes
-from tasksim.formats.samples.read import read_samples
+from tasksim.formats.samples import read_samples
 from tasksim.graph.apps.registry import generate
 from tasksim.native.calm_moments import MeasuredGate
 

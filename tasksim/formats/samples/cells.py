@@ -153,7 +153,7 @@ def samples_of(
     part: str | None,
     categorical: Sequence[str] = (),
 ) -> Samples:
-    """Return the samples in *cells*; see :func:`~tasksim.formats.samples.read.read_samples`.
+    """Return the samples in *cells*; see :func:`~tasksim.formats.samples.read_samples`.
 
     Raises
     ------

@@ -77,7 +77,12 @@ class _Table:
         self.index = self.header[0] == "" or self._lacks_a_name()
         if self.index and self.header[0] != "":
             self.header = ("", *self.header)
-        self._check_header()
+        for index, name in enumerate(self.header):
+            if (not name and index > 0) or name in self.header[:index]:
+                got = f"'{name}' again" if name else "nothing"
+                raise self.error(0, index, f"got {got}; legal: a name for each column, once")
+            if _number(name) is not None:
+                raise self.error(0, index, f"got '{name}'; legal: a first line with names")
 
     def cells(self) -> Cells:
         """Return the cells of the file, without its header."""
@@ -102,14 +107,6 @@ class _Table:
             [float(row) for row in range(len(names))],
             [float(row) for row in range(1, len(names) + 1)],
         )
-
-    def _check_header(self) -> None:
-        for index, name in enumerate(self.header):
-            if (not name and index > 0) or name in self.header[:index]:
-                got = f"'{name}' again" if name else "nothing"
-                raise self.error(0, index, f"got {got}; legal: a name for each column, once")
-            if _number(name) is not None:
-                raise self.error(0, index, f"got '{name}'; legal: a first line with names")
 
     def _read(self) -> dict[str, Column]:
         values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in self.header}

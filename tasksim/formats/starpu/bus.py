@@ -19,8 +19,8 @@ import numpy as np
 
 from tasksim.base.errors import nearest
 from tasksim.base.files import read_text
-from tasksim.formats.starpu.words import Problems, Word
-from tasksim.formats.xmltext import BANDWIDTHS, TIMES, Element, XmlProblems, parse_xml
+from tasksim.formats.starpu.words import Word
+from tasksim.formats.xmltext import BANDWIDTHS, TIMES, Element, Problems, XmlProblems, parse_xml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -341,7 +341,17 @@ def _history(implementations: Sequence[Implementation], notes: list[str]) -> Siz
     if not used:
         notes.append("no measurements, left out")
         return None
-    model = SizeHistory.from_entries(map(_size_entry, used))
+    model = SizeHistory.from_entries(
+        SizeEntry(
+            float(entry.size_bytes),
+            entry.mean_us / US_PER_S,
+            0.0 if math.isnan(entry.deviation_us) else entry.deviation_us / US_PER_S,
+            entry.n,
+            entry.hash,
+            None if math.isnan(entry.flops) else entry.flops,
+        )
+        for entry in used
+    )
     report = model.report()
     for key, text in (
         ("few", f"fewer than {MIN_TRUSTED_COUNT} samples"),
@@ -360,15 +370,3 @@ def _order(entry: HistoryEntry) -> tuple[bool, float]:
     """Return the sort key of an entry: smallest for the fastest one with samples."""
     measured = entry.n > 0 and entry.mean_us > 0
     return (not measured, entry.mean_us if measured else 0.0)
-
-
-def _size_entry(entry: HistoryEntry) -> SizeEntry:
-    deviation = 0.0 if math.isnan(entry.deviation_us) else entry.deviation_us
-    return SizeEntry(
-        float(entry.size_bytes),
-        entry.mean_us / US_PER_S,
-        deviation / US_PER_S,
-        entry.n,
-        entry.hash,
-        None if math.isnan(entry.flops) else entry.flops,
-    )

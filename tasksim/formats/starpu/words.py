@@ -1,4 +1,4 @@
-"""Words of StarPU's text files, and problems with their positions."""
+"""Words of StarPU's text files."""
 
 from __future__ import annotations
 
@@ -11,24 +11,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Problems", "Word", "Words"]
-
-
-class Problems:
-    """Collector of problems of the file at *path*."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._texts: list[str] = []
-
-    def add(self, line: int, column: int, expected: str, found: str) -> None:
-        """Note what was *expected* and *found* at a place."""
-        self._texts.append(f"{self.path}:{line}:{column}: expected {expected}, found {found}")
-
-    def raise_any(self) -> None:
-        """Raise :exc:`InputError` with all problems, if there are any."""
-        if self._texts:
-            raise InputError("\n".join(self._texts))
+__all__ = ["Word", "Words"]
 
 
 _WHOLE: Final = re.compile(r"\+?[0-9]{1,19}")

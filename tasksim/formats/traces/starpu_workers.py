@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.formats.traces.textlines import lines
@@ -185,42 +186,29 @@ def read_states(found: Records, path: Path, begin_s: float, end_s: float) -> Sta
     workers: dict[str, _Worker] = {}
     fields: dict[str, str] = {}
     first = 1
-    for number, line in lines(path):
+    for number, line in chain(lines(path), [(0, "")]):  # an empty line ends an event
         if line[:1] == "#":
             continue
         if line:
             first = first if fields else number
             fields[line[:1]] = line[3:]
             continue
-        _event(found, workers, fields, (path, first), (begin_s, end_s))
-        fields = {}
-    _event(found, workers, fields, (path, first), (begin_s, end_s))
-    for worker in workers.values():
-        worker.until(end_s)
-    return {number: worker.seconds for number, worker in workers.items()}
-
-
-def _event(
-    found: Records,
-    workers: dict[str, _Worker],
-    fields: dict[str, str],
-    place: tuple[Path, int],
-    run: tuple[float, float],
-) -> None:
-    """Apply an event of a worker; those of other threads do not count."""
-    number = fields.get("W", "")
-    if not fields or number.startswith("-"):
-        return
-    time = _seconds(fields.get("S", ""))
-    if time is None or not _WORKER.fullmatch(number):
-        path, line = place
-        found.bad("W or S is not a number; legal: a worker, milliseconds", line, path)
-        return
-    worker = workers.setdefault(number, _Worker(*run))
-    worker.until(time)
-    state = fields.get("N", "")
-    is_task = fields.get("C") == TASK
-    worker.change(fields.get("E", ""), EXECUTING if is_task else NAMES.get(state, state or OTHER))
+        event, fields = fields, {}
+        worker = event.get("W", "")
+        if not event or worker.startswith("-"):  # of a thread that is no worker
+            continue
+        time_s = _seconds(event.get("S", ""))
+        if time_s is None or not _WORKER.fullmatch(worker):
+            found.bad("W or S is not a number; legal: a worker, milliseconds", first, path)
+            continue
+        state = workers.setdefault(worker, _Worker(begin_s, end_s))
+        state.until(time_s)
+        name = event.get("N", "")
+        is_task = event.get("C") == TASK
+        state.change(event.get("E", ""), EXECUTING if is_task else NAMES.get(name, name or OTHER))
+    for state in workers.values():
+        state.until(end_s)
+    return {worker: state.seconds for worker, state in workers.items()}
 
 
 def states_text(states: Mapping[str, Mapping[str, float]], run_s: float) -> str:

@@ -113,7 +113,7 @@ class Jobs:
         self._edges[pair] = size_bytes
         return True
 
-    def build(self, arguments: dict[str, str | int | float] | None = None) -> GraphInput:
+    def build(self) -> GraphInput:
         """Return the graph, with its tasks in topological order, and the notes.
 
         Raises :exc:`InputError` for a cycle of dependencies.
@@ -122,7 +122,7 @@ class Jobs:
         edges = {**dict.fromkeys(self._by_files(producers), 0.0), **self._edges}
         order = self._order(list(edges))
         self._compare(set(self._by_files(producers)))
-        return GraphInput(self._graph(order, arguments or {}), notes=tuple(self.notes))
+        return GraphInput(self._graph(order), notes=tuple(self.notes))
 
     def _producers(self) -> dict[str, int]:
         """Return the job that writes each file; the last one counts."""
@@ -181,8 +181,8 @@ class Jobs:
         more = ["..."] if len(circle) > SHOWN else [shown[0]]
         return self.error(f"tasks wait for each other in a circle: {' <- '.join([*shown, *more])}")
 
-    def _graph(self, order: list[int], arguments: dict[str, str | int | float]) -> TaskGraph:
-        g = GraphBuilder(self.name, arguments)
+    def _graph(self, order: list[int]) -> TaskGraph:
+        g = GraphBuilder(self.name)
         place = {job: at for at, job in enumerate(order)}
         handle = {
             name: g.handle(name, size_bytes=self._size.get(name, 0)) for name in self._files()
