@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["SYNONYMS", "same_meaning"]
+__all__ = ["same_meaning"]
 
 SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     # settings of graphs

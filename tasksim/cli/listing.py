@@ -50,7 +50,10 @@ def listing(kind: str | None, library: Path | None, as_json: bool) -> None:
     """List generators, schedulers, platforms and so on, with a description of each."""
     if kind is not None and kind not in KINDS:
         raise unknown("kind of thing", kind, KINDS)
-    found = {name: _LISTERS[name](library) for name in ([kind] if kind else KINDS)}
+    found = {
+        name: _IN_LIBRARIES[name](library) if name in _IN_LIBRARIES else _BUILT_IN[name]()
+        for name in ([kind] if kind else KINDS)
+    }
     if as_json:
         print_json({name.replace("-", "_"): entries for name, entries in found.items()})
         return
@@ -67,7 +70,7 @@ def _text(kind: str, entries: dict[str, str]) -> str:
     return "\n".join([f"{kind}:", *(lines or ["  none"])])
 
 
-def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _generators() -> dict[str, str]:
     """Return a summary, the settings, and whether the graphs run for real, a line each."""
     from tasksim.graph.apps.registry import generators
     from tasksim.kernels.program import EXECUTORS
@@ -89,7 +92,7 @@ def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     return found
 
 
-def _schedulers(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _schedulers() -> dict[str, str]:
     from tasksim.schedulers.registry import describe
 
     return {name: text.replace("``", "'") for name, text in describe().items()}
@@ -129,7 +132,7 @@ def _networks(library: Path | None) -> dict[str, str]:
     )
 
 
-def _topologies(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _topologies() -> dict[str, str]:
     from tasksim.base.documents.sections import fields_of
     from tasksim.network.topologies.registry import TOPOLOGIES
 
@@ -152,7 +155,7 @@ def _models(library: Path | None) -> dict[str, str]:
     }
 
 
-def _kernels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _kernels() -> dict[str, str]:
     from tasksim.kernels.dense import kernel_names
 
     return {name: " ".join(f"{p}=..." for p in p_names) for name, p_names in kernel_names().items()}
@@ -164,25 +167,25 @@ def _traces(library: Path | None) -> dict[str, str]:
     return {name: str(path) for name, path in names("traces", library=library).items()}
 
 
-def _kinds(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _kinds() -> dict[str, str]:
     from tasksim.models.registry import describe
 
     return describe()
 
 
-def _formats(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _formats() -> dict[str, str]:
     from tasksim.formats.registry import FORMATS
 
     return {name: found.describe() for name, found in FORMATS.items().items()}
 
 
-def _panels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _panels() -> dict[str, str]:
     from tasksim.view.registry import PANELS
 
     return {name: panel.summary for name, panel in PANELS.items().items()}
 
 
-def _executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _executors() -> dict[str, str]:
     from tasksim.graph.apps.registry import generators
     from tasksim.kernels.program import describe
 
@@ -190,21 +193,23 @@ def _executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     return {**describe(), **applications}
 
 
-def _study_executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+def _study_executors() -> dict[str, str]:
     from tasksim.study.executors.registry import describe
 
     return describe()
 
 
-_LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
-    "generators": _generators,
-    "schedulers": _schedulers,
+_IN_LIBRARIES: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "platforms": _platforms,
     "networks": _networks,
-    "topologies": _topologies,
     "models": _models,
-    "kernels": _kernels,
     "traces": _traces,
+}
+_BUILT_IN: dict[str, Callable[[], dict[str, str]]] = {
+    "generators": _generators,
+    "schedulers": _schedulers,
+    "topologies": _topologies,
+    "kernels": _kernels,
     "kinds": _kinds,
     "formats": _formats,
     "panels": _panels,

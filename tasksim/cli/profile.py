@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +12,12 @@ from tasksim.cli.options import SHARE, force_option, json_option, output_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
 
-    from tasksim.calibration.profiling.functions import CriticalFunctions, FunctionProfile
     from tasksim.calibration.profiling.profilers import Profiled
 
-__all__ = ["critical_text", "print_critical", "profile", "read_profiles"]
+__all__ = ["profile"]
 
 
 @command(
@@ -117,69 +116,3 @@ def _text(found: Profiled, threshold: float) -> Iterator[str]:
             f"{duration_text(found.seconds)} of processor time, {duration_text(found.alone_s)} "
             f"without the profiler ({found.overhead:+.1%})"
         )
-
-
-def read_profiles(texts: Sequence[str]) -> dict[int, FunctionProfile]:
-    """Return the profiles of ``PROCESSES=FILE`` by the number of processes."""
-    from tasksim.calibration.profiling.functions import read_profile
-
-    found: dict[int, FunctionProfile] = {}
-    for text in texts:
-        number, equals, path = text.partition("=")
-        if not equals or not number.isdecimal() or int(number) < 1:
-            raise InputError(f"got '{text}'; legal: PROCESSES=FILE, as 4=four.csv")
-        if int(number) in found:
-            raise InputError(f"{text}: {number} processes are given twice")
-        found[int(number)] = read_profile(Path(path))
-    return found
-
-
-def print_critical(
-    profiles: Sequence[str], threshold: float, against: Path | None, *, of_one: bool, as_json: bool
-) -> None:
-    """Print the critical functions, and the distance of the first profile from another."""
-    from tasksim.calibration.profiling.functions import (
-        critical_functions,
-        read_profile,
-        shares_distance,
-    )
-
-    known = read_profiles(profiles)
-    found = critical_functions(known, threshold, of_one=of_one)
-    distance = None
-    if against is not None:
-        distance = shares_distance(known[found.processes[0]], read_profile(against))
-    if as_json:
-        print_json({
-            "processes": found.processes,
-            "functions": [vars(function) for function in found.functions],
-            "critical": [function.name for function in found.critical],
-            "not_scaling": [function.name for function in found.not_scaling],
-            "covered": found.covered,
-            "distance": distance,
-        })  # fmt: skip
-        return
-    click.echo("\n".join(critical_text(found)))
-    if distance is not None:
-        click.echo(f"distance of the shares from {against}: {distance:.2g} (normalized)")
-
-
-def critical_text(found: CriticalFunctions) -> Iterator[str]:
-    """Yield the table of critical functions, and the rest as one."""
-    from tasksim.view.texttables import table
-
-    header = ("function", "in", *(f"on {P}" for P in found.processes), "exponent", "critical")
-    cells = [
-        (f.name, f.place, *(f"{share:.1%}" for share in f.shares), f"{f.exponent:+.2f}",
-         f.reason or "")
-        for f in found.critical
-    ]  # fmt: skip
-    rest = [f for f in found.functions if f.reason is None]
-    left = [f"{sum(f.shares[i] for f in rest):.1%}" for i in range(len(found.processes))]
-    cells.append((f"{len(rest)} others", "", *left, "", "no: one kernel"))
-    yield table(header, cells, left=2)
-    yield (
-        f"\n{len(found.critical)} of {len(found.functions)} functions are critical,"
-        f" {len(found.not_scaling)} of them because they do not scale; they take"
-        f" {found.covered:.1%}"
-    )

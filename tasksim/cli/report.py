@@ -30,6 +30,7 @@ from tasksim.cli.progress import counting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tasksim.calibration.profiling.functions import CriticalFunctions, FunctionProfile
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.terms.leastsquares import Weights
     from tasksim.reports.bulk.closed_loop import Round
@@ -414,9 +415,66 @@ def functions(
     runs are needed. A function is critical if its share of the cost is large in one run, or if its
     cost per process does not fall with the number of processes. All others count as one.
     """
-    from tasksim.cli.profile import print_critical
+    from tasksim.calibration.profiling.functions import (
+        critical_functions,
+        read_profile,
+        shares_distance,
+    )
 
-    print_critical(profiles, threshold, against, of_one=of_one, as_json=as_json)
+    known = _profiles(profiles)
+    found = critical_functions(known, threshold, of_one=of_one)
+    distance = None
+    if against is not None:
+        distance = shares_distance(known[found.processes[0]], read_profile(against))
+    if as_json:
+        print_json({
+            "processes": found.processes,
+            "functions": [vars(function) for function in found.functions],
+            "critical": [function.name for function in found.critical],
+            "not_scaling": [function.name for function in found.not_scaling],
+            "covered": found.covered,
+            "distance": distance,
+        })  # fmt: skip
+        return
+    click.echo("\n".join(_functions_text(found)))
+    if distance is not None:
+        click.echo(f"distance of the shares from {against}: {distance:.2g} (normalized)")
+
+
+def _profiles(texts: Sequence[str]) -> dict[int, FunctionProfile]:
+    """Return the profiles of ``PROCESSES=FILE`` by the number of processes."""
+    from tasksim.calibration.profiling.functions import read_profile
+
+    found: dict[int, FunctionProfile] = {}
+    for text in texts:
+        number, equals, path = text.partition("=")
+        if not equals or not number.isdecimal() or int(number) < 1:
+            raise InputError(f"got '{text}'; legal: PROCESSES=FILE, as 4=four.csv")
+        if int(number) in found:
+            raise InputError(f"{text}: {number} processes are given twice")
+        found[int(number)] = read_profile(Path(path))
+    return found
+
+
+def _functions_text(found: CriticalFunctions) -> Iterator[str]:
+    """Yield the table of critical functions, and the rest as one."""
+    from tasksim.view.texttables import table
+
+    header = ("function", "in", *(f"on {P}" for P in found.processes), "exponent", "critical")
+    cells = [
+        (f.name, f.place, *(f"{share:.1%}" for share in f.shares), f"{f.exponent:+.2f}",
+         f.reason or "")
+        for f in found.critical
+    ]  # fmt: skip
+    rest = [f for f in found.functions if f.reason is None]
+    left = [f"{sum(f.shares[i] for f in rest):.1%}" for i in range(len(found.processes))]
+    cells.append((f"{len(rest)} others", "", *left, "", "no: one kernel"))
+    yield table(header, cells, left=2)
+    yield (
+        f"\n{len(found.critical)} of {len(found.functions)} functions are critical,"
+        f" {len(found.not_scaling)} of them because they do not scale; they take"
+        f" {found.covered:.1%}"
+    )
 
 
 @reporting.command(

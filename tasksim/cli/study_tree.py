@@ -12,8 +12,7 @@ import click
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, force_option, json_option
 from tasksim.cli.output import print_json, warn
-from tasksim.cli.tree_output import refuse_tree_file, write_tree
-from tasksim.cli.tune_table import growth_options
+from tasksim.cli.tree_output import growth_options, refuse_tree_file, write_tree
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,11 +1,14 @@
-"""Files of decision trees: code, text, JSON or a picture, by their suffix."""
+"""Options for the growth of decision trees, and their files: code, text, JSON or a picture."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import click
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.cli.options import WholeNumber
 from tasksim.cli.output import note, refuse_figure, refuse_unwritable
 
 if TYPE_CHECKING:
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
     from tasksim.tuning.tree_file import ChoosingTree
 
-__all__ = ["refuse_tree_file", "write_tree"]
+__all__ = ["growth_options", "refuse_tree_file", "write_tree"]
 
 TEXTS: Final = (".h", ".py", ".txt", ".json")
 PICTURES: Final = (".png", ".pdf", ".svg")
@@ -47,3 +50,30 @@ def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
         text = found.text() if suffix == ".json" else made[suffix](found)
         write_text(path, text, force=force)
     note(f"Wrote {path}")
+
+
+def growth_options(function: Any) -> Any:
+    """Add the options that stop the growth of a tree."""
+    for option in (
+        click.option(
+            "--min-samples",
+            type=WholeNumber(1),
+            default=1,
+            help="Number of examples up to which a node of the tree is a leaf.",
+        ),
+        click.option(
+            "--depth",
+            type=WholeNumber(0),
+            default=10,
+            help="Largest depth of the tree, in questions on a path.",
+        ),
+        click.option(
+            "--threshold",
+            type=float,
+            default=0.99,
+            help="Mean share of the optimal performance (MSOP) at which a node of the tree is a"
+            " leaf.",
+        ),
+    ):
+        function = option(function)
+    return function

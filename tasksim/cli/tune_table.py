@@ -17,7 +17,7 @@ from tasksim.cli.command import command
 from tasksim.cli.options import PATH, WholeNumber, force_option, json_option, seed_option
 from tasksim.cli.output import print_json
 from tasksim.cli.progress import counting
-from tasksim.cli.tree_output import refuse_tree_file, write_tree
+from tasksim.cli.tree_output import growth_options, refuse_tree_file, write_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree_file import ChoosingTree
 
-__all__ = ["growth_options", "table"]
+__all__ = ["table"]
 
 PRETO, POSTO = ("tree", "logistic", "neural"), ("tree", "linear", "neural")
 """Names from :mod:`tasksim.tuning.learners`, repeated here so that help does not import it."""
@@ -53,33 +53,6 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no gener
         if not 0 < part < 1:
             self.fail(f"{value!r} is not a part of a whole: write e.g. '1/3' or '25%'", param, ctx)
         return float(part)
-
-
-def growth_options(function: Any) -> Any:
-    """Add the options that stop the growth of a tree."""
-    for option in (
-        click.option(
-            "--min-samples",
-            type=WholeNumber(1),
-            default=1,
-            help="Number of examples up to which a node of the tree is a leaf.",
-        ),
-        click.option(
-            "--depth",
-            type=WholeNumber(0),
-            default=10,
-            help="Largest depth of the tree, in questions on a path.",
-        ),
-        click.option(
-            "--threshold",
-            type=float,
-            default=0.99,
-            help="Mean share of the optimal performance (MSOP) at which a node of the tree is a"
-            " leaf.",
-        ),
-    ):
-        function = option(function)
-    return function
 
 
 @command(

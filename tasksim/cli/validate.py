@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,7 +94,7 @@ def _check(path: Path, library: Path | None) -> dict[str, Any]:
     """Return the kind of file at *path*, and its errors."""
     result: dict[str, Any] = {"path": path, "what": None, "errors": [], "exit_code": 0}
     try:
-        result["what"] = _checker(path)(path, library)
+        result["what"] = _checked(path, library)
     except TasksimError as error:
         result["errors"] = str(error).splitlines()
         result["exit_code"] = error.exit_code
@@ -109,30 +110,38 @@ def _print(result: dict[str, Any]) -> None:
         click.echo(f"{result['path']}: ok, {result['what']}")
 
 
-def _checker(path: Path) -> Callable[[Path, Path | None], str]:
+def _checked(path: Path, library: Path | None) -> str:
+    """Return what the file at *path* is; raise an error if it is not valid."""
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.is_dir() or path.name == "run.json":
-        return _run if _is_run(path) or not path.is_dir() else _trace
-    checkers = {
-        ".yaml": _yaml,
-        ".yml": _yaml,
-        ".json": _model,
-        ".csv": _table,
-        ".npz": _graph,
-    }
+        return _run(path) if _is_run(path) or not path.is_dir() else _trace(path)
     verbs: tuple[Verb, ...] = ("reads_trace", "reads_graph")
     for verb in verbs:
         found = format_of(path, verb)
         if found is not None and not found.brings_platform and _recognised(found, path):
-            return _OF_FORMATS[verb]
-    if path.suffix in checkers:
-        return checkers[path.suffix]
-    for verb, checker in _OF_FORMATS.items():
+            return _trace(path) if verb == "reads_trace" else _graph(path)
+    checks: dict[str, Callable[[Path], str]] = {
+        ".yaml": partial(_yaml, library=library),
+        ".yml": partial(_yaml, library=library),
+        ".json": _model,
+        ".csv": _table,
+        ".npz": _graph,
+    }
+    if path.suffix in checks:
+        return checks[path.suffix](path)
+    of_formats: dict[Verb, Callable[[Path], str]] = {
+        "reads_graph": _graph,
+        "reads_trace": _trace,
+        "reads_run": _run,
+        "reads_platform": partial(_platform, library=library),
+        "reads_samples": _measured,
+    }
+    for verb, check in of_formats.items():
         if format_of(path, verb) is not None:
-            return checker
+            return check(path)
     raise InputError(
-        f"{path}: not a kind of file that can be checked (legal: {', '.join(checkers)}, "
+        f"{path}: not a kind of file that can be checked (legal: {', '.join(checks)}, "
         "folders of runs, and what 'tasksim list formats' shows)"
     )
 
@@ -163,7 +172,7 @@ def _platform(path: Path, library: Path | None) -> str:
     return f"platform {load_platform(path, library).summary()}"
 
 
-def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
+def _model(path: Path) -> str:
     from tasksim.models.files.store import ModelFile, load_file, load_kernel
 
     file = load_file(path)
@@ -179,7 +188,7 @@ def _kinds(file: CoefficientFile) -> str:
     return ", ".join(f"{entry.model.kind} on {name}" for name, entry in file.architectures.items())
 
 
-def _table(path: Path, library: Path | None) -> str:  # noqa: ARG001
+def _table(path: Path) -> str:
     """Check samples, costs or a schedule, which the first columns identify."""
     from tasksim.base.files import read_text
 
@@ -201,7 +210,7 @@ def _table(path: Path, library: Path | None) -> str:  # noqa: ARG001
     return f"costs of {len(graph)} tasks, {graph.edges} edges, on {count} processors"
 
 
-def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
+def _graph(path: Path) -> str:
     from tasksim.formats.graphs import graph_in
 
     graph = graph_in(path).graph
@@ -215,14 +224,14 @@ def _recognised(found: Format, path: Path) -> bool:
     return found.recognises(path, head) or path.suffix in (".stg", ".td")
 
 
-def _trace(path: Path, library: Path | None) -> str:  # noqa: ARG001
+def _trace(path: Path) -> str:
     from tasksim.formats.runs import read_trace
 
     run = read_trace(path).run
     return f"trace of {len(run)} tasks on {len(run.workers)} workers"
 
 
-def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
+def _measured(path: Path) -> str:
     from tasksim.formats.samples import samples_in
     from tasksim.models.samples import unused_text
 
@@ -231,7 +240,7 @@ def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
     return f"samples: {len(samples)}{unused}"
 
 
-def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
+def _run(path: Path) -> str:
     from tasksim.formats.runs import load_run
     from tasksim.graph.apps.registry import generate, names
     from tasksim.run.header import check_header
@@ -249,13 +258,3 @@ def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
         check_header(run, header)
     count = "1 task" if len(run) == 1 else f"{len(run)} tasks"
     return f"{run.kind} run of {run.graph_label}, {count}"
-
-
-_OF_FORMATS: dict[Verb, Callable[[Path, Path | None], str]] = {
-    "reads_graph": _graph,
-    "reads_trace": _trace,
-    "reads_run": _run,
-    "reads_platform": _platform,
-    "reads_samples": _measured,
-}
-"""Checks for files of other formats, by verb."""

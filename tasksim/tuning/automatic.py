@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["AUTO", "TUNED", "settled"]
+__all__ = ["AUTO", "settled"]
 
 AUTO: Final = "auto"
 """Value of a setting that is chosen automatically."""

@@ -115,16 +115,12 @@ class NativeCampaign:
 
     def report(self) -> NativeReport:
         """Return the report; without the learners' losses as long as answers are missing."""
-        found = self._report()
-        if self.complete:
-            self._write(found, complete=True)
+        if not self.complete:
+            tunables = tunables_of(self.answers)
+            return NativeReport(tuple(self.answers), tunables, {}, {}, tuple(self.examples))
+        found = report(self.answers, self.examples)
+        self._write(found, complete=True)
         return found
-
-    def _report(self) -> NativeReport:
-        if self.complete:
-            return report(self.answers, self.examples)
-        tunables = tunables_of(self.answers)
-        return NativeReport(tuple(self.answers), tunables, {}, {}, tuple(self.examples))
 
     def _keep(self) -> None:
         # Scores take longer than many an answer, so they wait until everything is answered.
