@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
 
 if TYPE_CHECKING:
@@ -173,13 +171,19 @@ def _weight(space: Space, instance: Instance, rng: random.Random) -> Instance | 
 
 
 def _volume(space: Space, instance: Instance, rng: random.Random) -> Instance | None:  # noqa: ARG001
-    if not instance.volumes:
-        return None
-    rows = list(instance.volumes)
-    place = _below(rng, len(rows))
-    a, b, volume = rows[place]
-    rows[place] = a, b, _moved(rng, volume, 0.0)
-    return replace(instance, volumes=tuple(rows))
+    rows = _one_moved(instance.volumes, rng, 0.0)
+    return replace(instance, volumes=rows) if rows else None
+
+
+def _one_moved(
+    pairs: tuple[tuple[int, int, float], ...], rng: random.Random, low: float
+) -> tuple[tuple[int, int, float], ...]:
+    """Return *pairs* with one of the values moved, if there are any."""
+    if not pairs:
+        return ()
+    place = _below(rng, len(pairs))
+    a, b, value = pairs[place]
+    return (*pairs[:place], (a, b, _moved(rng, value, low)), *pairs[place + 1 :])
 
 
 def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
@@ -207,13 +211,8 @@ def _speed(space: Space, instance: Instance, rng: random.Random) -> Instance | N
 
 
 def _bandwidth(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
-    if not instance.bandwidths:
-        return None
-    rows = list(instance.bandwidths)
-    place = _below(rng, len(rows))
-    a, b, speed = rows[place]
-    rows[place] = a, b, _moved(rng, speed, space.slowest)
-    return replace(instance, bandwidths=tuple(rows))
+    rows = _one_moved(instance.bandwidths, rng, space.slowest)
+    return replace(instance, bandwidths=rows) if rows else None
 
 
 CHANGES: Final[dict[str, Callable[[Space, Instance, random.Random], Instance | None]]] = {
@@ -224,10 +223,3 @@ CHANGES: Final[dict[str, Callable[[Space, Instance, random.Random], Instance | N
     "bandwidths": _bandwidth,
 }
 """Changes of an instance by name: each returns a changed one, or None where it is impossible."""
-
-
-def check_slowest(value: float) -> float:
-    """Return *value* if it is a legal least speed."""
-    if not (math.isfinite(value) and 0.001 <= value <= 1):
-        raise InputError(f"slowest: got {value:g}; legal: a number from 0.001 to 1")
-    return value

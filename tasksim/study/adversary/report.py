@@ -76,7 +76,14 @@ def write_report(
     folder: Path, question: Question, judge: Judge, found: Sequence[Found], keep: int
 ) -> None:
     """Write the *keep* worst instances below *folder*, and a page about them."""
-    blocks: list[Block] = [Text(_summary(question, found))]
+    platform = question.platform or f"{question.workers} processors"
+    blocks: list[Block] = [
+        Text(
+            f"{len(found)} runs of {question.steps} instances of {question.tasks} tasks on "
+            f"{platform}. In the worst, {question.first} takes {found[0].ratio:.3f} times as long "
+            f"as {question.second}."
+        )
+    ]
     rows = [
         [str(each.run), f"{each.ratio:.3f}", *map(format_time, each.makespans_s)] for each in found
     ]
@@ -108,15 +115,6 @@ def _remove_others(folder: Path, kept: int) -> None:
         if not any((folder / str(place)).iterdir()):
             (folder / str(place)).rmdir()
         place += 1
-
-
-def _summary(question: Question, found: Sequence[Found]) -> str:
-    where = question.platform or f"{question.workers} processors"
-    return (
-        f"{len(found)} runs of {question.steps} instances of {question.tasks} tasks on {where}. "
-        f"In the worst, {question.first} takes {found[0].ratio:.3f} times as long as "
-        f"{question.second}."
-    )
 
 
 def _about(question: Question, judge: Judge, found: Found, place: int) -> list[Block]:

@@ -19,7 +19,7 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, read_text, refuse_folder, write_text
 from tasksim.base.lockfile import locked
 from tasksim.base.versions import newer
-from tasksim.study.adversary.instance import CHANGES, Instance, check_slowest
+from tasksim.study.adversary.instance import CHANGES, Instance
 from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
 from tasksim.study.adversary.question import Found, Question
 
@@ -173,8 +173,9 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
     for name in ("duration_s", "size_bytes", "slowest"):
         if name in given:
             given[name] = positive_number(given[name], name, "0.1")
-    if "slowest" in given:
-        check_slowest(given["slowest"])
+    slowest = given.get("slowest", 1.0)
+    if not 0.001 <= slowest <= 1:
+        raise InputError(f"slowest: got {slowest:g}; legal: a number from 0.001 to 1")
     if "vary" in given:
         chosen = given["vary"].split(",") if isinstance(given["vary"], str) else given["vary"]
         given["vary"] = tuple(one_of(name, CHANGES, "vary") for name in all_of(chosen, str, "vary"))

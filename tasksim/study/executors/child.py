@@ -85,7 +85,9 @@ class Child:
             while left:
                 if not self._connection.poll(limits.time_s):
                     self.kill()
-                    yield _too_long(left[0], limits)
+                    seconds = limits.time_s or 0.0
+                    error = f"took more than {format_time(seconds)}"
+                    yield Answer(left[0].cell, "timeout", error, seconds=seconds)
                     return
                 group = self._connection.recv()
                 del left[: len(group)]
@@ -168,12 +170,18 @@ class Children:
         found: list[Answer] = []
         singly = len(jobs) == 1 or any(limit is not None for limit in limits)
         while len(found) < len(jobs):
-            child = self._borrow()
-            if child is None:
-                break
+            with self._lock:
+                if self._closed:
+                    break
+                child = self._idle.pop() if self._idle else Child()
+                self._all.add(child)
             found += child.answers(jobs[len(found) :], limits, singly)
             singly = singly or not child.alive  # to find out which cell kills a child
-            self._give_back(child)
+            with self._lock:
+                if child.alive and not self._closed:
+                    self._idle.append(child)
+                else:
+                    self._all.discard(child)
         return found
 
     def compute_limited(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
@@ -190,21 +198,6 @@ class Children:
             self._idle.clear()
         for child in children:
             child.kill()
-
-    def _borrow(self) -> Child | None:
-        with self._lock:
-            if self._closed:
-                return None
-            child = self._idle.pop() if self._idle else Child()
-            self._all.add(child)
-            return child
-
-    def _give_back(self, child: Child) -> None:
-        with self._lock:
-            if child.alive and not self._closed:
-                self._idle.append(child)
-            else:
-                self._all.discard(child)
 
 
 def compute_here(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
@@ -256,11 +249,6 @@ def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_INTERVAL_S)
     os._exit(1)  # not sys.exit: the main thread may be in a cell that never ends
-
-
-def _too_long(job: Job, limits: Limits) -> Answer:
-    seconds = limits.time_s or 0.0
-    return Answer(job.cell, "timeout", f"took more than {format_time(seconds)}", seconds=seconds)
 
 
 def _data_bytes() -> int:

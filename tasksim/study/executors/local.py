@@ -13,7 +13,7 @@ rest takes longer than starting them, and this process goes on until they are re
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.study.executors.child import Children
@@ -55,36 +55,35 @@ class SerialExecutor(Executor):
 @contextmanager
 def open_serial(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute one cell after the other, in this process."""
-    children = Children()  # per study: the next study's may find other modules
-    try:
+    with closing(Children()) as children:
         yield Pool(SerialExecutor(), workers=1, compute=children.compute_limited)
+
+
+@contextmanager
+def _watched(jobs: int) -> Iterator[tuple[Children, Executor]]:
+    """Yield children for one study, as the next study's may find other modules, and threads."""
+    executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
+    children = Children()
+    try:
+        yield children, executor
     finally:
         children.close()
+        executor.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def open_threads(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute cells in threads of this process; each thread prepares graphs and models itself."""
-    executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
-    children = Children()  # per study: the next study's may find other modules
-    try:
+    with _watched(jobs) as (children, executor):
         yield Pool(executor, jobs, compute=children.compute_limited)
-    finally:
-        children.close()
-        executor.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def open_processes(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute cells in new processes of this machine, one per core."""
-    children = Children()
-    executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
-    try:
+    with _watched(jobs) as (children, executor):
         children.start(jobs)
         yield Pool(executor, jobs, compute=children.compute, wait=children.wait)
-    finally:
-        children.close()
-        executor.shutdown(cancel_futures=True)
 
 
 PROCESS_START_S: Final = 0.3
@@ -143,10 +142,5 @@ def pays(left_s: float, jobs: int) -> bool:
 def open_auto(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute cells in this process, and a long study in new processes, one per core."""
     Workbench().warm_up()  # imports must not count as the time of the first cell
-    children = Children()
-    executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
-    try:
+    with _watched(jobs) as (children, executor):
         yield GrowingPool(SerialExecutor(), executor, children, jobs)
-    finally:
-        children.close()
-        executor.shutdown(cancel_futures=True)

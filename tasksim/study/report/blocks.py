@@ -14,11 +14,9 @@ from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, T
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tasksim.study.report.axes import Axis
     from tasksim.study.report.best import BestChoice
     from tasksim.study.report.figures.registry import Drawing
     from tasksim.study.report.findings import Findings
-    from tasksim.study.report.sensitivity import Sensitivity
     from tasksim.study.report.table import StudyTable
     from tasksim.view.pages import Block
 
@@ -85,11 +83,12 @@ def report_blocks(
     for name, found in drawings.items():
         drawn.setdefault(SECTIONS.get(name, "More"), []).extend(found)
 
-    def figures(section: str) -> list[Block]:
-        return [block for d in drawn.get(section, []) for block in _figure(d, data)]
-
     def section(title: str, before: Iterable[Block] = ()) -> list[Block]:
-        blocks = [*before, *figures(title)]
+        blocks = [*before]
+        for drawing in drawn.get(title, []):
+            source = (drawing.name, data[drawing.name])
+            blocks.append(Image(drawing.name, drawing.figure, drawing.title))
+            blocks.append(Links(f"{drawing.caption} Data:", [source]))
         return [Heading(title), *blocks] if blocks else []
 
     return [
@@ -154,17 +153,15 @@ def show_command(table: StudyTable, cell: str) -> str:
 
 def _opening(findings: Findings) -> list[Block]:
     table, verdict = findings.table, findings.verdict
-    axes = "; ".join(f"{_axis_name(axis)}: {_values_text(axis.values)}" for axis in table.axes)
+    axes = []
+    for axis in table.axes:
+        aliases = f" (and with it {', '.join(axis.aliases)})" if axis.aliases else ""
+        axes.append(f"{axis.name}{aliases}: {_values_text(axis.values)}")
     return [
-        Text(f"{len(table.frame):,} cells. {axes or 'Nothing varies'}."),
+        Text(f"{len(table.frame):,} cells. {'; '.join(axes) or 'Nothing varies'}."),
         Callout("verdict", verdict.text.removesuffix("."), "", ""),
         *(Callout("warning", note[0].upper() + note[1:], "", "") for note in notes(table)),
     ]
-
-
-def _axis_name(axis: Axis) -> str:
-    """Return the name of an axis, with its aliases."""
-    return f"{axis.name} (and with it {', '.join(axis.aliases)})" if axis.aliases else axis.name
 
 
 def _values_text(values: Sequence[Any]) -> str:
@@ -254,17 +251,14 @@ def _rank_text(findings: Findings) -> list[Block]:
         if ranks.differ
         else f"at {100 * CONFIDENCE:.0f} % the ranks may be chance"
     )
+    p = "< 1e-16" if ranks.p_value < 1e-16 else f"= {ranks.p_value:.2g}"
     return [
         Text(
             f"Friedman's test over {ranks.blocks} blocks: chi² = {ranks.chi_square:.3f}, Iman and "
-            f"Davenport's F = {ranks.f:.3f}, p {_p_text(ranks.p_value)}: {what}. Nemenyi's "
-            f"critical difference is {ranks.critical_difference:.3f} ranks."
+            f"Davenport's F = {ranks.f:.3f}, p {p}: {what}. Nemenyi's critical difference is "
+            f"{ranks.critical_difference:.3f} ranks."
         )
     ]
-
-
-def _p_text(value: float) -> str:
-    return "< 1e-16" if value < 1e-16 else f"= {value:.2g}"
 
 
 def _number(value: float | None, form: str) -> str:
@@ -320,15 +314,25 @@ def _sensitivity(findings: Findings) -> list[Block]:
     if not found:
         return []
     header = ("axis", "mean swing", "largest", "slices", "elasticity", "smallest", "largest")
-    said = [
+    rows = [
+        [
+            one.axis,
+            f"{one.swing:.4f}",
+            f"{one.largest_swing:.3f}",
+            f"{one.slices:,}",
+            *(_number(value, "+.3f") for value in (one.elasticity, one.low, one.high)),
+        ]
+        for one in found
+    ]
+    blocks: list[Block] = [
         Text(
             "Swing: ratio of the longest to the shortest makespan along an axis, all else equal. "
             "Elasticity: growth of the makespan in percent if the setting grows by one percent."
-        )
+        ),
+        Table(header, rows),
     ]
-    drawn: list[Block] = []
     if findings.sobol_drawn:
-        drawn = [
+        blocks += [
             Text(
                 "Sobol' indices of ln(makespan) over the ranges of the settings: "
                 f"{findings.sobol_drawn[0].simulated:,} points drawn between the study's values "
@@ -336,17 +340,7 @@ def _sensitivity(findings: Findings) -> list[Block]:
             ),
             Table(DRAWN_HEADER, drawn_rows(findings)),
         ]
-    return [*said, Table(header, [_sensitivity_cells(s) for s in found]), *drawn]
-
-
-def _sensitivity_cells(found: Sensitivity) -> list[str]:
-    return [
-        found.axis,
-        f"{found.swing:.4f}",
-        f"{found.largest_swing:.3f}",
-        f"{found.slices:,}",
-        *(_number(value, "+.3f") for value in (found.elasticity, found.low, found.high)),
-    ]
+    return blocks
 
 
 # Cells
@@ -406,13 +400,6 @@ def _one_line(text: str) -> str:
 
 def _links(name: str, data: Mapping[str, str]) -> list[Block]:
     return [Links("Data:", [(name, data[name])])] if name in data else []
-
-
-def _figure(drawing: Drawing, data: Mapping[str, str]) -> list[Block]:
-    return [
-        Image(drawing.name, drawing.figure, drawing.title),
-        Links(f"{drawing.caption} Data:", [(drawing.name, data[drawing.name])]),
-    ]
 
 
 DRAWN_HEADER: Final = (

@@ -88,6 +88,7 @@ def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
     blocks = len(Evidence.of(pairs))
     _, code, counts = np.unique(pairs.configuration, return_inverse=True, return_counts=True)
     weights = 1.0 / (len(counts) * counts[code])
+    tail = (1.0 - confidence) / 2.0
     found = []
     for i, j in combinations(range(len(pairs.schedulers)), 2):
         gap = np.log(pairs.makespans_s[:, j] / pairs.makespans_s[:, i])
@@ -97,17 +98,9 @@ def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
         names = pairs.schedulers[i], pairs.schedulers[j]
         if losses > wins:
             wins, names = losses, (names[1], names[0])
-        found.append(_chance(*names, wins + ties / 2, ties, blocks, confidence))
+        probability = min(max(round(wins + ties / 2, 12), 0.0), 1.0)
+        won, lost = probability * blocks, (1.0 - probability) * blocks  # they may be fractions
+        low = float(stats.beta.ppf(tail, won, lost + 1)) if won > 0 else 0.0
+        high = float(stats.beta.isf(tail, won + 1, lost)) if lost > 0 else 1.0
+        found.append(Chance(*names, probability, low, high, round(ties, 12)))
     return sorted(found, key=lambda one: -one.probability)
-
-
-def _chance(
-    first: str, second: str, probability: float, ties: float, blocks: int, confidence: float
-) -> Chance:
-    """Return the chance with its interval; the numbers of wins and losses may be fractions."""
-    probability = min(max(round(probability, 12), 0.0), 1.0)
-    won, lost = probability * blocks, (1.0 - probability) * blocks
-    tail = (1.0 - confidence) / 2.0
-    low = float(stats.beta.ppf(tail, won, lost + 1)) if won > 0 else 0.0
-    high = float(stats.beta.isf(tail, won + 1, lost)) if lost > 0 else 1.0
-    return Chance(first, second, probability, low, high, round(ties, 12))

@@ -9,8 +9,6 @@ import numpy as np
 from tasksim.study.report.axes import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
     from tasksim.study.report.axes import Axis
@@ -65,7 +63,13 @@ def makespan_curve(table: StudyTable, axis: Axis) -> pd.DataFrame:
     ).reset_index()
     found["makespan_s"] = np.exp(found["makespan_s"])
     found["bound_s"] = found.groupby([*fixed, "x"], sort=False)["bound_s"].transform("min")
-    return found.sort_values([*_lines(table, axis), "x"], key=_places(table), kind="stable")
+    orders = {axis.name: {v: n for n, v in enumerate(axis.values)} for axis in table.axes}
+
+    def place(column: pd.Series) -> pd.Series:
+        order = orders.get(str(column.name))
+        return column if order is None else column.map(order)
+
+    return found.sort_values([*_lines(table, axis), "x"], key=place, kind="stable")
 
 
 def speedup(curve: pd.DataFrame, table: StudyTable, axis: Axis) -> pd.DataFrame:
@@ -121,14 +125,3 @@ def scalability(curve: pd.DataFrame) -> pd.DataFrame:
 
 def _lines(table: StudyTable, axis: Axis) -> list[str]:
     return [*facets_of(table, axis), "scheduler"]
-
-
-def _places(table: StudyTable) -> Callable[[pd.Series], pd.Series]:
-    """Return a sort key that puts the columns of axes in the order of their values."""
-    orders = {axis.name: {v: n for n, v in enumerate(axis.values)} for axis in table.axes}
-
-    def key(column: pd.Series) -> pd.Series:
-        order = orders.get(str(column.name))
-        return column if order is None else column.map(order)
-
-    return key

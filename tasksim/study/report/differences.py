@@ -94,7 +94,9 @@ def differences(
     >>> found.faster, round(found.relative, 6), round(found.low, 6), found.is_sure
     ('prio', 0.1, 0.1, True)
     """
-    order = _order(log_s, schedulers)
+    means = log_s.mean(axis=0)
+    # Rounded, so that ties do not depend on the order of summation; equal means go by name.
+    order = sorted(range(len(schedulers)), key=lambda k: (round(float(means[k]), 9), schedulers[k]))
     pairs = list(combinations(order, 2))
     gaps = np.stack([log_s[:, j] - log_s[:, i] for i, j in pairs], axis=1)
     ends = np.expm1(intervals(gaps, confidence))
@@ -184,10 +186,3 @@ def _drawn(blocks: int, size: int) -> NDArray[np.float64]:
 
 def _draw(rng: np.random.Generator, blocks: int, size: int) -> NDArray[np.float64]:
     return rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=size) / blocks
-
-
-def _order(log_s: NDArray[np.float64], schedulers: Sequence[str]) -> list[int]:
-    """Return the indices of columns by mean, lowest first; equal means are ordered by name."""
-    means = log_s.mean(axis=0)
-    # Rounded, so that ties do not depend on the order of summation.
-    return sorted(range(len(schedulers)), key=lambda k: (round(float(means[k]), 9), schedulers[k]))

@@ -102,16 +102,15 @@ def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[Dr
     """
     axes = [axis for axis in table.axes if axis.name != "seed"]
     _check(table, axes, draws)
-    points = _Points(table, axes)
     rng = np.random.default_rng(seed)
-    found = estimated(points.log_makespans, len(axes), draws, rng)
+    found = estimated(_Points(table, axes).log_makespans, len(axes), draws, rng)
     simulated = draws * (len(axes) + 2)
-    indices = []
-    for axis, row in zip(axes, found.tolist(), strict=True):
-        first, first_low, first_high, total, low, high = row
-        indices.append(
-            DrawnIndex(axis.name, first, first_low, first_high, total, low, high, simulated)
+    indices = [
+        DrawnIndex(axis.name, first, first_low, first_high, total, low, high, simulated)
+        for axis, (first, first_low, first_high, total, low, high) in zip(
+            axes, found.tolist(), strict=True
         )
+    ]
     return sorted(indices, key=lambda index: -index.total)
 
 

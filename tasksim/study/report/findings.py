@@ -69,7 +69,10 @@ class Findings:
                 "text": self.verdict.text,
                 "evidence": {"unit": self.evidence.unit, "blocks": len(self.evidence)},
             },
-            "schedulers": [self._of_scheduler(standing) for standing in self.standings],
+            "schedulers": [
+                vars(standing) | {"leads": self.verdict.leading.get(standing.scheduler)}
+                for standing in self.standings
+            ],
             "differences": [vars(d) | {"sure": d.is_sure} for d in self.verdict.differences],
             "chances": [vars(chance) for chance in self.chances],
             "ranks": None if self.ranks is None else vars(self.ranks),
@@ -84,9 +87,6 @@ class Findings:
             if self.sobol_drawn is None
             else [vars(index) for index in self.sobol_drawn],
         }
-
-    def _of_scheduler(self, standing: Standing) -> dict[str, Any]:
-        return vars(standing) | {"leads": self.verdict.leading.get(standing.scheduler)}
 
 
 def examine(

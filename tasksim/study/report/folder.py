@@ -88,7 +88,7 @@ def write_report(
     tasksim.study.report.findings.examine : Make the findings.
     """
     refuse_report(folder, force=force)
-    tell = progress or _silent
+    tell = progress or (lambda _what, _share: None)
     drawings = _drawings(findings, tell)
     tables = _tables(findings, [d for found in drawings.values() for d in found])
     data = {name: f"data/{name}.csv" for name in tables}
@@ -109,10 +109,6 @@ def write_report(
         return sorted(
             str(path.relative_to(temporary)) for path in temporary.rglob("*") if path.is_file()
         )
-
-
-def _silent(what: str, share: float) -> None:
-    """Report no progress."""
 
 
 def _drawings(findings: Findings, tell: Progress) -> dict[str, list[Drawing]]:

@@ -109,6 +109,7 @@ class Pairs:
         tried = np.zeros(shape, dtype=bool)
         tried[code, column] = True
         answered = tried.all(axis=1) & known.any(axis=1)
+        or_failed_s = np.where(known, makespans_s, np.inf)[answered]
         return cls(
             schedulers,
             makespans_s[whole],
@@ -117,18 +118,13 @@ class Pairs:
             spread("cell", "")[whole],
             configuration[whole],
             ~known[answered],
-            _ratios_with_failures(makespans_s[answered]),
+            or_failed_s / _best_of(or_failed_s),
             int((~whole).sum()),
             absent,
         )
 
     def __len__(self) -> int:
         return len(self.makespans_s)
-
-    @property
-    def configurations(self) -> int:
-        """Number of configurations (graph x platform x settings)."""
-        return len(np.unique(self.configuration))
 
     @property
     def ratios(self) -> NDArray[np.float64]:
@@ -140,12 +136,6 @@ class Pairs:
     def best(self) -> NDArray[np.bool_]:
         """Whether each scheduler is the best of the group, or ties with the best."""
         return self.ratios <= 1.0 + TIE_TOLERANCE
-
-
-def _ratios_with_failures(makespans_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    filled = np.where(np.isfinite(makespans_s), makespans_s, np.inf)
-    ratios: NDArray[np.float64] = filled / _best_of(filled)
-    return ratios
 
 
 def _best_of(makespans_s: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -64,7 +64,9 @@ def read_study_table(
         try:
             found = StudyTable.of(_csv(path), name=path.stem)
         except InputError as error:
-            raise InputError(_with_place(path, str(error))) from error
+            message = str(error)
+            placed = message if message.startswith(str(path)) else f"{path}: {message}"
+            raise InputError(placed) from error
         if tight or best:
             raise InputError(f"{path} is a table; legal with --tight and --best: a study's folder")
         return found
@@ -99,7 +101,3 @@ def _csv(path: Path) -> pd.DataFrame:
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise InputError(f"is not a table as CSV: {str(error).strip()}") from None
-
-
-def _with_place(path: Path, message: str) -> str:
-    return message if message.startswith(str(path)) else f"{path}: {message}"

@@ -54,17 +54,14 @@ class SettledMeans:
         # As floats, which do not overflow for many axes.
         return int(np.prod([len(axis) for axis in self.axes], dtype=float))
 
-    def place(self, name: str) -> int:
-        """Return the index of the axis called *name*."""
-        return [axis.name for axis in self.axes].index(name)
-
     def slices(self, *names: str) -> NDArray[np.float64]:
         """Return the means along the axes *names*, one row per combination of the other axes.
 
         The shape is (rows, values of the first of *names*, values of the second, ...); missing
         points are NaN.
         """
-        places = [self.place(name) for name in names]
+        all_names = [axis.name for axis in self.axes]
+        places = [all_names.index(name) for name in names]
         others = np.delete(self.codes, places, axis=1)
         count, row = 1, np.zeros(len(self.codes), dtype=np.int64)
         if others.shape[1]:
@@ -254,16 +251,14 @@ def interactions(table: StudyTable) -> list[Interaction]:
     for first, second in combinations(means.axes, 2):
         slices = means.slices(first.name, second.name)
         whole = slices[np.isfinite(slices).all(axis=(1, 2))]
-        if len(whole):
-            found.append(_of_two(first, second, whole, len(slices)))
+        if not len(whole):
+            continue
+        mean = whole.mean(axis=0)
+        additive = mean.mean(axis=1, keepdims=True) + mean.mean(axis=0, keepdims=True) - mean.mean()
+        strength = float(np.exp(np.sqrt(((mean - additive) ** 2).mean())))
+        relative = np.exp(mean - mean.min())
+        found.append(Interaction(first, second, relative, strength, len(whole), len(slices)))
     return sorted(found, key=lambda interaction: -interaction.strength)
-
-
-def _of_two(first: Axis, second: Axis, slices: NDArray[np.float64], of: int) -> Interaction:
-    mean = slices.mean(axis=0)
-    additive = mean.mean(axis=1, keepdims=True) + mean.mean(axis=0, keepdims=True) - mean.mean()
-    strength = float(np.exp(np.sqrt(((mean - additive) ** 2).mean())))
-    return Interaction(first, second, np.exp(mean - mean.min()), strength, len(slices), of)
 
 
 @dataclass(frozen=True)
@@ -332,16 +327,11 @@ def sobol_indices(table: StudyTable) -> list[SobolIndex]:
             f"{', '.join(axis.name for axis in means.axes)} have no makespan, but the indices need "
             "a full grid; finish the study, or run one without 'where:'"
         )
-    grid = _grid(means)
+    grid = np.empty([len(axis) for axis in means.axes])
+    grid[tuple(means.codes.T)] = means.log_s
     variance = float(grid.var())
     found = [_index(axis.name, grid, place, variance) for place, axis in enumerate(means.axes)]
     return sorted(found, key=lambda index: -index.total)
-
-
-def _grid(means: SettledMeans) -> NDArray[np.float64]:
-    grid = np.empty([len(axis) for axis in means.axes])
-    grid[tuple(means.codes.T)] = means.log_s
-    return grid
 
 
 def _index(name: str, grid: NDArray[np.float64], place: int, variance: float) -> SobolIndex:

@@ -16,7 +16,7 @@ from tasksim.study.report.axes import ABSENT, Axis, ordered
 from tasksim.study.sweep.metrics import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["REQUIRED_COLUMNS", "RESULT_COLUMNS", "StudyTable"]
 
@@ -112,7 +112,8 @@ class StudyTable:
         _check_columns(frame)
         asked = _asked(frame)
         rows = _split_graphs(_plain_values(frame, asked), asked)
-        axes = [Axis.of(column, rows[column]) for column in _in_order(asked)]
+        settings = ordered(name for name in asked if name not in (*_NAME_COLUMNS, "seed"))
+        axes = [Axis.of(name, rows[name]) for name in (*_NAME_COLUMNS, *settings, "seed")]
         rows = _sorted_rows(rows, axes)
         _refuse_doubles(rows, asked)
         varied = _without_aliases(rows, [axis for axis in axes if len(axis) > 1])
@@ -216,10 +217,14 @@ def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
         elif column in asked:
             rows[column] = rows[column].map(_setting).astype(object)
         elif column in RESULT_COLUMNS:
-            rows[column] = rows[column].map(_text_or_nothing).astype(object)
+            texts = ["" if pd.isna(value) else readable(str(value)) for value in rows[column]]
+            rows[column] = pd.Series(texts, dtype=object)
     if "workers" in asked:
         # The number of workers has a column of its own.
-        rows["platform"] = rows["platform"].map(_without_count)
+        rows["platform"] = [
+            "workers" if _WORKERS.fullmatch(str(platform)) else str(platform)
+            for platform in rows["platform"]
+        ]
     if "error" not in rows:
         rows["error"] = ""
     makespans = rows["makespan_s"].to_numpy()
@@ -237,10 +242,6 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _text_or_nothing(value: Any) -> str:
-    return "" if pd.isna(value) else readable(str(value))
-
-
 def _setting(value: Any) -> Any:
     """Return *value* in a form that can be compared: whole floats of a CSV become integers."""
     if pd.isna(value):
@@ -250,10 +251,6 @@ def _setting(value: Any) -> Any:
         return int(value)
     # readable: texts of a file will be shown on terminals and pages.
     return value if isinstance(value, int | float) else readable(str(value))
-
-
-def _without_count(platform: Any) -> str:
-    return "workers" if _WORKERS.fullmatch(str(platform)) else str(platform)
 
 
 def _split_graphs(rows: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
@@ -278,12 +275,6 @@ def _split_graphs(rows: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
     pattern = re.compile(rf"\s+(?:{'|'.join(map(re.escape, moved))})=\S+")
     rows["graph"] = given.map(lambda text: pattern.sub("", text))
     return rows
-
-
-def _in_order(columns: Iterable[str]) -> list[str]:
-    """Return the columns in order: graph, platform, scheduler, settings, seed."""
-    settings = ordered(name for name in columns if name not in (*_NAME_COLUMNS, "seed"))
-    return [*_NAME_COLUMNS, *settings, "seed"]
 
 
 def _without_aliases(rows: pd.DataFrame, axes: Sequence[Axis]) -> tuple[Axis, ...]:

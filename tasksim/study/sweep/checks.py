@@ -17,7 +17,7 @@ from tasksim.study.sweep.grid import LABEL_COLUMNS, Grid, with_options
 from tasksim.study.sweep.study import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from tasksim.base.documents import Location
     from tasksim.study.sweep.study import Study
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["problems"]
 
 MAX_TRIED_VALUES = 1000
-"""Maximum number of values of an axis that are all tried: a trial takes up to a millisecond."""
+"""Maximum number of values of an axis that are all tried: a trial takes up to a millisecond. Of
+more, the first and the last are."""
 
 
 def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:
@@ -41,17 +42,13 @@ def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:
             found += _tried(entry, check)
     where = f"{study.path}: "  # the caller puts it before every problem
     found += _tried(Entry(None, study.settings, ("settings",)), checks.setting)
-    found += _conditions(study)
-    return [problem._replace(what=problem.what.removeprefix(where)) for problem in found]
-
-
-def _conditions(study: Study) -> Iterator[FileProblem]:
     columns = [*LABEL_COLUMNS, *Grid(study).columns]
     for index, text in enumerate(study.where):
         try:
             Condition(text, columns)
         except InputError as error:
-            yield FileProblem(("where", index), str(error))
+            found.append(FileProblem(("where", index), str(error)))
+    return [problem._replace(what=problem.what.removeprefix(where)) for problem in found]
 
 
 def _tried(entry: Entry, check: Callable[[Entry, dict[str, Any]], None]) -> Iterator[FileProblem]:
@@ -62,8 +59,9 @@ def _tried(entry: Entry, check: Callable[[Entry, dict[str, Any]], None]) -> Iter
         yield FileProblem(_place(entry, first, check), problem)
         return
     for path, values in entry.axes.items():
-        for index, value in _others(values):
-            problem = _problem(check, entry, {**first, path: value})
+        few = range(1, len(values)) if len(values) <= MAX_TRIED_VALUES else [len(values) - 1]
+        for index in few:
+            problem = _problem(check, entry, {**first, path: values[index]})
             if problem is not None:
                 yield FileProblem((*_axis(entry, path), index), problem)
 
@@ -75,13 +73,6 @@ def _place(entry: Entry, first: dict[str, Any], check: Callable[..., None]) -> L
         if _problem(check, entry, others) is None:
             return _axis(entry, path)
     return _axis(entry, next(iter(first))) if len(first) == 1 else entry.location
-
-
-def _others(values: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the values after the first, with their indices; only the last if there are many."""
-    few = range(1, len(values)) if len(values) <= MAX_TRIED_VALUES else [len(values) - 1]
-    for index in few:
-        yield index, values[index]
 
 
 def _axis(entry: Entry, path: str) -> Location:

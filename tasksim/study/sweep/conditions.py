@@ -141,13 +141,11 @@ class Condition:
             return ends[0]
         if ends:
             raise InputError(f"'{path}' may be {' or '.join(ends)}: write which")
+        names = [*self._columns, *(column.rpartition(".")[2] for column in self._columns)]
         raise InputError(
-            f"unknown column '{path}'{nearest(path, self._short())} (known: "
+            f"unknown column '{path}'{nearest(path, names)} (known: "
             f"{', '.join(self._columns)}); texts stand in quotes"
         )
-
-    def _short(self) -> list[str]:
-        return [*self._columns, *(column.rpartition(".")[2] for column in self._columns)]
 
     def _value(self, node: ast.AST, labels: Mapping[str, Any]) -> Any:
         if isinstance(node, ast.Constant):

@@ -73,7 +73,7 @@ class Grid:
         found: dict[str, list[Any]] = {}
         study = self.study
         for entry in study.graphs:
-            for key, value in _written(_graph(entry)).items():
+            for key, value in _written(Scenario(entry.found)).items():
                 found.setdefault(key, []).append(value)
         for group in (study.graphs, study.platforms):
             for entry in group:
@@ -89,8 +89,12 @@ class Grid:
         conditions = [Condition(text, columns) for text in self.study.where]
         for row in self._all():
             if conditions:
-                seeds = [one for one in row.seeds if _hold(conditions, row.labels, one[0])]
-                row = row._replace(seeds=seeds)
+                kept = []
+                for seed in row.seeds:
+                    labels = {**row.labels, "seed": seed[0]}
+                    if all(condition.holds(labels) for condition in conditions):
+                        kept.append(seed)
+                row = row._replace(seeds=kept)
             if row.seeds:
                 yield row
 
@@ -139,11 +143,6 @@ def draw_seed(labels: Mapping[str, Any], seed: int) -> int:
     return int(sequence.generate_state(1)[0])
 
 
-def _hold(conditions: Sequence[Condition], labels: Mapping[str, Any], seed: int) -> bool:
-    asked = {**labels, "seed": seed}
-    return all(condition.holds(asked) for condition in conditions)
-
-
 def _each(entries: Sequence[Entry]) -> Iterator[tuple[Entry, dict[str, Any]]]:
     for entry in entries:
         for values in combinations(entry.axes):
@@ -160,10 +159,6 @@ def _placed(
     return asked.vary(platform[1])
 
 
-def _graph(entry: Entry) -> Scenario:
-    return Scenario(entry.found)
-
-
 def _written(scenario: Scenario) -> dict[str, Any]:
     """Return the settings of a graph, by column."""
     pairs = (text.partition("=") for text in scenario.settings)
@@ -175,14 +170,11 @@ def _labels(
 ) -> dict[str, Any]:
     """Return the labels of a graph on a platform; files keep their names in the study file."""
     name = scenario.graph_label.replace(graph[0].found, str(graph[0].name), 1)
-    return {"graph": name, **_written(scenario), **_platform_labels(*platform), **graph[1]}
-
-
-def _platform_labels(entry: Entry, values: dict[str, Any]) -> dict[str, Any]:
-    if entry.name is not None:
-        return {"platform": entry.name, **values}
-    count = values["workers"]
-    return {"platform": f"{count} worker{'s' if count != 1 else ''}", **values}
+    machine, values = platform[0].name, platform[1]
+    if machine is None:
+        count = values["workers"]
+        machine = f"{count} worker{'s' if count != 1 else ''}"
+    return {"graph": name, **_written(scenario), "platform": machine, **values, **graph[1]}
 
 
 def _gather(found: dict[str, list[Any]], axes: Axes) -> None:

@@ -15,7 +15,7 @@ from tasksim.study.sweep.axes import number_or_text
 from tasksim.study.sweep.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tasksim.study.sweep.grid import Row
     from tasksim.study.sweep.study import Study
@@ -33,7 +33,7 @@ class Planned(NamedTuple):
     """A cell of a study, ready to be computed."""
 
     cell: str
-    """Identity of the cell."""
+    """Identity of the cell: a digest of its scenario, its files and tasksim's version."""
     position: int
     """Place of the cell among the cells of the study, from 0."""
     row: Row
@@ -72,36 +72,25 @@ def plan(study: Study) -> list[Planned]:
     resolver = Resolver()
     found: dict[str, Planned] = {}
     for row in grid:
-        for cell in _cells_of(row, study.metrics, resolver):
-            if cell.cell not in found:
-                found[cell.cell] = cell._replace(position=len(found))
+        # The cells of a row share all but the seed: this is computed once for all.
+        draws = [draw for _, draw in row.seeds]
+        prints = fingerprints(row.scenario, draws, resolver)
+        texts = _scenario_texts(row.scenario, draws)
+        # The mark is unique, because JSON escapes the quotes inside names and texts.
+        before, mark, after = question_of({**row.labels, "seed": 0}).partition('"seed": "0.0"')
+        assert mark
+        for (seed, draw), asked, text in zip(row.seeds, prints, texts, strict=True):
+            question = f'{before}"seed": "{_plain(seed)}"{after}'
+            # Two names of one graph or platform make two cells, because both are in the table.
+            whole = "\n".join([asked, question, *study.metrics])
+            cell = hashlib.sha256(whole.encode()).hexdigest()[:IDENTITY_DIGITS]
+            if cell not in found:
+                found[cell] = Planned(cell, len(found), row, seed, draw, asked, text)
     if not found:
         raise InputError(
             f"{study.path}: no cells: the conditions under where: leave none of {grid.size}"
         )
     return list(found.values())
-
-
-def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterator[Planned]:
-    """Yield the cells of a row; compute once what they share."""
-    draws = [draw for _, draw in row.seeds]
-    prints = fingerprints(row.scenario, draws, resolver)
-    texts = _scenario_texts(row.scenario, draws)
-    questions = _questions_of(row.labels, [seed for seed, _ in row.seeds])
-    for (seed, draw), asked, text, question in zip(
-        row.seeds, prints, texts, questions, strict=True
-    ):
-        cell = _identity(asked, question, metrics)
-        yield Planned(cell, 0, row, seed, draw, asked, text)
-
-
-def _identity(asked: str, question: str, metrics: tuple[str, ...]) -> str:
-    """Return the identity of a cell: a digest of its scenario, its files and tasksim's version.
-
-    Two names of one graph or platform make two cells, because both are in the table.
-    """
-    whole = "\n".join([asked, question, *metrics])
-    return hashlib.sha256(whole.encode()).hexdigest()[:IDENTITY_DIGITS]
 
 
 def question_of(labels: Mapping[str, Any]) -> str:
@@ -111,13 +100,6 @@ def question_of(labels: Mapping[str, Any]) -> str:
     True
     """
     return json.dumps({n: _plain(v) for n, v in sorted(labels.items()) if v is not None})
-
-
-def _questions_of(labels: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[str]:
-    """Yield :func:`question_of` for *labels* and each of *seeds*, without encoding all anew."""
-    before, mark, after = question_of({**labels, "seed": 0}).partition('"seed": "0.0"')
-    assert mark  # unique: JSON escapes the quotes inside names and texts
-    return (f'{before}"seed": "{_plain(seed)}"{after}' for seed in seeds)
 
 
 def _plain(value: Any) -> str:

@@ -162,17 +162,14 @@ class Sweep:
         Batches get smaller at the end, so that all workers end at the same time.
         """
         fair = -(-len(self._todo) // (2 * self.pool.workers))
-        if self.pool.coarse:
-            return min(max(fair, self._coarse()), len(self._todo), MAX_BATCH_CELLS)
+        if self.pool.coarse:  # two batches for every worker
+            coarse = -(-len(self.cells) // (2 * self.pool.workers))
+            return min(max(fair, coarse), len(self._todo), MAX_BATCH_CELLS)
         if not self.computed:
             return 1 if self.pool.careful else min(FIRST_BATCH_CELLS, fair)
         count, seconds = self._recent
         known = BATCH_S * count / max(seconds, 1e-9)
         return max(1, min(int(known), fair, MAX_BATCH_CELLS))
-
-    def _coarse(self) -> int:
-        """Return the number of cells of a batch if every worker gets two batches."""
-        return -(-len(self.cells) // (2 * self.pool.workers))
 
     def _send(self, batch: list[Planned]) -> None:
         jobs = [Job.of(one, self.study, self.metrics) for one in batch]
@@ -197,11 +194,11 @@ class Sweep:
             else:
                 broken = broken or isinstance(error, BrokenExecutor)
                 self._try_again(batch, error)
-        if broken and self.pool.renew is None:
-            raise TasksimError(
-                "the executor is broken; finished cells are kept, run the study again"
-            )
-        if broken and self.pool.renew is not None:
+        if broken:
+            if self.pool.renew is None:
+                raise TasksimError(
+                    "the executor is broken; finished cells are kept, run the study again"
+                )
             _log.info("the executor is broken, a new one starts")
             self.pool.executor = self.pool.renew()
         if self.computed and not self._first[0]:

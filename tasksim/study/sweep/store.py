@@ -162,22 +162,23 @@ class Store:
         Raises :exc:`InputError` if another process adds to it, or if the folder holds anything
         else.
         """
-        _make(folder)
+        try:
+            (folder / "cells").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
         with locked(folder / "cells", wait=False):
             if not (folder / "study.json").exists():
                 _refuse_others(folder)
                 header.write(folder)
-            _remove_temporary(folder)
+            for path in (*folder.glob(".*.tmp*"), *folder.glob("cells/.*.tmp*")):
+                with suppress(OSError):
+                    path.unlink()  # incomplete: its process was killed
             store = cls(folder, Columns(header.columns, header.metrics))
             store.done = set(read_cells(folder, ["cell"]).column("cell").to_pylist())
             yield store
 
-    def add(self, asked: Planned, answer: Answer) -> None:
-        """Add the answer of a cell; a later :meth:`extend` or :meth:`flush` writes it."""
-        self.extend([(asked, answer)])
-
     def extend(self, answered: Iterable[tuple[Planned, Answer]]) -> None:
-        """Add the answers of several cells."""
+        """Add the answers of some cells; a later call, or :meth:`flush`, writes them."""
         new = [one for one in answered if one[0].cell not in self.done]
         self.done.update([asked.cell for asked, _ in new])
         self._waiting += new
@@ -203,7 +204,9 @@ class Store:
 
     def rewrite(self, rows: list[dict[str, Any]]) -> None:
         """Replace all cells by *rows*, with the columns of this study."""
-        self._replace(_parts(self.folder), _table(rows, self.columns))
+        names = self.columns.schema().names
+        values = {name: [row.get(name) for row in rows] for name in names}
+        self._replace(_parts(self.folder), _typed(values, self.columns))
         self.done = {row["cell"] for row in rows}
 
     def _replace(self, parts: list[Path], table: pa.Table) -> None:
@@ -228,15 +231,14 @@ def read_cells(folder: Path, columns: list[str] | None = None) -> pa.Table:
 
     Raises :exc:`InputError` if a file is damaged.
     """
-    for _ in range(MAX_READ_ATTEMPTS):
-        with suppress(FileNotFoundError):  # a writer has merged the files in the meantime
-            return _merged([_read(path, columns) for path in _parts(folder)], columns, folder)
-    raise OutputError(f"{folder}: its files change faster than they can be read; try again")
-
-
-def _merged(tables: list[pa.Table], columns: list[str] | None, folder: Path) -> pa.Table:
     import pyarrow as pa
 
+    for _ in range(MAX_READ_ATTEMPTS):
+        with suppress(FileNotFoundError):  # a writer has merged the files in the meantime
+            tables = [_read(path, columns) for path in _parts(folder)]
+            break
+    else:
+        raise OutputError(f"{folder}: its files change faster than they can be read; try again")
     header = read_header(folder)
     schema = Columns(header.columns, header.metrics).schema()
     if columns is not None:
@@ -299,12 +301,6 @@ def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.
     return _typed(values, columns)
 
 
-def _table(rows: list[dict[str, Any]], columns: Columns) -> pa.Table:
-    """Return the table of rows that were read from a store."""
-    names = columns.schema().names
-    return _typed({name: [row.get(name) for row in rows] for name in names}, columns)
-
-
 def _typed(values: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
     """Return the table of these *values*, each column with its type."""
     import numpy as np
@@ -317,25 +313,14 @@ def _typed(values: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
         column = np.empty(len(values[name]), dtype=object)
         column[:] = values[name]
         if kind == "string" and not set(map(type, values[name])) <= _TEXTS:
-            column[:] = [_text(value) for value in values[name]]
+            column[:] = [None if value is None else str(value) for value in values[name]]
         found[name] = pa.array(column, schema.field(name).type)
     return pa.table(found, schema=schema)
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else str(value)
 
 
 def _parts(folder: Path) -> list[Path]:
     found = (folder / "cells").glob("*.parquet")
     return sorted(path for path in found if not path.name.startswith("."))
-
-
-def _make(folder: Path) -> None:
-    try:
-        (folder / "cells").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def _refuse_others(folder: Path) -> None:
@@ -346,14 +331,6 @@ def _refuse_others(folder: Path) -> None:
         raise InputError(
             f"{folder}: holds '{strange[0]}' and no study; choose another folder for this one"
         )
-
-
-def _remove_temporary(folder: Path) -> None:
-    """Remove incomplete files of killed processes."""
-    for place in (folder, folder / "cells"):
-        for path in place.glob(".*.tmp*"):
-            with suppress(OSError):
-                path.unlink()
 
 
 @contextmanager

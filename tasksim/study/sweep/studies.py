@@ -12,12 +12,14 @@ import os
 import warnings
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasksim.base.arguments import flag, path_of, whole_number
 from tasksim.base.errors import InputError, expect, option
 from tasksim.base.log import Log
 from tasksim.study.executors.registry import opened
+from tasksim.study.sweep.columns import Columns
+from tasksim.study.sweep.grid import LABEL_COLUMNS
 from tasksim.study.sweep.plan import Planned, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
 from tasksim.study.sweep.store import Header, Store, read_cells, read_header
@@ -28,16 +30,10 @@ from tasksim.study.sweep.study_warnings import warnings_of_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tasksim.study.executors.pool import Pool
-    from tasksim.study.sweep.study import Entry
-
 __all__ = ["Outcome", "cores_to_use", "differences", "run_study"]
 
 
 _log = Log("study")
-
-LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
-"""Columns that label the cells of every study."""
 
 
 class Outcome(NamedTuple):
@@ -135,50 +131,31 @@ def run_study(
         # Native, foreign and limited cells need processes of their own.
         executor = "processes"
     with opened(executor, 1 if native else cores) as pool:
-        outcome = _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
-    for line in outcome.warnings:
+        cells = plan(asked)
+        header = Header.of(asked, cells)
+        before = _before(folder, header, asked, extend=extend, trust=trust)
+        with Store.opened(folder, header) as store:
+            if before is not None and before != header:
+                _extend(store, header, before, cells)
+            failed = _failed(store, cells, retry=retry)
+            _log.info("%d cells, %d of them done before, %d at a time",
+                      len(cells), len(store.done), pool.workers)  # fmt: skip
+            if pool.wait is not None:
+                pool.wait()
+            begun = perf_counter()
+            sweep = Sweep(
+                cells, store, pool, asked.limits, header.plan, asked.metrics, tell, failed
+            )
+            sweep.run()
+            seconds = perf_counter() - begun
+            store.compact()
+        _log.info("%d cells computed, %d failed in all, in %.3f s, of which the engine took %.3f s",
+                  sweep.computed, sweep.failed, seconds, sweep.engine_s)  # fmt: skip
+        said = tuple(warnings_of_store(folder, {one.cell for one in cells}))
+    for line in said:
         warnings.warn(line, stacklevel=2)
-    return outcome
-
-
-def _run(
-    pool: Pool,
-    asked: Study,
-    folder: Path,
-    *,
-    extend: bool,
-    retry: bool,
-    trust: bool,
-    tell: Callable[[Progress], None] | None,
-) -> Outcome:
-    """Run a study on a pool."""
-    cells = plan(asked)
-    header = Header.of(asked, cells)
-    before = _before(folder, header, asked, extend=extend, trust=trust)
-    with Store.opened(folder, header) as store:
-        if before is not None and before != header:
-            _extend(store, header, before, cells)
-        failed = _failed(store, cells, retry=retry)
-        _log.info("%d cells, %d of them done before, %d at a time",
-                  len(cells), len(store.done), pool.workers)  # fmt: skip
-        if pool.wait is not None:
-            pool.wait()
-        begun = perf_counter()
-        sweep = Sweep(cells, store, pool, asked.limits, header.plan, asked.metrics, tell, failed)
-        sweep.run()
-        seconds = perf_counter() - begun
-        store.compact()
-    _log.info("%d cells computed, %d failed in all, in %.3f s, of which the engine took %.3f s",
-              sweep.computed, sweep.failed, seconds, sweep.engine_s)  # fmt: skip
-    said = warnings_of_store(folder, {one.cell for one in cells})
     return Outcome(
-        len(cells),
-        sweep.computed,
-        sweep.failed,
-        seconds,
-        sweep.engine_s,
-        pool.workers,
-        tuple(said),
+        len(cells), sweep.computed, sweep.failed, seconds, sweep.engine_s, pool.workers, said
     )
 
 
@@ -214,8 +191,6 @@ def _before(
 
 def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) -> None:
     """Move the stored cells to their places in the new plan; drop those that must be recomputed."""
-    from tasksim.study.sweep.columns import Columns
-
     if before.plan != header.plan:
         names = [*LABEL_COLUMNS, *before.columns]
         positions = {one.cell: one.position for one in cells}
@@ -227,20 +202,16 @@ def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) 
             if known is None and question_of({name: row[name] for name in names}) in questions:
                 continue
             kept.append({**row, "position": len(cells) + len(kept) if known is None else known})
-        store.columns = Columns(_both(before, header), header.metrics)
-        header = Header(**{**vars(header), "columns": store.columns.settings})
+        # The settings' columns of both headers, with types that fit the values of both.
+        columns = dict(header.columns)
+        for name, kind in before.columns.items():
+            numbers = {columns.get(name, kind), kind} <= {"int64", "float64"}
+            if columns.setdefault(name, kind) != kind:
+                columns[name] = "float64" if numbers else "string"
+        store.columns = Columns(columns, header.metrics)
+        header = Header(**{**vars(header), "columns": columns})
         store.rewrite(kept)
     header.write(store.folder)  # last: if the process is killed before, the next run starts over
-
-
-def _both(before: Header, header: Header) -> dict[str, str]:
-    """Return the settings' columns of both headers, with types that fit the values of both."""
-    found: dict[str, str] = dict(header.columns)
-    for name, kind in before.columns.items():
-        numbers = {found.get(name, kind), kind} <= {"int64", "float64"}
-        if found.setdefault(name, kind) != kind:
-            found[name] = "float64" if numbers else "string"
-    return found
 
 
 def _failed(store: Store, cells: list[Planned], *, retry: bool) -> int:
@@ -264,8 +235,6 @@ MAX_SHOWN_VALUES = 20
 
 def differences(before: Header, now: Header, study: Study, *, trust: bool = False) -> list[str]:
     """Return the changes, one per line; there is at least one line."""
-    from tasksim.study.sweep.study_file import read_study
-
     found = [] if before.tasksim == now.tasksim else [f"tasksim: {before.tasksim} -> {now.tasksim}"]
     path = Path(before.folder) / study.path.name
     if before.digest != now.digest:
@@ -278,27 +247,21 @@ def differences(before: Header, now: Header, study: Study, *, trust: bool = Fals
 
 def _of_files(before: Study, now: Study) -> Iterator[str]:
     for what in ("graphs", "platforms", "schedulers"):
-        yield from _of_entries(what, getattr(before, what), getattr(now, what))
+        # The axes of the entries by name; the last one counts if several share a name.
+        old, new = (
+            {entry.name or "workers": dict(entry.axes) for entry in getattr(study, what)}
+            for study in (before, now)
+        )
+        yield from _of_values(what, tuple(old), tuple(new))
+        for name in old.keys() & new.keys():
+            yield from _of_axes(f"{what}, {name}", old[name], new[name])
     yield from _of_axes("settings", dict(before.settings), dict(now.settings))
     yield from _of_values("seeds", before.seeds, now.seeds)
     yield from _of_values("where", before.where, now.where)
     yield from _of_values("metrics", before.metrics, now.metrics)
     for name in sorted({*before.base, *now.base}):
-        old, new = before.base.get(name), now.base.get(name)
-        if old != new:
-            yield f"{name}: {old} -> {new}"
-
-
-def _of_entries(what: str, before: Sequence[Entry], now: Sequence[Entry]) -> Iterator[str]:
-    old, new = _by_name(before), _by_name(now)
-    yield from _of_values(what, tuple(old), tuple(new))
-    for name in old.keys() & new.keys():
-        yield from _of_axes(f"{what}, {name}", old[name], new[name])
-
-
-def _by_name(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
-    """Return the axes of entries, by name; the last one counts if several share a name."""
-    return {entry.name or "workers": dict(entry.axes) for entry in entries}
+        if before.base.get(name) != now.base.get(name):
+            yield f"{name}: {before.base.get(name)} -> {now.base.get(name)}"
 
 
 def _of_axes(what: str, before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:

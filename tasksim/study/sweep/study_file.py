@@ -200,7 +200,9 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
     """
     document = YamlDocument.read(path) if text is None else YamlDocument.parse(text, path)
     found: Found = []
-    _refuse_newer(document, found)
+    if (why := newer(document.data.get("version"), VERSION)) is not None:
+        found.append(FileProblem(("version",), why))
+        document.data["version"] = VERSION  # reported once, not again as an illegal number
     file = _File.read(document.data, (), found)
     if file is not BAD:
         study = _study(file, document, found)
@@ -213,13 +215,6 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
     if report.errors:
         raise report.error()
     return study
-
-
-def _refuse_newer(document: YamlDocument, found: Found) -> None:
-    version = document.data.get("version")
-    if (why := newer(version, VERSION)) is not None:
-        found.append(FileProblem(("version",), why))
-        document.data["version"] = VERSION  # reported once, not again as an illegal number
 
 
 def _study(file: Any, document: YamlDocument, found: Found) -> Study:

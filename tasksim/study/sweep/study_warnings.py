@@ -15,15 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
 
-__all__ = ["as_text", "summary", "warnings_of_store"]
+__all__ = ["summary", "warnings_of_store"]
 
 _NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.e+-]*(?: to \d[\d.e+-]*)?(?: [kMGTP]?i?B\b)?")
 """A number that is not part of a name, with the other end of its range and the unit of a size."""
-
-
-def as_text(lines: Iterable[str]) -> str | None:
-    """Return the warnings of a cell in the form of the store; None if there are none."""
-    return "\n".join(lines) or None
 
 
 def summary(texts: Iterable[str | None], cells: int) -> list[str]:
@@ -43,7 +38,11 @@ def summary(texts: Iterable[str | None], cells: int) -> list[str]:
             told.setdefault(alike, {})[line] = None
         for alike in set(lines.values()):
             count[alike] = count.get(alike, 0) + 1
-    return [_line(tuple(lines), count[alike], cells) for alike, lines in told.items()]
+    found = []
+    for alike, (first, *others) in told.items():
+        more = f", and {len(others)} more like it" if others else ""
+        found.append(f"{first}{more} ({count[alike]} of {cells} cells)")
+    return found
 
 
 def warnings_of_store(folder: Path, cells: Collection[str]) -> list[str]:
@@ -51,8 +50,3 @@ def warnings_of_store(folder: Path, cells: Collection[str]) -> list[str]:
     table = read_cells(folder, ["cell", "position", "warnings"])
     rows: list[dict[str, Any]] = table.sort_by("position").to_pylist()
     return summary((row["warnings"] for row in rows if row["cell"] in cells), len(cells))
-
-
-def _line(alike: tuple[str, ...], count: int, cells: int) -> str:
-    more = f", and {len(alike) - 1} more like it" if len(alike) > 1 else ""
-    return f"{alike[0]}{more} ({count} of {cells} cells)"

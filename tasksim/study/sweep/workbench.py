@@ -17,13 +17,11 @@ from tasksim.scenario.fingerprints import fingerprints
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.columns import Answer
-from tasksim.study.sweep.study_warnings import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-    from tasksim.engine.simulation import Settled, Simulation
-    from tasksim.run.record import Run
+    from tasksim.engine.simulation import Settled
     from tasksim.scenario.resolved import Resolved
     from tasksim.study.sweep.plan import Planned
 
@@ -176,10 +174,13 @@ class Workbench:
         group = self._group(job)
         asked = group.resolved.simulation(scenario)._replace(seed=job.seed)
         (found,) = totals([asked], settled=group.settled)
+        key = None if asked.noise == "none" else asked.seed
+        if key not in group.bounds:  # schedulers with the same costs share them
+            group.bounds[key] = group.settled.bounds(asked) or {}
         return Answer(
             job.cell,
             makespan_s=found.makespan_s,
-            **_bounds(_bounds_of(group, asked)),
+            **_bounds(group.bounds[key]),
             tasks=len(group.resolved.graph),
             busy_share=_share(found.busy_s, group.workers, found.makespan_s),
             moved_bytes=found.copied_bytes,
@@ -197,13 +198,14 @@ class Workbench:
         self._refuse_other_files(job)
         resolved = self._resolver.resolve(job.scenario.with_seed(job.seed))
         run = solve(resolved, digests=False)
+        busy_s = float((run.tasks.end_s - run.tasks.start_s).sum())
         return Answer(
             job.cell,
             makespan_s=run.makespan_s,
             **_bounds(run.bounds or {}),
             tasks=len(run),
-            busy_share=_share(_busy_s(run), len(run.workers), run.makespan_s),
-            moved_bytes=_moved_bytes(run),
+            busy_share=_share(busy_s, len(run.workers), run.makespan_s),
+            moved_bytes=0 if run.transfers is None else int(run.transfers.size_bytes.sum()),
             engine=run.engine or None,
             warnings=warnings,
             metrics=measured(run, resolved.graph, job.metrics),
@@ -240,20 +242,12 @@ class Workbench:
         return found
 
 
-def _bounds_of(group: _Group, asked: Simulation) -> dict[str, float]:
-    """Return the bounds of a simulation, which schedulers with the same costs share."""
-    key = None if asked.noise == "none" else asked.seed
-    if key not in group.bounds:
-        group.bounds[key] = group.settled.bounds(asked) or {}
-    return group.bounds[key]
-
-
 def _warnings_of(group: _Group, scenario: Scenario) -> str | None:
     """Return the warnings of a cell, which all cells of its group with the same noise share."""
     if scenario.noise not in group.warnings:
         asked = group.resolved.scenario.vary(noise=scenario.noise)
         said = replace(group.resolved, scenario=asked).warnings()
-        group.warnings[scenario.noise] = as_text(said)
+        group.warnings[scenario.noise] = "\n".join(said) or None
     return group.warnings[scenario.noise]
 
 
@@ -266,11 +260,3 @@ def _bounds(found: Mapping[str, float]) -> dict[str, Any]:
 def _share(busy_s: float, workers: int, makespan_s: float) -> float:
     capacity = workers * makespan_s
     return busy_s / capacity if capacity else 0.0
-
-
-def _busy_s(run: Run) -> float:
-    return float((run.tasks.end_s - run.tasks.start_s).sum())
-
-
-def _moved_bytes(run: Run) -> int:
-    return 0 if run.transfers is None else int(run.transfers.size_bytes.sum())

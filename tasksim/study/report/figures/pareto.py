@@ -123,7 +123,26 @@ def _draw(findings: Findings) -> list[Drawing]:
     used = findings.table.used
     if ENERGY_COLUMN not in used or not used[ENERGY_COLUMN].notna().any():
         return []
-    return [_drawing(findings, *_means(findings))]
+    data, graphs = _means(findings)
+    figure, panels, count = facet_panels(data, graphs)
+    for axes, part, title in panels:
+        _points(plain_axes(axes, title), part, line_looks(findings.table))
+    legend_below(figure, panels[0][0])
+    varied = [
+        axis for axis in findings.table.configuration
+        if axis.name not in graphs and data[axis.name].nunique() > 1
+    ]  # fmt: skip
+    figure.draw_without_rendering()  # label_points needs the final layout
+    labels = ""
+    if varied:
+        left_out = sum(_label(axes, part, varied) for axes, part, _ in panels)
+        lacking = f"; {left_out} had no room, the data have all" if left_out else ""
+        labels = f" The labels are values of {', '.join(axis.label for axis in varied)}{lacking}."
+    caption = (
+        "Energy against makespan: each point is the mean of a choice over seeds. The line joins "
+        f"the choices that no other beats in both.{labels}{of_how_many(len(panels), count)}"
+    )
+    return [Drawing("pareto", "Energy against makespan", caption, data, figure)]
 
 
 def _means(findings: Findings) -> tuple[pd.DataFrame, list[str]]:
@@ -138,25 +157,6 @@ def _means(findings: Findings) -> tuple[pd.DataFrame, list[str]]:
         kept = unbeaten(part["makespan_s"].to_numpy(), part[ENERGY_COLUMN].to_numpy())
         data.loc[part.index, "unbeaten"] = kept
     return data, graphs
-
-
-def _drawing(findings: Findings, data: pd.DataFrame, graphs: list[str]) -> Drawing:
-    figure, panels, count = facet_panels(data, graphs)
-    for axes, part, title in panels:
-        _points(plain_axes(axes, title), part, line_looks(findings.table))
-    legend_below(figure, panels[0][0])
-    varied = [
-        axis for axis in findings.table.configuration
-        if axis.name not in graphs and data[axis.name].nunique() > 1
-    ]  # fmt: skip
-    figure.draw_without_rendering()  # label_points needs the final layout
-    left_out = sum(_label(axes, part, varied) for axes, part, _ in panels) if varied else 0
-    caption = (
-        "Energy against makespan: each point is the mean of a choice over seeds. The line joins "
-        f"the choices that no other beats in both.{_labels_text(varied, left_out)}"
-        f"{of_how_many(len(panels), count)}"
-    )
-    return Drawing("pareto", "Energy against makespan", caption, data, figure)
 
 
 def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]]) -> None:
@@ -191,14 +191,6 @@ def _steps(front: NDArray[np.float64]) -> NDArray[np.float64]:
     line = np.column_stack([corners[1:, 0], corners[:-1, 1]])
     parts = np.linspace(0.0, 1.0, 40)[:, None]
     return np.vstack([a + parts * (b - a) for a, b in pairwise(line)] or [line])
-
-
-def _labels_text(varied: Sequence[Axis], left_out: int) -> str:
-    if not varied:
-        return ""
-    names = ", ".join(axis.label for axis in varied)
-    lacking = f"; {left_out} had no room, the data have all" if left_out else ""
-    return f" The labels are values of {names}{lacking}."
 
 
 PARETO = StudyFigure("Energy against makespan, if the study has the metric energy_j.", _draw)

@@ -27,7 +27,10 @@ def _draw(findings: Findings) -> list[Drawing]:
     figure = new_figure(1.5 + 0.24 * (len(ranks.schedulers) / 2 + len(ranks.alike)))
     axes = figure.add_subplot()
     _names(axes, ranks, {n: look["color"] for n, look in line_looks(findings.table).items()})
-    _bars(axes, ranks)
+    average = dict(zip(ranks.schedulers, ranks.ranks, strict=True))
+    for row, names in enumerate(ranks.alike):
+        ends = [average[names[0]] - 0.02, average[names[-1]] + 0.02]
+        axes.plot(ends, [-0.45 - 0.6 * row] * 2, color="#222222", linewidth=3.5)
     caption = (
         f"Average ranks over {findings.evidence.scope}, 1 is best. Schedulers under one bar are "
         f"within the critical difference of Nemenyi's test at {100 * CONFIDENCE:.0f} %, "
@@ -63,13 +66,6 @@ def _names(axes: Axes, ranks: RankTest, colours: dict[str, str]) -> None:
     axes.set_xlim(1 - 0.3 * k, k + 0.3 * k)
     axes.set_ylim(top - 0.75 * half, 1.2)
     axes.axis("off")
-
-
-def _bars(axes: Axes, ranks: RankTest) -> None:
-    average = dict(zip(ranks.schedulers, ranks.ranks, strict=True))
-    for row, names in enumerate(ranks.alike):
-        ends = [average[names[0]] - 0.02, average[names[-1]] + 0.02]
-        axes.plot(ends, [-0.45 - 0.6 * row] * 2, color="#222222", linewidth=3.5)
 
 
 RANKS = StudyFigure("Average ranks, and the schedulers that do not differ.", _draw)

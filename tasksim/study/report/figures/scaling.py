@@ -88,16 +88,13 @@ def _over_sizes(part: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(findings: Findings) -> list[Drawing]:
     table = findings.table
-    axes = [axis for axis in table.configuration if axis.name == NODES_AXIS and axis.is_numeric]
-    drawn = [_over(findings, axis) for axis in axes if len(table.used)]
-    return [drawing for drawing in drawn if drawing is not None]
-
-
-def _over(findings: Findings, axis: Axis) -> Drawing | None:
-    table = findings.table
+    nodes = [axis for axis in table.configuration if axis.name == NODES_AXIS and axis.is_numeric]
+    if not nodes or not len(table.used):
+        return []
+    (axis,) = nodes
     rows = scaling_rows(table, axis)
     if not len(rows):
-        return None
+        return []
     lines = lines_over(table, axis)
     figure, panels, count = facet_panels(rows, lines.panels)
     for axes, part, title in panels:
@@ -105,7 +102,7 @@ def _over(findings: Findings, axis: Axis) -> Drawing | None:
         _lines(axes, part, lines)
         ticks_of(axes, axis)
     legend_below(figure, panels[0][0])
-    return Drawing("scaling", "Scaling over nodes", _caption(rows, panels, count), rows, figure)
+    return [Drawing("scaling", "Scaling over nodes", _caption(rows, panels, count), rows, figure)]
 
 
 def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:

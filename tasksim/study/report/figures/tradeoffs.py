@@ -48,7 +48,7 @@ def _known(used: pd.DataFrame, name: str) -> bool:
 def _drawing(findings: Findings, cost: str) -> Drawing:
     used = findings.table.used
     names = [axis.name for axis in findings.table.configuration]
-    closed = [_closed(name) for name in (OVER, cost)]
+    closed = [f"{CLOSED}_{name.partition('_')[2]}" for name in (OVER, cost)]
     has_closed = all(_known(used, name) for name in closed)
     by = list(dict.fromkeys([*names, "scheduler"]))
     columns = [OVER, cost, *(closed if has_closed else []), "makespan_s"]
@@ -71,10 +71,6 @@ def _drawing(findings: Findings, cost: str) -> Drawing:
     )
     name = cost.removeprefix("path_")
     return Drawing(f"tradeoffs-{name}", f"Trade-off of {name}", caption, data, figure)
-
-
-def _closed(name: str) -> str:
-    return f"{CLOSED}_{name.partition('_')[2]}"
 
 
 def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]], cost: str) -> None:
