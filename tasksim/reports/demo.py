@@ -276,16 +276,14 @@ def demo(
             rows.append(_case(case, count, resolver))
         tell("drawing", 0.92)
         replayed = tuple(
-            replay_error(run, _graph(run)) for row in rows for run in row.measured.runs
+            replay_error(run, generate(run.graph_name, **run.graph_arguments))
+            for row in rows
+            for run in row.measured.runs
         )
         result = DemoResult(output, platform.stem, count, tuple(rows), replay_errors=replayed)
         result = _written(folder, result)
     tell("done", 1.0)
     return result
-
-
-def _graph(run: Run) -> TaskGraph:
-    return generate(run.graph_name, **run.graph_arguments)
 
 
 def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:

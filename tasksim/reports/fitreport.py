@@ -48,11 +48,7 @@ def fit_blocks(
     They have the errors of kinds, the worst configurations left out, the learning curve of the
     chosen kind (up to six fits), and the partial dependence on each parameter.
     """
-
-    def say(step: str, share: float) -> None:
-        if progress is not None:
-            progress(step, share)
-
+    say = progress or (lambda _step, _share: None)
     blocks = [*_kinds(found), *_worst(found)]
     curve = learning_curve(
         found.model,

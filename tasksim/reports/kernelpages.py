@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.base.units import duration_text
-from tasksim.reports.modelreport import report_blocks
+from tasksim.reports.modelreport import report_blocks, warnings_text
 from tasksim.run.samples import first_repetitions
 from tasksim.view.page.document import MOST_RUNS, save_page
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
@@ -160,12 +160,8 @@ def _judged_summary(report: KernelReport) -> str:
     return (
         f"{model.description()}. The model was fitted to other samples{fit}; it is judged by "
         f"{len(samples):,} tasks of {len(samples.configurations()[0]):,} configurations. "
-        f"{_warnings_text(len(report.warnings))}"
+        f"{warnings_text(len(report.warnings))}"
     )
-
-
-def _warnings_text(count: int) -> str:
-    return {0: "No warnings.", 1: "One warning."}.get(count, f"{count} warnings.")
 
 
 def _renamed(block: Block) -> Block:

@@ -160,9 +160,9 @@ def report_kernels(
     library
         Models to be judged. Kernels without one get a fitted linear model.
     only
-    Names of the kernels to report on; by default all.
+        Names of the kernels to report on; by default all.
     fitting
-    Settings of the fitted linear models.
+        Settings of the fitted linear models.
     repeated
         Treatment of runs that repeat each other, as in
         :func:`~tasksim.run.samples.recorded_kernels`.
@@ -242,8 +242,12 @@ def _reported(
     terms = fitting.terms_of(recorded.name)
     reason = _unfit(recorded.samples) if terms == AUTO else ""
     if not reason:
+        fitted = LinearModel(terms, weights=fitting.weights)
         try:
-            return _fitted(recorded, LinearModel(terms, weights=fitting.weights))
+            fitted.fit(recorded.samples)
+            fitted.label = recorded.title
+            diagnosis = diagnose(fitted, recorded.samples)
+            return KernelReport(recorded, fitted, "fitted", diagnosis, diagnosis.findings)
         except InputError as error:
             reason = f"no linear model can be fitted: {error}"
     findings = tuple(shifted_runs(recorded.samples))
@@ -271,13 +275,6 @@ def _unfit(samples: Samples) -> str:
     return ""
 
 
-def _fitted(recorded: RecordedKernel, model: LinearModel) -> KernelReport:
-    model.fit(recorded.samples)
-    model.label = recorded.title
-    diagnosis = diagnose(model, recorded.samples)
-    return KernelReport(recorded, model, "fitted", diagnosis, diagnosis.findings)
-
-
 def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
     """Judge a model that was fitted to other samples.
 
@@ -293,7 +290,12 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
         found = diagnose(model, samples)
     except InputError as error:
         raise InputError(f"kernel {recorded.title}: {error}") from error
-    kept = [_elsewhere(f) for f in found.findings if f.code not in REFITTED_CODES]
+    here = "on the tasks of these runs"  # the model was fitted to other samples
+    kept = [
+        replace(finding, message=finding.message.replace("even where it was fitted", here))
+        for finding in found.findings
+        if finding.code not in REFITTED_CODES
+    ]
     diagnosis = replace(found, findings=sorted_findings([*unseen, *kept]))
     return KernelReport(recorded, model, "given", diagnosis, diagnosis.findings)
 
@@ -330,9 +332,3 @@ def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Fi
         "calibrate with these parameters, or fit a model that extrapolates",
     )
     return kept, [finding]
-
-
-def _elsewhere(finding: Finding) -> Finding:
-    """Return the finding reworded for samples that the model was not fitted to."""
-    said = finding.message.replace("even where it was fitted", "on the tasks of these runs")
-    return replace(finding, message=said)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_bytes, write_text
 from tasksim.base.units import duration_text
-from tasksim.models.diagnosis.diagnose import Coefficient, Diagnosis, diagnose
+from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
 from tasksim.models.diagnosis.findings import spread_by_fitted
 from tasksim.models.diagnosis.linearfindings import stars
 from tasksim.models.rows import plain_number
@@ -36,16 +36,15 @@ from tasksim.view.pages import (
 from tasksim.view.style import WIDTH_INCHES, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.models.validation.crossvalidation import Errors
 
-__all__ = ["REPORT_SUFFIXES", "findings_text", "report_blocks", "write_report"]
+__all__ = ["REPORT_SUFFIXES", "findings_text", "report_blocks", "warnings_text", "write_report"]
 
 REPORT_SUFFIXES: Final = (".html", ".htm", ".md")
 MAX_LISTED_CONFIGURATIONS: Final = 10
@@ -110,10 +109,17 @@ def write_report(
     blocks = [*report_blocks(diagnosis, asked, said, warned), *further]
     named = title or model.label
     heading = f"Kernel model of {named}: {model.kind}" if named else f"Kernel model {model.kind}"
-    if suffix == ".md":
-        _write_markdown(target, heading, blocks, force=force)
-    else:
+    if suffix != ".md":
         write_text(target, html_page(heading, blocks))
+        return diagnosis
+    images = [block for block in blocks if isinstance(block, Image)]
+    paths = {image.name: target.with_name(f"{target.stem}-{image.name}.png") for image in images}
+    for one in paths.values():
+        refuse_existing(one, force=force)
+    for image in images:
+        write_bytes(paths[image.name], png(image.figure))
+    links = {name: quote(one.name) for name, one in paths.items()}
+    write_text(target, markdown_page(heading, blocks, links))
     return diagnosis
 
 
@@ -130,9 +136,7 @@ def report_blocks(
         *_findings(diagnosis),
         *_quality(diagnosis),
         *_coefficients(diagnosis),
-        Heading("Residuals"),
-        _image_residuals(diagnosis),
-        _spread_table(diagnosis),
+        *_residuals(diagnosis),
         *_influence(diagnosis),
         *_parameters(diagnosis),
         *_domain(diagnosis, asked),
@@ -143,17 +147,6 @@ def findings_text(diagnosis: Diagnosis) -> str:
     """Return the findings for a terminal, a paragraph each; a sentence if there are none."""
     paragraphs = [finding.text() for finding in diagnosis.findings]
     return "\n".join(paragraphs) or "no findings: the model agrees with the samples"
-
-
-def _write_markdown(target: Path, title: str, blocks: Sequence[Block], *, force: bool) -> None:
-    images = [block for block in blocks if isinstance(block, Image)]
-    paths = {image.name: target.with_name(f"{target.stem}-{image.name}.png") for image in images}
-    for path in paths.values():
-        refuse_existing(path, force=force)
-    for image in images:
-        write_bytes(paths[image.name], png(image.figure))
-    links = {name: quote(path.name) for name, path in paths.items()}
-    write_text(target, markdown_page(title, blocks, links))
 
 
 def _of_the_fit(said: Sequence[str], warned: Sequence[str]) -> list[Block]:
@@ -172,8 +165,7 @@ def _summary(diagnosis: Diagnosis, warned: int) -> str:
         f"{len(res.samples):,} samples of {len(res.rows):,} configurations"
         f"{f', and {res.dropped:,} outliers left out' if res.dropped else ''}."
     )
-    warnings = len(diagnosis.warnings) + warned
-    verdict = {0: "No warnings.", 1: "One warning."}.get(warnings, f"{warnings} warnings.")
+    verdict = warnings_text(len(diagnosis.warnings) + warned)
     linear = model.linear()
     rsquared = ""
     if linear is not None and math.isfinite(linear.rsquared_adj):
@@ -181,29 +173,38 @@ def _summary(diagnosis: Diagnosis, warned: int) -> str:
     return f"{model.description()}. Fitted to {size} {rsquared}{verdict}"
 
 
+def warnings_text(count: int) -> str:
+    """Return the number of warnings as a sentence."""
+    return {0: "No warnings.", 1: "One warning."}.get(count, f"{count} warnings.")
+
+
 def _findings(diagnosis: Diagnosis) -> list[Block]:
+    blocks: list[Block] = [Heading("Findings")]
     if not diagnosis.findings:
-        return [Heading("Findings"), Text("None: the model agrees with the samples.")]
-    return [
-        Heading("Findings"),
-        *(
-            Callout(f.severity, f.message, f"{f.code}: {_evidence(f.evidence)}", f.advice)
-            for f in diagnosis.findings
-        ),
-    ]
-
-
-def _evidence(numbers: Mapping[str, float]) -> str:
-    texts = {n: _p_value(v) if n == "p_value" else _short(v) for n, v in numbers.items()}
-    return ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
+        blocks.append(Text("None: the model agrees with the samples."))
+    for f in diagnosis.findings:
+        numbers = ", ".join(
+            f"{name.replace('_', ' ')} {_p_value(value) if name == 'p_value' else _short(value)}"
+            for name, value in f.evidence.items()
+        )
+        blocks.append(Callout(f.severity, f.message, f"{f.code}: {numbers}", f.advice))
+    return blocks
 
 
 def _quality(diagnosis: Diagnosis) -> list[Block]:
+    over = diagnosis.held_out.over if diagnosis.held_out is not None else ""
     rows = [
-        _error_row(name, found)
+        (
+            name,
+            f"{found.configurations:,}",
+            f"{math.expm1(found.mlogq):.2%}",
+            f"{math.expm1(found.bias):+.2%}",
+            f"{found.mape:.2%}",
+            f"{math.expm1(found.worst):.2%}",
+        )
         for name, found in (
             ("samples that were fitted", diagnosis.training),
-            (_held_out_name(diagnosis), diagnosis.held_out),
+            (f"cross-validated ({over})", diagnosis.held_out),
             ("test samples", diagnosis.test),
         )
         if found is not None
@@ -226,48 +227,30 @@ def _quality(diagnosis: Diagnosis) -> list[Block]:
     return blocks
 
 
-def _held_out_name(diagnosis: Diagnosis) -> str:
-    over = diagnosis.held_out.over if diagnosis.held_out is not None else ""
-    return f"cross-validated ({over})"
-
-
-def _error_row(name: str, found: Errors) -> tuple[str, ...]:
-    return (
-        name,
-        f"{found.configurations:,}",
-        f"{math.expm1(found.mlogq):.2%}",
-        f"{math.expm1(found.bias):+.2%}",
-        f"{found.mape:.2%}",
-        f"{math.expm1(found.worst):.2%}",
-    )
-
-
 def _coefficients(diagnosis: Diagnosis) -> list[Block]:
     if not diagnosis.coefficients:
         return []
     header = ("term", "coefficient (s)", "95 % interval", "p", "", "VIF")
+    rows = [
+        (
+            "constant" if one.term == "1" else one.term,
+            f"{one.value_s:.4g}",
+            f"{one.low_s:.4g} to {one.high_s:.4g}" if math.isfinite(one.low_s) else "not known",
+            _p_value(one.p_value),
+            stars(one.p_value),
+            _short(one.vif),
+        )
+        for one in diagnosis.coefficients
+    ]
     return [
         Heading("Coefficients"),
-        Table(header, [_coefficient_row(row) for row in diagnosis.coefficients]),
+        Table(header, rows),
         Text(
             "* p<0.1, ** p<0.05, *** p<0.01. VIF: how many times correlation with other terms "
             "inflates the variance. Intervals take samples as independent; those of one run are "
             "not quite."
         ),
     ]
-
-
-def _coefficient_row(row: Coefficient) -> tuple[str, ...]:
-    known = math.isfinite(row.low_s)
-    interval = f"{row.low_s:.4g} to {row.high_s:.4g}" if known else "not known"
-    return (
-        "constant" if row.term == "1" else row.term,
-        f"{row.value_s:.4g}",
-        interval,
-        _p_value(row.p_value),
-        stars(row.p_value),
-        _short(row.vif),
-    )
 
 
 def _short(value: float) -> str:
@@ -282,21 +265,21 @@ def _p_value(value: float) -> str:
     return "<1e-16" if value < 1e-16 else _short(value)
 
 
-def _image_residuals(diagnosis: Diagnosis) -> Image:
+def _residuals(diagnosis: Diagnosis) -> list[Block]:
     made = new_figure(4.6)
     left, right = made.subplots(1, 2, width_ratios=(1.5, 1.0))
     panel_residuals(diagnosis.residuals, left)
     panel_qq(diagnosis.residuals, right)
-    return Image("residuals", made, "Residuals over fitted durations, and normal Q-Q plot")
-
-
-def _spread_table(diagnosis: Diagnosis) -> Table:
     middle, spread, count = spread_by_fitted(diagnosis.residuals, 10)
     rows = [
         (duration_text(float(m)), f"{s:.2%}", f"{c:,}")
         for m, s, c in zip(middle, spread, count, strict=True)
     ]
-    return Table(("predicted, by tenths", "spread of samples", "samples"), rows)
+    return [
+        Heading("Residuals"),
+        Image("residuals", made, "Residuals over fitted durations, and normal Q-Q plot"),
+        Table(("predicted, by tenths", "spread of samples", "samples"), rows),
+    ]
 
 
 def _influence(diagnosis: Diagnosis) -> list[Block]:

@@ -151,10 +151,14 @@ def parameter_costs(
             f"{where}: '{run.graph_name}' marks no parameter as counted; mark the code that counts "
             "with tasksim.counting(PARAMETER, kernels=[KERNEL])"
         )
+    from tasksim.run.metrics import kernel_durations
+
+    durations = kernel_durations(run)
     parts = []
     for kernels, parameters in observed[0]:
         counting_s = statistics.median(times[kernels, parameters] for times in observed)
-        tasks, busy_s = _tasks_and_time(run, kernels)
+        taken_s = [durations[kernel] for kernel in kernels if kernel in durations]
+        tasks, busy_s = sum(map(len, taken_s)), float(sum(one.sum() for one in taken_s))
         parts.append(CountedPart(kernels, parameters, tasks, counting_s, busy_s))
     return ParameterCosts(
         len(run.tasks), statistics.median(made_s), run.makespan_s, repetitions, tuple(parts)
@@ -185,12 +189,3 @@ def text_of(costs: ParameterCosts) -> Iterator[str]:
     )
     if costs.share_of_makespan > 1:
         yield "counting takes longer than the run: it would be the bottleneck of submission"
-
-
-def _tasks_and_time(run: Run, kernels: tuple[str, ...]) -> tuple[int, float]:
-    """Return the number of tasks of *kernels* in a run, and their time in seconds."""
-    from tasksim.run.metrics import kernel_durations
-
-    of = kernel_durations(run)
-    found = [of[kernel] for kernel in kernels if kernel in of]
-    return sum(map(len, found)), float(sum(durations.sum() for durations in found))

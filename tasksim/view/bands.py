@@ -17,14 +17,13 @@ from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Extent = tuple[int, int, int, int]
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MAX_VECTOR_BOXES", "Bands", "Boxes", "add_bands", "coverage_image", "darker"]
 
@@ -121,7 +120,9 @@ def coverage_image(
     """
     width, height = size
     image = np.zeros((height, width, 4))
-    low, high = _whole_pixels(np.sort(edges, axis=1))
+    low, high = np.sort(edges, axis=1).T
+    crisp = high - low >= _CRISP
+    low, high = np.where(crisp, np.round(low), low), np.where(crisp, np.round(high), high)
     limits = np.searchsorted(boxes.band, np.arange(len(edges) + 1))
     colours = boxes.rgb()
     for first in range(0, len(edges), _CHUNK):
@@ -135,12 +136,6 @@ def coverage_image(
     alpha = image[..., 3:]
     # Overlaps add up to more than there is.
     return image / np.maximum(alpha, 1.0)
-
-
-def _whole_pixels(edges: Floats) -> tuple[Floats, Floats]:
-    low, high = edges[:, 0], edges[:, 1]
-    crisp = high - low >= _CRISP
-    return np.where(crisp, np.round(low), low), np.where(crisp, np.round(high), high)
 
 
 def _with_borders(

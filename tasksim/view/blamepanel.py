@@ -10,15 +10,13 @@ from tasksim.base.units import time_unit
 from tasksim.formats.recorded import graph_if_any
 from tasksim.run.record import Run
 from tasksim.scenario.recorded import blame_of, scenario_of
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.style import TEXT, kernel_colours, new_axes, run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-
-    from tasksim.run.blame import Blame
 
 __all__ = ["BLAME", "panel_blame"]
 
@@ -51,7 +49,26 @@ def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     seen: set[str] = set()
     colours = kernel_colours({name for found in blamed for name in found.placement_s})
     for place, found in enumerate(blamed):
-        _draw_bar(axes, found, place, per_s, MIN_DRAWN_SHARE * longest_s, colours, seen)
+        left = 0.0
+        kernels = {f"{kernel} on a dearer class": kernel for kernel in found.placement_s}
+        for name, seconds in found.rows():
+            if seconds < MIN_DRAWN_SHARE * longest_s:  # nothing to see, or less than nothing
+                left += max(0.0, seconds) * per_s
+                continue
+            kernel = kernels.get(name)
+            axes.barh(
+                place,
+                seconds * per_s,
+                0.6,
+                left,
+                color=CAUSE_COLOURS[name] if kernel is None else colours[kernel],
+                hatch="" if kernel is None else "////",
+                edgecolor="#555555",
+                linewidth=0.4,
+                label=None if name in seen else name,
+            )
+            seen.add(name)
+            left += seconds * per_s
     axes.set_yticks(range(len(listed)), run_names(listed), fontsize=TEXT["small"])
     axes.set_ylim(len(listed) - 0.5, -0.5)
     axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
@@ -61,38 +78,6 @@ def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
         fontsize=TEXT["small"], ncols=3, frameon=False, loc="lower left", bbox_to_anchor=(0, 1)
     )
     return axes
-
-
-def _draw_bar(
-    axes: Axes,
-    found: Blame,
-    place: int,
-    per_s: float,
-    least_s: float,
-    colours: dict[str, str],
-    seen: set[str],
-) -> None:
-    """Draw the parts of one run; parts of negative length, and tiny ones, are left out."""
-    left = 0.0
-    kernels = {f"{kernel} on a dearer class": kernel for kernel in found.placement_s}
-    for name, seconds in found.rows():
-        if seconds < least_s:
-            left += max(0.0, seconds) * per_s
-            continue
-        kernel = kernels.get(name)
-        axes.barh(
-            place,
-            seconds * per_s,
-            0.6,
-            left,
-            color=CAUSE_COLOURS[name] if kernel is None else colours[kernel],
-            hatch="" if kernel is None else "////",
-            edgecolor="#555555",
-            linewidth=0.4,
-            label=None if name in seen else name,
-        )
-        seen.add(name)
-        left += seconds * per_s
 
 
 def _shows(run: Run) -> bool:
@@ -108,14 +93,10 @@ def _shows(run: Run) -> bool:
     return True
 
 
-def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
-    return panel_blame([run for run in runs if _shows(run)], axes)
-
-
 BLAME = Panel(
     summary="What each makespan lost against the area bound, by cause, a bar per run.",
     place="below",
-    draw=_draw,
+    draw=lambda runs, axes, _: panel_blame([run for run in runs if _shows(run)], axes),
     height_inches=lambda _: HEIGHT_INCHES,
     shows=_shows,
     needs="a run on one node whose graph and models are known",

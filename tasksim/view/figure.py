@@ -25,7 +25,7 @@ from tasksim.view.registry import PANELS, Look, Panel
 from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure, run_names, run_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -62,7 +62,8 @@ class Cell:
 
 def figure_rows(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
     """Return what a figure of *runs* consists of, row by row from the top."""
-    if _own_axes(runs):
+    lengths = [_until_s([run]) for run in runs]
+    if max(lengths) > _ALIKE * min(lengths):  # one time axis would show a run as a sliver
         blocks = [_on_one_axis([run], panels, runs, axis) for axis, run in enumerate(runs)]
     else:
         blocks = [_on_one_axis(runs, panels, runs, 0)]
@@ -75,12 +76,6 @@ def graph_labels(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys(run.graph_label for run in runs))
 
 
-def _own_axes(runs: Sequence[Run]) -> bool:
-    """Return whether one time axis would show one of the runs as a sliver."""
-    lengths = [_until_s([run]) for run in runs]
-    return max(lengths) > _ALIKE * min(lengths)
-
-
 def _until_s(runs: Sequence[Run]) -> float:
     """Return the end of the time axis: the longest run, or the largest of its bounds."""
     return max(max([run.makespan_s, *(run.bounds or {}).values()]) for run in runs)
@@ -90,30 +85,22 @@ def _on_one_axis(
     runs: Sequence[Run], panels: Mapping[str, Panel], all_runs: Sequence[Run], axis: int
 ) -> list[Cell]:
     """Return the panels over time of *runs*, from the top; the last has the labels of the axis."""
-    cells = [*_of_each_run(runs, panels, all_runs, axis), *_of_all_runs(runs, panels, axis)]
+    until_s = _until_s(runs)
+    cells: list[Cell] = []
+    for run in runs:
+        look = Look(until_s, title=_title(run, all_runs))
+        for panel in _at("per run", panels):
+            if panel.shows(run):
+                cells.append(Cell(panel, [run], look, panel.height_inches(run), axis))
+    shown = [panel for panel in _at("together", panels) if any(map(panel.shows, runs))]
+    for number, panel in enumerate(shown):
+        look = Look(until_s, legend=number == 0)
+        legend = _legend_inches(runs) if number == 0 and len(runs) > 1 else 0.0
+        cells.append(Cell(panel, runs, look, panel.height_inches(runs[0]) + legend, axis))
     if cells:
         last = cells[-1]
         cells[-1] = replace(last, height_inches=last.height_inches + _AXIS_INCHES)
     return cells
-
-
-def _of_each_run(
-    runs: Sequence[Run], panels: Mapping[str, Panel], all_runs: Sequence[Run], axis: int
-) -> Iterator[Cell]:
-    look = Look(_until_s(runs))
-    for run in runs:
-        titled = replace(look, title=_title(run, all_runs))
-        for panel in _at("per run", panels):
-            if panel.shows(run):
-                yield Cell(panel, [run], titled, panel.height_inches(run), axis)
-
-
-def _of_all_runs(runs: Sequence[Run], panels: Mapping[str, Panel], axis: int) -> Iterator[Cell]:
-    shown = [panel for panel in _at("together", panels) if any(map(panel.shows, runs))]
-    for number, panel in enumerate(shown):
-        look = Look(_until_s(runs), legend=number == 0)
-        legend = _legend_inches(runs) if number == 0 and len(runs) > 1 else 0.0
-        yield Cell(panel, runs, look, panel.height_inches(runs[0]) + legend, axis)
 
 
 def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
@@ -221,7 +208,12 @@ def figure(
     if not isinstance(several, Iterable):
         raise InputError(f"runs: got {short(runs)}; legal: a run, or a list of runs")
     drawn = [as_run(run) for run in several]
-    chosen = _default_panels(drawn) if panels is None else _chosen(drawn, panels)
+    if panels is not None:
+        chosen = _chosen(drawn, panels)
+    else:
+        _check(drawn)
+        known = PANELS.items()
+        chosen = {n: p for n, p in known.items() if p.by_default and any(map(p.shows, drawn))}
     rows = figure_rows(drawn, chosen)
     heights = [max(cell.height_inches for cell in row) for row in rows]
     made = new_figure(sum(heights) + 0.6)
@@ -236,11 +228,19 @@ def figure(
             cell.panel.draw(cell.runs, axes, replace(cell.look, arrows=arrows))
             if cell.axis is not None:
                 on_axis.setdefault(cell.axis, []).append(axes)
-    for panels_on_it in on_axis.values():
-        _share_time(panels_on_it)
+    for *above, last in on_axis.values():  # the last panel alone has the labels of the axis
+        for axes in above:
+            axes.sharex(last)
+            axes.set_xlabel("")
+            axes.tick_params(axis="x", labelbottom=False)
     if "gantt" in chosen:
         _name_kernels(made, drawn)
-    title = _graphs(drawn) + (", each on its own time axis" if len(on_axis) > 1 else "")
+    labels = graph_labels(drawn)
+    title = f"{len(drawn)} runs of {len(labels)} graphs"
+    if len(labels) == 1:
+        title = shorten(labels[0], 120, placeholder=" …")
+    if len(on_axis) > 1:
+        title += ", each on its own time axis"
     made.suptitle(title, fontsize=TEXT["title"] + 1, fontweight="bold")
     return made
 
@@ -282,7 +282,11 @@ def save_figure(
     expect(fig, Figure, "fig")
     target = path_of(path, "path")
     flag(force, "force")
-    resolution = _resolution(dots_per_inch)
+    resolution: Any = dots_per_inch
+    number = isinstance(resolution, Real) and not isinstance(resolution, bool)
+    if not number or not 0 < resolution <= _MAX_DOTS_PER_INCH:
+        legal = f"more than 0, {_MAX_DOTS_PER_INCH:g} at most"
+        raise InputError(f"dots_per_inch: got {short(resolution)}; legal: {legal}")
     format_ = FORMATS.get(target.suffix.lower())
     if format_ is None:
         raise InputError(
@@ -292,23 +296,8 @@ def save_figure(
     # In memory first: where a disk is full, Matplotlib's PDF writer fails for other reasons.
     drawn = BytesIO()
     with mpl.rc_context(_TEXT_AS_TEXT):
-        fig.savefig(drawn, format=format_, dpi=resolution, metadata=_METADATA[format_])
+        fig.savefig(drawn, format=format_, dpi=float(resolution), metadata=_METADATA[format_])
     write_bytes(target, drawn.getvalue(), force=force)
-
-
-def _resolution(value: Any) -> float:
-    """Return *value* if it is a number of dots per inch that fits into memory."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 < value <= _MAX_DOTS_PER_INCH:
-        legal = f"more than 0, {_MAX_DOTS_PER_INCH:g} at most"
-        raise InputError(f"dots_per_inch: got {short(value)}; legal: {legal}")
-    return float(value)
-
-
-def _default_panels(runs: Sequence[Run]) -> dict[str, Panel]:
-    _check(runs)
-    known = PANELS.items()
-    return {n: p for n, p in known.items() if p.by_default and any(map(p.shows, runs))}
 
 
 def _chosen(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Panel]:
@@ -338,14 +327,6 @@ def _check(runs: Sequence[Run], panels: int = 2) -> None:
         raise InputError(f"nothing to draw: {len(runs)} runs, {panels} panels")
 
 
-def _share_time(panels: Sequence[Axes]) -> None:
-    """Let *panels* have the time axis of the last, which alone shows labels."""
-    for axes in panels[:-1]:
-        axes.sharex(panels[-1])
-        axes.set_xlabel("")
-        axes.tick_params(axis="x", labelbottom=False)
-
-
 def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
     """Put the legend of colours below everything, in as many columns as fit."""
     handles = colour_legend(runs)
@@ -356,13 +337,4 @@ def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
         ncols=legend_columns(names, made.get_figwidth() * 72.0),
         fontsize=TEXT["small"],
         frameon=False,
-    )
-
-
-def _graphs(runs: Sequence[Run]) -> str:
-    labels = graph_labels(runs)
-    return (
-        shorten(labels[0], 120, placeholder=" …")
-        if len(labels) == 1
-        else f"{len(runs)} runs of {len(labels)} graphs"
     )

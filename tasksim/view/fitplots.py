@@ -56,8 +56,9 @@ def panel_kinds(table: Sequence[Candidate], chosen: str, ax: Axes | None = None)
         elinewidth=1.0, capsize=3.0,
     )  # fmt: skip
     for place, row in enumerate(judged):
+        either_side = "" if row.mlogq_se is None else f" ± {row.mlogq_se:.2g}"
         axes.annotate(
-            _error_text(row),
+            f"{row.judged:.3g}{either_side}",
             (min(row.judged + (row.mlogq_se or 0.0), edge), place),
             (6, 0),
             textcoords="offset points",
@@ -70,11 +71,6 @@ def panel_kinds(table: Sequence[Candidate], chosen: str, ax: Axes | None = None)
     axes.set_xlabel("mean error on what was left out (MLogQ)", fontsize=TEXT["normal"])
     finish(axes, "Errors of kinds, ± a standard error")
     return axes
-
-
-def _error_text(row: Candidate) -> str:
-    spread = "" if row.mlogq_se is None else f" ± {row.mlogq_se:.2g}"
-    return f"{row.judged:.3g}{spread}"
 
 
 def _kind_text(row: Candidate, judged: Sequence[Candidate]) -> str:

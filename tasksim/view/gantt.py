@@ -22,7 +22,7 @@ from tasksim.view.lanes import (
     lanes,
     transfer_legend,
 )
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
     is_light,
@@ -75,35 +75,31 @@ def draw_marks(axes: Axes, marks: Sequence[Mark]) -> float:
     shown = sorted((m for m in marks if low <= m.at_s <= high), key=lambda m: m.at_s)
     levels = _levels(axes, shown)
     for mark, (level, anchor) in zip(shown, levels, strict=True):
-        _draw_marks(axes, mark, level, anchor)
+        if mark.line != "-":
+            axes.axvline(mark.at_s, color="white", alpha=0.6, linewidth=2.4)
+        axes.axvline(mark.at_s, color=mark.colour, linestyle=mark.line, linewidth=1.2)
+        axes.annotate(
+            mark.text,
+            xy=(mark.at_s, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-3.0 if anchor == "right" else 3.0, 3.0 + level * _LINE_POINTS),
+            textcoords="offset points",
+            ha=anchor,
+            va="bottom",
+            fontsize=TEXT["small"],
+            color=mark.colour,
+            annotation_clip=False,
+        )
+        axes.annotate(
+            "",
+            xy=(mark.at_s, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0.0, (level + 1) * _LINE_POINTS),
+            textcoords="offset points",
+            arrowprops={"arrowstyle": "-", "color": mark.colour, "linewidth": 0.8, "shrinkB": 0},
+            annotation_clip=False,
+        )
     return _LINE_POINTS * (1 + max((level for level, _ in levels), default=-1))
-
-
-def _draw_marks(axes: Axes, mark: Mark, level: int, anchor: str) -> None:
-    if mark.line != "-":
-        axes.axvline(mark.at_s, color="white", alpha=0.6, linewidth=2.4)
-    axes.axvline(mark.at_s, color=mark.colour, linestyle=mark.line, linewidth=1.2)
-    axes.annotate(
-        mark.text,
-        xy=(mark.at_s, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(-3.0 if anchor == "right" else 3.0, 3.0 + level * _LINE_POINTS),
-        textcoords="offset points",
-        ha=anchor,
-        va="bottom",
-        fontsize=TEXT["small"],
-        color=mark.colour,
-        annotation_clip=False,
-    )
-    axes.annotate(
-        "",
-        xy=(mark.at_s, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0.0, (level + 1) * _LINE_POINTS),
-        textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": mark.colour, "linewidth": 0.8, "shrinkB": 0},
-        annotation_clip=False,
-    )
 
 
 def _levels(axes: Axes, marks: Sequence[Mark]) -> list[tuple[int, str]]:
@@ -115,37 +111,26 @@ def _levels(axes: Axes, marks: Sequence[Mark]) -> list[tuple[int, str]]:
     points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
     at = [(mark.at_s - low) / (high - low) * points for mark in marks]
     widths = [len(m.text) * TEXT["small"] * _WIDTH_OF_A_CHARACTER + 8.0 for m in marks]
-    anchors = _anchors(at, widths)
+    # The right end of a text is at its mark where there is room to the left of that.
+    anchors: list[str] = []
+    taken = 0.0
+    for x, width in zip(at, widths, strict=True):
+        anchors.append("right" if x - width > taken else "left")
+        if anchors[-1] == "left":
+            taken = max(taken, x)
     levels = [0] * len(marks)
     placed: list[tuple[float, float, int]] = []
-    for index in _stacking_order(anchors):
+    # From the lowest text up, such that no line to a mark crosses a text: texts that end at their
+    # marks rise from left to right; above them, texts that begin at theirs, from right to left.
+    ends = [index for index, anchor in enumerate(anchors) if anchor == "right"]
+    begins = [index for index, anchor in enumerate(anchors) if anchor == "left"]
+    for index in ends + begins[::-1]:
         left = at[index] - (widths[index] if anchors[index] == "right" else 0.0)
         right = left + widths[index]
         over = [level for a, b, level in placed if a < right and left < b]
         levels[index] = max(over, default=-1) + 1
         placed.append((left, right, levels[index]))
     return list(zip(levels, anchors, strict=True))
-
-
-def _anchors(at: Sequence[float], widths: Sequence[float]) -> list[str]:
-    """Return which end of each text is at its mark: the right one where there is room."""
-    anchors, taken = [], 0.0
-    for x, width in zip(at, widths, strict=True):
-        anchors.append("right" if x - width > taken else "left")
-        if anchors[-1] == "left":
-            taken = max(taken, x)
-    return anchors
-
-
-def _stacking_order(anchors: Sequence[str]) -> list[int]:
-    """Return the marks from the lowest text up, such that no line to a mark crosses a text.
-
-    Texts that end at their marks rise from left to right; above them, texts that begin at
-    their marks rise from right to left.
-    """
-    ends = [index for index, anchor in enumerate(anchors) if anchor == "right"]
-    begins = [index for index, anchor in enumerate(anchors) if anchor == "left"]
-    return ends + begins[::-1]
 
 
 MAX_NAMED_TASKS: Final = 60
@@ -324,14 +309,13 @@ def colour_legend(runs: Sequence[Run]) -> list[Patch]:
     names = [run.kernel_names[k] for run in runs for k in np.unique(run.tasks.kernel)]
     kernels = [Patch(color=colour, label=name) for name, colour in kernel_colours(names).items()]
     copies = transfer_legend(runs)
-    waits = _wait_legend(runs) if copies else []
+    drawn = [idle_spans(run) for run in runs if lanes(run)] if copies else []
+    waits = [
+        Patch(color=colour, label=name)
+        for reason, (name, colour) in WAITS.items()
+        if any(len(spans[reason][0]) for spans in drawn)
+    ]
     return kernels + hatching_legend(runs) + waits + copies
-
-
-def _wait_legend(runs: Sequence[Run]) -> list[Patch]:
-    drawn = [idle_spans(run) for run in runs if lanes(run)]
-    found = [reason for reason in WAITS if any(len(spans[reason][0]) for spans in drawn)]
-    return [Patch(color=WAITS[reason][1], label=WAITS[reason][0]) for reason in found]
 
 
 def _boxes(run: Run) -> Boxes:
@@ -378,13 +362,10 @@ def _rows(axes: Axes, run: Run, below: Sequence[Lane]) -> None:
 
 
 def _row_label(run: Run, row: int, *percent: float) -> str:
-    known = (f"{_rounded(each)} %" for each in percent if np.isfinite(each))
+    # abs, because rounding may leave -0 %.
+    rounded = [f"{abs(round(each))}" for each in percent if np.isfinite(each)]
+    known = (f"{text.rjust(3, _FIGURE_SPACE)} %" for text in rounded)
     return " ".join([worker_label(run, row), *known])
-
-
-def _rounded(percent: float) -> str:
-    # Rounding may leave -0 %.
-    return f"{abs(round(percent))}".rjust(3, _FIGURE_SPACE)
 
 
 def _marks(run: Run, bounds: Bounds | Mapping[str, float] | None) -> list[Mark]:
@@ -399,15 +380,17 @@ def _marks(run: Run, bounds: Bounds | Mapping[str, float] | None) -> list[Mark]:
     return [*marks, Mark(run.makespan_s, f"makespan {duration_text(run.makespan_s)}")]
 
 
-def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    until: Any = {"until_s": look.until_s, "title": look.title}
-    return panel_gantt(runs[0], axes, legend=False, arrows=look.arrows, **until)
-
-
 GANTT = Panel(
     summary="Which worker ran which task when, and the copies between memories.",
     place="per run",
-    draw=_draw,
+    draw=lambda runs, axes, look: panel_gantt(
+        runs[0],
+        axes,
+        until_s=look.until_s,
+        title=look.title,
+        legend=False,
+        arrows=look.arrows,
+    ),
     height_inches=gantt_height_inches,
     by_default=True,
 )

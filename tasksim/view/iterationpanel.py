@@ -9,13 +9,11 @@ from matplotlib.ticker import MaxNLocator
 
 from tasksim.graph.iterations import iterations
 from tasksim.view.bands import Boxes, add_bands
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.style import TEXT, kernel_colours, new_axes, time_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -46,8 +44,20 @@ def panel_iterations(run: Run, ax: Axes | None = None, *, until_s: float | None 
     axes = new_axes(ax, _HEIGHT_INCHES)
     number = _of_tasks(run)
     if number is not None:
-        _draw_tasks(axes, run, number)
-        _draw_spans(axes, run, number)
+        known, names = number >= 0, list(run.kernel_names)
+        colours = kernel_colours(names[k] for k in np.unique(run.tasks.kernel).tolist())
+        in_order = [colours.get(name, "#000000") for name in names]
+        tasks, row = run.tasks, number[known]
+        start, end, kernel = (c[known] for c in (tasks.start_s, tasks.end_s, tasks.kernel))
+        add_bands(axes, Boxes.of(start, end, (row - 0.4, row + 0.4), kernel, in_order))
+        first_s = np.full(int(number.max()) + 1, np.inf)
+        last_s = np.full(len(first_s), -np.inf)
+        np.minimum.at(first_s, row, start)
+        np.maximum.at(last_s, row, end)
+        there = np.flatnonzero(np.isfinite(first_s))
+        look: Any = {"color": "#222222", "linewidth": 0.9, "alpha": 0.8}
+        axes.plot(first_s[there], there, **look)
+        axes.plot(last_s[there], there, linestyle="--", **look)
         axes.set_ylim(float(number.max()) + 0.5, -0.5)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     axes.tick_params(labelsize=TEXT["small"])
@@ -68,37 +78,10 @@ def _of_tasks(run: Run) -> NDArray[np.int64] | None:
     return None if found is None else found[run.tasks.task]
 
 
-def _draw_tasks(axes: Axes, run: Run, number: NDArray[np.int64]) -> None:
-    known, names = number >= 0, list(run.kernel_names)
-    ran = [names[k] for k in np.unique(run.tasks.kernel).tolist()]
-    colours = kernel_colours(ran)
-    row = number[known].astype(np.float64)
-    start, end, kernel = (c[known] for c in (run.tasks.start_s, run.tasks.end_s, run.tasks.kernel))
-    in_order = [colours.get(name, "#000000") for name in names]
-    add_bands(axes, Boxes.of(start, end, (row - 0.4, row + 0.4), kernel, in_order))
-
-
-def _draw_spans(axes: Axes, run: Run, number: NDArray[np.int64]) -> None:
-    """Join when iterations began, and when they ended."""
-    begin = np.full(int(number.max()) + 1, np.inf)
-    end = np.full(len(begin), -np.inf)
-    known = number >= 0
-    np.minimum.at(begin, number[known], run.tasks.start_s[known])
-    np.maximum.at(end, number[known], run.tasks.end_s[known])
-    there = np.flatnonzero(np.isfinite(begin))
-    look: Any = {"color": "#222222", "linewidth": 0.9, "alpha": 0.8}
-    axes.plot(begin[there], there, **look)
-    axes.plot(end[there], there, linestyle="--", **look)
-
-
-def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_iterations(runs[0], axes, until_s=look.until_s)
-
-
 ITERATIONS = Panel(
     summary="When the tasks of each iteration ran, a row per iteration.",
     place="per run",
-    draw=_draw,
+    draw=lambda runs, axes, look: panel_iterations(runs[0], axes, until_s=look.until_s),
     height_inches=lambda _: 2.2,
     shows=has_iterations,
     needs="tasks whose iteration is known",

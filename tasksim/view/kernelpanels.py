@@ -13,7 +13,7 @@ from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.run.record import Run
 from tasksim.view.bands import MAX_VECTOR_BOXES
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.style import TEXT, fits, kernel_colours, name_runs, new_axes, run_names
 
 if TYPE_CHECKING:
@@ -174,24 +174,16 @@ def _duration_axis(axes: Axes, label: str) -> None:
     axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
 
 
-def _draw_totals(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
-    return panel_kernel_totals(runs, axes)
-
-
-def _draw_distributions(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
-    return panel_kernel_distributions(runs, axes)
-
-
 KERNELS = Panel(
     summary="The total time of each kernel, a bar per run.",
     place="below",
-    draw=_draw_totals,
+    draw=lambda runs, axes, _: panel_kernel_totals(runs, axes),
     height_inches=lambda _: 3.0,
 )
 DISTRIBUTIONS = Panel(
     summary="How the durations of each kernel are distributed, a box per run.",
     place="below",
-    draw=_draw_distributions,
+    draw=lambda runs, axes, _: panel_kernel_distributions(runs, axes),
     height_inches=lambda _: 3.0,
 )
 
@@ -219,7 +211,15 @@ def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:
     InputError
         If there are not two runs, or they have not the same tasks.
     """
-    measured, predicted = _two(runs)
+    if len(runs) != 2:
+        raise InputError(f"panel scatter compares two runs, here are {len(runs)}")
+    measured, predicted = runs
+    first, second = (np.array(run.kernel_names, object)[run.tasks.kernel] for run in runs)
+    if not np.array_equal(first, second):
+        raise InputError(
+            f"panel scatter compares runs of the same tasks, not {measured.graph_label}"
+            f" ({len(measured)} tasks) and {predicted.graph_label} ({len(predicted)} tasks)"
+        )
     axes = new_axes(ax, _SCATTER_INCHES)
     x, y = measured.tasks.duration_s, predicted.tasks.duration_s
     seen = (x > 0) & (y > 0)
@@ -227,31 +227,17 @@ def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:
     colours = kernel_colours(names)
     for kernel, name in enumerate(measured.kernel_names):
         tasks = seen & (measured.tasks.kernel == kernel)
-        if tasks.any():
-            _draw_kernel(axes, x[tasks], y[tasks], colours[name], name)
+        if not tasks.any():
+            continue
+        look: Any = {"linestyle": "", "marker": "o", "color": colours[name]}
+        many = int(tasks.sum()) > MAX_VECTOR_BOXES // 10
+        small: Any = look | {"markersize": 2.2, "alpha": 0.25, "markeredgewidth": 0}
+        axes.plot(x[tasks], y[tasks], rasterized=many, **small)
+        mean = [x[tasks].mean()], [y[tasks].mean()]
+        axes.plot(*mean, markersize=8, markeredgecolor="#111111", label=name, **look)
     _draw_ratios(axes)
     _name_axes(axes, [measured, predicted])
     return axes
-
-
-def _two(runs: Sequence[Run]) -> tuple[Run, Run]:
-    if len(runs) != 2:
-        raise InputError(f"panel scatter compares two runs, here are {len(runs)}")
-    a, b = runs
-    in_a, in_b = (np.array(run.kernel_names, dtype=object)[run.tasks.kernel] for run in runs)
-    if not np.array_equal(in_a, in_b):
-        raise InputError(
-            f"panel scatter compares runs of the same tasks, not {a.graph_label}"
-            f" ({len(a)} tasks) and {b.graph_label} ({len(b)} tasks)"
-        )
-    return a, b
-
-
-def _draw_kernel(axes: Axes, x: Float64, y: Float64, colour: str, name: str) -> None:
-    look: Any = {"linestyle": "", "marker": "o", "color": colour}
-    many = len(x) > MAX_VECTOR_BOXES // 10
-    axes.plot(x, y, markersize=2.2, alpha=0.25, markeredgewidth=0, rasterized=many, **look)
-    axes.plot([x.mean()], [y.mean()], markersize=8, markeredgecolor="#111111", label=name, **look)
 
 
 def _draw_ratios(axes: Axes) -> None:
@@ -282,13 +268,9 @@ def _name_axes(axes: Axes, runs: Sequence[Run]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_scatter(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
-    return panel_scatter(runs, axes)
-
-
 SCATTER = Panel(
     summary="What each task took in the second of two runs, over what it took in the first.",
     place="below",
-    draw=_draw_scatter,
+    draw=lambda runs, axes, _: panel_scatter(runs, axes),
     height_inches=lambda _: 4.2,
 )

@@ -104,36 +104,19 @@ def draw_message_arrows(axes: Axes, run: Run) -> str:
     if messages is None or not len(messages):
         return ""
     shown = arrows_shown(messages)
-    middle = _middles(run)
-    source = middle[messages.source[shown]]
-    target = _reader_rows(run, messages, middle)[shown]
+    nodes = np.array([worker.node for worker in run.workers])
+    middle = np.bincount(nodes, np.arange(len(nodes))) / np.maximum(np.bincount(nodes), 1)
+    source, target = middle[messages.source[shown]], middle[messages.target]
+    if len(run.tasks):
+        place = np.minimum(np.searchsorted(run.tasks.task, messages.task), len(run.tasks) - 1)
+        worker = run.tasks.worker[place]
+        known = (run.tasks.task[place] == messages.task) & (nodes[worker] == messages.target)
+        target[known] = worker[known]
+    target = target[shown]
     return draw_arrows_of(
         axes, messages, shown, source, target, "messages",
         color=COLOUR, edgecolor="#ffffff", linewidth=0.3,
     )  # fmt: skip
-
-
-def _middles(run: Run) -> NDArray[np.float64]:
-    """Return the row in the middle of each node's workers."""
-    nodes = np.array([worker.node for worker in run.workers])
-    rows = np.arange(len(nodes), dtype=np.float64)
-    count = np.bincount(nodes)
-    return np.bincount(nodes, rows) / np.maximum(count, 1)
-
-
-def _reader_rows(
-    run: Run, messages: MessageTable, middle: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the row of the worker that ran the task of each message, if on its target."""
-    rows = middle[messages.target].copy()
-    if not len(run.tasks):
-        return rows
-    place = np.minimum(np.searchsorted(run.tasks.task, messages.task), len(run.tasks) - 1)
-    worker = run.tasks.worker[place]
-    nodes = np.array([worker.node for worker in run.workers])[worker]
-    known = (run.tasks.task[place] == messages.task) & (nodes == messages.target)
-    rows[known] = worker[known]
-    return rows
 
 
 # Red is what StarVZ, ViTE and Dask give to transfers; the darker, the more it hurts.
@@ -186,23 +169,15 @@ def draw_lanes(axes: Axes, run: Run, drawn: Sequence[Lane]) -> None:
     if run.transfers is None or not drawn:
         return
     copies, colours = run.transfers, [colour for _, colour in REASONS.values()]
-    edges = _extents(copies, drawn)
-    add_bands(axes, Boxes.of(copies.start_s, copies.end_s, edges, copies.reason, colours))
-    axes.axhline(drawn[0].top - 0.2 * drawn[0].height, color="#999999", linewidth=0.6)
-
-
-def _extents(
-    transfers: TransferTable, drawn: Sequence[Lane]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the upper and the lower edge of each copy."""
-    low, high = np.zeros(len(transfers)), np.zeros(len(transfers))
+    low, high = np.zeros(len(copies)), np.zeros(len(copies))
     for lane in drawn:
-        start, end = transfers.start_s[lane.rows], transfers.end_s[lane.rows]
+        start, end = copies.start_s[lane.rows], copies.end_s[lane.rows]
         levels = np.minimum(overlap_levels(start, end), _MAX_LEVELS - 1)
         step = 0.84 * lane.height / overlap_depths(start, end, levels)
         low[lane.rows] = lane.top + 0.08 * lane.height + levels * step
         high[lane.rows] = low[lane.rows] + step
-    return low, high
+    add_bands(axes, Boxes.of(copies.start_s, copies.end_s, (low, high), copies.reason, colours))
+    axes.axhline(drawn[0].top - 0.2 * drawn[0].height, color="#999999", linewidth=0.6)
 
 
 def transfer_legend(runs: Iterable[Run]) -> list[Patch]:
@@ -221,27 +196,19 @@ def draw_arrows(axes: Axes, run: Run) -> str:
     """
     if run.transfers is None or not len(run.transfers):
         return ""
-    shown = arrows_shown(run.transfers)
-    source, target = (row[shown] for row in _arrow_rows(run, run.transfers))
-    colours = np.array([colour for _, colour in REASONS.values()])
-    colour = colours[run.transfers.reason[shown]]
-    return draw_arrows_of(
-        axes, run.transfers, shown, source, target, "copies",
-        color=colour, edgecolor="#222222", linewidth=0.4,
-    )  # fmt: skip
-
-
-def _arrow_rows(
-    run: Run, transfers: TransferTable
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the row where each arrow begins, and where it ends."""
+    transfers = run.transfers
     low, high = _bands(run)
-    from_low, from_high = low[transfers.source], high[transfers.source]
     worker = _worker_that_waited(run, transfers)
     to_low = np.where(worker < 0, low[transfers.target], worker)
     to_high = np.where(worker < 0, high[transfers.target], worker)
-    source = np.clip((to_low + to_high) / 2, from_low, from_high)
-    return source, np.clip(source, to_low, to_high)
+    source = np.clip((to_low + to_high) / 2, low[transfers.source], high[transfers.source])
+    target = np.clip(source, to_low, to_high)
+    shown = arrows_shown(transfers)
+    colours = np.array([colour for _, colour in REASONS.values()])
+    return draw_arrows_of(
+        axes, transfers, shown, source[shown], target[shown], "copies",
+        color=colours[transfers.reason[shown]], edgecolor="#222222", linewidth=0.4,
+    )  # fmt: skip
 
 
 def _worker_that_waited(run: Run, transfers: TransferTable) -> NDArray[np.int64]:

@@ -190,7 +190,13 @@ def _placed(box: Box) -> _Place:
         if group:
             _add_rows(place, group)
     place.height += PADDING_POINTS
-    _widen(place)
+    rows: dict[float, list[_Place]] = {}
+    for _, y, one in place.inside:
+        rows.setdefault(y, []).append(one)
+    for row in rows.values():
+        # A memory that is alone in its row is as wide as the box around it.
+        if len(row) == 1 and row[0].box.kind == "memory":
+            row[0].width = place.width - 2 * PADDING_POINTS
     return place
 
 
@@ -222,16 +228,6 @@ def _distance(rows: Sequence[Sequence[_Place]]) -> float:
     )
     empty = 1.0 - used / (width * height)
     return abs(math.log(width / height / RATIO)) + EMPTY_WEIGHT * empty
-
-
-def _widen(place: _Place) -> None:
-    """Let a memory that is alone in its row be as wide as what it is in."""
-    rows: dict[float, list[_Place]] = {}
-    for _, y, one in place.inside:
-        rows.setdefault(y, []).append(one)
-    for row in rows.values():
-        if len(row) == 1 and row[0].box.kind == "memory":
-            row[0].width = place.width - 2 * PADDING_POINTS
 
 
 def _weight(kind: str, line: int) -> str:

@@ -89,12 +89,9 @@ def boxes_of_topology(topology: Topology) -> Box:
     gpus = co_processors(topology)
     box = _box(topology.root, gpus)
     host = topology.root.infos.get("HostName", "")
-    return Box("machine", f"Machine {host}".strip(), _total(topology), box.children, box.beside)
-
-
-def _total(topology: Topology) -> tuple[str, ...]:
     size = sum(node.amount("local_memory") for node in topology.all_of("NUMANode"))
-    return (f"{format_size(float(size))} in all",) if size else ()
+    facts = (f"{format_size(float(size))} in all",) if size else ()
+    return Box("machine", f"Machine {host}".strip(), facts, box.children, box.beside)
 
 
 def _box(it: HwlocObject, gpus: Sequence[CoProcessor]) -> Box:
@@ -111,7 +108,9 @@ def _box(it: HwlocObject, gpus: Sequence[CoProcessor]) -> Box:
             continue
         elif child.kind != "Misc":
             box.children.append(_box(child, gpus))
-    box.facts += tuple(_units(it))
+    units = [str(child.index) for child in it.children if child.kind == "PU"]
+    if units:
+        box.facts += (f"PU {', '.join(units)}",)
     if it.kind == "PU":
         box.kind = "core"
     if it.kind not in _INSIDE and len(box.children) == 1 and not box.beside:
@@ -122,13 +121,6 @@ def _box(it: HwlocObject, gpus: Sequence[CoProcessor]) -> Box:
             lines = merged if only.kind == "cache" else (box.label, *merged)
             return Box(only.kind, label, lines, only.children)
     return box
-
-
-def _units(it: HwlocObject) -> Iterator[str]:
-    """Yield the line of the processing units directly inside of an object."""
-    units = [str(child.index) for child in it.children if child.kind == "PU"]
-    if units:
-        yield f"PU {', '.join(units)}"
 
 
 def _behind(cache: HwlocObject, gpus: Sequence[CoProcessor]) -> Iterator[Box]:
@@ -255,30 +247,22 @@ def _plain(name: str) -> str:
 
 
 def _domain_facts(domain: MemoryDomain) -> tuple[str, ...]:
-    size = domain.size_bytes
+    size, bandwidths = domain.size_bytes, domain.bandwidths_bytes_per_s
     sizes = () if size is None else (format_size(size),)
-    return (*sizes, *_speeds(domain.bandwidths_bytes_per_s))
-
-
-def _speeds(bandwidths: Sequence[float]) -> tuple[str, ...]:
-    if not bandwidths:
-        return ()
-    return (f"{format_bandwidth(bandwidths[-1])} together",)
+    speeds = (f"{format_bandwidth(bandwidths[-1])} together",) if bandwidths else ()
+    return (*sizes, *speeds)
 
 
 def _cores(platform: Platform, workers: Sequence[Worker]) -> list[Box]:
     """Return the boxes of cores, in boxes of the caches that several share."""
     levels = [level for level in platform.memory_hierarchy if level.size_bytes is not None]
-    own = [level for level in levels if level.cores == 1]
+    own = [_cache_label(level) for level in reversed(levels) if level.cores == 1]
     shared = sorted((it for it in levels if it.cores > 1), key=lambda it: -it.cores)
-    boxes = [_core_box(worker, own) for worker in workers]
+    boxes = []
+    for worker in workers:
+        unit = () if worker.core is None else (f"PU {worker.core}",)
+        boxes.append(Box("core", _plain(worker.name), (*own, *unit)))
     return _in_caches(boxes, shared)
-
-
-def _core_box(worker: Worker, levels: Sequence[MemoryLevel]) -> Box:
-    facts = [_cache_label(level) for level in reversed(levels)]
-    facts += [] if worker.core is None else [f"PU {worker.core}"]
-    return Box("core", _plain(worker.name), tuple(facts))
 
 
 def _cache_label(level: MemoryLevel) -> str:

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
 from tasksim.view.bands import MAX_VECTOR_BOXES
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from tasksim.run.record import Run
 
@@ -91,7 +90,8 @@ def panel_memory(
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
     shown, colours = _shown_memories(run), memory_colours(run)
-    curves = {memory: _curve(run, memory) for memory in shown}
+    table = MemoryTable.empty() if run.memory is None else run.memory
+    curves = {memory: thinned(*used_curve(table, memory, run.makespan_s)) for memory in shown}
     peak = max((float(used.max()) for _, used in curves.values()), default=0.0)
     entries: Artists = []
     for memory, (times, used) in curves.items():
@@ -99,7 +99,8 @@ def panel_memory(
         entries += axes.plot(times, used, drawstyle="steps-post", linewidth=1.1, **line)
     time_axis(axes, run.makespan_s if until_s is None else until_s)
     top, sizes = _draw_sizes(axes, run, shown, peak)
-    room = min(0.06, 0.2 / len(shown)) if shown and _evicts(run) else 0.0
+    evicts = run.transfers is not None and TransferReason.EVICTION in run.transfers.reason
+    room = min(0.06, 0.2 / len(shown)) if shown and evicts else 0.0
     ticks = _draw_evictions(axes, run, shown, room)
     _amount_axis(axes, top / (1.0 - room * len(shown)), _SIZE_UNITS, "used")
     if legend:
@@ -140,15 +141,6 @@ def _shown_memories(run: Run) -> list[int]:
     known: list[int] = np.unique(run.memory.memory).tolist()
     limited = [memory for memory in known if run.memories[memory].size_bytes is not None]
     return limited or known
-
-
-def _curve(run: Run, memory: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    table = MemoryTable.empty() if run.memory is None else run.memory
-    return thinned(*used_curve(table, memory, run.makespan_s))
-
-
-def _evicts(run: Run) -> bool:
-    return run.transfers is not None and TransferReason.EVICTION in run.transfers.reason
 
 
 def _on_axis(size_bytes: float | None, peak: float) -> bool:
@@ -205,18 +197,10 @@ def _amount_axis(axes: Axes, top: float, units: Units, label: str) -> None:
 _ROW_INCHES = 1.6
 
 
-def _draw_memory(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_memory(runs[0], axes, until_s=look.until_s)
-
-
-def _draw_bandwidth(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_bandwidth(runs[0], axes, until_s=look.until_s)
-
-
 MEMORY = Panel(
     summary="How much of each limited memory is used, over time.",
     place="per run",
-    draw=_draw_memory,
+    draw=lambda runs, axes, look: panel_memory(runs[0], axes, until_s=look.until_s),
     height_inches=lambda _: _ROW_INCHES,
     shows=has_memory,
     needs="data in several memories",
@@ -225,7 +209,7 @@ MEMORY = Panel(
 BANDWIDTH = Panel(
     summary="How many bytes per second arrive in each memory, over time.",
     place="per run",
-    draw=_draw_bandwidth,
+    draw=lambda runs, axes, look: panel_bandwidth(runs[0], axes, until_s=look.until_s),
     height_inches=lambda _: _ROW_INCHES,
     shows=has_bandwidth,
     needs="data in several memories",

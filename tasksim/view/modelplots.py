@@ -79,9 +79,7 @@ def duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:
     factor, unit = time_unit(float(np.sqrt(low * high)))
     if low > 0 and high > LOG_FROM * low:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
-        )
+        axes.xaxis.set_major_locator(_log_locator(low, high))
         axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
     axes.set_xlabel(f"predicted duration ({unit})", fontsize=TEXT["normal"])
@@ -94,9 +92,7 @@ def duration_y(axes: Axes, values_s: NDArray[np.float64]) -> None:
     if high > LOG_FROM * low:
         axes.set_yscale("log")
         axes.set_ylim(low / 1.5, high * 1.5)
-        axes.yaxis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
-        )
+        axes.yaxis.set_major_locator(_log_locator(low, high))
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
     axes.set_ylabel(f"duration ({unit})", fontsize=TEXT["normal"])
@@ -112,14 +108,17 @@ def value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
     if len(distinct) <= 6 and not (low > 0 and high > 100 * low):
         axes.set_xticks(distinct.tolist())
     elif axes.get_xscale() == "log":
-        axes.xaxis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
-        )
+        axes.xaxis.set_major_locator(_log_locator(low, high))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
     unit = " (bytes)" if name == "size_bytes" else ""
     axes.set_xlabel(f"{name}{unit}", fontsize=TEXT["normal"])
+
+
+def _log_locator(low: float, high: float) -> LogLocator:
+    """Return the ticks of a logarithmic axis: 1, 2 and 5 in each decade of a few."""
+    return LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
 
 
 def count_label(drawn: int, count: int, what: str) -> str:
@@ -266,7 +265,10 @@ def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
             label=f"{where}: Cook's distance {cook[index]:.2g}",
         )
     low, high = axes.get_ylim()
-    _cook_lines(axes, len(diagnosis.coefficients), float(h.max()))
+    leverage = np.linspace(1e-3, min(max(float(h.max()), 1e-3) * 1.05, 0.999), 200)
+    edge = np.sqrt(len(diagnosis.coefficients) * (1 - leverage) / leverage)
+    axes.plot(leverage, edge, "--", color=GREY, linewidth=1.0, label="Cook's distance 1")
+    axes.plot(leverage, -edge, "--", color=GREY, linewidth=1.0)
     axes.set_ylim(min(low, -3.0), max(high, 3.0))
     axes.axhline(0.0, color=DARK, linewidth=0.8)
     axes.set_xlabel("leverage of the configuration", fontsize=TEXT["normal"])
@@ -503,11 +505,3 @@ def _slice(
         return model.predict(table)
     except TasksimError:
         return None
-
-
-def _cook_lines(axes: Axes, terms: int, furthest: float) -> None:
-    h = np.linspace(1e-3, min(max(furthest, 1e-3) * 1.05, 0.999), 200)
-    edge = np.sqrt(terms * (1 - h) / h)
-    for sign in (1.0, -1.0):
-        label = "Cook's distance 1" if sign > 0 else None
-        axes.plot(h, sign * edge, "--", color=GREY, linewidth=1.0, label=label)

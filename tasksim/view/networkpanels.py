@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.run.network import in_flight, node_idleness, node_rates
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.style import PALETTE, RUN_COLOURS, TEXT, name_runs, new_axes, run_names, time_axis
 from tasksim.view.timeseries import thinned
 
@@ -103,16 +103,6 @@ def panel_network(
             below = below + rate
         top = max(top, float(below.max(initial=0.0)))
     axes.axhline(0.0, color="#333333", linewidth=0.6)
-    _rate_axis(axes, top)
-    time_axis(axes, until)
-    if legend:
-        patches = [Patch(color=PALETTE[n % len(PALETTE)], label=t) for n, t in enumerate(names)]
-        name_runs(axes, patches)
-    return axes
-
-
-def _rate_axis(axes: Axes, top: float) -> None:
-    """Make the y axis one of rates, the same up and down."""
     reach = 1.08 * max(top, 1.0)
     scale, unit = next((u for u in UNITS if reach >= u[0]), UNITS[-1])
     axes.set_ylim(-reach, reach)
@@ -121,6 +111,11 @@ def _rate_axis(axes: Axes, top: float) -> None:
     axes.set_ylabel(f"in | out ({unit})", fontsize=TEXT["normal"])
     axes.tick_params(labelsize=TEXT["small"])
     axes.spines[["top", "right"]].set_visible(False)
+    time_axis(axes, until)
+    if legend:
+        patches = [Patch(color=PALETTE[n % len(PALETTE)], label=t) for n, t in enumerate(names)]
+        name_runs(axes, patches)
+    return axes
 
 
 def panel_nodes(runs: Sequence[Run], ax: Axes | None = None, *, legend: bool = True) -> Axes:
@@ -146,24 +141,14 @@ def panel_nodes(runs: Sequence[Run], ax: Axes | None = None, *, legend: bool = T
     return axes
 
 
-def _draw_messages(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_messages(runs, axes, until_s=look.until_s, legend=look.legend)
-
-
-def _draw_network(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_network(runs[0], axes, until_s=look.until_s)
-
-
-def _draw_nodes(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_nodes(runs, axes, legend=look.legend)
-
-
 NEEDS: Final = "messages between nodes"
 
 MESSAGES = Panel(
     summary="How many messages move between nodes, and how many wait to be sent, over time.",
     place="together",
-    draw=_draw_messages,
+    draw=lambda runs, axes, look: panel_messages(
+        runs, axes, until_s=look.until_s, legend=look.legend
+    ),
     height_inches=lambda _: HEIGHT_INCHES,
     shows=has_messages,
     needs=NEEDS,
@@ -172,7 +157,7 @@ MESSAGES = Panel(
 NETWORK = Panel(
     summary="How many bytes per second go out of each node, and into it, over time.",
     place="per run",
-    draw=_draw_network,
+    draw=lambda runs, axes, look: panel_network(runs[0], axes, until_s=look.until_s),
     height_inches=lambda _: HEIGHT_INCHES,
     shows=has_messages,
     needs=NEEDS,
@@ -181,7 +166,7 @@ NETWORK = Panel(
 NODES = Panel(
     summary="How much of the makespan the workers of each node were idle.",
     place="below",
-    draw=_draw_nodes,
+    draw=lambda runs, axes, look: panel_nodes(runs, axes, legend=look.legend),
     height_inches=lambda _: HEIGHT_INCHES,
     shows=has_messages,
     needs=NEEDS,

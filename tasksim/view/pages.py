@@ -183,10 +183,6 @@ def _html(block: Block) -> str:
     if isinstance(block, Links):
         found = (f'<a href="{escape(quote(to))}">{escape(name)}</a>' for name, to in block.targets)
         return f"<p>{escape(block.text)} {', '.join(found)}</p>"
-    return _html_callout(block)
-
-
-def _html_callout(block: Callout) -> str:
     advice = f"<p>Advice: {escape(block.advice)}.</p>" if block.advice else ""
     evidence = f'<p class="evidence">{escape(block.evidence)}</p>' if block.evidence else ""
     return (
@@ -222,19 +218,12 @@ def _markdown(block: Block, images: Mapping[str, str]) -> str:
     if isinstance(block, Image):
         return f"![{_plain(block.alt)}]({images[block.name]})"
     if isinstance(block, Listing):
-        fence = "`" * max(3, 1 + _longest_ticks(block.lines))
+        ticks = [len(ticks) for line in block.lines for ticks in re.findall("`+", line)]
+        fence = "`" * max(3, 1 + max(ticks, default=0))
         return "\n".join([fence, *block.lines, fence])
     if isinstance(block, Links):
         found = (f"[{_plain(name)}]({quote(to)})" for name, to in block.targets)
         return f"{_plain(block.text)} {', '.join(found)}"
-    return _markdown_callout(block)
-
-
-def _longest_ticks(lines: Sequence[str]) -> int:
-    return max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
-
-
-def _markdown_callout(block: Callout) -> str:
     advice = f" Advice: {_plain(block.advice)}." if block.advice else ""
     evidence = f" ({_plain(block.evidence)})" if block.evidence else ""
     return f"- **{block.severity.capitalize()}:** {_plain(block.message)}.{advice}{evidence}"

@@ -12,7 +12,7 @@ from tasksim.run.metrics import idle_time, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
 from tasksim.run.record import Run
-from tasksim.view.registry import Look, Panel
+from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
     fitting,
@@ -49,7 +49,8 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     which messages on the path move is told from other waiting.
     """
     several = [runs] if isinstance(runs, Run) else list(runs)
-    axes = new_axes(ax, _height_inches(several))
+    further_inches = max(0, len(several) - 1) * _RUN_INCHES
+    axes = new_axes(ax, _LEGEND_INCHES + 2 * _ROW_INCHES + further_inches)
     rows = [row for run in several for row in (_path_parts(run), _worker_parts(run))]
     named = dict.fromkeys(name for row in rows for name in row)
     kernels = [name for name in named if name not in _NOT_COMPUTING]
@@ -62,15 +63,26 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
             width = row.get(name, 0.0)
             axes.barh(place, width, 0.75, left, color=colours[name], edgecolor="#333333", lw=0.5)
             left += width
-    _name_rows(axes, several, places)
-    _time_axis(axes, max((run.makespan_s for run in several), default=0.0))
-    shown = [Patch(facecolor=colours[name], edgecolor="#333333", label=name) for name in colours]
-    columns = legend_columns(list(colours), axes.get_window_extent().width * 72 / axes.figure.dpi)
+    points = axes.get_window_extent().width * 72 / axes.figure.dpi
+    axes.set_yticks(places, ["path", "mean worker"] * len(several), fontsize=TEXT["small"])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(max(places, default=0) + 0.5, -0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    names = fitting(run_names(several), _NAMED * points) if len(several) > 1 else []
+    for number, name in enumerate(names):
+        axes.text(0.0, 3 * number + 0.1, name, va="center", fontsize=TEXT["small"])
+    until_s = max((run.makespan_s for run in several), default=0.0)
+    factor, unit = time_unit(until_s)
+    axes.set_xlim(0.0, until_s * 1.01 or 1.0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+    axes.tick_params(axis="x", labelsize=TEXT["small"])
+    axes.set_xlabel(f"time ({unit})", fontsize=TEXT["normal"])
     axes.legend(
-        handles=shown,
+        handles=[Patch(facecolor=c, edgecolor="#333333", label=n) for n, c in colours.items()],
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=columns,
+        ncols=legend_columns(list(colours), points),
         fontsize=TEXT["small"],
         frameon=False,
     )
@@ -99,39 +111,10 @@ def _places(runs: int) -> list[int]:
     return [3 * run + row for run in range(runs) for row in rows]
 
 
-def _name_rows(axes: Axes, runs: Sequence[Run], places: Sequence[int]) -> None:
-    axes.set_yticks(places, ["path", "mean worker"] * len(runs), fontsize=TEXT["small"])
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(max(places, default=0) + 0.5, -0.5)
-    axes.spines[["top", "right"]].set_visible(False)
-    if len(runs) < 2:
-        return
-    points = axes.get_window_extent().width * 72 / axes.figure.dpi
-    for row, name in enumerate(fitting(run_names(runs), _NAMED * points)):
-        axes.text(0.0, 3 * row + 0.1, name, va="center", fontsize=TEXT["small"])
-
-
-def _time_axis(axes: Axes, until_s: float) -> None:
-    factor, unit = time_unit(until_s)
-    axes.set_xlim(0.0, until_s * 1.01 or 1.0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
-    axes.tick_params(axis="x", labelsize=TEXT["small"])
-    axes.set_xlabel(f"time ({unit})", fontsize=TEXT["normal"])
-
-
-def _height_inches(runs: Sequence[Run]) -> float:
-    return _LEGEND_INCHES + 2 * _ROW_INCHES + max(0, len(runs) - 1) * _RUN_INCHES
-
-
-def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
-    return panel_path(runs, axes)
-
-
 PATH = Panel(
     summary="What the practical critical path of each run is made of, and the mean of its workers.",
     place="below",
-    draw=_draw,
+    draw=lambda runs, axes, _: panel_path(runs, axes),
     height_inches=lambda _: 2.6,
     more_inches=_RUN_INCHES,
 )

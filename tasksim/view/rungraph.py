@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,16 +25,11 @@ def graph_of_run(run: Run, *, trust: bool = False) -> TaskGraph | None:
     A generator that the run names as ``MODULE:NAME`` is imported if *trust* is given.
     """
     if _MADE.get(id(run)) is None:
+        from tasksim.formats.recorded import graph_of
+
         if id(run) not in _MADE:
             weakref.finalize(run, _MADE.pop, id(run), None)
-        _MADE[id(run)] = _made(run, trust=trust)
+            _MADE[id(run)] = None
+        with suppress(TasksimError):
+            _MADE[id(run)] = graph_of(run, Path("run"), trust=trust)
     return _MADE[id(run)]
-
-
-def _made(run: Run, *, trust: bool) -> TaskGraph | None:
-    from tasksim.formats.recorded import graph_of
-
-    try:
-        return graph_of(run, Path("run"), trust=trust)
-    except TasksimError:
-        return None

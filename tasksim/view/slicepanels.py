@@ -154,15 +154,11 @@ def _strip(
     )
 
 
-def _utilisation_inches(run: Run) -> float:
-    return min(max(0.5 + 0.12 * len(run.workers), 0.9), 4.0)
-
-
 UTILISATION = Panel(
     summary="How busy each worker was, as a heat map over time.",
     place="per run",
     draw=lambda runs, axes, look: panel_utilisation(runs[0], axes, until_s=look.until_s),
-    height_inches=_utilisation_inches,
+    height_inches=lambda run: min(max(0.5 + 0.12 * len(run.workers), 0.9), 4.0),
 )
 LACK_OF_READY = Panel(
     summary="Where nodes had fewer ready tasks than workers, a strip over time.",

@@ -198,10 +198,10 @@ def legend_columns(texts: Sequence[str], width_points: float) -> int:
 
 def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
     """Put a legend above *axes*, where it covers nothing, that says which run is which."""
-    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
-    names = fitting([str(handle.get_label()) for handle in handles], points)
     if not handles:
         return
+    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    names = fitting([str(handle.get_label()) for handle in handles], points)
     axes.legend(
         handles=handles,
         labels=names,

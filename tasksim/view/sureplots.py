@@ -6,7 +6,7 @@ They are a fan of replications, a tornado of kernels, and the share of runs insi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -20,18 +20,16 @@ from tasksim.scenario.prediction import Prediction
 from tasksim.view.style import RUN_COLOURS, TEXT, kernel_colours, new_axes, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from tasksim.scenario.prediction import KernelShare
 
     Predictions = Prediction | Mapping[str, Prediction]
-
-    from numpy.typing import ArrayLike
 
 __all__ = [
     "figure_inside",
@@ -134,7 +132,11 @@ def panel_fan(predictions: Predictions, ax: Axes | None = None) -> Axes:
     unit = time_unit(axes.get_xlim()[1])[1]
     axes.set_xlabel(f"makespan ({unit}{beyond})", fontsize=TEXT["normal"])
     first = next(iter(named.values()))
-    axes.set_title(_fan_title(first, several=several), fontsize=TEXT["title"], loc="left")
+    count = f"{first.replications:,} replications{', interrupted' if first.interrupted else ''}"
+    between = f"{duration_text(first.run_low_s)} to {duration_text(first.run_high_s)}"
+    alone = f"One run: {between} ({100 * first.level:g} %); {count}"
+    title = f"Same luck, {count} each" if several else alone
+    axes.set_title(title, fontsize=TEXT["title"], loc="left")
     _look(axes)
     _legend(axes, _fan_key(first), columns=2)
     return axes
@@ -149,9 +151,15 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
     kernels = sorted(prediction.kernels, key=lambda kernel: -abs(kernel.swing_s))
     drawn = [kernel for kernel in kernels if kernel.swing_s][:MAX_KERNELS]
     axes = new_axes(ax, AROUND_INCHES + BAR_INCHES * max(1, len(drawn)))
-    axes.set_title(_tornado_title(kernels, drawn, name), fontsize=TEXT["title"], loc="left")
+    left = f", {len(drawn)} of {len(kernels)}" if 0 < len(drawn) < len(kernels) else ""
+    of = f" under {name}" if name else ""
+    title = f"Kernels and their share of the variance{of}{left}"
+    axes.set_title(title, fontsize=TEXT["title"], loc="left")
     if not drawn:
-        axes.text(0.5, 0.5, _silence(prediction), ha="center", va="center", fontsize=TEXT["small"])
+        why = f"{prediction.replications} replications are too few\nto tell kernels apart"
+        if np.ptp(prediction.found.makespans_s) == 0:
+            why = "all replications take as long:\nno kernel matters more than another"
+        axes.text(0.5, 0.5, why, ha="center", va="center", fontsize=TEXT["small"])
         axes.set_axis_off()
         return axes
     colours = kernel_colours(kernel.kernel for kernel in drawn)
@@ -176,14 +184,6 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
         columns=2,
     )
     return axes
-
-
-class _Band(NamedTuple):
-    """A band of makespans in one shade."""
-
-    low_s: float
-    high_s: float
-    colour: str
 
 
 def _named(predictions: Predictions) -> Mapping[str, Prediction]:
@@ -214,8 +214,14 @@ def _fan(axes: Axes, sure: Prediction, base: float) -> None:
         edges = _edges(spans)
         heights = np.histogram(spans, edges)[0].astype(np.float64)
         heights *= FILLED / heights.max()
-        for band in _bands(sure, spans):
-            _shade(axes, edges, heights, band, base)
+        for low_s, high_s, colour in _bands(sure, spans):
+            # The part of the histogram that is in the band.
+            inner = edges[(edges > low_s) & (edges < high_s)]
+            ends = np.concatenate(([low_s], inner, [high_s]))
+            if ends[-1] > ends[0]:
+                bins = np.searchsorted(edges, (ends[:-1] + ends[1:]) / 2, side="right") - 1
+                tops = base + heights[np.clip(bins, 0, len(heights) - 1)]
+                axes.stairs(tops, ends, baseline=base, fill=True, color=colour, linewidth=0)
     axes.vlines(
         sure.means_s, base, base + FILLED + 0.12, color=ORANGE, linestyle="--", linewidth=1.4
     )
@@ -233,44 +239,14 @@ def _edges(spans: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.unique(np.concatenate(([spans.min()], found, [spans.max()])))
 
 
-def _bands(sure: Prediction, spans: NDArray[np.float64]) -> list[_Band]:
-    """Return the bands from left to right: those of runs nearer to the middle are darker."""
+def _bands(sure: Prediction, spans: NDArray[np.float64]) -> Iterator[tuple[float, float, str]]:
+    """Return the ends and colour of each band, from the left: those in the middle are darker."""
     levels = [level for level in INNER if level < sure.level] + [sure.level]
-    lows = [_quantile(spans, (1 - level) / 2) for level in reversed(levels)]
-    highs = [_quantile(spans, (1 + level) / 2) for level in levels]
-    ends = [float(spans.min()), *lows, *highs, float(spans.max())]
+    shares = [(1 - level) / 2 for level in reversed(levels)] + [(1 + level) / 2 for level in levels]
+    inner = np.quantile(spans, shares, method="weibull").tolist()
+    ends = [float(spans.min()), *inner, float(spans.max())]
     shades = [*SHADES[: len(levels)], SHADES[-1]]
-    colours = [*reversed(shades), *shades[1:]]
-    return [_Band(*band) for band in zip(ends, ends[1:], colours, strict=False)]
-
-
-def _quantile(spans: NDArray[np.float64], share: float) -> float:
-    return float(np.quantile(spans, share, method="weibull"))
-
-
-def _shade(
-    axes: Axes,
-    edges: NDArray[np.float64],
-    heights: NDArray[np.float64],
-    band: _Band,
-    base: float,
-) -> None:
-    """Fill the part of a histogram that is in a *band*."""
-    inner = edges[(edges > band.low_s) & (edges < band.high_s)]
-    ends = np.concatenate(([band.low_s], inner, [band.high_s]))
-    if ends[-1] <= ends[0]:
-        return
-    bins = np.searchsorted(edges, (ends[:-1] + ends[1:]) / 2, side="right") - 1
-    tops = base + heights[np.clip(bins, 0, len(heights) - 1)]
-    axes.stairs(tops, ends, baseline=base, fill=True, color=band.colour, linewidth=0)
-
-
-def _fan_title(first: Prediction, *, several: bool) -> str:
-    count = f"{first.replications:,} replications{', interrupted' if first.interrupted else ''}"
-    if several:
-        return f"Same luck, {count} each"
-    between = f"{duration_text(first.run_low_s)} to {duration_text(first.run_high_s)}"
-    return f"One run: {between} ({100 * first.level:g} %); {count}"
+    return zip(ends, ends[1:], [*reversed(shades), *shades[1:]], strict=False)
 
 
 def _fan_key(first: Prediction) -> list[Artist]:
@@ -286,21 +262,8 @@ def _fan_key(first: Prediction) -> list[Artist]:
     return key
 
 
-def _tornado_title(kernels: Sequence[KernelShare], drawn: Sequence[KernelShare], name: str) -> str:
-    left = f", {len(drawn)} of {len(kernels)}" if 0 < len(drawn) < len(kernels) else ""
-    of = f" under {name}" if name else ""
-    return f"Kernels and their share of the variance{of}{left}"
-
-
 def _label(kernel: KernelShare) -> str:
     return f"{kernel.kernel} on {kernel.architecture}\n± {100 * kernel.deviation:.2g} %"
-
-
-def _silence(prediction: Prediction) -> str:
-    """Return why there is no tornado."""
-    if np.ptp(prediction.found.makespans_s) == 0:
-        return "all replications take as long:\nno kernel matters more than another"
-    return f"{prediction.replications} replications are too few\nto tell kernels apart"
 
 
 def _seconds(axes: Axes, furthest_s: float) -> None:
@@ -423,27 +386,6 @@ def panel_inside(
         said = f"{name}: {100 * share_inside(values, level):.0f} % at {100 * level:g} %"
         colour, style = RUN_COLOURS[1:][number % 4], STYLES[number % len(STYLES)]
         axes.plot(CURVE_LEVELS, shares, color=colour, linestyle=style, linewidth=1.8, label=said)
-    _finish(axes)
-    return axes
-
-
-def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    found = np.asarray(values, np.float64).ravel()
-    if not len(found) or not ((found >= 0) & (found <= 1)).all():
-        raise InputError(f"positions of {name}: legal: one or more numbers from 0 to 1")
-    return found
-
-
-def _chance(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from scipy.stats import binom
-
-    tails = ((1 - CHANCE) / 2, (1 + CHANCE) / 2)
-    low, high = (binom.ppf(tail, runs, CURVE_LEVELS) / runs for tail in tails)
-    # Of a level of 0, nothing is inside, and of 1 all.
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-
-def _finish(axes: Axes) -> None:
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(0.0, 1.0)
     axes.set_aspect("equal")
@@ -461,3 +403,20 @@ def _finish(axes: Axes) -> None:
         0.93, 0.06, "too narrow, or beside", ha="right", fontsize=TEXT["small"], color="#666666"
     )
     axes.legend(loc="upper left", fontsize=TEXT["small"], frameon=False)
+    return axes
+
+
+def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    found = np.asarray(values, np.float64).ravel()
+    if not len(found) or not ((found >= 0) & (found <= 1)).all():
+        raise InputError(f"positions of {name}: legal: one or more numbers from 0 to 1")
+    return found
+
+
+def _chance(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from scipy.stats import binom
+
+    tails = ((1 - CHANCE) / 2, (1 + CHANCE) / 2)
+    low, high = (binom.ppf(tail, runs, CURVE_LEVELS) / runs for tail in tails)
+    # Of a level of 0, nothing is inside, and of 1 all.
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

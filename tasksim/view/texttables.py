@@ -13,7 +13,7 @@ from tasksim.run.metrics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tasksim.run.bounds import Bounds
     from tasksim.run.compare import Comparison, KernelComparison, Side
@@ -28,9 +28,6 @@ __all__ = [
     "comparison_table",
     "kernel_table",
     "memory_table",
-    "message_rows",
-    "pair_headers",
-    "pair_rows",
     "path_cost_table",
     "path_message_line",
     "path_profile_table",
@@ -203,7 +200,7 @@ def comparison_table(comparison: Comparison) -> str:
         ],
         ["idle", f"{a.idleness_percent:.1f} %", f"{b.idleness_percent:.1f} %", ""],
         *_compared_copies(a, b),
-        *(message_rows(comparison.messages) if comparison.messages else []),
+        *(_compared_messages(comparison.messages) if comparison.messages else []),
         ["tasks per worker", _spread(a.worker_tasks), _spread(b.worker_tasks), ""],
     ]
     parts = [table(["", "a", "b", "b against a"], facts), _kernel_comparison(comparison.kernels)]
@@ -211,7 +208,7 @@ def comparison_table(comparison: Comparison) -> str:
         parts.insert(0, f"graph of a: {a.graph}\ngraph of b: {b.graph}")
     if comparison.messages is not None:
         messages = comparison.messages
-        parts.append(table(pair_headers(), pair_rows(messages)))
+        parts.append(_message_comparison(messages))
         if messages.first_difference is not None:
             parts.append(f"first difference of messages: {messages.first_difference}")
     if comparison.inside is not None:
@@ -313,11 +310,7 @@ def _later(seconds: float) -> str:
 
 
 def _tasks(count: int) -> str:
-    return _count(count, "task")
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{count} task" if count == 1 else f"{count} tasks"
 
 
 def _kinds(kinds: Mapping[str, int]) -> str:
@@ -344,7 +337,7 @@ MAX_PAIRS: Final = 12
 """Maximum number of rows of a table that is read at a glance, as for all pairs of four nodes."""
 
 
-def message_rows(messages: MessageComparison) -> list[list[str]]:
+def _compared_messages(messages: MessageComparison) -> list[list[str]]:
     """Return the rows about messages of the table that has two runs side by side."""
     a, b = messages.a, messages.b
     return [
@@ -360,16 +353,11 @@ def message_rows(messages: MessageComparison) -> list[list[str]]:
     ]
 
 
-def pair_headers() -> list[str]:
-    """Return the names of the columns of :func:`pair_rows`."""
-    return ["from, to", "in a", "in b", "moving in a", "in b ", "b against a"]
-
-
-def pair_rows(messages: MessageComparison) -> list[list[str]]:
-    """Return a row per pair of nodes; of many those whose time differs most."""
+def _message_comparison(messages: MessageComparison) -> str:
+    """Return the messages per pair of nodes; of many pairs those whose time differs most."""
     pairs = sorted(messages.pairs, key=lambda p: -abs(p.b.moving_s - p.a.moving_s))
     shown = sorted(pairs[:MAX_PAIRS], key=lambda p: (p.source, p.target))
-    return [
+    rows = [
         [
             f"{pair.source} -> {pair.target}",
             str(pair.a.count),
@@ -380,6 +368,7 @@ def pair_rows(messages: MessageComparison) -> list[list[str]]:
         ]
         for pair in shown
     ]
+    return table(["from, to", "in a", "in b", "moving in a", "in b ", "b against a"], rows)
 
 
 def _change(value: float, reference: float) -> str:
@@ -408,8 +397,7 @@ def path_profile_table(profile: PathProfile) -> str:
         for why, s in profile.waited_s.items()
         if s
     ]
-    tasks = f"{profile.tasks} task" if profile.tasks == 1 else f"{profile.tasks} tasks"
-    return table([tasks, "on the path", "in the run", "time", "share"], rows)
+    return table([_tasks(profile.tasks), "on the path", "in the run", "time", "share"], rows)
 
 
 def _time(seconds: float, whole_s: float) -> list[str]:
@@ -432,7 +420,14 @@ def path_cost_table(profile: PathProfile) -> str:
     """Return the costs of the path, of each kernel on it, and of the workers; "" if not known."""
     if profile.costs is None:
         return ""
-    return table(["costs", "synchronisations", "words", "Mflop"], list(_cost_rows(profile)))
+    rows = [
+        _row("along the path", profile.costs.path),
+        *(_row(f"  {k.kernel}", k.costs) for k in profile.kernels if k.costs is not None),
+        _row("longest of any path", profile.costs.longest),
+        _row("most of any worker", profile.costs.most),
+        _row("mean of the workers", profile.costs.mean),
+    ]
+    return table(["costs", "synchronisations", "words", "Mflop"], rows)
 
 
 def slack_table(profile: PathProfile) -> str:
@@ -442,17 +437,6 @@ def slack_table(profile: PathProfile) -> str:
         for kernel, slack in profile.slack.items()
     ]
     return table(["slack", "tasks without", "median", "most"], rows) if rows else ""
-
-
-def _cost_rows(profile: PathProfile) -> Iterator[list[str]]:
-    assert profile.costs is not None
-    yield _row("along the path", profile.costs.path)
-    for kernel in profile.kernels:
-        if kernel.costs is not None:
-            yield _row(f"  {kernel.kernel}", kernel.costs)
-    yield _row("longest of any path", profile.costs.longest)
-    yield _row("most of any worker", profile.costs.most)
-    yield _row("mean of the workers", profile.costs.mean)
 
 
 def _row(name: str, costs: Costs) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.graph.distribution.owners import nearly_square
+from tasksim.reports.bulk.profile import ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -88,8 +89,8 @@ def closed_loop(
         raise InputError(f"accuracy: got {accuracy:g}; legal: more than 0")
     known, rounds = list(few), []
     for run in further:
-        most = max(_ranks(found) for found in known)
-        if _ranks(run) <= most:  # of no more ranks: it tells nothing of more
+        most = max(map(ranks_of, known))
+        if ranks_of(run) <= most:  # of no more ranks: it tells nothing of more
             known.append(run)
             continue
         row = report([*known, run], most).table.iloc[0]
@@ -145,7 +146,3 @@ def measured_run(command: str, ranks: int, output: Path) -> Path:
         lines = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
         raise CheckFailed(f"{shlex.join(words)}: exit code {done.returncode}: {lines[-1]}")
     return output
-
-
-def _ranks(run: RecordedRun) -> int:
-    return 1 + max(worker.node for worker in run.run.workers)

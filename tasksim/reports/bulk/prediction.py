@@ -238,7 +238,8 @@ class BulkModel:
         self.abscissa: dict[str, str] = {}
         self.kernels = {name: self._kernel(name, latencies_s) for name in counted}
         self._rest = self._function(AGGREGATED_NAME, self._profiles, self._others)
-        self._sent = {name: self._sent_functions(name) for name in _names_of_data(profiles)}
+        data = dict.fromkeys(name for p in profiles for name in p.sent)
+        self._sent = {name: self._sent_functions(name) for name in data}
         self.bf_comm, self._bf_deviation = self._fitted_bf(bf_comm)
 
     def predict(self, profile: Profile, *, counted: bool = False) -> BulkPrediction:
@@ -383,7 +384,3 @@ def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By
         if found * ABSCISSA_ERROR_FACTOR < error:
             best, error = name, found
     return best
-
-
-def _names_of_data(profiles: Sequence[Profile]) -> list[str]:
-    return list(dict.fromkeys(name for p in profiles for name in p.sent))

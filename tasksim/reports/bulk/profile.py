@@ -41,6 +41,7 @@ __all__ = [
     "profile_of",
     "profile_of_graph",
     "profile_of_run",
+    "ranks_of",
     "size_of",
 ]
 
@@ -352,6 +353,11 @@ def profile_of_graph(
     return profile_of(
         graph, cut.executor, messages, counts, ranks=grid.nodes, workers=workers
     )  # fmt: skip
+
+
+def ranks_of(recorded: RecordedRun) -> int:
+    """Return the number of ranks of a recorded run."""
+    return 1 + max(worker.node for worker in recorded.run.workers)
 
 
 def owner_of(recorded: RecordedRun) -> str:

@@ -24,6 +24,7 @@ from tasksim.reports.bulk.profile import (
     owner_of,
     profile_of_graph,
     profile_of_run,
+    ranks_of,
     size_of,
 )
 from tasksim.reports.bulk.tables import counter_table, kernel_table, message_table
@@ -188,16 +189,15 @@ def _row(
 def undetermined(fitted: Sequence[Profile], table: pd.DataFrame) -> dict[str, str]:
     """Return law -> the reason why the *fitted* profiles do not determine some row of *table*."""
     found = {}
-    whys = [worley_undetermined(_ranks_of_size(fitted, size)) for size in table["size"]]
+    whys = [
+        worley_undetermined([p.ranks for p in fitted if isclose(p.size, size)])
+        for size in table["size"]
+    ]
     if why := next(filter(None, whys), ""):
         found["worley"] = f"{why}, of the size that is asked"
     if table["nan_s"].isna().any():
         found["nan"] = "needs runs with 2 different sizes per rank"
     return found
-
-
-def _ranks_of_size(fitted: Sequence[Profile], size: float) -> list[int]:
-    return [p.ranks for p in fitted if isclose(p.size, size)]
 
 
 def _worley_s(fitted: Sequence[Profile], profile: Profile) -> float:
@@ -364,7 +364,7 @@ def report_scaling(
             f"runs of several programs: {', '.join(sorted({run.graph.name for run in runs}))}"
         )
     counts = counts_in(counters)
-    few = [run for run in runs if fitted is None or _ranks(run) <= fitted]
+    few = [run for run in runs if fitted is None or ranks_of(run) <= fitted]
     known = [_sized(profile_of_run(run, counts), run.graph, size) for run in few]
     critical = _critical(few, threshold)
     costs = MessageCosts(network or _line_of(few), collectives or {})
@@ -378,8 +378,8 @@ def report_scaling(
         by=by,
     )
     rest = [name for run in few for name in run.graph.model_names if name not in model.kernels]
-    cases = [_judging(run, counts) for run in runs if run not in few]
-    like = max(few, key=_ranks)
+    cases = [_Case(run.graph, profile_of_run(run, counts), run) for run in runs if run not in few]
+    like = max(few, key=ranks_of)
     cases += [_case(text, like, counts) for text in asked]
     wanted = [_sized(case.profile, case.graph, size) for case in cases]
     times = _simulated(cases, few, network if simulated else None, cores)
@@ -401,10 +401,6 @@ class _Case:
     like: RecordedRun
 
 
-def _judging(run: RecordedRun, counts: Mapping[str, KernelCounts]) -> _Case:
-    return _Case(run.graph, profile_of_run(run, counts), run)
-
-
 def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _Case:
     """Return the case ``64:block_rows=8``: a run's program with other settings."""
     number, _, settings = text.partition(":")
@@ -417,7 +413,7 @@ def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _
         kept = {name: str(value) for name, value in graph.arguments.items()} | changed
         graph = parse(graph.name, [f"{name}={value}" for name, value in kept.items()])
     grid = grid_like(like, int(number))
-    workers = -(-len(like.run.workers) // _ranks(like))
+    workers = -(-len(like.run.workers) // ranks_of(like))
     return _Case(graph, profile_of_graph(graph, grid, owner_of(like), counts, workers), like)
 
 
@@ -428,10 +424,6 @@ def _settings(graph: TaskGraph, usual: TaskGraph) -> str:
         for name, value in graph.arguments.items()
         if usual.arguments.get(name) != value
     )
-
-
-def _ranks(run: RecordedRun) -> int:
-    return 1 + max(worker.node for worker in run.run.workers)
 
 
 def _critical(runs: Sequence[RecordedRun], threshold: float) -> tuple[str, ...] | None:
@@ -457,18 +449,19 @@ def _simulated(
     if network is None:
         return [nan] * len(cases)
     models = MeanModels(runs)
-    return [_simulated_case(case, models, network, cores) for case in cases]
-
-
-def _simulated_case(case: _Case, models: MeanModels, network: Network, cores: int | None) -> float:
-    grid = grid_like(case.like, case.profile.ranks)
-    try:
-        return simulated_s(
-            case.graph, grid, owner_of(case.like), network, models,
-            scheduler=case.like.run.scheduler, cores=cores,
-        )  # fmt: skip
-    except OutOfDomainError:
-        return nan
+    found = []
+    for case in cases:
+        grid, owner = grid_like(case.like, case.profile.ranks), owner_of(case.like)
+        scheduler = case.like.run.scheduler
+        try:
+            found.append(
+                simulated_s(
+                    case.graph, grid, owner, network, models, scheduler=scheduler, cores=cores
+                )
+            )
+        except OutOfDomainError:
+            found.append(nan)
+    return found
 
 
 def _drawn(report: ScalingReport) -> Any:

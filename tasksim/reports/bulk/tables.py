@@ -29,6 +29,10 @@ POINT_TO_POINT: Final = "point to point"
 """What a table calls messages of no collective operation."""
 MIN_VARIATION: Final = 1e-12
 """Relative variation of a counter below which its R² is 1: the rest is rounding."""
+MESSAGE_COLUMNS: Final = (
+    "data", "collective", "ranks", "size", "work_per_rank", "fitted", "messages", "bytes",
+    "modelled_messages", "modelled_bytes", "measured_s", "modelled_s",
+)  # fmt: skip
 
 
 def kernel_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
@@ -50,31 +54,23 @@ def kernel_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame(list(_kernel_rows(model, asked)))
-
-
-def _kernel_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for name, costs in model.kernels.items():
-        rows = [
-            _kernel_row(model, name, profile, fitted=fitted)
-            for profile, fitted in _profiles(model, asked)
-            if name in profile.kernels
-        ]
-        cpi = np.array([row["cpi"] for row in rows if row["fitted"]])
+        mine = []
+        for profile, fitted in _profiles(model, asked):
+            if name not in profile.kernels:
+                continue
+            share, parts = profile.kernels[name], costs.parts([model.row(name, profile)])
+            mine.append({
+                "kernel": name, **_place(profile), "fitted": fitted,
+                "instructions": share.counters.get("instructions", nan),
+                "measured_s": share.seconds,
+                "modelled_s": float(sum(part[0] for part in parts)), **_ratios(costs, share),
+            })  # fmt: skip
+        cpi = np.array([row["cpi"] for row in mine if row["fitted"]])
         variance = variance_over_runs(cpi, np.arange(len(cpi)))
-        for row in rows:
-            yield {**row, "cpi_core": costs.cpi_core_, "cpi_variance": variance}
-
-
-def _kernel_row(model: BulkModel, name: str, profile: Profile, *, fitted: bool) -> dict[str, Any]:
-    costs, share = model.kernels[name], profile.kernels[name]
-    parts = costs.parts([model.row(name, profile)])
-    row = {
-        "kernel": name, **_place(profile), "fitted": fitted,
-        "instructions": share.counters.get("instructions", nan), "measured_s": share.seconds,
-        "modelled_s": float(sum(part[0] for part in parts)),
-    }  # fmt: skip
-    return row | _ratios(costs, share)
+        rows += [{**row, "cpi_core": costs.cpi_core_, "cpi_variance": variance} for row in mine]
+    return pd.DataFrame(rows)
 
 
 def _ratios(costs: CounterModel, share: KernelShare) -> dict[str, float]:
@@ -109,10 +105,7 @@ def counter_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame(list(_counter_rows(model, asked)))
-
-
-def _counter_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[str, Any]]:
+    rows = []
     for name, costs in model.kernels.items():
         mine = [each for each in _profiles(model, asked) if name in each[0].kernels]
         modelled = costs.counted([model.row(name, profile) for profile, _ in mine])
@@ -124,10 +117,11 @@ def _counter_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[s
                 "r2": _r2(counted[fitted], values[fitted]),
             }  # fmt: skip
             for index, (profile, known) in enumerate(mine):
-                yield {
+                rows.append({
                     "kernel": name, "counter": counter, **_place(profile), "fitted": known,
                     "counted": float(counted[index]), "modelled": float(values[index]), **about,
-                }  # fmt: skip
+                })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def _r2(counted: Any, modelled: Any) -> float:
@@ -150,16 +144,7 @@ def message_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame(list(_message_rows(model, asked)), columns=list(MESSAGE_COLUMNS))
-
-
-MESSAGE_COLUMNS: Final = (
-    "data", "collective", "ranks", "size", "work_per_rank", "fitted", "messages", "bytes",
-    "modelled_messages", "modelled_bytes", "measured_s", "modelled_s",
-)  # fmt: skip
-
-
-def _message_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[str, Any]]:
+    rows = []
     for profile, fitted in _profiles(model, asked):
         if profile.ranks < 2:
             continue
@@ -169,7 +154,7 @@ def _message_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[s
             alone_s = model.costs.alone_s(profile.ranks, each_bytes)
             mean_bytes = found.size_bytes / found.messages if found and found.messages else 0.0
             operations = model.costs.collectives.get(name, ())
-            yield {
+            rows.append({
                 "data": name,
                 "collective": "+".join(":".join(each) for each in operations) or POINT_TO_POINT,
                 **_place(profile), "fitted": fitted,
@@ -178,7 +163,8 @@ def _message_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[s
                 "modelled_messages": told.total, "modelled_bytes": told.total * each_bytes,
                 "measured_s": profile.messages_s.get(name, nan),
                 "modelled_s": told.total * alone_s,
-            }  # fmt: skip
+            })  # fmt: skip
+    return pd.DataFrame(rows, columns=list(MESSAGE_COLUMNS))
 
 
 def _profiles(model: BulkModel, asked: Sequence[Profile]) -> Iterator[tuple[Profile, bool]]:

@@ -183,8 +183,10 @@ def live_page(scenario: Setup, told: Setup | None = None, over: Over | None = No
     """
     scenario, several = one_graph(scenario)
     asked: list[Axis] | None = None
+    if over is not None and not isinstance(over, Mapping):
+        raise InputError(f"over: got {short(over)}; legal: a mapping, parameter to values")
     if over is not None or several:
-        asked = asked_axes(scenario, {**several, **_mapping(over)})
+        asked = asked_axes(scenario, {**several, **(over or {})})
     resolver = Resolver()
     resolved = resolver.resolve(scenario)
     run = solve(resolved, digests=False)
@@ -214,14 +216,6 @@ def live_page(scenario: Setup, told: Setup | None = None, over: Over | None = No
         page.sliders = {axis.name: list(axis.values) for axis in question.parameters}
         page.left_out = question.left_out
     return page
-
-
-def _mapping(over: Any) -> dict[str, Any]:
-    if over is None:
-        return {}
-    if not isinstance(over, Mapping):
-        raise InputError(f"over: got {short(over)}; legal: a mapping, parameter to values")
-    return dict(over)
 
 
 def _blocks(question: LiveQuestion) -> dict[str, str]:

@@ -75,7 +75,9 @@ def one_graph(scenario: Setup) -> tuple[Setup, dict[str, str]]:
     for setting in scenario.settings:
         name, _, text = setting.partition("=")
         parameter = known.get(name)
-        if parameter is None or not _has_several(parameter, text):
+        # A free text may contain commas and dots of its own.
+        free = parameter is None or (parameter.kind is str and not parameter.choices)
+        if parameter is None or free or not ("," in text or ".." in text):
             texts.append(setting)
             continue
         values = _values(parameter, text, graph)
@@ -84,11 +86,6 @@ def one_graph(scenario: Setup) -> tuple[Setup, dict[str, str]]:
         texts.append(f"{name}={base}")
         several[name] = text
     return (replace(scenario, settings=tuple(texts)) if several else scenario), several
-
-
-def _has_several(parameter: Parameter, text: str) -> bool:
-    # A free text may contain commas and dots of its own.
-    return (parameter.kind is not str or bool(parameter.choices)) and ("," in text or ".." in text)
 
 
 def asked_axes(scenario: Setup, over: Over) -> list[Axis]:

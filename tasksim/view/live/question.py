@@ -184,16 +184,13 @@ class Store:
         if values.dtype.kind == "f" or not _is_small(values):
             columns.exact(name, values)
         else:
-            columns.whole(name, values, differences=_ascends(values))
+            ascends = values.size > 1 and (np.diff(values.astype(np.int64)) >= 0).all()
+            columns.whole(name, values, differences=bool(ascends))
 
 
 def _is_small(values: NDArray[Any]) -> bool:
     """Return whether a double holds each of the whole *values*."""
     return not values.size or int(np.abs(values.astype(np.float64)).max()) < 2**53
-
-
-def _ascends(values: NDArray[Any]) -> bool:
-    return bool(values.size > 1 and (np.diff(values.astype(np.int64)) >= 0).all())
 
 
 def live_question(
@@ -560,8 +557,11 @@ class _Offered:
         """
         if self._of_graph:
             return self._of_graph
-        if self.policy.name == _PLANNED and not self._room_for_plan(len(view.graph)):
-            return {"refused": f"this page has no plan of {self.described['text']} for these"}
+        if self.policy.name == _PLANNED:
+            tasks = len(view.graph)
+            if self.planned and sum(self.planned) + tasks > _MAX_PLANNED_TASKS:
+                return {"refused": f"this page has no plan of {self.described['text']} for these"}
+            self.planned.append(tasks if self.planned else 0)  # the first one in any case
         try:
             # Random numbers are for the run: no tables of offered policies depend on them.
             made = self.policy.tables(view, random.Random(0))
@@ -571,13 +571,6 @@ class _Offered:
         if self.policy.name in _OF_THE_GRAPH:
             self._of_graph.update(tables)
         return tables
-
-    def _room_for_plan(self, tasks: int) -> bool:
-        """Return whether a plan of so many *tasks* may be made, the first one in any case."""
-        has_room = not self.planned or sum(self.planned) + tasks <= _MAX_PLANNED_TASKS
-        if has_room:
-            self.planned.append(tasks if self.planned else 0)
-        return has_room
 
 
 def _schedulers(base: _Machine) -> list[_Offered]:
@@ -618,12 +611,15 @@ def _scheduler(text: str, base: _Machine) -> _Offered | None:
         asked = as_data(replace(base.question, scheduler=policy.scheduler), 0)["question"]
     except (Refused, InputError):
         return None
+    sections: tuple[str, ...] = _PLAN_SECTIONS if plans else ()
+    if plans and name == "static":  # the file is the plan: only who can run what matters
+        sections = ("memory",)
     described = {
         "text": f"{name}:{','.join(kept)}" if kept else name,
         "name": policy.name,
         "numbers": policy.numbers,
         "flags": {flag: int(asked[flag]) for flag in _FLAGS},
-        "plan_sections": _plan_sections(name) if plans else [],
+        "plan_sections": list(sections),
         "options": [
             {
                 "name": option,
@@ -636,13 +632,6 @@ def _scheduler(text: str, base: _Machine) -> _Offered | None:
         ],
     }
     return _Offered(policy, described)
-
-
-def _plan_sections(name: str) -> list[str]:
-    """Return the sections of sliders on which the plan of a scheduler depends."""
-    if name == "static":  # the file is the plan: only who can run what matters
-        return ["memory"]
-    return list(_PLAN_SECTIONS)
 
 
 def _described(

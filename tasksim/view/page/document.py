@@ -43,7 +43,6 @@ from tasksim.view.tokens import CHART_COLOURS, COLOURS, token_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from tasksim.view.page.tables import Subject
@@ -51,8 +50,8 @@ if TYPE_CHECKING:
     AnyRun = Run | str | Path
 
 __all__ = [
-    "LARGE_BYTES", "MOST_RUNS", "VERSION", "assembled", "bundle", "document", "packed_runs",
-    "refuse_page", "save_page", "source",
+    "LARGE_BYTES", "MOST_RUNS", "VERSION", "assembled", "bundle", "packed_runs", "refuse_page",
+    "save_page", "source",
 ]  # fmt: skip
 
 MOST_RUNS: Final = 4
@@ -122,7 +121,8 @@ def save_page(
     subjects = [
         subject_of(r, str(name), trust=trust) for r, name in zip(shown, called, strict=True)
     ]
-    text = document(subjects, _title(shown))
+    title = ", ".join(dict.fromkeys(run.graph_label for run in shown))
+    text = assembled(title, *packed_runs(subjects, title))
     write_text(target, text, force=force)
     if len(text) > LARGE_BYTES:
         tasks = sum(len(run) for run in shown)
@@ -142,18 +142,8 @@ def refuse_page(path: Path, runs: int, *, force: bool) -> None:
     refuse_existing(path, force=force)
 
 
-def _title(runs: Sequence[Run]) -> str:
-    return ", ".join(dict.fromkeys(run.graph_label for run in runs))
-
-
 VERSION = 1
 """Version of the data in a page."""
-
-
-def document(subjects: Sequence[Subject], title: str) -> str:
-    """Return the page of runs as HTML."""
-    header, data = packed_runs(subjects, title)
-    return assembled(title, header, data)
 
 
 def packed_runs(subjects: Sequence[Subject], title: str) -> tuple[dict[str, Any], dict[str, str]]:
@@ -202,7 +192,10 @@ def assembled(
         "WORKERS": "; worker-src blob:" if computes else "",
         "STYLE": token_sheet(COLOURS, CHART_COLOURS) + source("style.css"),
         "HEADER": _json(header),
-        "DATA": "\n".join(_data(name, text) for name, text in data.items()),
+        "DATA": "\n".join(
+            f'<script type="application/octet-stream" id="{name}">{text}</script>'
+            for name, text in data.items()
+        ),
         "SCRIPT": bundle(main),
     }
     first, *rest = source("page.html").split("{{")
@@ -250,10 +243,6 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     return described, columns.text()
 
 
-def _data(name: str, text: str) -> str:
-    return f'<script type="application/octet-stream" id="{name}">{text}</script>'
-
-
 def _json(value: Any) -> str:
     """Return *value* as JSON that may stand in a page: nothing in it ends the script."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -268,7 +257,8 @@ _EXPORT: Final = re.compile(r"^export (?=(async )?(function|class|const|let) )",
 
 def source(name: str) -> str:
     """Return the text of a file beside this module."""
-    return _place(name).read_text(encoding="utf-8")
+    place = files("tasksim.view.page").joinpath(*name.split("/"))
+    return place.read_text(encoding="utf-8")
 
 
 @cache
@@ -287,10 +277,3 @@ def _collect(name: str, ordered: dict[str, str]) -> None:
     for needed in _IMPORT.findall(text):
         _collect(needed, ordered)
     ordered[name] = _EXPORT.sub("", _IMPORT.sub("", text))
-
-
-def _place(name: str) -> Traversable:
-    place = files("tasksim.view.page")
-    for part in name.split("/"):
-        place = place / part
-    return place

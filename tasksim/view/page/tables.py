@@ -126,19 +126,12 @@ def _modelled_s(run: Run, graph: TaskGraph, *, trust: bool) -> NDArray[np.float6
         of_classes = durations(graph, found.platform, found.models)
     except TasksimError:
         return None
-    return _on_its_worker(run, found.platform, of_classes)
-
-
-def _on_its_worker(
-    run: Run, platform: Any, of_classes: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Return what each task takes in the class of its worker; None of other workers."""
     class_of = np.full(len(run.workers), -1)
-    for index, group in enumerate(platform.classes):
+    for index, group in enumerate(found.platform.classes):
         workers = [worker for worker in group.workers if worker < len(run.workers)]
         class_of[workers] = index
     of_task = class_of[run.tasks.worker]
-    if (of_task < 0).any():
+    if (of_task < 0).any():  # by a worker that the platform does not have
         return None
     expected = of_classes[of_task, np.arange(len(run))]
     return np.where(np.isfinite(expected), expected, np.nan)
@@ -190,7 +183,12 @@ def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
         columns.whole("taken", start - ticks.of(tasks.taken_s))
     columns.real("expected", subject.expected_s)
     columns.whole("critical", critical_tasks(subject.run), differences=True)
-    _add_arrivals(columns, subject, ticks, start)
+    if subject.run.transfers is not None:
+        # How long before its start the data of a task had come, 1 tick more; 0: none came.
+        arrival_s = data_arrival_s(subject.run)
+        came = np.isfinite(arrival_s)
+        arrival = np.minimum(ticks.of(np.where(came, arrival_s, 0.0)), start)
+        columns.whole("arrival", np.where(came, start - arrival + 1, 0))
     if subject.graph is not None:
         _add_graph(columns, subject.graph)
 
@@ -208,16 +206,6 @@ def _add_timeline(columns: Columns, subject: Subject, start: Int64, end: Int64) 
     columns.whole("task", order, differences=True)
     columns.whole("gap", start[order] - before)
     columns.whole("duration", (end - start)[order])
-
-
-def _add_arrivals(columns: Columns, subject: Subject, ticks: Ticks, start: Int64) -> None:
-    """Add how long before its start the data of a task had come, 1 tick more; 0: none came."""
-    if subject.run.transfers is None:
-        return
-    arrival_s = data_arrival_s(subject.run)
-    came = np.isfinite(arrival_s)
-    arrival = np.minimum(ticks.of(np.where(came, arrival_s, 0.0)), start)
-    columns.whole("arrival", np.where(came, start - arrival + 1, 0))
 
 
 def _add_graph(columns: Columns, graph: TaskGraph) -> None:
