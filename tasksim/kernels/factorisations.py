@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -43,12 +43,20 @@ T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", SIAM J. Sci.
 2019). The factorisations here reach 1.5 at n = 15, and less for larger n (0.13 at 4096)."""
 
 
-class Cholesky(TiledProgram):
-    """A = L Lᵀ of a symmetric positive definite matrix, stored as its lower part."""
+class _Factorisation(TiledProgram):
+    """The factorisation of a random matrix."""
+
+    dominant: ClassVar[bool] = True
+    """Whether the diagonal of the matrix dominates, so that it needs no pivoting."""
 
     def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
         super().__init__(graph, workers, held)
-        self.tiles.fill(seed, _dominance(self.tiles))
+        order = self.tiles.rows * self.tiles.tile_size
+        self.tiles.fill(seed, 2 * sqrt(order) + 1 if self.dominant else 0.0)
+
+
+class Cholesky(_Factorisation):
+    """A = L Lᵀ of a symmetric positive definite matrix, stored as its lower part."""
 
     def check(self) -> Residual:
         """Return the residual of L(Lᵀx) against Ax."""
@@ -59,12 +67,8 @@ class Cholesky(TiledProgram):
         return mine.residual("L(Lᵀx)", mine.product(factor, transposed), mine.symmetric(), x)
 
 
-class Lu(TiledProgram):
+class Lu(_Factorisation):
     """A = L U without pivoting, of a matrix that needs no pivoting."""
-
-    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
-        super().__init__(graph, workers, held)
-        self.tiles.fill(seed, _dominance(self.tiles))
 
     def check(self) -> Residual:
         """Return the residual of L(Ux) against Ax."""
@@ -77,12 +81,10 @@ class Lu(TiledProgram):
         return mine.residual("L(Ux)", product, mine.blocks(self.tiles.initial), x)
 
 
-class Qr(TiledProgram):
+class Qr(_Factorisation):
     """A = Q R, with Q as the reflectors of its kernels."""
 
-    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
-        super().__init__(graph, workers, held)
-        self.tiles.fill(seed, 0.0)
+    dominant = False
 
     def check(self) -> Residual:
         """Return the residual of Q(Rx) against Ax."""
@@ -90,10 +92,6 @@ class Qr(TiledProgram):
         x = mine.probe()
         product = apply_q(self.graph, self.tiles, mine.product(mine.upper(), x), self.together)
         return mine.residual("Q(Rx)", product, mine.blocks(self.tiles.initial), x)
-
-
-def _dominance(tiles: Tiles) -> float:
-    return 2 * sqrt(tiles.rows * tiles.tile_size) + 1
 
 
 class _Share:

@@ -493,22 +493,20 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
         if alone:
             return f"{chosen.kind}: {error}; it was the only kind tried"
         return f"{chosen.kind}: {error}; no other kind could be judged by these"
-    compared = ", ".join(f"{c.kind} by {_errors_text(c)}" for c in others)
+    errors = []
+    for other in others:
+        errors.append(f"{other.kind} by {percent(other)}")
+        if len(other.beyond) and other.mlogq_outside is None:
+            errors[-1] += ", and it predicts nothing outside"
+        elif other.mlogq_outside is not None:
+            errors[-1] += f" and {_percent(other.mlogq_outside)}"
+    compared = ", ".join(errors)
     if chosen is best:
         return f"{chosen.kind}: {error}, {least} ({compared})"
     return (
         f"{chosen.kind}: {error}, not significantly more than the best ({compared}), "
         f"and is smaller: {chosen.size_bytes} bytes, {best.kind} {best.size_bytes}"
     )
-
-
-def _errors_text(candidate: Candidate) -> str:
-    """Return the errors of *candidate* inside and, if they were judged, at the samples' ends."""
-    if not len(candidate.beyond):
-        return percent(candidate)
-    if candidate.mlogq_outside is None:
-        return f"{percent(candidate)}, and it predicts nothing outside"
-    return f"{percent(candidate)} and {_percent(candidate.mlogq_outside)}"
 
 
 def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:

@@ -82,28 +82,21 @@ def _wide(res: Residuals, noise: Floats) -> list[Finding]:
     spread = float(noise.std())
     if spread <= SPREAD_THRESHOLD:
         return []
-    if not res.repeated:
-        return [
-            Finding(
-                "wide-spread",
-                "warning",
-                f"samples differ from the model by {spread:.0%} (standard deviation), and hardly "
-                "any configuration was measured twice: noise and model error are "
-                "indistinguishable",
-                {"noise": spread},
-                "measure some configurations several times",
-            )
-        ]
-    return [
-        Finding(
-            "wide-spread",
-            "warning",
+    if res.repeated:
+        message = (
             f"samples of equal parameters differ by {spread:.0%} (standard deviation): noise, or "
-            "a parameter is missing that nobody recorded",
-            {"noise": spread},
-            "look at the distribution per configuration: several peaks are several kinds of task",
+            "a parameter is missing that nobody recorded"
         )
-    ]
+        advice = (
+            "look at the distribution per configuration: several peaks are several kinds of task"
+        )
+    else:
+        message = (
+            f"samples differ from the model by {spread:.0%} (standard deviation), and hardly any "
+            "configuration was measured twice: noise and model error are indistinguishable"
+        )
+        advice = "measure some configurations several times"
+    return [Finding("wide-spread", "warning", message, {"noise": spread}, advice)]
 
 
 def _two_peaks(res: Residuals) -> list[Finding]:

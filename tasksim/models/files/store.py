@@ -416,16 +416,11 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
                 for value, of in zip(row, known, strict=True)
             ]
             run_cell = "" if run < 0 else run
-            bytes_ = _bytes_cells(some, index) if accessed else ()
+            bytes_: list[float | str] = [""] * len(last)  # empty if they are unknown
+            if some.accessed_bytes is not None and not np.isnan(some.accessed_bytes[index, 0]):
+                bytes_ = [plain_number(value) for value in some.accessed_bytes[index].tolist()]
             writer.writerow([run_cell, architecture, *cells, *pair[: len(durations)], *bytes_])
     write_text(path, out.getvalue())
-
-
-def _bytes_cells(samples: Samples, index: int) -> list[float | str]:
-    """Return the cells of the bytes that a sample accessed; empty if they are unknown."""
-    if samples.accessed_bytes is None or np.isnan(samples.accessed_bytes[index, 0]):
-        return [""] * len(ACCESSED_BYTES)
-    return [plain_number(value) for value in samples.accessed_bytes[index].tolist()]
 
 
 def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:

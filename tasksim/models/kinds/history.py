@@ -99,24 +99,20 @@ class HistoryModel(KernelModel):
         times, used = samples.durations_s[kept], group[kept]
         self.count_ = np.bincount(used)
         self.dropped_ = np.bincount(group) - self.count_
-        self.mean_ = self._means(samples, group, kept)
+        if self.fence is None:
+            self.mean_ = group_means(samples.durations_s, group)
+        else:
+            runs = samples.runs
+            parts = [np.flatnonzero(group == index) for index in range(len(self.rows_))]
+            means = [
+                typical_mean(samples.durations_s[p], None if runs is None else runs[p], kept[p])
+                for p in parts
+            ]
+            self.mean_ = np.array(means)
         squares = np.bincount(used, weights=(times - group_means(times, used)[used]) ** 2)
         self.spread_ = np.sqrt(squares / np.maximum(self.count_ - 1, 1))
         self.quantiles_ = group_quantiles(times, used)
         return kept
-
-    def _means(self, samples: Samples, group: Indices, kept: Bools) -> Floats:
-        """Return the mean per configuration; without a fence, the plain mean of all samples."""
-        if self.fence is None:
-            return group_means(samples.durations_s, group)
-        parts = [np.flatnonzero(group == index) for index in range(len(self.rows_))]
-        runs = samples.runs
-        return np.array(
-            [
-                typical_mean(samples.durations_s[p], None if runs is None else runs[p], kept[p])
-                for p in parts
-            ]
-        )
 
     def _predict(self, table: Floats) -> Floats:
         means: Floats = self.mean_[self._found(table)]

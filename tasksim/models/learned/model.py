@@ -34,7 +34,7 @@ from tasksim.models.tensor.bases import (
     read_base,
 )
 from tasksim.models.tensor.grid import make_axis, read_axis
-from tasksim.models.tensor.model import smear
+from tasksim.models.tensor.model import MAX_LOG, smear
 from tasksim.models.terms.leastsquares import LEAST_S
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ AUTOMATIC: Final = "automatic"
 MIN_CONFIGURATIONS: Final = 32
 """Number of configurations from which a correction is learnt: fewer say little about a law's
 errors."""
-MAX_LOG: Final = 700.0
-"""Largest logarithm of a predicted duration: beyond, exp overflows."""
+
 MIN_PLANNED: Final = 128
 """Number of configurations up to which a fit to a part of them chooses again: the result still
 depends on the part."""

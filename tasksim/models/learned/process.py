@@ -109,18 +109,15 @@ class Process:
 
     def predict(self, table: Floats) -> Floats:
         """Return the mean at each row of *table*."""
+        found = np.empty(len(table))
+        core = functions()
         # Squared distances may be infinite, of centres that are then as good as uncorrelated.
         with np.errstate(over="ignore"):
-            return self._mean(table)
-
-    def _mean(self, table: Floats) -> Floats:
-        centres, weights = self._groups
-        rows = np.ascontiguousarray(table / self.lengths, dtype=centres.dtype)
-        found = np.empty(len(rows))
-        core = functions()
-        if core is None:
-            _add_covariances(rows, centres, weights, found)
-            return found
+            centres, weights = self._groups
+            rows = np.ascontiguousarray(table / self.lengths, dtype=centres.dtype)
+            if core is None:
+                _add_covariances(rows, centres, weights, found)
+                return found
         single = centres.dtype == np.float32
         mean = core.tasksim_process_float32 if single else core.tasksim_process_float64
         mean(

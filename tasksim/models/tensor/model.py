@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
-__all__ = ["TensorBase", "TensorModel", "smear"]
+__all__ = ["MAX_LOG", "TensorBase", "TensorModel", "smear"]
 
 MAX_CELLS: Final = 4096
 """Maximum number of cells per parameter: a tensor should be smaller than the table of

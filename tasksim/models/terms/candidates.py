@@ -397,17 +397,13 @@ def _usable(terms: Terms, rows: Floats) -> Terms:
     kept = []
     for term in terms.terms:
         values = term.evaluate(terms.names, rows)
-        if np.isfinite(values).all() and np.ptp(values) > 0 and not _below_one(term, terms, rows):
+        if not (np.isfinite(values).all() and np.ptp(values) > 0):
+            continue
+        # The logarithm of a parameter below 1 is negative.
+        logs = [f.parameter for f in term.factors if f.function in ("log", "log2")]
+        if all(rows[:, terms.names.index(name)].min() >= 1 for name in logs):
             kept.append(term)
     return Terms(terms.names, tuple(kept))
-
-
-def _below_one(term: Term, terms: Terms, rows: Floats) -> bool:
-    """Return whether it has a logarithm of a parameter below 1, which is negative."""
-    return any(
-        f.function in ("log", "log2") and rows[:, terms.names.index(f.parameter)].min() < 1
-        for f in term.factors
-    )
 
 
 def _notes(names: Sequence[str], numeric: Sequence[str], rows: Floats) -> Iterator[str]:
