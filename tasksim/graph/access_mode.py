@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
-__all__ = ["AccessMode"]
+__all__ = ["READING", "WRITING", "AccessMode"]
 
 
 class AccessMode(IntEnum):
@@ -32,3 +33,13 @@ class AccessMode(IntEnum):
     COMMUTATIVE = 4
     REDUCTION = 5
     SCRATCH = 6
+
+
+READING: Final = frozenset(
+    (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION)
+)
+"""Modes in which a task needs the previous value of the datum."""
+WRITING: Final = frozenset(
+    (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION)
+)
+"""Modes in which a task changes the datum."""

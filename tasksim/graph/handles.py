@@ -127,8 +127,14 @@ class HandleRegister:
         nothing, for an illegal value.
         """
         expect(name, str, "name of the data")
-        rows, columns = (*_shape(name, shape), 0, 0)[:2]
-        size, memory = _sizes(name, rows, size_bytes), _home(name, home)
+        extents = [extent for value in shape if (extent := whole(value)) is not None]
+        if len(extents) < len(shape) or min(extents, default=1) < 1:
+            raise GraphError(f"data {name}: shape {shape!r:.60}; legal: integers from 1")
+        rows, columns = (*extents, 0, 0)[:2]
+        size, memory = _sizes(name, rows, size_bytes), whole(home)
+        if memory is None or not 0 <= memory < INT32_LIMIT:
+            legal = "the number of a memory, from 0, less than 2**31"
+            raise GraphError(f"data {name}: home {home!r:.60}; legal: {legal}")
         block = HandleBlock(name, rows, columns, self.count)
         if block.end >= INT32_LIMIT:
             raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {INT32_LIMIT}")
@@ -157,13 +163,6 @@ def whole(value: object) -> int | None:
         return None
 
 
-def _shape(name: str, shape: tuple[object, ...]) -> list[int]:
-    extents = [extent for value in shape if (extent := whole(value)) is not None and extent >= 1]
-    if len(extents) == len(shape):
-        return extents
-    raise GraphError(f"data {name}: shape {shape!r:.60}; legal: integers from 1")
-
-
 def _sizes(name: str, length: int, given: float | Sequence[float]) -> int | list[int]:
     if not isinstance(given, list | tuple | np.ndarray):
         return _size(name, given)
@@ -178,11 +177,3 @@ def _size(name: str, size: object) -> int:
         return int(size)  # type: ignore[call-overload, no-any-return]
     legal = "an integer from 0, less than 2**63"
     raise GraphError(f"data {name}: size_bytes {size!r:.60}; legal: {legal}")
-
-
-def _home(name: str, home: object) -> int:
-    memory = whole(home)
-    if memory is not None and 0 <= memory < INT32_LIMIT:
-        return memory
-    legal = "the number of a memory, from 0, less than 2**31"
-    raise GraphError(f"data {name}: home {home!r:.60}; legal: {legal}")

@@ -1,4 +1,4 @@
-"""Blame: what each cause adds to a makespan above the area bound, in seconds that add up.
+"""Blame of a makespan above the area bound, by cause, in seconds that add up.
 
 The dual values of the area bound's program are prices of the classes of workers: what a second of a
 worker is worth in seconds of the makespan. At these prices all workers together are worth one
@@ -33,7 +33,7 @@ class Blame(NamedTuple):
     bound_s: float
     """The area bound: no part, but the least that tasks cost."""
     placement_s: dict[str, float]
-    """Per kernel, what its tasks cost more than on their cheapest class."""
+    """Extra cost of each kernel's tasks over that on their cheapest class."""
     durations_s: float
     """Cost of tasks that took longer than their models say, negative if they were shorter."""
     start_s: float
@@ -91,7 +91,7 @@ def class_prices(costs_s: NDArray[np.float64], workers: Sequence[int]) -> NDArra
 
 
 def blame(run: Run, costs_s: NDArray[np.float64], class_of: NDArray[np.int64]) -> Blame:
-    """Return what the makespan of *run* consists of.
+    """Return the parts of the makespan of *run*.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_QUEUE", "TERMS", "Decision", "DecisionStep", "DecisionTable"]
 
 NO_QUEUE: Final = -1
-"""Queue of a row that is about none, or whose scheduler does not tell it."""
+"""Queue of a row without one, or of a scheduler that does not tell it."""
 TERMS: Final = ("free_s", "transfer_s", "duration_s", "energy_s", "end_s", "cost_s")
 """Columns with the terms of an estimate."""
 

@@ -110,7 +110,7 @@ def _remote_access(run: Run, use: NumaUse) -> str:
 
 
 def _far_data(run: Run, far: FarData) -> str:
-    """Return what far data cost, if that differs notably from what the models' means contain."""
+    """Return the cost of far data, if it differs notably from that in the models' means."""
     busy_s = float(run.tasks.duration_s.sum())
     if abs(far.extra_s - far.mean_s) < NOTABLE_SHARE * busy_s:
         return ""

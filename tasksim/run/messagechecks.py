@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.access_mode import READING, WRITING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from tasksim.run.recordtables import MessageTable
 
 __all__ = ["binding_across_nodes", "check_messages", "waiting_for_a_send"]
-
-_READS = np.isin(range(8), (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, 5))
-_WRITES = np.isin(range(8), (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, 5))
 
 
 def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
@@ -69,22 +66,20 @@ def binding_across_nodes(
 ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """Return the dependencies *before* -> *after* that must hold, given the nodes of the tasks.
 
-    Across nodes, a task need not wait until another one has read the data that it overwrites: the
-    reader has a copy.
+    Across nodes, a task waits for data that it reads, or for a task that it has no data in common
+    with. It need not wait until another one has read the data that it overwrites: the reader has a
+    copy.
     """
     node = np.array([worker.node for worker in run.workers])[run.tasks.worker]
     across = np.flatnonzero(node[before] != node[after])
     binds = np.ones(len(before), np.bool_)
     for edge in across.tolist():
-        binds[edge] = _hands_over(graph, int(before[edge]), int(after[edge]))
+        first, second = (dict(graph.accesses_of(int(task[edge]))) for task in (before, after))
+        common = first.keys() & second.keys()
+        binds[edge] = not common or any(
+            first[h] in WRITING and second[h] in READING for h in common
+        )
     return before[binds], after[binds]
-
-
-def _hands_over(graph: TaskGraph, before: int, after: int) -> bool:
-    """Return whether *after* reads data that *before* writes, or both have no datum in common."""
-    first, second = dict(graph.accesses_of(before)), dict(graph.accesses_of(after))
-    common = first.keys() & second.keys()
-    return not common or any(_WRITES[first[h]] and _READS[second[h]] for h in common)
 
 
 def waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -98,10 +93,9 @@ def waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) ->
         return found
     sent = set(np.unique(run.messages.handle).tolist())
     for task in np.flatnonzero(before >= 0).tolist():
-        mine, theirs = (_sent_by(graph, number, sent) for number in (task, int(before[task])))
-        found[task] = not mine.isdisjoint(theirs)
+        mine, theirs = (
+            {handle for handle, mode in graph.accesses_of(number) if mode in WRITING}
+            for number in (task, int(before[task]))
+        )
+        found[task] = not sent.isdisjoint(mine & theirs)
     return found
-
-
-def _sent_by(graph: TaskGraph, task: int, sent: set[int]) -> set[int]:
-    return {h for h, mode in graph.accesses_of(task) if _WRITES[int(mode)]} & sent

@@ -326,7 +326,7 @@ class Run:
         return import_module("tasksim.view.live.page").explore(self, path, force, over=over)
 
     def reproduce(self, *, trust: bool = False, engine: str = "auto") -> Any:
-        """Solve the run's scenario again, and return what is not the same, bit by bit.
+        """Solve the run's scenario again, and return all differences, bit by bit.
 
         Parameters
         ----------

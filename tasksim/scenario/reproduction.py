@@ -33,7 +33,7 @@ class Change:
     Attributes
     ----------
     what : str
-        What changed: ``version``, ``file``, ``graph``, ``platform``, ``engine`` or ``bound``.
+        Kind of the change: ``version``, ``file``, ``graph``, ``platform``, ``engine`` or ``bound``.
     name : str
         Which one: a package, a path, an argument of the generator.
     recorded, now : str or None
@@ -67,7 +67,7 @@ class Reproduction:
     first_difference : str or None
         The earliest event that happened in only one of the runs; None if they are the same.
     changes : tuple of Change
-        What has changed since: versions, files, the graph, the workers. A change need not alter
+        Changes since then: versions, files, the graph, the workers. A change need not alter
         the result.
     """
 
@@ -220,7 +220,7 @@ def _unequal(here: tuple[Any, ...], there: tuple[Any, ...]) -> int:
 
 
 def _changes(recorded: Run, found: Run) -> Iterator[Change]:
-    """Yield what has changed since *recorded* was written."""
+    """Yield the changes since *recorded* was written."""
     yield from _changed("version", recorded.versions, found.versions)
     digests = _digests(found)
     for path, digest in sorted(_digests(recorded).items()):

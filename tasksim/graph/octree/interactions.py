@@ -164,7 +164,7 @@ def _pairs(tree: Tree, level: int, relation: _Relation) -> Pairs:
 def _groups(
     tree: Tree, level: int, group_size: int, relation: _Relation, weights: Int64 | None
 ) -> GroupPairs:
-    """Return per pair of groups of *level* what of *relation* lies between them.
+    """Return the pairs of cells in *relation*, summed up per pair of groups of *level*.
 
     *weights* are the particles of the cells, None if the work does not count.
     """
@@ -198,7 +198,7 @@ def _groups(
 def _runs(
     first: int, partners: Int32, group_size: int, weights: Int64 | None, counted: Counted
 ) -> tuple[Int64, Int64, Int64]:
-    """Return for each cell of a block, and each group that its partners are in, what they sum to.
+    """Return the sums for each cell of a block and each group of its partners.
 
     Returns
     -------
