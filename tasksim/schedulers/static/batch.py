@@ -9,6 +9,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.problem import memory_of_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +96,7 @@ class _Ready:
         self._free = np.zeros(problem.workers)
         classes = problem.costs_s.shape[1]
         self._class_free = np.zeros(classes)
-        self._class_memory = problem.memory_of_class
+        self._class_memory = memory_of_class(problem)
         self._task = np.zeros(16, dtype=np.int64)
         self._arrival = np.zeros((16, classes))
         self._cost = np.zeros((16, classes))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.problem import memory_of_class
 from tasksim.schedulers.static.ranked import (
     by_rank,
     downward_ranks,
@@ -59,7 +60,7 @@ def _table(
 
     If some successors have *counts*, the others do not count. *onward* has the durations.
     """
-    memory = problem.memory_of_class
+    memory = memory_of_class(problem)
     apart = memory[:, None] != memory
     communication = problem.mean_communication_s(apart=True)
     target = problem.edges.target

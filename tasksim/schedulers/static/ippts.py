@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.problem import memory_of_class
 from tasksim.schedulers.static.ranked import by_rank, ready_order
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def predicted_costs(problem: Problem) -> NDArray[np.float64]:
     memory. A class that cannot run the task itself counts with the task's mean duration, since the
     successor may run there nevertheless.
     """
-    memory = problem.memory_of_class
+    memory = memory_of_class(problem)
     apart = memory[:, None] != memory
     communication = problem.mean_communication_s(apart=True)
     own = _mean_where_unable(problem)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform, Worker, WorkerClass
     from tasksim.schedulers.base import View
 
-__all__ = ["Edges", "Flows", "Initial", "Problem", "edges_of", "flows_of"]
+__all__ = ["Edges", "Flows", "Initial", "Problem", "edges_of", "flows_of", "memory_of_class"]
 
 _WRITES = np.zeros(8, dtype=bool)
 _WRITES[[AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION]] = True
@@ -298,13 +298,6 @@ class Problem:
         return len(self.class_of)
 
     @property
-    def memory_of_class(self) -> NDArray[np.int64]:
-        """The memory of each class of workers; 0 for a class without workers."""
-        memory = np.zeros(self.costs_s.shape[1], dtype=np.int64)
-        memory[self.class_of] = self.memory_of
-        return memory
-
-    @property
     def memories(self) -> int:
         """The number of memories, up to the last one that has workers or data."""
         return len(self.latency_s)
@@ -365,6 +358,13 @@ class Problem:
         inverse = float((weight * self.seconds_per_byte).sum()) / pairs
         times: NDArray[np.float64] = self.edges.copies * latency + self.edges.size_bytes * inverse
         return times
+
+
+def memory_of_class(problem: Problem) -> Int64:
+    """Return the memory of each class of workers; 0 for a class without workers."""
+    memory = np.zeros(problem.costs_s.shape[1], dtype=np.int64)
+    memory[problem.class_of] = problem.memory_of
+    return memory
 
 
 def _copies(

@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.problem import memory_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -135,7 +136,7 @@ def _least_within_memories(
     problem: Problem,
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return a function that replaces the column of each class by the minimum in its memory."""
-    memory = problem.memory_of_class
+    memory = memory_of_class(problem)
     if len(np.unique(memory)) == len(memory):
         return lambda table: table
     order = np.argsort(memory, kind="stable")
