@@ -26,7 +26,7 @@ Hotter, the search forgets a good start; with 1e-2, 1,000 tasks never came back 
 COLD: Final = 2e-5
 """Last temperature, as a share of the makespan."""
 WAIT_SHARE: Final = 0.2
-"""Share of the candidates that change a wait of the path which the end of the schedule waits for.
+"""Share of the candidates that change a wait on the path that ends the schedule.
 
 With .5 and with 0, Cholesky of 10 tiles on mirage is 1 % longer after 20,000 candidates.
 """
@@ -61,11 +61,11 @@ class Annealing:
     Parameters
     ----------
     replayer : Replayer
-        The replays of the question.
+        The replays of the graph.
     start : Schedule
-        Where the search begins.
+        The schedule from which the search begins.
     rng : random.Random
-        Its choices.
+        The source of random choices.
     """
 
     def __init__(self, replayer: Replayer, start: Schedule, rng: random.Random) -> None:
@@ -77,7 +77,7 @@ class Annealing:
         starts, targets = edges.ptr.tolist(), edges.target.tolist()
         self._predecessors = (bounds, sources)
         self._successors = (starts, targets)
-        # Made when first asked for: of a million tasks, few are looked at.
+        # Made at the first use: of a million tasks, the search changes few.
         self._able: dict[int, list[int]] = {}
         self._chances: dict[int, list[float]] = {}
         self._memory: list[int] = problem.memory_of.tolist()
@@ -87,7 +87,7 @@ class Annealing:
         self.restart(start)
 
     def restart(self, schedule: Schedule) -> None:
-        """Go on from *schedule*."""
+        """Continue from *schedule*."""
         if schedule.makespan_s < self.best.makespan_s:
             self.best = schedule
         self._worker = schedule.worker.copy()
@@ -106,7 +106,7 @@ class Annealing:
     def step(self, share: float) -> bool:
         """Try one candidate; return whether it is better than all before.
 
-        *share* of the search is done: it is the colder, the more.
+        *share* is the share of the search that is over: the temperature falls with it.
         """
         rng = self._rng
         old = self._changed()
@@ -138,7 +138,7 @@ class Annealing:
         return found
 
     def _chances_of(self, task: int) -> list[float]:
-        """Return, for each worker that can run *task*, the chance of it or one before it."""
+        """Return the cumulated chances of the workers that can run *task*."""
         known = self._chances.get(task)
         if known is not None:
             return known
@@ -151,7 +151,7 @@ class Annealing:
         return found
 
     def _changed(self) -> list[Change]:
-        """Change a task or two; return what they were before."""
+        """Change a task or two; return their state before the change."""
         rng = self._rng
         if self._waits and rng.random() < WAIT_SHARE:
             before, task = self._waits[int(rng.random() * len(self._waits))]
@@ -181,7 +181,7 @@ class Annealing:
         return task, int(self._worker[task]), float(self._key[task])
 
     def _change_wait(self, before: int, task: int) -> None:
-        """Change one of two tasks of which the second waited for the first.
+        """Change *before* or *task*, which waited for it.
 
         On one worker they change places, or one gets another worker; in two memories, one gets a
         worker in the memory of the other.
@@ -219,7 +219,7 @@ class Annealing:
                 return
 
     def _room(self, task: int) -> tuple[float, float]:
-        """Return the keys between which that of *task* must be."""
+        """Return the bounds of the key of *task*."""
         bounds, sources = self._predecessors
         starts, targets = self._successors
         before = sources[bounds[task] : bounds[task + 1]]
@@ -229,7 +229,7 @@ class Annealing:
         return float(low), float(high)
 
     def _fits(self, task: int, key: float) -> bool:
-        """Give *task* a key, if there is room for it; return whether there is."""
+        """Give *task* this *key* if it is within the bounds; return whether it is."""
         low, high = self._room(task)
         if low < key < high:
             self._key[task] = key
@@ -266,10 +266,10 @@ class Annealing:
         return found
 
     def _look(self) -> None:
-        """Note which tasks the end waits for, and order the tasks by their starts."""
+        """Find the tasks that the end waits for, and order the tasks by their starts."""
         table = self._replayer.table()
         if self._by_start:
-            # No list changes by that, as each is in the order of the starts of its tasks.
+            # This changes no list: each list is in the order of the starts of its tasks.
             self._order = self._order[np.argsort(table.start_s[self._order], kind="stable")]
             step_s = STEP_SHARE * self._now_s
             self._key[self._order] = table.start_s[self._order] + step_s * np.arange(

@@ -61,7 +61,7 @@ class Window(NamedTuple):
 
 
 class _Waits(NamedTuple):
-    """What each dependency costs beside its tasks: a copy into the site of the reader."""
+    """Cost of each dependency beside its tasks: a copy into the site of the reader."""
 
     site_of_class: Int64
     of_edge_s: NDArray[np.float64]
@@ -153,7 +153,7 @@ class BoundProgram:
     def solved_s(self, time_s: float = math.inf) -> float:
         """Return the bound in seconds, with the windows that matter.
 
-        After *time_s* it is that of the last solution, or of the longest path without one.
+        After *time_s*, it is the bound of the last solution, or of the longest path without one.
         """
         end_s = time.perf_counter() + time_s
         for _ in range(MAX_ROUNDS):
@@ -166,7 +166,7 @@ class BoundProgram:
         return self._value * self._scale
 
     def windows(self) -> tuple[Window, ...]:
-        """Return the windows that some solution violated, and that of each whole class."""
+        """Return the windows that some solution violated, and the window of each whole class."""
         scale = self._scale
         return tuple(
             Window(group, before * scale, behind * scale, self._task[rows])
@@ -174,7 +174,7 @@ class BoundProgram:
         )
 
     def binding(self, class_names: tuple[str, ...]) -> Binding | None:
-        """Return what the bound consists of."""
+        """Return the shares of the bound that each limit accounts for; None without a solution."""
         if self._found is None or self._found.status or not self._found.fun:
             return None
         # The dual values of the rows, by block.
@@ -215,7 +215,7 @@ class BoundProgram:
         )
 
     def _matrix(self, rows: int, *parts: tuple[Any, Any, Any]) -> Any:
-        """Return a sparse matrix of so many rows: values at rows and columns, which add up."""
+        """Return a sparse matrix of *rows* rows; each part has rows, columns and added values."""
         from scipy import sparse
 
         row, column, value = (
@@ -261,7 +261,7 @@ class BoundProgram:
         return self._matrix(len(task), *parts)
 
     def _add_links(self, flows: CopiedFlows, copies: LeastCopies) -> None:
-        """Add columns of copied versions, what they are at least, and the loads of links."""
+        """Add columns of copied versions, with their lower bounds and the loads of links."""
         crossed = copies.crossings / copies.capacity_bytes_per_s / self._scale
         used = np.flatnonzero(crossed.any(axis=0))
         flow, site = np.nonzero(
@@ -296,7 +296,7 @@ class BoundProgram:
         )
 
     def _solve(self, time_s: float) -> None:
-        """Solve the program as it is, unless that takes longer than *time_s*."""
+        """Solve the program, unless that takes longer than *time_s*."""
         from scipy import sparse
         from scipy.optimize import linprog
 

@@ -1,10 +1,10 @@
 """Tight lower bounds on the makespan: a linear program of areas, paths and windows of time.
 
 The mixed bound of Agullo, Beaumont, Eyraud-Dubois and Kumar ("Are static schedules so bad?", IPDPS
-2016) takes areas and critical paths together: how much of each task each class of workers runs is
-one decision. Here it also knows windows, as energetic reasoning does: all tasks that have work of
+2016) takes areas and critical paths together: the share of each task on each class of workers is
+one decision. Here it also has windows, as energetic reasoning does: all tasks that have work of
 length *a* before them and of length *b* behind them run between *a* and the makespan less *b*.
-Of copies it may know those that no schedule avoids (:mod:`tasksim.optimization.copies`). Full
+It may include the copies that no schedule avoids (:mod:`tasksim.optimization.copies`). Full
 memories and costs of the runtime are left out, so each bound holds with them, too.
 """
 
@@ -88,8 +88,8 @@ def mixed_bound(
     platform : Platform, optional
         Memories and links, for the copies that no schedule avoids; by default, copies do not count.
     time_s : float, default infinity
-        Time for the solutions of the program, in seconds; what it does not know by then is left out
-        of the bound.
+        Time for the solutions of the program, in seconds; windows found later are left out of the
+        bound.
     """
     begun = time.perf_counter()
     name = "mixed" if platform is None else "mixed_with_copies"
@@ -108,7 +108,7 @@ def tight_bounds(
     solver_s: float = 0.0,
     begin: Callable[[str], None] = lambda _bound: None,
 ) -> list[TightBound]:
-    """Return the mixed bound, with copies, too, where there are any, and the solver's.
+    """Return the mixed bound, the one with copies if there are any, and the solver's.
 
     The solver runs for *solver_s* seconds, or not at all. *begin* is called with each bound before
     it is computed: at most :data:`TIGHT_BOUNDS` times.

@@ -76,7 +76,7 @@ class Better(NamedTuple):
 
 
 class _Chain:
-    """An annealing with the limit of its share of the candidates, and what it has found."""
+    """An annealing with the limit of its share of the candidates, and its better schedules."""
 
     def __init__(self, annealing: Annealing, limit: Limit, first: float) -> None:
         self.annealing, self._limit, self._first = annealing, limit, first
@@ -106,9 +106,9 @@ class Chains:
     Parameters
     ----------
     replayer : Replayer
-        The replays of the question.
+        The replays of the graph.
     starts : sequence of Schedule
-        Where each chain begins, the best first.
+        The schedule from which each chain begins, the best first.
     limit : Limit
         The end of the search, by candidates of all chains, or by the clock.
     seed : str
@@ -143,14 +143,14 @@ class Chains:
 
     @property
     def replays(self) -> int:
-        """The number of replays so far, also those before this search."""
+        """The number of replays so far, including those before this search."""
         return sum(replayer.replays for replayer in self._replayers)
 
     def rounds(self, enough_s: float) -> Iterator[list[Better]]:
-        """Search, and yield what each round has found, in the order of the candidates.
+        """Search, and yield the better schedules of each round, in the order of the candidates.
 
-        The search is over when a makespan of at most *enough_s* is found. Ctrl-C ends a round; what
-        it has found until then is yielded first.
+        The search is over when a makespan of at most *enough_s* is found. Ctrl-C ends a round; its
+        better schedules are yielded first.
         """
         stop = Stop()
         with ThreadPoolExecutor(self._threads, initializer=stop.begin) as pool:
@@ -181,7 +181,7 @@ class Chains:
                 self._compare(best, until)
 
     def _compare(self, best: Schedule, share: float) -> None:
-        """Let chains go on from the best schedule that are farther from it than the temperature."""
+        """Restart chains from the best schedule if they are worse by more than the temperature."""
         if share < ALONE_SHARE:
             return
         near_s = best.makespan_s * (1 + temperature(share))

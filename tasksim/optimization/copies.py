@@ -1,10 +1,10 @@
-"""The least that copies of data take between the memories of different classes of workers.
+"""Copies between the memories of different classes of workers that no schedule avoids.
 
-Classes whose workers share a memory, or are of one architecture, are one *site*: what is copied
-among devices of a kind does not count. A task that reads a datum of another site waits
-at least for one copy into its own: from whichever memory outside, alone on its route. A link
-carries, at least, each version of a datum once into each site that reads it and did not write it.
-Both hold for every replay, so bounds may count them.
+Classes whose workers share a memory, or are of one architecture, are one *site*: copies among
+devices of a kind do not count. A task that reads a datum of another site waits at least for one
+copy into its own site, from any memory outside, alone on its route. A link carries, at least, each
+version of a datum once into each site that reads it and did not write it. Both hold for every
+replay, so bounds may count them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CopiedFlows(NamedTuple):
 
 
 def copied_flows(problem: Problem, copies: LeastCopies) -> CopiedFlows:
-    """Return the flows of *problem* that copies are known to be needed for."""
+    """Return the flows of *problem* for which copies are certain to be needed."""
     source, target, handle = sendable_flows(problem)
     graph = problem.graph
     _, version = np.unique(source * (graph.handles + 1) + handle, return_inverse=True)
@@ -60,7 +60,7 @@ def copied_flows(problem: Problem, copies: LeastCopies) -> CopiedFlows:
 
 
 class LeastCopies:
-    """Sites of a platform, and the least that a copy into each of them takes.
+    """Sites of a platform, and the least duration of a copy into each of them.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class LeastCopies:
         self.crossings = np.array(
             [np.min(rows, axis=0) if rows else np.zeros(len(platform.links)) for rows in crossed]
         ).reshape(self.sites, len(platform.links))
-        """How often a copy into each site crosses each link, at least."""
+        """The least number of times that a copy into each site crosses each link."""
 
     def into_s(self, size_bytes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the least duration in seconds of copies of these sizes into each site.

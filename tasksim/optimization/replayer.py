@@ -28,22 +28,22 @@ __all__ = ["Replayer"]
 class Replayer:
     """Replays of one graph on one platform under any plan.
 
-    The compiled core replays, where it is there and knows what is asked; else SimPy's engine does,
-    with the same results, hundreds of times slower.
+    The compiled core replays if it is available and supports the simulation; otherwise SimPy's
+    engine does, with the same results, hundreds of times slower.
 
     Parameters
     ----------
     simulation : Simulation
-        The question; its scheduler and its noise do not count.
+        The simulation; its scheduler and its noise do not count.
     engine : {"auto", "simpy", "compiled"}, default "auto"
-        What replays.
+        Engine of the replays.
 
     Attributes
     ----------
     problem : Problem
         The tasks with their costs, the workers, and the flows of data.
     able : ndarray of bool, shape (tasks, workers)
-        Which workers can run a task.
+        Whether each worker can run each task.
     replays : int
         The number of replays so far.
 

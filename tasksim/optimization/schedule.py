@@ -57,8 +57,8 @@ def placed(
 ) -> Schedule:
     """Return the replayed schedule of starts and classes of *problem*, with a worker for each task.
 
-    *problem* is that of *replayer*, or the one with classes merged. Of the workers that are free,
-    a task gets the one in whose memory most of its data were written.
+    *problem* is that of *replayer*, or the one with classes merged. Among the free workers, a task
+    gets the one in whose memory most of its data were written.
     """
     free = [0.0] * problem.workers
     members = [
@@ -91,13 +91,13 @@ def placed(
 
 
 def topological(replayer: Replayer, order: Int64) -> Int64:
-    """Return *order* with each task after its predecessors, changed as little as that needs."""
+    """Return *order* with each task moved behind its predecessors, and no further than that."""
     edges = replayer.problem.edges
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     if not (place[edges.source] > place[edges.target]).any():
         return order
-    # Submission order has predecessors first; a task is at least where the last of them is.
+    # Submission order has predecessors first; no task comes before the last of them.
     bounds, sources = edges.target_ptr.tolist(), edges.source[edges.by_target].tolist()
     least = place.tolist()
     for task in range(len(order)):
@@ -125,8 +125,8 @@ def with_classes_merged(problem: Problem) -> Problem:
 def with_near_classes_merged(problem: Problem, platform: Platform) -> Problem:
     """Return *problem* with nearly equal classes of an architecture as one, at its fastest.
 
-    A schedule of *problem* is one of this, so bounds on this hold for that. Devices of a kind are
-    seldom equally fast, and a solver must tell them apart for nothing.
+    A schedule of *problem* is also one of the result, so bounds on the result hold for *problem*.
+    Devices of a kind are seldom equally fast, and a solver gains nothing by telling them apart.
     """
     costs = problem.costs_s
     kinds = [

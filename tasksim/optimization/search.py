@@ -125,9 +125,9 @@ def optimize(
     Parameters
     ----------
     graph : str, Path, TaskGraph or Scenario
-        What is run; a scenario says all else, too.
+        The graph, or a scenario, which has all other parameters, too.
     platform : str, Path, Platform or None, default None
-        Where it runs; *workers* may be given instead.
+        The machine; *workers* may be given instead.
     models : str, Path, mapping, models or None, default None
         Kernel models, as for :func:`tasksim.simulate`.
     time_s : float, optional
@@ -140,14 +140,15 @@ def optimize(
     seed : int, default 0
         Seed of the search.
     method : {"auto", "annealing", "solver"}, default "auto"
-        How to search. ``annealing`` changes workers and places of tasks at random. ``solver`` is
-        CP-SAT of OR-Tools, whose model has no copies; it proves bounds, too. ``auto`` begins with
-        the solver, if it is installed and there are at most 400 tasks, and goes on with annealing.
+        Method of the search. ``annealing`` changes workers and places of tasks at random.
+        ``solver`` is CP-SAT of OR-Tools, whose model has no copies; it proves bounds, too. ``auto``
+        begins with the solver, if it is installed and there are at most 400 tasks, and continues
+        with annealing.
     resume : str or Path, optional
         Folder of an earlier result for the same graph and workers, to go on from.
     engine : {"auto", "simpy", "compiled"}, default "auto"
-        What replays, as for :func:`tasksim.simulate`; SimPy's engine tries hundreds of times fewer
-        candidates in a second.
+        Engine of the replays, as for :func:`tasksim.simulate`; SimPy's tries hundreds of times
+        fewer candidates in a second.
     progress : callable, optional
         Called with a message and the share of the search that is over.
     **scenario
@@ -203,7 +204,7 @@ def optimize(
 
 
 class _Search:
-    """A search for one scenario, with what it has found so far."""
+    """A search for one scenario, with its results so far."""
 
     def __init__(
         self,
@@ -303,9 +304,9 @@ class _Search:
             self._notes.append(f"no time for these heuristics: {', '.join(left_out)}")
 
     def _fits(self, expected_s: float, limit: Limit) -> bool:
-        """Return whether there is time for one more heuristic, which is expected to take so long.
+        """Return whether there is time for one more heuristic with this expected duration.
 
-        There is for the first dynamic one, as its duration is not known.
+        There always is for the first dynamic one, whose duration is unknown.
         """
         if math.isinf(limit.left_s) or not expected_s:
             return True
@@ -313,7 +314,7 @@ class _Search:
         return expected_s <= limit.left_s - (1 - HEURISTICS_SHARE) * limit.time_s
 
     def _start_from(self, source: str, plan: Plan, limit: Limit) -> None:
-        """Keep a plan as a start of the search; note how long its replay takes."""
+        """Keep a plan as a start of the search, and the duration of its replay."""
         begun_s = time.perf_counter()
         schedule = schedule_from(self._replayer, plan)
         self._replay_s = max(self._replay_s, time.perf_counter() - begun_s)
@@ -331,9 +332,9 @@ class _Search:
         return [self._best, *(others or [self._best])[: CHAINS - 1]]
 
     def _closing(self, limit: Limit) -> tuple[Limit, bool]:
-        """Return the limit without the time that the result takes.
+        """Return the limit less the time for making the result.
 
-        Also return whether that has the dynamic schedulers with the order of the plan.
+        Also return whether there is time for the dynamic schedulers with the order of the plan.
         """
         if limit.time_s is None:
             return limit, True
@@ -452,7 +453,7 @@ class _Search:
         return self._best.makespan_s <= self._bound_s * (1 + PROOF_TOLERANCE)
 
     def _anneal(self, limit: Limit, before: int) -> None:
-        """Improve the best schedule until *limit*; *before* so many steps were done already."""
+        """Improve the best schedule until *limit*; *before* is the number of earlier steps."""
         assert self._best is not None
         if len(self._replayer.graph) < 2 or self._is_proven():
             return

@@ -84,7 +84,7 @@ class SolverLimit(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """What the solver knows at its end."""
+    """Result of a solve."""
 
     bound_s: float
     """Lower bound on the makespan of the model, in seconds."""
@@ -269,7 +269,7 @@ class Solving:
             model.add_no_overlap(rows)
 
     def hint(self, start_s: NDArray[np.float64], group: Int64) -> None:
-        """Tell the solver of a schedule."""
+        """Give the solver a schedule to start from."""
         for task, (start, c) in enumerate(zip(start_s.tolist(), group.tolist(), strict=True)):
             self._model.add_hint(self._start[task], round(start * TICKS_PER_S) // self._unit)
             for other, chosen in self._chosen[task].items():
@@ -316,12 +316,12 @@ class Solving:
         return Solved(bound_s, status == cp_model.OPTIMAL, *self._schedule(solver))
 
     def _bound_s(self, objective: float) -> float:
-        """Return the bound in seconds that a bound on the objective means."""
+        """Return the bound in seconds for a bound on the objective."""
         units = math.ceil(objective - 1e-6)
         return max(0.0, units * self._unit / TICKS_PER_S - self._rounding_s)
 
     def _schedule(self, solver: Any) -> tuple[NDArray[np.float64], Int64]:
-        """Return the starts and classes of the tasks that *solver* has."""
+        """Return the starts and classes of the tasks in the solution of *solver*."""
         scale = self._unit / TICKS_PER_S
         start = np.array([solver.value(variable) for variable in self._start]) * scale
         group = np.array(

@@ -29,7 +29,7 @@ class LibGomp(Scheduler):
     Parameters
     ----------
     throttle : int, default 64
-        Tasks per thread, from which on a thread executes what it creates.
+        Number of tasks per thread above which a thread executes the tasks that it creates.
     max_priority : int, default 0
         Largest priority that counts, as ``OMP_MAX_TASK_PRIORITY``; more urgent tasks come first.
     """
@@ -80,7 +80,7 @@ class LibGomp(Scheduler):
         view.wake_all(task)
 
     def pop(self, worker: int) -> int | None:
-        """Return what *worker* goes on to, or the queued task whose turn it is."""
+        """Return the piece that *worker* continues, or the next queued task."""
         task = self._threads.next(worker)
         if task == NONE:
             task = self._next_queued(worker)
@@ -107,7 +107,7 @@ class LibGomp(Scheduler):
         return {"throttle": self.throttle, "max_priority": self.max_priority}
 
     def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
-        """Return the tasks that the graph's tasks are pieces of."""
+        """Return the tasks whose pieces are the tasks of the graph."""
         return Lives(view.graph).tables()
 
     def _next_queued(self, worker: int) -> int:
@@ -126,10 +126,7 @@ class LibGomp(Scheduler):
 
 
 class _Queue:
-    """Tasks by priority, in the order in which they were pushed, of which some have been taken.
-
-    *queued* has those that have not.
-    """
+    """Tasks by priority, in push order; tasks that are not in *queued* have been taken."""
 
     def __init__(self, view: View, queued: set[int]) -> None:
         self._view = view
@@ -147,7 +144,7 @@ class _Queue:
     def oldest(self, worker: int, within: int = NONE, threads: Threads | None = None) -> int:
         """Return the oldest task of the highest priority that *worker* can run, or NONE.
 
-        With *within*, only of those that descend from that task.
+        With *threads*, only descendants of the task *within* count.
         """
         found: list[tuple[int, int, int]] = []
         for (level, able), lane in self._lanes.items():

@@ -1,4 +1,4 @@
-"""The ``libomp`` scheduler, work stealing as threads of LLVM's OpenMP runtime do it."""
+"""The ``libomp`` scheduler, the work stealing of LLVM's OpenMP runtime."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class LibOmp(Scheduler):
     Parameters
     ----------
     deque : int, default 256
-        Size of a deque, from which on a thread executes what it creates.
+        Size of a deque from which on a thread executes the tasks that it creates.
     max_priority : int, default 0
-        Largest priority that counts, as ``OMP_MAX_TASK_PRIORITY``; tasks with one are shared, and
-        come first.
+        Largest priority that counts, as ``OMP_MAX_TASK_PRIORITY``; tasks with a priority are
+        shared, and come first.
     """
 
     name: ClassVar[str] = "libomp"
@@ -53,12 +53,12 @@ class LibOmp(Scheduler):
         self._loaded: list[int] = []
         """The workers whose deques have tasks, in order of number."""
         self._released_from = [0] * workers
-        """Per worker, how many tasks its deque had when its last task ended."""
+        """Per worker, the number of tasks in its deque when its last task ended."""
         self._last_victim = [NONE] * workers
         self._levels: dict[int, deque[int]] = {}
-        """Tasks that have a priority, by that."""
+        """Tasks with a priority, by priority."""
         self._refused: set[int] = set()
-        """The workers that were not allowed to begin a task that there was."""
+        """The workers that were not allowed to begin a queued task."""
         binding = self._threads.lives.binding
         self._looks_further = Binding.FREE in binding
         """Whether a thief also looks behind a task that it must not begin."""
@@ -96,7 +96,7 @@ class LibOmp(Scheduler):
         view.wake_all(task)
 
     def pop(self, worker: int) -> int | None:
-        """Return what *worker* goes on to, the newest of its own tasks, or a stolen one."""
+        """Return the piece that *worker* continues, its newest own task, or a stolen one."""
         self._refused.discard(worker)
         task = self._threads.next(worker)
         if task == NONE:
@@ -118,7 +118,7 @@ class LibOmp(Scheduler):
         return {"deque": self.deque, "max_priority": self.max_priority}
 
     def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
-        """Return the tasks that the graph's tasks are pieces of."""
+        """Return the tasks whose pieces are the tasks of the graph."""
         return Lives(view.graph).tables()
 
     def _queued(self, worker: int) -> int:
@@ -130,9 +130,9 @@ class LibOmp(Scheduler):
         return self._stolen(worker, tied) if task == NONE else task
 
     def _last_resort(self, worker: int) -> int:
-        """Return what *worker* does where no thread would do anything any more: a task, or NONE.
+        """Return a task for *worker* when all threads would wait for ever; NONE if there is none.
 
-        What its own task waits for is behind others, in whatever queue.
+        The task that its own task waits for is behind others, in any queue.
         """
         tied = self._threads.tied_to(worker)
         for priority in sorted(self._levels):
@@ -156,7 +156,7 @@ class LibOmp(Scheduler):
         return NONE
 
     def _take_level(self, priority: int, place: int) -> int:
-        """Remove and return a task that has a priority."""
+        """Remove and return a task with a *priority*."""
         tasks = self._levels[priority]
         task = tasks[place]
         del tasks[place]
@@ -183,7 +183,7 @@ class LibOmp(Scheduler):
         return self._take(worker, len(tasks) - 1)
 
     def _stolen(self, thief: int, tied: int) -> int:
-        """Take the oldest task of the last victim, or of one drawn of those that have some."""
+        """Take the oldest task of the last victim, or of a random one that has tasks."""
         last = self._last_victim[thief]
         if last != NONE:
             place = self._oldest(self._deques[last], thief, tied)
@@ -233,7 +233,7 @@ class LibOmp(Scheduler):
         return task
 
     def _let_refused_look(self) -> None:
-        """Wake those who were refused what is now gone: they may begin what is now at an end."""
+        """Wake the refused workers: the task at an end of a queue is now another one."""
         for worker in sorted(self._refused):
             self.view.wake(worker)
         self._refused.clear()

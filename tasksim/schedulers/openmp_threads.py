@@ -1,8 +1,8 @@
-"""Threads of an OpenMP runtime as workers: the tasks that they are within, and what they go on to.
+"""Threads of an OpenMP runtime as workers, with their begun tasks and the next pieces of these.
 
 A recorded OpenMP program has its tasks in pieces (:attr:`TaskGraph.continues`). A thread that
-comes to a wait runs other tasks meanwhile, on top of the one that waits, and goes on with that one
-only when it has come back to it. Tasks of other graphs are each by themselves.
+reaches a wait runs other tasks meanwhile, on top of the waiting one, and continues the waiting one
+only after these have ended. In other graphs, each task is a single piece.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_OPTION: Final = 2**31 - 1
 
 
 class Lives:
-    """What a graph tells of the tasks that its tasks are pieces of; lists are empty if nothing.
+    """The tasks whose pieces are the tasks of a graph; lists are empty if there are no pieces.
 
     A task of several pieces has the number of its first one.
 
@@ -37,7 +37,7 @@ class Lives:
     whole : list of int
         Per piece, its task.
     next : list of int
-        Per piece, the one that continues it, or NONE.
+        Per piece, the piece that continues it, or NONE.
     parent : list of int
         Per piece, the task that created its task, or NONE.
     depth : list of int
@@ -45,7 +45,7 @@ class Lives:
     binding : list of int
         Per piece, its :class:`Binding`.
     creator : list of int
-        Per piece that begins a task, the piece that created that, or NONE.
+        Per piece that begins a task, the piece that created the task, or NONE.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
@@ -76,41 +76,41 @@ class Lives:
 
 
 class Threads:
-    """Tasks that each worker has begun, and pieces that it runs before it looks at any queue."""
+    """The tasks that each worker has begun, and the pieces that it runs before it uses a queue."""
 
     def __init__(self, view: View) -> None:
         workers = len(view.workers)
         self._view = view
         self.lives = Lives(view.graph)
         self.known = bool(self.lives.whole)
-        """Whether the graph tells of tasks in pieces."""
+        """Whether the graph has tasks in pieces."""
         self._within: list[list[int]] = [[] for _ in range(workers)]
-        """Per worker the tasks begun and not ended, each within the one before it."""
+        """Per worker, the tasks begun and not ended, each within the one before it."""
         self._home: dict[int, int] = {}
         """The worker of each task that has begun and not ended."""
         self._waiting: dict[int, int] = {}
-        """Of tasks that are not executed at the moment, the piece that continues them."""
+        """The next piece of each begun task that is not being executed."""
         self._ready: dict[int, int] = {}
-        """The same, of tasks that can go on."""
+        """The next piece of each begun task that can continue."""
         self._at_once: list[list[tuple[int, int]]] = [[] for _ in range(workers)]
-        """Per worker what it runs before it goes on, and within how many tasks it was then."""
+        """Per worker, the tasks to run first, each with the number of begun tasks at that time."""
         self._held: list[deque[int]] = [deque() for _ in range(workers)]
         self._spread = [0] * workers
-        """Per worker, how many implicit tasks the end of its last task has released."""
+        """Per worker, the number of implicit tasks that the end of its last task has released."""
         self.executed = 0
-        """How many tasks are executed at the moment."""
+        """The number of tasks being executed."""
         self._alarmed = False
-        """Whether all have been woken since the last task began."""
+        """Whether all workers have been woken since the last task began."""
         self._ended = [NONE] * workers
         """Per worker, the task that it ended last."""
 
     def receive(self, task: int) -> bool:
-        """Take *task*, which is pushed, if it is bound to a worker, and wake that."""
+        """Take the pushed *task* if it is bound to a worker, and wake the worker."""
         if not self.known:
             return False
         lives, pusher = self.lives, self._view.pusher
         whole = lives.whole[task]
-        if whole != task and self._can_run(task, self._home[whole]):
+        if whole != task and self._view.can_run(task, self._home[whole]):
             self._ready[whole] = task
             self._view.wake(self._home[whole])
             return True
@@ -130,7 +130,7 @@ class Threads:
         return True
 
     def is_created(self, task: int) -> bool:
-        """Return whether *task* is pushed because its creation has come to an end just now."""
+        """Return whether *task* is pushed because its creation has just ended."""
         pusher = self._view.pusher
         return (
             self.known
@@ -147,12 +147,12 @@ class Threads:
         """Return the first worker that can run *task*, from *first* on, wrapping round."""
         count = len(self._within)
         for worker in range(first, first + count):
-            if self._can_run(task, worker % count):
+            if self._view.can_run(task, worker % count):
                 return worker % count
         return first  # the engine has refused such tasks
 
     def next(self, worker: int) -> int:
-        """Return what *worker* does before it looks at queues: a piece of a task, or NONE."""
+        """Return the piece that *worker* runs before it uses a queue; NONE if there is none."""
         for place, (task, within) in enumerate(self._at_once[worker]):
             if within >= len(self._within[worker]):
                 del self._at_once[worker][place]
@@ -169,10 +169,10 @@ class Threads:
         return NONE
 
     def last_resort(self, worker: int) -> int:
-        """Return what *worker* goes on to although it is within another task; or NONE.
+        """Return a piece that *worker* continues although it is within another task, or NONE.
 
-        Nothing is executed, and threads would wait for ever: fewer workers than threads were
-        recorded share what these did.
+        Nothing is executed, and threads would wait for ever: fewer workers than recorded threads
+        share the work of these.
         """
         if self._ready:
             for whole in reversed(self._within[worker]):
@@ -181,7 +181,7 @@ class Threads:
         return NONE
 
     def alarm(self, *, queued: bool) -> None:
-        """Let all others look for a last resort, too, if there is something that they may find."""
+        """Wake all sleeping workers to look for a last resort, if any task is *queued* or ready."""
         if self._alarmed or not (queued or self._ready):
             return
         self._alarmed = True
@@ -216,14 +216,14 @@ class Threads:
             del within[len(within) - 1 - within[::-1].index(whole)]
 
     def wait_of(self, worker: int) -> tuple[int, int]:
-        """Return the task that *worker* waits in, and how: NONE and FREE, if in none."""
+        """Return the task within which *worker* waits, and its binding; NONE and FREE without."""
         for whole in reversed(self._within[worker]):
-            if whole in self._waiting:  # else a device has it, beside which its worker asks
+            if whole in self._waiting:  # otherwise a device runs it, and its worker asks for more
                 return whole, self.lives.binding[self._waiting[whole]]
         return NONE, Binding.FREE
 
     def tied_to(self, worker: int) -> int:
-        """Return the task whose descendants alone *worker* may begin now; NONE: it may any."""
+        """Return the task whose descendants alone *worker* may begin now; NONE: any task."""
         binding = self.lives.binding
         for whole in reversed(self._within[worker]):
             following = self._waiting.get(whole, NONE)
@@ -247,6 +247,3 @@ class Threads:
         while whole not in (NONE, ancestor) and depth[whole] > level:
             whole = parent[whole]
         return whole == ancestor
-
-    def _can_run(self, task: int, worker: int) -> bool:
-        return self._view.can_run(task, worker)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tasksim.network.collectives import allgather
 from tasksim.network.collectives.allgather import linear
 from tasksim.network.collectives.steps import Program, Step, exchange
 
@@ -45,10 +46,7 @@ def pairwise(ranks: int, size: float) -> Program:
     """Return the program in which pairs exchange, for powers of two; else :func:`ring`."""
     if ranks & (ranks - 1):
         return ring(ranks, size)
-    return [
-        [exchange(rank ^ hop, rank ^ hop, size, size) for hop in range(1, ranks)]
-        for rank in range(ranks)
-    ]
+    return allgather.pairwise(ranks, size)
 
 
 def bruck(ranks: int, size: float) -> Program:
