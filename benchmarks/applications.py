@@ -23,7 +23,7 @@ from typing import NamedTuple
 from tasksim import Scenario, calibrate, simulate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.native.calm_moments import run_gate
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.scenario.repetitions import measure
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

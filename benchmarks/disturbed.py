@@ -40,9 +40,9 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.files.store import read_samples
-from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 from tasksim.scenario.alone import alone_makespan_s
 

@@ -41,8 +41,8 @@ from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.native.calm_moments import run_gate
-from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 from tasksim.reports.demo import replay_error, replay_line
 

@@ -45,7 +45,7 @@ from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
 from tasksim.native.calm_moments import MeasuredGate, measure_calmly
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

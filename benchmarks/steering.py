@@ -30,7 +30,7 @@ from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.cli.options import SHARE
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:

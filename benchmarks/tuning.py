@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.cli.tune_report import EXAMPLES, FEW_EXAMPLES, text_of
 from tasksim.native.calm_moments import run_gate
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.tuning.native_answers import Effort, answer, run_examples
 from tasksim.tuning.native_questions import (
     graph_questions,

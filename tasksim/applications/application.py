@@ -96,7 +96,16 @@ class Application:
         """
         settings = {k: v for k, v in graph.arguments.items() if k != PRIORITIES.name}
         flow = self._flow(recording=True, **settings)
-        _refuse_another(graph, flow.graph())
+        again = flow.graph()
+        same = graph.kernels == again.kernels and all(
+            np.array_equal(getattr(graph, column), getattr(again, column))
+            for column in ("kernel", "access_ptr", "access_handle", "access_mode", "handle_size")
+        )
+        if not same:
+            raise InputError(
+                f"graph {graph.name}: the application now makes another graph of the same settings;"
+                " its random numbers must come from a seed among the settings"
+            )
         return FlowProgram(graph, flow, workers, seed, held)
 
     program.holds_parts = True  # type: ignore[attr-defined]
@@ -180,16 +189,3 @@ def _settings(function: Callable[..., object], name: str) -> tuple[Parameter, ..
         return parameters_of(function, skip=1, by_default=True)
     except (InputError, NameError, TypeError) as error:
         raise InputError(f"application {name}: {error}") from error
-
-
-def _refuse_another(graph: TaskGraph, again: TaskGraph) -> None:
-    """Raise :exc:`InputError` unless both have the same tasks and accesses."""
-    same = graph.kernels == again.kernels and all(
-        np.array_equal(getattr(graph, column), getattr(again, column))
-        for column in ("kernel", "access_ptr", "access_handle", "access_mode", "handle_size")
-    )
-    if not same:
-        raise InputError(
-            f"graph {graph.name}: the application now makes another graph of the same settings;"
-            " its random numbers must come from a seed among the settings"
-        )

@@ -24,7 +24,6 @@ from tasksim.graph.commutation import PYTHON_LOCK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tasksim.applications.data import AnyForm
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["COMBINE", "Call", "TaskFlow"]
@@ -216,25 +215,20 @@ class TaskFlow:
         if not isinstance(name, str):
             raise InputError(f"data: name: got {short(name)}; legal: text")
         combined = None if reduction is None else reduction_of(reduction)
-        first = self._register(name, extents, forms, home)
+        builder, sizes = self._builder, [form.nbytes for form in forms]
+        if not extents:
+            first = builder.handle(name, sizes[0], home)
+        elif not sizes:
+            raise InputError(f"data {name}: there are none; legal: at least one")
+        elif len(extents) == 2:
+            first = builder.matrix(name, *extents, sizes[0], home).first
+        else:
+            first = builder.vector(name, len(sizes), sizes, home).first
         block = Block(name, extents, first, forms, initial, whole, combined, scratch)
         self.blocks.append(block)
         data = [Datum(first + i, form, block) for i, form in enumerate(forms)]
         self._data.update((datum.handle, datum) for datum in data)
         return data
-
-    def _register(
-        self, name: str, extents: tuple[int, ...], forms: Sequence[AnyForm], home: int
-    ) -> int:
-        """Return the first handle of the registered data of these *forms*."""
-        builder, sizes = self._builder, [form.nbytes for form in forms]
-        if not extents:
-            return builder.handle(name, sizes[0], home)
-        if not sizes:
-            raise InputError(f"data {name}: there are none; legal: at least one")
-        if len(extents) == 2:
-            return builder.matrix(name, *extents, sizes[0], home).first
-        return builder.vector(name, len(sizes), sizes, home).first
 
     # Tasks
 
@@ -284,16 +278,24 @@ class TaskFlow:
         """
         if not isinstance(kernel, Kernel):
             raise InputError(f"insert: got {short(kernel)}; legal: what @tasksim.kernel makes")
-        self._learn(kernel)
+        if self._kernels.setdefault(kernel.name, kernel) is not kernel:
+            raise InputError(
+                f"two kernels are called {kernel.name}; give one of them another name="
+            )
         pairs = kernel.arranged(data)
         for operand, datum in pairs:
             if datum is not None:
                 self._check(kernel, operand, datum)
         values = kernel.completed(values)
-        self._combine_before(pairs)
+        if self._contributions:  # a reduction ends before an access in another mode
+            for operand, datum in pairs:
+                if datum is not None and operand.access is not Reduce:
+                    self._combine(datum)
         accesses = [operand.access(datum) for operand, datum in pairs if datum is not None]
         if kernel.lock == "held":
-            accesses.append(Commute(self._python_lock()))
+            if self._lock is None:
+                self._lock = self._builder.handle(PYTHON_LOCK, 0)
+            accesses.append(Commute(self._lock))
         parameters = self._parameters(kernel, pairs, values)
         task = self._builder.insert(
             kernel.name, *accesses, priority=priority, after=after, **parameters
@@ -335,13 +337,6 @@ class TaskFlow:
             self._combine(self._data[handle])
         return self._builder.build()
 
-    def _learn(self, kernel: Kernel) -> None:
-        known = self._kernels.setdefault(kernel.name, kernel)
-        if known is not kernel:
-            raise InputError(
-                f"two kernels are called {kernel.name}; give one of them another name="
-            )
-
     def _check(self, kernel: Kernel, operand: Operand, datum: Any) -> None:
         if not isinstance(datum, Datum) or self._data.get(datum.handle) is not datum:
             legal = "a datum that this flow described, or one element of its data, such as x[0]"
@@ -368,13 +363,6 @@ class TaskFlow:
             found = self._configurations[key] = kernel.parameters_of(forms, values)
         return found
 
-    def _combine_before(self, pairs: Sequence[tuple[Operand, Datum | None]]) -> None:
-        """End the reductions of data that are now accessed in another mode."""
-        if self._contributions:
-            for operand, datum in pairs:
-                if datum is not None and operand.access is not Reduce:
-                    self._combine(datum)
-
     def _combine(self, datum: Datum) -> None:
         """Insert the task that ends the reduction of *datum*, if one is under way."""
         parts = self._contributions.pop(datum.handle, 0)
@@ -384,11 +372,6 @@ class TaskFlow:
         self._builder.insert(COMBINE, RW(datum.handle), n=size, parts=parts)
         if self._recording:
             self.calls.append(Call(_COMBINE, (datum.handle,), {}, {"n": size, "parts": parts}))
-
-    def _python_lock(self) -> int:
-        if self._lock is None:
-            self._lock = self._builder.handle(PYTHON_LOCK, 0)
-        return self._lock
 
 
 def _unreachable(*_: object) -> None:

@@ -17,8 +17,6 @@ from tasksim.kernels.calls import Function, Tells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from tasksim.kernels.calls import CallTable
 
 __all__ = ["Entry", "JittedCalls", "entry_of"]
@@ -70,7 +68,8 @@ class JittedCalls:
             tasks, addresses, whole, real = zip(*calls, strict=True)
             tables = np.array(whole, dtype=np.int64), np.array(real, dtype=np.float64)
             kept += [entry, *tables]
-            places = [_rows(rows) for rows in tables]
+            rows = np.arange(len(tasks), dtype=np.int64)
+            places = [part.ctypes.data + rows * part.strides[0] for part in tables]
             arguments = np.column_stack([np.array(addresses, dtype=np.int64), *places])
             table.add(entry.function, np.array(tasks), arguments)
         return kept
@@ -182,8 +181,3 @@ def _is_array(kind: Any) -> bool:
     from numba import types
 
     return type(kind) is types.Array
-
-
-def _rows(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the address of each row of a table."""
-    return rows.ctypes.data + np.arange(len(rows), dtype=np.int64) * rows.strides[0]

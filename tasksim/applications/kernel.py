@@ -272,7 +272,10 @@ def _python(function: Any, options: Mapping[str, Any]) -> Kernel:
             " arguments="
         )
     named = options["name"] or plain.__name__
-    signature = _signature(plain, named)
+    try:
+        signature = inspect.signature(plain, eval_str=True)
+    except (NameError, SyntaxError, TypeError) as error:
+        raise InputError(f"kernel {named}: its annotations cannot be read: {error}") from None
     accesses = options["operands"] or {
         name: found.annotation
         for name, found in signature.parameters.items()
@@ -284,31 +287,25 @@ def _python(function: Any, options: Mapping[str, Any]) -> Kernel:
     for name, parameter in signature.parameters.items():
         if name not in accesses:
             values[name] = parameter.default
-        else:
-            found.append(_operand(parameter, accesses[name], named, values))
+            continue
+        if values or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
+            raise InputError(
+                f"kernel {named}: operand {name} comes after values; operands come first"
+            )
+        optional, many = parameter.default is None, parameter.kind is parameter.VAR_POSITIONAL
+        found.append(Operand(name, accesses[name], optional, many))
     if not found:
         raise InputError(
             f"kernel {named}: has no operand; annotate operands with R, W, RW, Commute, Reduce or"
             f" Scratch, as in def {named}(block: RW, left: R)"
         )
-    lock = options["lock"] or _lock_of(function)
+    lock: Lock = options["lock"] or "unknown"
+    compiled = getattr(function, "targetoptions", None)
+    if lock == "unknown" and isinstance(compiled, dict):  # Numba's functions declare it
+        lock = "released" if compiled.get("nogil") else "held"
     made = Kernel(named, found, function, options["parameters"], values, lock)
     update_wrapper(made, plain, updated=())
     return made
-
-
-def _operand(
-    parameter: inspect.Parameter,
-    access: Callable[[Any], int],
-    named: str,
-    values: Mapping[str, Any],
-) -> Operand:
-    if values or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
-        raise InputError(
-            f"kernel {named}: operand {parameter.name} comes after values; operands come first"
-        )
-    optional = parameter.default is None
-    return Operand(parameter.name, access, optional, parameter.kind is parameter.VAR_POSITIONAL)
 
 
 def _foreign(function: Any, options: Mapping[str, Any]) -> Kernel:
@@ -343,23 +340,8 @@ def _check_accesses(accesses: Mapping[str, Any], name: str) -> None:
             raise InputError(f"kernel {name}: {operand}: {short(access)}; legal: {legal}")
 
 
-def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
-    try:
-        return inspect.signature(function, eval_str=True)
-    except (NameError, SyntaxError, TypeError) as error:
-        raise InputError(f"kernel {name}: its annotations cannot be read: {error}") from None
-
-
 def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
-
-
-def _lock_of(function: Any) -> Lock:
-    """Return the known use of Python's lock: Numba's functions declare whether they release it."""
-    options = getattr(function, "targetoptions", None)
-    if not isinstance(options, dict):
-        return "unknown"
-    return "released" if options.get("nogil") else "held"
 
 
 def _elements(form: Any) -> float:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.applications.application import application
+from tasksim.applications.data import Datum
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
 from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
@@ -28,7 +29,7 @@ from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run tim
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tasksim.applications.data import Datum, DatumVector
+    from tasksim.applications.data import DatumVector
     from tasksim.applications.results import Results
 
 __all__ = ["OPERATIONS", "chunks", "loop"]
@@ -286,7 +287,7 @@ def loop(
     _passes(
         g, found.kernel, iterations,
         [
-            ([piece, *(_piece(operand, i) for operand in operands)],
+            ([piece, *(x if isinstance(x, Datum) else x[i] for x in operands)],
              {**found.values, "first": bounds[i]})
             for i, piece in enumerate(c)
         ],
@@ -421,13 +422,6 @@ def _operand(
     if form.isupper():
         return g.array(name, _shape(form, n), initial=_random(form, n))
     return g.cut(name, _shape(form, n), bounds, initial=_random(form, n))
-
-
-def _piece(operand: Any, index: int) -> Datum:
-    from tasksim.applications.data import Datum
-
-    found: Datum = operand if isinstance(operand, Datum) else operand[index]
-    return found
 
 
 def _error(found: Any, exact: Any) -> float:

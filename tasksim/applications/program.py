@@ -78,9 +78,12 @@ class FlowProgram:
         }
         self.store = Store(graph, flow.blocks, workers, seed, held)
         self._calls_here = [
-            (task, call) for task, call in enumerate(flow.calls) if self._is_here(call)
+            (task, call)
+            for task, call in enumerate(flow.calls)
+            if all(handle is None or self.store.is_held(handle) for handle in call.handles)
         ]
-        self._bound = self._bind()
+        addresses = self._addresses()
+        self._bound = [self._of(call, addresses) for call in flow.calls]
         self._with_objects = [
             task
             for task, call in self._calls_here
@@ -111,18 +114,13 @@ class FlowProgram:
             return None
         try:
             value = self.together.asked(
-                lambda fetch: float(judged.function(Results(self.store, fetch))), self._given
+                lambda fetch: float(judged.function(Results(self.store, fetch))),
+                lambda handle: self.store.data[handle],
             )
         except Exception as error:
             message = f"{type(error).__name__}: {error} ({where_raised(error)})"
             raise InputError(f"graph {self.graph.name}: its check failed: {message}") from error
         return None if value is None else Residual(value, judged.tolerance, judged.what)
-
-    def _given(self, handle: int) -> Any:
-        return self.store.data[handle]
-
-    def _is_here(self, call: Call) -> bool:
-        return all(handle is None or self.store.is_held(handle) for handle in call.handles)
 
     def locks(self) -> dict[str, Lock]:
         """Return kernel -> its known use of Python's lock."""
@@ -152,7 +150,11 @@ class FlowProgram:
         kept: list[object] = [self.store]
         for task, call in self._calls_here:
             function = call.kernel.function
-            if isinstance(function, ForeignFunction) and self._without_python(function, call):
+            if (
+                isinstance(function, ForeignFunction)
+                and function.without_python
+                and not self._has_own(call)
+            ):
                 bound = self._bound[task]
                 assert isinstance(bound, partial)
                 passed = bound.args[1]
@@ -172,13 +174,8 @@ class FlowProgram:
         call = self.flow.calls[task]
         if isinstance(call.kernel.function, ForeignFunction):
             return self._told(task, told)
-        return self._raised(task, call)
-
-    def _raised(self, task: int, call: Call) -> KernelError:
-        """Return the error of a Numba function that raised an exception.
-
-        The core does not know the exception, so Python calls the function again, on copies.
-        """
+        # A Numba function raised an exception, which the core does not know: Python calls the
+        # function again, on copies.
         arguments = [
             argument.copy() if isinstance(argument, np.ndarray) else argument
             for argument in self._arguments(call)
@@ -192,11 +189,6 @@ class FlowProgram:
     def _error(self, task: int, error: Exception) -> KernelError:
         message = f"{type(error).__name__}: {error} ({where_raised(error)})"
         return KernelError(self.graph.kernel_of(task), message)
-
-    def _bind(self) -> list[Callable[[int], object]]:
-        """Return the function of each task, called with the number of a worker."""
-        addresses = self._addresses()
-        return [self._of(call, addresses) for call in self.flow.calls]
 
     def _prepare(self) -> None:
         """Load and compile functions before the first task."""
@@ -236,6 +228,7 @@ class FlowProgram:
         return [*data, *call.values.values()]
 
     def _of(self, call: Call, addresses: list[int]) -> Callable[[int], object]:
+        """Return the function of a task, called with the number of a worker."""
         function, store = call.kernel.function, self.store
         if call.kernel.name == COMBINE:
             (handle,) = call.handles
@@ -276,9 +269,6 @@ class FlowProgram:
         """Return whether memory of the worker is among the operands."""
         owned = (Reduce, Scratch)
         return any(operand.access in owned for operand, _ in call.kernel.arranged(call.handles))
-
-    def _without_python(self, function: ForeignFunction, call: Call) -> bool:
-        return function.without_python and not self._has_own(call)
 
     def _passed(self, function: ForeignFunction, call: Call, addresses: list[int]) -> list[Any]:
         given = [0 if handle is None else addresses[handle] for handle in call.handles]

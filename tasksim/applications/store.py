@@ -170,9 +170,9 @@ class Store:
             if self._used >= self._accessed:
                 self.data[handle] = piece
             elif handle in self._used:
-                self.data[handle] = _copied(
-                    piece, form
-                )  # a copy, which does not keep the whole alive
+                # A copy, which does not keep the whole alive.
+                self.data[handle] = _zeros(form)
+                self.data[handle][...] = piece
             begin += form.shape[0]
 
     def _initial(self, block: Block, handle: int) -> Any:
@@ -220,12 +220,6 @@ def _zeros(form: Form) -> Array:
     buffer = Buffer(form.nbytes)
     order: Any = form.order
     return np.ndarray(form.shape, form.dtype, buffer.bytes.data, order=order)
-
-
-def _copied(piece: Array, form: Form) -> Array:
-    copy = _zeros(form)
-    copy[...] = piece
-    return copy
 
 
 def _fill(array: Array, made: Any, name: str) -> None:

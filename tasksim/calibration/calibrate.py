@@ -71,9 +71,8 @@ from tasksim.models.files.store import (
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.uncertainty.runeffects import run_effects
-from tasksim.native.cores import usable_cores
 from tasksim.native.execute import refuse_without_estimates
-from tasksim.native.this_machine import named_machine
+from tasksim.native.this_machine import named_machine, usable_cores
 from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.schedulers.registry import create
 

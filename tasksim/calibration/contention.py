@@ -38,8 +38,8 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
 from tasksim.native.calm_moments import gate_of, measure_calmly, run_gate
-from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:

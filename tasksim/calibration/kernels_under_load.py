@@ -15,7 +15,7 @@ from tasksim.base.interruption import unbroken
 from tasksim.calibration.timed_executions import ExecutionTimes, TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.cores import pin_thread, usable_cores
+from tasksim.native.this_machine import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -24,7 +24,7 @@ from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
 from tasksim.native.cluster.records import message_table
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.network.load import network_of_fields
 
 if TYPE_CHECKING:

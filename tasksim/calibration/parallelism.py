@@ -13,7 +13,7 @@ import numpy as np
 from tasksim.calibration.timed_executions import TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.cores import pin_thread, usable_cores
+from tasksim.native.this_machine import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

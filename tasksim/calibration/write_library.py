@@ -26,7 +26,7 @@ from tasksim.models.files.store import (
 )
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path, write_slowdowns
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load, merged, read_layers
 

@@ -247,7 +247,7 @@ def calibrate(
     refuse_unwritable(library / "models")
     measure = _measuring(contention=contention, replace=replace)
     from tasksim.calibration.calibration_options import SCHEDULERS, CalibrationOptions
-    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import usable_cores
 
     with showing("calibrating") as progress:
         report = measure(

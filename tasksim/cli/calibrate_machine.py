@@ -30,8 +30,7 @@ def calibrate_memory(
 ) -> None:
     """Measure the memory, and write it to the machine's platform file in *library*."""
     from tasksim.calibration.memory import measure_memory, write_memory
-    from tasksim.native.cores import usable_cores
-    from tasksim.native.this_machine import named_machine
+    from tasksim.native.this_machine import named_machine, usable_cores
 
     path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)
@@ -179,9 +178,8 @@ def calibrate_power(
 ) -> None:
     """Measure the power of kernels, and write it to the machine's platform file in *library*."""
     from tasksim.calibration.power import measure_power, write_power
-    from tasksim.native.cores import usable_cores
     from tasksim.native.energymeter import EnergyMeter
-    from tasksim.native.this_machine import named_machine
+    from tasksim.native.this_machine import named_machine, usable_cores
 
     path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)

@@ -109,7 +109,7 @@ def reporting(
     --resume goes on.
     """
     from tasksim.native.calm_moments import run_gate
-    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import usable_cores
     from tasksim.tuning.native_answers import Effort
     from tasksim.tuning.native_campaign import NativeCampaign
     from tasksim.tuning.native_questions import (

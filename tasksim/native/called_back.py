@@ -142,7 +142,9 @@ class CalledScheduler:
                 return -1
             task = popped if popped.__class__ is int else self._number(popped)
             if not 0 <= task < len(self._facts.graph):
-                raise self._illegal(popped, worker)
+                facts = self._facts
+                name = facts.platform.workers[worker].name
+                raise illegal_pop(self._scheduler, facts.graph, self.state(), popped, name)
         except BaseException as error:
             return self._failed(error)
         return task
@@ -163,11 +165,6 @@ class CalledScheduler:
             return 0
 
         return note
-
-    def _illegal(self, popped: Any, worker: int) -> Exception:
-        facts = self._facts
-        name = facts.platform.workers[worker].name
-        return illegal_pop(facts.scheduler, facts.graph, self.state(), popped, name)
 
     def _failed(self, error: BaseException) -> int:
         self.error = self.error or blamed(error, self._scheduler, self._facts.graph)

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.native.cores import usable_cores
 from tasksim.native.processor_time import ThreadAccount
 from tasksim.native.slowdown_probe import Products
+from tasksim.native.this_machine import usable_cores
 from tasksim.run.disturbance import others_share
 
 if TYPE_CHECKING:
@@ -152,7 +152,9 @@ class ProbedGate(Generic[T]):
 
     def during(self, action: Callable[[], T], until: float) -> tuple[T, float]:
         """Wait for a calm moment; return the value of *action* and the slower of both probes."""
-        before = self._wait(until)
+        latest = min(time.monotonic() + MAX_WAIT_S, until)
+        while not self.is_calm(before := self._probed()) and time.monotonic() < latest:
+            time.sleep(NAP_S)
         value = action()
         return value, max(before, self._probed())
 
@@ -164,13 +166,6 @@ class ProbedGate(Generic[T]):
         """Return a sentence on the slowest probe."""
         longer = _percent(disturbance / self.fastest_s - 1)
         return f"others used the cores: a probe took up to {longer} longer than the fastest"
-
-    def _wait(self, until: float) -> float:
-        """Return the first calm probe, or the last one when the wait times out."""
-        latest = min(time.monotonic() + MAX_WAIT_S, until)
-        while not self.is_calm(probed := self._probed()) and time.monotonic() < latest:
-            time.sleep(NAP_S)
-        return probed
 
     def _probed(self) -> float:
         probed = self._probe()

@@ -20,8 +20,8 @@ from tasksim.core import interface
 from tasksim.core.interface import KERNEL, Program
 from tasksim.kernels.calls import CallTable, KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
-from tasksim.native.cores import usable_cores
 from tasksim.native.processor_time import ProcessorUses
+from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
@@ -238,6 +238,10 @@ class CompiledExecution:
             callbacks = self._called.callbacks
         status = ctypes.c_int32()
         graph, platform = self._flat
+        # Spinning takes nobody's time if each thread has a core of its own. An outside thread has
+        # to run as soon as a worker is idle.
+        workers = len(self._facts.platform.workers)
+        spins = self._outside is None and workers <= len(usable_cores())
         self._run = self._core.tasksim_native_new(
             graph.handle,
             platform.handle,
@@ -245,7 +249,7 @@ class CompiledExecution:
             interface.address(self._estimates, np.float64),
             None if policy is None else ctypes.byref(policy),
             None if callbacks is None else ctypes.byref(callbacks),
-            self._spins(),
+            spins,
             ctypes.byref(status),
         )
         if self._run is None:
@@ -263,23 +267,13 @@ class CompiledExecution:
             self._core.tasksim_native_keep_paths(self._run, kinds.ctypes.data, count)
         if self._uses is not None:
             self._core.tasksim_native_keep_processor_times(self._run)
-        self._attach()
-
-    def _spins(self) -> bool:
-        """Return whether each thread has a core of its own, so that spinning takes nobody's time.
-
-        False with an outside thread, which has to run as soon as a worker is idle.
-        """
-        return self._outside is None and len(self._facts.platform.workers) <= len(usable_cores())
-
-    def _attach(self) -> None:
         if self._called is not None:
             self._called.state = lambda: self._read()["state"].tolist()
-        status = self._core.tasksim_native_attach(self._run)
+        attached = self._core.tasksim_native_attach(self._run)
         if self._called is not None and self._called.error is not None:
             raise self._called.error
-        if status != interface.DONE:
-            raise RuntimeError(f"the core does not take this scheduler: status {status}")
+        if attached != interface.DONE:
+            raise RuntimeError(f"the core does not take this scheduler: status {attached}")
 
     def _read(self) -> dict[str, NDArray[Any]]:
         tasks = len(self._facts.graph)
@@ -301,13 +295,10 @@ class CompiledExecution:
         status = self._core.tasksim_native_outcome(self._run, ctypes.byref(outcome))
         if status == interface.DONE:
             return None
-        if status == KERNEL:
-            return self._task_failed(outcome)
         if status == interface.CALLBACK and self._called is not None:
             return self._called.error
-        return broken_rule(self._facts, self._columns["state"].tolist(), status, outcome)
-
-    def _task_failed(self, outcome: interface.Outcome) -> BaseException:
+        if status != KERNEL:
+            return broken_rule(self._facts, self._columns["state"].tolist(), status, outcome)
         task, worker, graph = outcome.task, outcome.worker, self._facts.graph
         error: BaseException
         if self._calls.function[task] < 0:

@@ -158,15 +158,14 @@ def parametrize_with_checks(applications: Sequence[Any]) -> Any:
     import pytest
 
     cases = [
-        pytest.param(given, check, id=f"{_name(given)}-{check.__name__}")
+        pytest.param(given, check, id=f"{name}-{check.__name__}")
         for given in applications
+        for name in [
+            Path(name_and_settings(given)[0]).stem if isinstance(given, str) else str(given.name)
+        ]
         for check in (_made(check) for check in checks())
     ]
     return pytest.mark.parametrize(("application", "check"), cases)
-
-
-def _name(given: Any) -> str:
-    return Path(name_and_settings(given)[0]).stem if isinstance(given, str) else str(given.name)
 
 
 def _made(check: Check) -> Callable[[Any], None]:
@@ -291,7 +290,12 @@ def any_order_of_the_graph_is_right(subject: Subject) -> None:
     for seed in range(RANDOM_ORDERS):
         program.reset()
         _run_in(program, _drawn_order(program.graph, random.Random(seed)))
-        _judge(program, "in an order that its dependencies allow")
+        residual = program.check()
+        if residual is not None and not residual.ok:
+            what = f"{residual.what}: {residual.value:.3g}, above {residual.tolerance:g}"
+            raise CheckFailed(
+                f"its result is wrong in an order that its dependencies allow: {what}"
+            )
 
 
 def runs_right_under_schedulers(subject: Subject) -> None:
@@ -343,13 +347,6 @@ def _run_in(program: Any, order: Any) -> None:
     with single_threaded_blas():
         for task in order:
             program.run(task, 0)
-
-
-def _judge(program: Program, when: str) -> None:
-    residual = program.check()
-    if residual is not None and not residual.ok:
-        what = f"{residual.what}: {residual.value:.3g}, above {residual.tolerance:g}"
-        raise CheckFailed(f"its result is wrong {when}: {what}")
 
 
 def _drawn_order(graph: TaskGraph, rng: random.Random) -> Iterator[int]:

@@ -21,15 +21,11 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
-    from tasksim.native.compiled import CompiledExecution
-    from tasksim.native.execution import Execution
-    from tasksim.native.runtimes import Chosen, Runtime
+    from tasksim.native.runtimes import Runtime
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
-
-    _What = tuple[TaskGraph, Platform, Scheduler, Program, Sequence[Sequence[float]], list[int]]
 
 __all__ = ["execute", "refuse_devices", "refuse_without_estimates"]
 
@@ -101,9 +97,14 @@ def execute(
     with single_threaded_blas():
         bound = bind(graph, len(platform.workers), seed) if program is None else program
         bound.reset()
-        execution, chosen = _execution(
-            (graph, platform, policy, bound, estimates, everywhere),
-            runtime,
+        chosen = choose_runtime(runtime, platform)
+        execution = chosen.execution(
+            graph,
+            platform,
+            policy,
+            bound,
+            estimates,
+            everywhere,
             paths=paths,
             processor_time=processor_time,
         )
@@ -132,14 +133,6 @@ def execute(
         if check:
             _verify(run, graph, bound)
     return run
-
-
-def _execution(
-    what: _What, runtime: Runtime, **options: Any
-) -> tuple[Execution | CompiledExecution, Chosen]:
-    """Return the execution of *what*, and the choice of its runtime."""
-    chosen = choose_runtime(runtime, what[1])
-    return chosen.execution(*what, **options), chosen
 
 
 def refuse_without_estimates(scheduler: Scheduler) -> None:

@@ -178,18 +178,13 @@ class Execution:
         account = None if self._uses is None else ProcessorTime(self._uses)
         if account is not None:
             account.begin(perf_counter())
-        self._work(worker, account)
-        if account is not None:
-            account.finish(perf_counter())
-
-    def _work(self, worker: int, account: ProcessorTime | None) -> None:
         try:
             with self._lock:
                 task = self._next(worker)
             while task is not None:
                 self._execute(task, worker, account)
                 if self._over.is_set():
-                    return
+                    break
                 with self._lock:
                     self._complete(task, worker)
                     task = self._next(worker)
@@ -197,6 +192,8 @@ class Execution:
             with self._lock:
                 self._error = self._error or blamed(error, self._scheduler, self._graph)
                 self._finish()
+        if account is not None:
+            account.finish(perf_counter())
 
     def _execute(self, task: int, worker: int, account: ProcessorTime | None) -> None:
         run, origin = self._program.run, self._view.origin

@@ -10,7 +10,6 @@ kernel itself gives counts.
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import numpy as np
 from tasksim.base.extras import needed_for
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.files.coefficients import HELD_BELOW
+from tasksim.native.threads import switch_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -116,7 +116,7 @@ def _measured(program: Program, kernels: Collection[str]) -> dict[str, float]:
     """Return one measurement of *kernels*."""
     if not kernels:
         return {}
-    with single_threaded_blas(), _nobody_made_to_let_go():
+    with single_threaded_blas(), switch_interval(LONG_SWITCH_INTERVAL_S):
         program.reset()
         watcher = _Watcher()
         try:
@@ -124,10 +124,14 @@ def _measured(program: Program, kernels: Collection[str]) -> dict[str, float]:
         finally:
             waits = watcher.stop()
         program.reset()
-    return {
-        kernel: _typical(waits, [span for name, *span in spans if name == kernel])
-        for kernel in dict.fromkeys(name for name, *_ in spans)
-    }
+    shares: dict[str, float] = {}
+    for kernel in dict.fromkeys(name for name, *_ in spans):
+        own = [span for name, *span in spans if name == kernel]
+        # A thread that the system preempts while it has the lock seems to hold it for long. This
+        # is rare, and happens where other programs want the cores: the median ignores it.
+        parts = [own[part::SAMPLE_PARTS] for part in range(min(SAMPLE_PARTS, len(own)))]
+        shares[kernel] = median(waits.free_share(part) for part in parts)
+    return shares
 
 
 def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, float, float]]:
@@ -146,16 +150,6 @@ def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, fl
             left_s[kernel] -= ended - begun
             if left_s[kernel] < 0:
                 del left_s[kernel]
-
-
-def _typical(waits: _Waits, spans: list[list[float]]) -> float:
-    """Return the median over parts of *spans* of the share in which the lock was free.
-
-    A thread that the system preempts while it has the lock seems to hold it for long. This is rare,
-    and happens where other programs want the cores.
-    """
-    parts = [spans[part::SAMPLE_PARTS] for part in range(min(SAMPLE_PARTS, len(spans)))]
-    return median(waits.free_share(part) for part in parts)
 
 
 class _Waits:
@@ -235,12 +229,3 @@ def _nap_function() -> Callable[[int], None]:
     nap(np.zeros(2, dtype=np.int64).ctypes.data)
     compiled: Callable[[int], None] = nap
     return compiled
-
-
-class _nobody_made_to_let_go:  # noqa: N801 - a context manager
-    def __enter__(self) -> None:
-        self._interval_s = sys.getswitchinterval()
-        sys.setswitchinterval(LONG_SWITCH_INTERVAL_S)
-
-    def __exit__(self, *_: object) -> None:
-        sys.setswitchinterval(self._interval_s)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

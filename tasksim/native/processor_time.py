@@ -77,9 +77,8 @@ class ProcessorTime:
 
     The clock is read at most every :data:`READING_INTERVAL_S`, so that the tasks between two
     readings share them, and after a pause, which belongs to no task. The time lost between two
-    readings is
-    charged to the longest of their tasks: tasks between readings are short unless one was
-    interrupted. The core does the same (``core/native/processor_time.h``).
+    readings is charged to the longest of their tasks: tasks between readings are short unless one
+    was interrupted. The core does the same (``core/native/processor_time.h``).
 
     Parameters
     ----------

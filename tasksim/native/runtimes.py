@@ -31,8 +31,20 @@ def choose_runtime(runtime: Runtime, platform: Platform) -> Chosen:
 
     Raise :exc:`InputError` if ``runtime="compiled"`` and the core is not available.
     """
+    from tasksim.core.library import status
+    from tasksim.runtime.flat import MAX_CLASSES, MAX_MEMORIES
+
     one_of(runtime, RUNTIMES, "runtime")
-    why = "asked for" if runtime == "python" else _why_not(platform)
+    why = ""
+    if runtime == "python":
+        why = "asked for"
+    elif not (core := status()).available:
+        why = f"the core is {core.why}"
+    elif len(platform.classes) > MAX_CLASSES or len(platform.memories) > MAX_MEMORIES:
+        why = (
+            f"the core supports at most {MAX_CLASSES} worker classes and {MAX_MEMORIES} "
+            "memories, and the platform has more"
+        )
     if why and runtime == "compiled":
         raise InputError(f"runtime=compiled: {why}; legal here: auto, python")
     if why:
@@ -42,19 +54,3 @@ def choose_runtime(runtime: Runtime, platform: Platform) -> Chosen:
     from tasksim.native.compiled import CompiledExecution
 
     return Chosen(CompiledExecution, "compiled")
-
-
-def _why_not(platform: Platform) -> str:
-    """Return why the core cannot execute on *platform*; empty if it can."""
-    from tasksim.core.library import status
-    from tasksim.runtime.flat import MAX_CLASSES, MAX_MEMORIES
-
-    core = status()
-    if not core.available:
-        return f"the core is {core.why}"
-    if len(platform.classes) > MAX_CLASSES or len(platform.memories) > MAX_MEMORIES:
-        return (
-            f"the core supports at most {MAX_CLASSES} worker classes and {MAX_MEMORIES} "
-            "memories, and the platform has more"
-        )
-    return ""

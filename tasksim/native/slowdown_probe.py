@@ -14,7 +14,7 @@ import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
-from tasksim.native.cores import pin_thread, usable_cores
+from tasksim.native.this_machine import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable

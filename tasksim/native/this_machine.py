@@ -1,16 +1,24 @@
-"""Platform of this machine, with its name and one worker per usable core."""
+"""Name, usable cores and platform of this machine; threads pinned to cores."""
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 from tasksim.base.errors import InputError
-from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Platform
 
-__all__ = ["machine_name", "named_machine", "this_machine"]
+__all__ = [
+    "cores_for",
+    "machine_name",
+    "named_machine",
+    "pin_thread",
+    "this_machine",
+    "usable_cores",
+]
 
 
 def machine_name() -> str:
@@ -32,3 +40,23 @@ def this_machine(workers: int | None = None) -> Platform:
     """Return this machine without overheads; *workers* defaults to the number of usable cores."""
     count = workers if workers is not None else len(usable_cores())
     return replace(Platform.identical(count), name=machine_name())
+
+
+def usable_cores() -> list[int]:
+    """Return the numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def pin_thread(core: int | None) -> None:
+    """Pin the calling thread to *core* if the system allows it; None: do not pin."""
+    if core is not None and hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # a container may forbid it; an unpinned run is still valid
+            os.sched_setaffinity(0, {core})
+
+
+def cores_for(workers: int) -> list[int] | None:
+    """Return a core for each worker, or None if there are fewer cores than workers."""
+    cores = usable_cores()
+    return cores if workers <= len(cores) else None

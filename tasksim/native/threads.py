@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.interruption import Interrupts
 from tasksim.base.threadclock import no_garbage_collection
-from tasksim.native.cores import cores_for, pin_thread
 from tasksim.native.processor_time import ThreadAccount
+from tasksim.native.this_machine import cores_for, pin_thread
 
 if TYPE_CHECKING:
     from tasksim.kernels.program import Program
 
-__all__ = ["PATIENCE_S", "POLL_INTERVAL_S", "Progress", "Runtime", "conduct"]
+__all__ = ["PATIENCE_S", "POLL_INTERVAL_S", "Progress", "Runtime", "conduct", "switch_interval"]
 
 SWITCH_INTERVAL_S: Final = 1e-4
 """Time for which a thread may keep Python's lock from another one, in seconds. The default, 5 ms,
@@ -83,19 +83,27 @@ def conduct(
     start = threading.Barrier(len(names) + 1, action=runtime.begin)
     cores = cores_for(len(names)) if pin else None
     accounts: list[ThreadAccount | None] = [None] * len(names)
+
+    def work(worker: int) -> None:
+        pin_thread(cores[worker] if cores else None)
+        with suppress(threading.BrokenBarrierError):
+            start.wait()
+        before = ThreadAccount.now()
+        runtime.work(worker)
+        accounts[worker] = ThreadAccount.now().since(before)
+
     threads = [
-        threading.Thread(
-            target=_work,
-            args=(runtime, worker, start, cores[worker] if cores else None, accounts),
-            name=name,
-            daemon=True,
-        )
+        threading.Thread(target=work, args=(worker,), name=name, daemon=True)
         for worker, name in enumerate(names)
     ]
     # Hold interruptions until they are checked for: one that arrived while the main thread takes or
     # releases the lock would leave it locked.
     patience_s: float | None = None
-    with _undisturbed(), Interrupts(held=True) as interrupts:
+    with (
+        switch_interval(SWITCH_INTERVAL_S),
+        no_garbage_collection(),
+        Interrupts(held=True) as interrupts,
+    ):
         try:
             for thread in threads:
                 thread.start()
@@ -105,7 +113,7 @@ def conduct(
             interrupts.check()
         except KeyboardInterrupt:
             runtime.give_up()  # first, so that no worker starts another task
-            _interrupt(program)
+            getattr(program, "interrupt", lambda: None)()
             patience_s = TASK_PATIENCE_S
             raise
         finally:
@@ -116,21 +124,6 @@ def conduct(
     return accounts
 
 
-def _work(
-    runtime: Runtime,
-    worker: int,
-    start: threading.Barrier,
-    core: int | None,
-    accounts: list[ThreadAccount | None],
-) -> None:
-    pin_thread(core)
-    with suppress(threading.BrokenBarrierError):
-        start.wait()
-    before = ThreadAccount.now()
-    runtime.work(worker)
-    accounts[worker] = ThreadAccount.now().since(before)
-
-
 def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:
     """Wait until *threads* end, at most *patience_s* for all of them; None: without a limit."""
     begun = perf_counter()
@@ -139,20 +132,12 @@ def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None
         thread.join(left)
 
 
-def _interrupt(program: Program) -> None:
-    """Interrupt the running tasks if *program* supports it."""
-    interrupt = getattr(program, "interrupt", None)
-    if interrupt is not None:
-        interrupt()
-
-
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Keep the garbage collector and long holds of Python's lock out of the measurement."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
+def switch_interval(seconds: float) -> Iterator[None]:
+    """Set the time for which a thread may keep Python's lock from another one."""
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
     try:
-        with no_garbage_collection():
-            yield
+        yield
     finally:
-        sys.setswitchinterval(interval)
+        sys.setswitchinterval(before_s)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.interruption import Stop, Stopped, give_up_if_asked
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.optimization.annealing import Annealing, temperature
 
 if TYPE_CHECKING:

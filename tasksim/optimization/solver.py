@@ -16,7 +16,7 @@ import numpy as np
 
 from tasksim.base.extras import is_installed, require
 from tasksim.engine.ticks import TICKS_PER_S
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.optimization.copies import ROUNDING_S, LeastCopies, copied_flows
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.engine.simulation import Simulation
 from tasksim.formats.recorded import platform_of_workers
 from tasksim.graph.apps.registry import generate
-from tasksim.native.cores import usable_cores
 from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.native.this_machine import usable_cores
 from tasksim.run.disturbance import others_share
 from tasksim.run.measured import MeasuredDurations
 from tasksim.run.runfolder import save

@@ -214,6 +214,6 @@ def _simulations(scenarios: Sequence[Scenario], resolved: Sequence[Resolved]) ->
 
 
 def _cores() -> int:
-    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import usable_cores
 
     return len(usable_cores())

@@ -158,7 +158,7 @@ def how_sure_of(
     replicator = Replicator(
         resolved.graph, resolved.platform, models, sources, scenario.seed, probes
     )
-    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import usable_cores
 
     members = len(replicator.sources)
     groups = math.ceil(replications / members)

@@ -52,13 +52,10 @@ class Deck:
     def draw_s(self, mean_s: float) -> float:
         """Return the next duration in seconds, stretched away from *mean_s*, and at least 0."""
         if not self._left_s:
-            self._shuffle()
+            # All samples so far, shuffled; the core draws the same random words.
+            left = list(self._samples_s())
+            for last in range(len(left) - 1, 0, -1):
+                place = self._rng.getrandbits(32) * (last + 1) >> 32
+                left[place], left[last] = left[last], left[place]
+            self._left_s, self._stretch = left, sqrt(len(left) / (len(left) - 1))
         return max(0.0, mean_s + (self._left_s.pop() - mean_s) * self._stretch)
-
-    def _shuffle(self) -> None:
-        """Fill the deck with all samples so far; the core draws the same random words."""
-        left = list(self._samples_s())
-        for last in range(len(left) - 1, 0, -1):
-            place = self._rng.getrandbits(32) * (last + 1) >> 32
-            left[place], left[last] = left[last], left[place]
-        self._left_s, self._stretch = left, sqrt(len(left) / (len(left) - 1))

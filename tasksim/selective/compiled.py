@@ -27,7 +27,7 @@ from tasksim.native.compiled import (
     program_structure,
     record_of,
 )
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
@@ -125,7 +125,10 @@ class CompiledAccount:
         names = [worker.name for worker in self._facts.platform.workers]
         self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
         self._read()
-        self._add_to_statistics()
+        rules, (measured, tasks, seconds) = self._rules, self._measured
+        columns = (column[: measured[0]].tolist() for column in (tasks, seconds))
+        for task, taken_s in zip(*columns, strict=True):
+            rules.statistics.add(rules.found[rules.of_task[task]], taken_s)
         if (error := self._error()) is not None:
             raise error
         return float(self._columns["end_s"].max(initial=0.0))
@@ -265,12 +268,6 @@ class CompiledAccount:
             found.busiest_s,
         )  # fmt: skip
         self.path = record_of(core.tasksim_selective_path, run, len(self._rules.found))
-
-    def _add_to_statistics(self) -> None:
-        rules, (measured, tasks, seconds) = self._rules, self._measured
-        columns = (column[: measured[0]].tolist() for column in (tasks, seconds))
-        for task, taken_s in zip(*columns, strict=True):
-            rules.statistics.add(rules.found[rules.of_task[task]], taken_s)
 
     def _error(self) -> BaseException | None:
         """Return the error of the run, the same as that of the reference, or None."""

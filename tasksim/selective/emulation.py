@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.selective.charges import Charge
-    from tasksim.selective.execution import Chooses
     from tasksim.selective.policies import Sampling
 
 __all__ = ["emulate_fully", "emulate_selectively"]
@@ -84,7 +83,7 @@ def emulate_selectively(
         profile, before_s = first.path.counts, first.wall_s
     workers = len(platform.workers)
     rules = Rules(chosen, known, tolerance, *signed, workers, profile, sampling, charge, seed)
-    made = emulation.run(Chooser(*rules), signed[1])
+    made = emulation.run(rules)
     return Selective(made.run, made.effort, before_s + made.wall_s, made.path)
 
 
@@ -145,18 +144,17 @@ class _Emulation:
     def run_all(self, *, apart: bool = False) -> Selective:
         """Return a run in which nothing is known well enough."""
         signed, workers = signatures(self._graph, apart=apart), len(self._platform.workers)
-        everything = Chooser(policy_of("conditional"), Statistics(), 0.0, *signed, workers)
-        return self.run(everything, signed[1])
+        return self.run(Rules(policy_of("conditional"), Statistics(), 0.0, *signed, workers))
 
-    def run(self, chooses: Chooses, of_task: Sequence[int]) -> Selective:
+    def run(self, rules: Rules) -> Selective:
         """Return one run; its wall time is what it would take for real."""
         graph, platform = self._graph, self._platform
         able = [(1 << len(platform.classes)) - 1] * len(graph)
         facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
         tasks = _DrawnTasks(self._seconds, class_of(platform))
-        paths = PathRecords(of_task, len(platform.workers))
+        paths = PathRecords(rules.of_task, len(platform.workers))
         # Company would take no time here, either.
-        execution = SelectiveExecution(facts, tasks, chooses, paths, company=False)
+        execution = SelectiveExecution(facts, tasks, Chooser(rules), paths, company=False)
         execution.run_at_once(random.Random(self._seed))
         run = selective_run(
             graph, platform, self._scheduler, self._seed, tasks=execution.table(), engine="python"

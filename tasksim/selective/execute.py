@@ -188,8 +188,8 @@ class _Maker:
                 execution.run(rng, pin=self._pin, progress=progress)
                 path = execution.path
             else:
-                tasks, chooser = TimedTasks(self._program, len(platform.workers)), Chooser(*rules)
-                paths = PathRecords(self.signed[1], len(platform.workers))
+                tasks, chooser = TimedTasks(self._program, len(platform.workers)), Chooser(rules)
+                paths = PathRecords(rules.of_task, len(platform.workers))
                 execution = SelectiveExecution(facts, tasks, chooser, paths, company=self._company)
                 execution.run(rng, self._program, pin=self._pin, progress=progress)
                 path = paths.longest

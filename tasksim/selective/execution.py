@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
-    from tasksim.runtime.pathrecords import PathRecord, PathRecords
+    from tasksim.runtime.pathrecords import PathRecords
     from tasksim.runtime.view import Facts
+    from tasksim.selective.policies import Chooser
 
-__all__ = ["SKIPPED_BEFORE", "AccountView", "Chooses", "Effort", "Executes", "SelectiveExecution"]
+__all__ = ["SKIPPED_BEFORE", "AccountView", "Effort", "Executes", "SelectiveExecution"]
 
 
 class AccountView(WorkersView):
@@ -72,16 +73,6 @@ MIN_WAIT_S: Final = 1e-5
 
 
 SKIPPED_BEFORE: Final = "; tasks before it were skipped, so that its data are not computed"
-
-
-class Chooses(Protocol):
-    """Chooser between the execution of a task and a charge of its known mean."""
-
-    def charge_s(self, task: int, worker: int, before: PathRecord, now_s: float) -> float | None:
-        """Return the charge of *task* in seconds; None: execute it."""
-
-    def measured(self, task: int, seconds: float) -> None:
-        """Note the measured duration of *task*."""
 
 
 class Executes(Protocol):
@@ -132,7 +123,7 @@ class SelectiveExecution:
     ----------
     facts : Facts
     tasks : Executes
-    chooses : Chooses
+    chooses : Chooser
     paths : PathRecords
         Updated with every task that ends.
     company : bool, default True
@@ -144,7 +135,7 @@ class SelectiveExecution:
         self,
         facts: Facts,
         tasks: Executes,
-        chooses: Chooses,
+        chooses: Chooser,
         paths: PathRecords,
         *,
         company: bool = True,
@@ -324,6 +315,7 @@ class SelectiveExecution:
 
         None: the thread that returns first from a task advances it.
         """
+        elapsed_s = self._tasks.elapsed_s
         while not self._over.is_set():
             # As in a replay: first all ends at an instant, then the workers in order.
             if not self._ends or self._ends[0][0] > self._view.now:
@@ -332,19 +324,15 @@ class SelectiveExecution:
                 self._stop_if_stuck_or_done()
                 return None
             end_s, _, worker = self._ends[0]
-            ahead_s = end_s - self._horizon_s()
-            if ahead_s >= 0:
-                return max(ahead_s, MIN_WAIT_S)
+            # No measured task ends before this time on the account.
+            horizon_s = min((s + elapsed_s(w) for w, s in self._measuring.items()), default=inf)
+            if end_s >= horizon_s:
+                return max(end_s - horizon_s, MIN_WAIT_S)
             if worker in self._accompanying:
                 return None
             heappop(self._ends)
             self._end(worker, end_s)
         return None
-
-    def _horizon_s(self) -> float:
-        """Return the time on the account before which no measured task ends."""
-        elapsed = self._tasks.elapsed_s
-        return min((s + elapsed(w) for w, s in self._measuring.items()), default=inf)
 
     def _serve(self) -> None:
         """Let all awake workers ask for tasks."""
@@ -354,17 +342,14 @@ class SelectiveExecution:
             for worker in awake:
                 popped = self._scheduler.pop(worker)
                 if popped is None:
-                    self._let_sleep(worker)
+                    view.fall_asleep(worker)
+                    self._patience.left -= 1
+                    if not self._patience.left:
+                        self._patience.look(view.now)
                     continue
                 task = self.ledger.take(popped, worker, self._scheduler)
                 self._scheduler.started(task, worker)
                 self._start(task, worker)
-
-    def _let_sleep(self, worker: int) -> None:
-        self._view.fall_asleep(worker)
-        self._patience.left -= 1
-        if not self._patience.left:
-            self._patience.look(self._view.now)
 
     def _start(self, task: int, worker: int) -> None:
         now = self._view.now

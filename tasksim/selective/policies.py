@@ -118,24 +118,9 @@ full run, and several bursts cover the whole run."""
 
 
 class Rules(NamedTuple):
-    """Parameters of a :class:`Chooser`, in their order."""
+    """Rules and facts by which a :class:`Chooser` decides.
 
-    policy: Policy
-    statistics: Statistics
-    tolerance: float
-    found: Sequence[Signature]
-    of_task: Sequence[int]
-    workers: int
-    profile: Sequence[int] = ()
-    sampling: Sampling = "spread"
-    charge: Charge = "drawn"
-    seed: int = 0
-
-
-class Chooser:
-    """Chooser between the execution of each task of a run and a charge of a known duration.
-
-    Parameters
+    Attributes
     ----------
     policy : Policy
     statistics : Statistics
@@ -159,34 +144,38 @@ class Chooser:
         Seed of the draws.
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        statistics: Statistics,
-        tolerance: float,
-        found: Sequence[Signature],
-        of_task: Sequence[int],
-        workers: int,
-        profile: Sequence[int] = (),
-        sampling: Sampling = "spread",
-        charge: Charge = "drawn",
-        seed: int = 0,
-    ) -> None:
-        one_of(sampling, SAMPLINGS, "sampling")
-        one_of(charge, CHARGES, "charge")
-        self._policy = policy
+    policy: Policy
+    statistics: Statistics
+    tolerance: float
+    found: Sequence[Signature]
+    of_task: Sequence[int]
+    workers: int
+    profile: Sequence[int] = ()
+    sampling: Sampling = "spread"
+    charge: Charge = "drawn"
+    seed: int = 0
+
+
+class Chooser:
+    """Chooser between the execution of each task of a run and a charge of a known duration."""
+
+    def __init__(self, rules: Rules) -> None:
+        one_of(rules.sampling, SAMPLINGS, "sampling")
+        one_of(rules.charge, CHARGES, "charge")
+        statistics, found, of_task = rules.statistics, rules.found, rules.of_task
+        self._policy = rules.policy
         self._statistics = statistics
-        self._tolerance = tolerance
+        self._tolerance = rules.tolerance
         self._signatures = found
         self._of_task = of_task
-        self._profile = profile or [0] * len(found)
-        self._spread = sampling != "first"
-        self._least = int(policy.every_configuration)
+        self._profile = rules.profile or [0] * len(found)
+        self._spread = rules.sampling != "first"
+        self._least = int(rules.policy.every_configuration)
         self._occurs = [0] * len(found)  # in all, then met so far, executed so far, known before
         for place in of_task:
             self._occurs[place] += 1
         self._met = [0] * len(found)
-        self._met_by = [[0] * len(found) for _ in range(workers)]
+        self._met_by = [[0] * len(found) for _ in range(rules.workers)]
         self._begun = [0] * len(found)
         self._before = [statistics.count(signature) for signature in found]
         self._count = list(self._before)
@@ -194,23 +183,19 @@ class Chooser:
         self._needed = [inf] * len(found)
         self._mean_s = [0.0] * len(found)
         self._told = [False] * len(found)  # whether other sizes made it known
-        self._workers = workers
+        self._workers = rules.workers
         self._decks: list[Deck] = []
-        if charge == "drawn":
-            rng, samples_s = random.Random(seed), statistics.samples_s
+        if rules.charge == "drawn":
+            rng, samples_s = random.Random(rules.seed), statistics.samples_s
             self._decks = [Deck(partial(samples_s, signature), rng) for signature in found]
         for place in range(len(found)):
             self._look(place)
             if statistics.cells and self._needed[place] > self._count[place]:
-                self._ask_others(place)
+                told = estimate_from_sizes(statistics, found[place])
+                if told.half_width <= self._tolerance:
+                    self._needed[place], self._mean_s[place] = 0.0, told.mean_s
+                    self._told[place] = True
         self._work_s = sum(n * mean for n, mean in zip(self._occurs, self._mean_s, strict=True))
-
-    def _ask_others(self, place: int) -> None:
-        """Mark a signature as known if other sizes of its kernel suffice."""
-        told = estimate_from_sizes(self._statistics, self._signatures[place])
-        if told.half_width <= self._tolerance:
-            self._needed[place], self._mean_s[place] = 0.0, told.mean_s
-            self._told[place] = True
 
     def charge_s(
         self, task: int, worker: int, before: PathRecord, now_s: float = 0.0

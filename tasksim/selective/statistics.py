@@ -216,7 +216,15 @@ def signatures(graph: TaskGraph, *, apart: bool = False) -> tuple[list[Signature
         for values in table.tolist()
     ]
     places = first[graph.kernel] + graph.row
-    return (found, places.tolist()) if not apart else _apart(graph, found, places)
+    if not apart:
+        return found, places.tolist()
+    # A task touches data if it is the first, as submitted, to access some of them.
+    first_access = np.unique(graph.access_handle, return_index=True)[1]
+    touches = np.zeros(len(graph), dtype=np.bool_)
+    touches[np.searchsorted(graph.access_ptr, first_access, side="right") - 1] = True
+    both = [*found, *(signature._replace(touches=True) for signature in found)]
+    used, of_task = np.unique(places + len(found) * touches, return_inverse=True)
+    return [both[place] for place in used.tolist()], of_task.ravel().tolist()
 
 
 def _signature(graph: TaskGraph, kernel: int, values: Sequence[float], dtype: str) -> Signature:
@@ -232,23 +240,6 @@ def _signature(graph: TaskGraph, kernel: int, values: Sequence[float], dtype: st
         else:
             sizes.append((parameter, float(value)))
     return Signature(name, tuple(sizes), dtype)
-
-
-def _apart(
-    graph: TaskGraph, found: list[Signature], places: NDArray[np.integer]
-) -> tuple[list[Signature], list[int]]:
-    """Return the signatures that tasks have, with those of first touches apart."""
-    both = [*found, *(signature._replace(touches=True) for signature in found)]
-    used, of_task = np.unique(places + len(found) * _touches(graph), return_inverse=True)
-    return [both[place] for place in used.tolist()], of_task.ravel().tolist()
-
-
-def _touches(graph: TaskGraph) -> NDArray[np.bool_]:
-    """Return a mask of tasks that are the first, as submitted, to access some of their data."""
-    first = np.unique(graph.access_handle, return_index=True)[1]
-    touches = np.zeros(len(graph), dtype=np.bool_)
-    touches[np.searchsorted(graph.access_ptr, first, side="right") - 1] = True
-    return touches
 
 
 MIN_SIZES: Final = 3

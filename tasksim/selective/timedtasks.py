@@ -105,23 +105,21 @@ class TimedTasks:
         """
         if safe and self._make_safe is not None:
             self._make_safe(task)
-        now_s, preempted = self._clock_here(), preemptions()
+        # A clock of the processor time of a task on this thread.
+        own_clock, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
+        now_s = own_clock if beside is None else lambda: own_clock() + beside() / workers
+        preempted = preemptions()
         before_s = now_s()
         self._clock[worker] = now_s, before_s
         self._call(task, worker)
         began, ended = self._times[worker].tolist()
         cpu_s, interrupted = now_s() - before_s, preemptions() > preempted
-        if self._beside is not None:
+        if beside is not None:
             # The shared thread also preempts the task, but for shorter than other programs do.
             interrupted &= ended - began - cpu_s > MAX_OWN_GAP_S
         usual = self._usual[int(self._program.graph.kernel[task])]
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
-
-    def _clock_here(self) -> Callable[[], float]:
-        """Return a clock of the processor time of a task on the calling thread, in seconds."""
-        now_s, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
-        return now_s if beside is None else lambda: now_s() + beside() / workers
 
     def _call(self, task: int, worker: int) -> None:
         """Execute *task*, and note its start and end."""

@@ -18,7 +18,7 @@ from tasksim.calibration.domain import parse_domain
 from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.formats.samples import read_samples
 from tasksim.models.kinds.counted import CounterModel
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 
 ALONE = {"l1": 1e-9, "memory": 100e-9}
 BESIDE = {"l1": 1e-9, "memory": 180e-9}

@@ -91,7 +91,7 @@ def test_what_is_done_when_interrupted_is_kept(monkeypatch, tmp_path):
         return draw(self, which)
 
     monkeypatch.setattr(Replicator, "draw", until_then)
-    monkeypatch.setattr("tasksim.native.cores.usable_cores", lambda: [0])
+    monkeypatch.setattr("tasksim.native.this_machine.usable_cores", lambda: [0])
     result = _run("--uncertainty", "both", "-o", str(tmp_path / "run"))
     assert result.exit_code == 130
     assert "mean of runs: " in result.stdout

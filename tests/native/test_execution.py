@@ -19,8 +19,8 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.kernels.program import bind
 from tasksim.native import threads
-from tasksim.native.cores import pin_thread, usable_cores
 from tasksim.native.execute import execute
+from tasksim.native.this_machine import pin_thread, usable_cores
 from tasksim.platform.description import Platform
 from tasksim.run.runchecks import check_run
 from tasksim.schedulers.base import Scheduler

@@ -14,10 +14,10 @@ from compiled_core import needs_core
 from tasksim.base import threadclock
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.apps.registry import generate
-from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.native.machine_account import pressure_s, throttled_s
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import blocking_kernels, undisturbed_s
 

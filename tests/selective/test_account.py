@@ -86,7 +86,7 @@ def test_how_often_the_tolerance_is_kept(policy):
     for _ in range(40):
         seconds = (mean * rng.lognormal(-0.02, 0.2, len(mean))).tolist()
         rules = Rules(policy_of(policy), Statistics(), 0.04, *signatures(graph), 2)
-        done, _, _ = account(graph, "lws", 2, seconds, None, Chooser(*rules))
+        done, _, _ = account(graph, "lws", 2, seconds, None, Chooser(rules))
         errors.append(abs(done.ledger.makespan_s() / truth_s - 1))
     within = np.mean(np.array(errors) <= 0.04)
     if policy == "shares":
@@ -111,7 +111,7 @@ def test_predictions_are_not_biased_by_first_touches(policy):
         for _ in range(10):
             seconds = (mean * rng.lognormal(-(0.05**2) / 2, 0.05, len(mean))).tolist()
             signed = signatures(graph, apart=apart)
-            chooser = Chooser(*Rules(policy_of(policy), Statistics(), 0.05, *signed, 2))
+            chooser = Chooser(Rules(policy_of(policy), Statistics(), 0.05, *signed, 2))
             done, _, _ = account(graph, "lws", 2, seconds, None, chooser, signed[1])
             said.append(done.ledger.makespan_s() / truth.makespan_s - 1)
         biases[apart] = np.mean(said)

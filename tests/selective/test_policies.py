@@ -31,9 +31,10 @@ def choose(policy, samples, *, met=0, on_path=0, profile=(), tolerance=0.1):
     found, of_task = signatures(graph)
     for seconds in samples:
         statistics.add(found[0], seconds)
-    chooser = Chooser(
+    rules = Rules(
         policy_of(policy), statistics, tolerance, found, of_task, 1, profile, "first", "mean"
     )
+    chooser = Chooser(rules)
     for _ in range(met):
         chooser.charge_s(0, 0, Before(on_path))
     return chooser.charge_s(0, 0, Before(on_path))
@@ -61,7 +62,7 @@ def test_what_matters_little_needs_to_be_known_less():
     charged = {}
     for policy in ("eager", "shares"):
         rules = Rules(policy_of(policy), statistics, 0.2, found, of_task, 2, (), "first", "mean")
-        chooser = Chooser(*rules)
+        chooser = Chooser(rules)
         for task, place in enumerate(of_task):
             path = SimpleNamespace(counts=[0] * len(found))
             charged[policy, found[place].kernel] = chooser.charge_s(task, 0, path, 0.0)
@@ -89,7 +90,8 @@ def test_samples_are_spread_over_the_run():
     for sampling in ("first", "spread"):
         statistics.reset()
         policy = policy_of("conditional")
-        chooser = Chooser(policy, statistics, 0.1, found, of_task, 1, (), sampling, "mean")
+        rules = Rules(policy, statistics, 0.1, found, of_task, 1, (), sampling, "mean")
+        chooser = Chooser(rules)
         for task in range(100):
             if chooser.charge_s(task, 0, Before(0)) is None:
                 chooser.measured(task, 10.0 + 2.0 * (task % 2))

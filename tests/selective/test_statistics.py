@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tasksim
-from tasksim.selective.policies import Chooser, policy_of
+from tasksim.selective.policies import Chooser, Rules, policy_of
 from tasksim.selective.statistics import Signature, Statistics, estimate_from_sizes, signatures
 
 
@@ -44,7 +44,8 @@ def test_other_sizes_make_a_kernel_known():
                 sizes = tuple((name, float(size)) for name, _ in signature.parameters)
                 for seconds in (1.0, 1.01):
                     statistics.add(signature._replace(parameters=sizes), seconds * (1 + off))
-        chooser = Chooser(policy_of("eager"), statistics, 0.1, found, of_task, 1, charge="mean")
+        rules = Rules(policy_of("eager"), statistics, 0.1, found, of_task, 1, charge="mean")
+        chooser = Chooser(rules)
         charged = [chooser.charge_s(task, 0, before) for task in range(len(graph))]
         if known:
             assert charged == pytest.approx([1.005] * len(graph), rel=0.01)

@@ -17,7 +17,7 @@ from tasksim.calibration.machine import data_caches
 from tasksim.calibration.memory import disturbed_text, working_sets
 from tasksim.calibration.tools import MemoryTool
 from tasksim.models.samples import HITS
-from tasksim.native.cores import pin_thread, usable_cores
+from tasksim.native.this_machine import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

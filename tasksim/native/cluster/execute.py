@@ -27,10 +27,9 @@ from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part, without_own_thread
 from tasksim.native.cluster.result import AmongRanks, bring_to_rank_0
 from tasksim.native.cluster.share import RankProgram
-from tasksim.native.cores import usable_cores
 from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
-from tasksim.native.this_machine import this_machine
+from tasksim.native.this_machine import this_machine, usable_cores
 from tasksim.schedulers.graph_test import GraphTest
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static.follower import StaticScheduler
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.graph.distribution.owners import Grid
-    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
     from tasksim.native.cluster.clocks import Clock
@@ -52,6 +51,7 @@ __all__ = [
     "ClusterRecord",
     "RankExecution",
     "cut_for",
+    "estimates_of_part",
     "platform_of_rank",
     "refuse_planner",
     "shares_cores",
@@ -213,7 +213,9 @@ class RankExecution:
         classes = len(self._platform.classes)
         with single_threaded_blas():
             self.whole.reset()
-            believed = _estimates_of_part(self.cut, ranks.rank, estimates, classes)
+            believed: Any = [[nan] * len(graph)] * classes
+            if estimates is not None:
+                believed = estimates_of_part(self._part, estimates)
             everywhere = [(1 << classes) - 1] * len(graph)
             execution = chosen.execution(
                 graph,
@@ -295,15 +297,7 @@ def _policy(scheduler: str | Scheduler, ranks: int) -> Scheduler:
     return policy
 
 
-def _estimates_of_part(
-    cut: Distribution,
-    rank: int,
-    estimates: Sequence[Sequence[float]] | None,
-    classes: int,
-) -> Any:
-    """Return the scheduler's estimates for the tasks of a part; communication takes no time."""
-    part = cut.parts[rank]
-    if estimates is None:
-        return [[nan] * len(part.graph)] * classes
+def estimates_of_part(part: LocalPart, estimates: Sequence[Sequence[float]]) -> Any:
+    """Return the scheduler's estimates for the tasks of *part*; communication takes no time."""
     rows = np.asarray(estimates)
     return np.where(part.task < 0, 0.0, rows[:, np.maximum(part.task, 0)]).tolist()

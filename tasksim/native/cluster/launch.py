@@ -60,8 +60,13 @@ def watch_over_rank() -> None:
     if child == 0:
         die_with(parent)
         return
+
+    def pass_on(signum: int, _: object) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(child, signum)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda signum, _: _pass_on(child, signum))
+        signal.signal(number, pass_on)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
@@ -77,11 +82,6 @@ def die_with(parent: int) -> None:
     # The parent may have ended before prctl took effect.
     if os.getppid() != parent:
         os._exit(1)
-
-
-def _pass_on(child: int, signum: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(child, signum)
 
 
 def end_all(message: str) -> NoReturn:

@@ -19,7 +19,7 @@ import numpy as np
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.versions import version_of
 from tasksim.native.cluster.launch import launched_rank, launched_ranks
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

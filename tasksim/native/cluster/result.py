@@ -99,13 +99,12 @@ class AmongRanks:
 
         The other ranks serve data until it returns or fails; they return None.
         """
-        if self.rank == 0:
-            return self._lead(judge, give)
-        self._serve(give)
-        return None
-
-    def _lead(self, judge: Callable[[Fetch], T], give: Fetch) -> T:
         comm, owners = self._ranks.comm, self._cut.owners
+        if self.rank:
+            while (handle := comm.bcast(None)) is not None:
+                if self.counts(handle):
+                    comm.send(_picklable(give(handle)), 0)
+            return None
 
         def fetch(handle: int) -> Any:
             owner = int(owners[handle])
@@ -122,12 +121,6 @@ class AmongRanks:
             return judge(fetch)
         finally:
             comm.bcast(None)
-
-    def _serve(self, give: Fetch) -> None:
-        comm = self._ranks.comm
-        while (handle := comm.bcast(None)) is not None:
-            if self.counts(handle):
-                comm.send(_picklable(give(handle)), 0)
 
 
 def _picklable(datum: Any) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, TasksimError, expect, nearest
 from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import duration_text
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.recording.log import counted
 from tasksim.recording.openmp.account import account_of, costs_of
 from tasksim.recording.openmp.data_map import DataMap, data_map

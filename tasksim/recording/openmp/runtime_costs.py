@@ -21,7 +21,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.tools import compiled
 from tasksim.graph.taskgraph import THREAD_START
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.costs import Overheads
 from tasksim.recording.openmp.openmp_recording import PreparedProgram
 from tasksim.recording.openmp.runtime import find_runtime

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
+    from tasksim.selective.ranks.choosing import RankChoosers
 
 __all__ = [
     "SEED_STRIDE",
@@ -166,27 +167,6 @@ class UnderWay:
         )
 
 
-class ChoosesOverRanks(Protocol):
-    """Chooser between execution and charge, for tasks and messages of all ranks."""
-
-    def kind(self, rank: int, task: int) -> int:
-        """Return the signature index of a task of a rank's part."""
-
-    def charge_s(
-        self, rank: int, task: int, worker: int, before: PathRecord, now_s: float
-    ) -> float | None:
-        """Return the charge of a task in seconds; None: execute it."""
-
-    def charge_message_s(self, message: int, before: PathRecord, now_s: float) -> float | None:
-        """Return the charge of a message in seconds; None: send it."""
-
-    def measured(self, rank: int, task: int, seconds: float) -> None:
-        """Note the measured duration of a task."""
-
-    def measured_message(self, message: int, source_s: float, target_s: float) -> None:
-        """Note the durations of a message at its source and at its target."""
-
-
 class Orders(Protocol):
     """Interface for ordering tasks and messages, and for reports on their progress."""
 
@@ -217,7 +197,7 @@ class RanksAccount:
     schedulers : sequence of Scheduler
         Scheduler of each rank.
     orders : Orders
-    chooses : ChoosesOverRanks
+    chooses : RankChoosers
     paths : RankPaths
         Updated with every task and message that ends.
     estimates : sequence, optional
@@ -242,7 +222,7 @@ class RanksAccount:
         platforms: Sequence[Platform],
         schedulers: Sequence[Scheduler],
         orders: Orders,
-        chooses: ChoosesOverRanks,
+        chooses: RankChoosers,
         paths: RankPaths,
         estimates: Sequence[Sequence[Sequence[float]] | None] | None = None,
         *,
@@ -281,7 +261,14 @@ class RanksAccount:
     def begin(self, seed: int) -> None:
         """Submit all tasks of all ranks at time 0 of the account."""
         try:
-            self._submit(seed)
+            for member in self.members:
+                rng = random.Random(seed * SEED_STRIDE + member.number)
+                member.scheduler.attach(member.view, rng)
+            for member in self.members:
+                member.view.pusher = None
+                for task in range(len(member.facts.graph)):
+                    self._push(member, member.release.submit(task), -1)
+                member.ledger.all_submitted = True
         except (Exception, SystemExit) as error:
             _blame(self.members, error)
 
@@ -291,16 +278,6 @@ class RanksAccount:
             self._advance()
         except (Exception, SystemExit) as error:
             _blame(self.members, error)
-
-    def _submit(self, seed: int) -> None:
-        for member in self.members:
-            rng = random.Random(seed * SEED_STRIDE + member.number)
-            member.scheduler.attach(member.view, rng)
-        for member in self.members:
-            member.view.pusher = None
-            for task in range(len(member.facts.graph)):
-                self._push(member, member.release.submit(task), -1)
-            member.ledger.all_submitted = True
 
     def _advance(self) -> None:
         under_way, ends = self._under_way, self._under_way.ends
@@ -406,21 +383,18 @@ class RanksAccount:
         charge_s = self._chooses.charge_s(member.number, task, worker, before, now)
         self._under_way.begin(actor)
         if charge_s is None:
-            self._measure(actor, rehearsed)
+            self.effort.executed += 1
+            self.effort.rehearsed += rehearsed >= 0
+            self._under_way.measuring[actor] = now
+            self._order(actor, rehearsed)
+            for _, _, other in self._under_way.ends:
+                if other[0] >= 0:
+                    self._accompany(other)
         else:
             self.effort.skipped += 1
             self._under_way.will_end(actor, now + charge_s)
             if any(rank >= 0 for rank, _ in self._under_way.measuring):
                 self._accompany(actor)
-
-    def _measure(self, actor: tuple[int, int], rehearsed: int) -> None:
-        self.effort.executed += 1
-        self.effort.rehearsed += rehearsed >= 0
-        self._under_way.measuring[actor] = self._now
-        self._order(actor, rehearsed)
-        for _, _, other in self._under_way.ends:
-            if other[0] >= 0:
-                self._accompany(other)
 
     def _accompany(self, actor: tuple[int, int]) -> None:
         """Have a worker execute its charged task, unless it did so already."""

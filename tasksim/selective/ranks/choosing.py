@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from tasksim.base.arguments import one_of
-from tasksim.selective.policies import Chooser
+from tasksim.selective.policies import Chooser, Rules
 from tasksim.selective.statistics import Signature, signatures
 
 if TYPE_CHECKING:
@@ -135,8 +135,10 @@ class RankChoosers:
         self._statistics = rules.statistics
         self._choosers = [
             Chooser(
-                rules.policy, statistics, rules.tolerance, known.found, of_task, count + 1,
-                rules.profile, rules.sampling, rules.charge, rules.seed * len(workers) + rank,
+                Rules(
+                    rules.policy, statistics, rules.tolerance, known.found, of_task, count + 1,
+                    rules.profile, rules.sampling, rules.charge, rules.seed * len(workers) + rank,
+                )
             )
             for rank, (statistics, of_task, count) in enumerate(
                 zip(rules.statistics, known.of_task, workers, strict=True)

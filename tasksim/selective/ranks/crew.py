@@ -123,18 +123,16 @@ class Crew:
 
     def work(self, worker: int) -> None:
         """Execute orders as *worker* until there are no more."""
+        tasks = self._tasks
         while (order := self._orders[worker].get()) is not None:
+            task, rehearsed, safe = order
             try:
-                self._execute(worker, *order)
+                if rehearsed >= 0:
+                    tasks.run(self._number[rehearsed], worker, safe=True)
+                tasks.expect(worker)
+                self._counts[worker] = True
+                self._told.put(Answer(BEGUN, worker, perf_counter() + self._offset_s))
+                tasks.run(self._number[task], worker, safe=safe)
+                self._told.put(Answer(RETURNED, worker, tasks.elapsed_s(worker)))
             except (Exception, SystemExit) as error:
                 self._told.put(Answer(FAILED, worker, text=str(error)))
-
-    def _execute(self, worker: int, task: int, rehearsed: int, safe: bool) -> None:
-        tasks = self._tasks
-        if rehearsed >= 0:
-            tasks.run(self._number[rehearsed], worker, safe=True)
-        tasks.expect(worker)
-        self._counts[worker] = True
-        self._told.put(Answer(BEGUN, worker, perf_counter() + self._offset_s))
-        tasks.run(self._number[task], worker, safe=safe)
-        self._told.put(Answer(RETURNED, worker, tasks.elapsed_s(worker)))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import TaskFailed
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import compared_clock
-from tasksim.native.cluster.execute import refuse_planner, shares_cores
+from tasksim.native.cluster.execute import estimates_of_part, refuse_planner, shares_cores
 from tasksim.native.cluster.launch import end_all
 from tasksim.native.cluster.records import RankRecord, message_table, rank_workers, task_table
-from tasksim.native.cores import usable_cores
 from tasksim.native.execute import refuse_without_estimates
 from tasksim.native.processor_time import waited_share
+from tasksim.native.this_machine import usable_cores
 from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
 from tasksim.selective.charges import CHARGES
@@ -217,6 +215,7 @@ class _RankRun:
         known = self._known
         assert known is not None
         workers = [len(platform.workers) for platform in self._platforms]
+        estimates, parts = self._estimates, self._cut.parts
         return RanksAccount(
             self._cut,
             self._platforms,
@@ -224,16 +223,9 @@ class _RankRun:
             leader,
             RankChoosers(rules, known, self._cut, workers),
             RankPaths(len(known.found), workers),
-            [self._believed(rank) for rank in range(len(self._platforms))],
+            None if estimates is None else [estimates_of_part(p, estimates) for p in parts],
             company=self._company,
         )
-
-    def _believed(self, rank: int) -> Any:
-        """Return the estimates for a rank's part; messages take no time."""
-        if self._estimates is None:
-            return None
-        task, rows = self._cut.parts[rank].task, np.asarray(self._estimates)
-        return np.where(task < 0, 0.0, rows[:, np.maximum(task, 0)]).tolist()
 
     def told(self, account: RanksAccount, wall_s: float) -> SelectiveOverRanks:
         """Return the run for *account*."""

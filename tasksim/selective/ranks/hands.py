@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -164,15 +164,13 @@ class Leader:
             self._order(rank, END)
 
     def _hear(self) -> bool:
+        """Process the reports of all ranks; return whether there were any."""
+        from mpi4py import MPI
+
         own = self._hands.answers()
         for answer in own:
             self._answered(0, answer)
-        return self._hear_others() or bool(own)
-
-    def _hear_others(self) -> bool:
-        from mpi4py import MPI
-
-        heard, orders, status = False, self._wires.orders, MPI.Status()
+        heard, orders, status = bool(own), self._wires.orders, MPI.Status()
         while orders.Iprobe(tag=0, status=status):
             heard, rank = True, status.Get_source()
             orders.Recv(self._row, rank, 0)
@@ -197,16 +195,12 @@ class Leader:
         elif answer.what == FAILED:
             raise _failed(account, rank, answer)
         else:
-            self._message_answered(account, answer)
-
-    def _message_answered(self, account: RanksAccount, answer: Answer) -> None:
-        """Note a time of a message; once both ends have reported all, it was sent."""
-        times = self._times.setdefault(answer.place, {})
-        times[answer.what] = answer.first_s
-        if len(times) == len((SENT, DONE, CAME)):
-            del self._times[answer.place]
-            taken = [max(times[end] - times[SENT], MIN_MESSAGE_S) for end in (DONE, CAME)]
-            account.returned_message(answer.place, *taken)
+            times = self._times.setdefault(answer.place, {})
+            times[answer.what] = answer.first_s
+            if len(times) == len((SENT, DONE, CAME)):  # both ends have reported all
+                del self._times[answer.place]
+                taken = [max(times[end] - times[SENT], MIN_MESSAGE_S) for end in (DONE, CAME)]
+                account.returned_message(answer.place, *taken)
 
 
 MIN_MESSAGE_S: Final = 1e-9
@@ -245,23 +239,21 @@ class Follower:
                 orders.Recv(order, 0, 0)
                 if order[0] == END:
                     return
-                self._do(order.tolist())
+                what, *numbers = order.tolist()
+                if what == ASK:
+                    so_far_s = self._hands.crew.elapsed_s(numbers[0])
+                    self._say(Answer(SO_FAR, numbers[0], so_far_s))
+                else:
+                    self._hands.do(what, *numbers)
                 moved = True
             for answer in self._hands.answers():
-                self._say(orders, answer)
+                self._say(answer)
                 moved = True
             if not moved:
                 self._hands.nap()
 
-    def _do(self, order: list[int]) -> None:
-        what, worker = order[:2]
-        if what != ASK:
-            self._hands.do(*order)
-            return
-        so_far_s = self._hands.crew.elapsed_s(worker)
-        self._say(self._wires.orders, Answer(SO_FAR, worker, so_far_s))
-
-    def _say(self, orders: Any, answer: Answer) -> None:
+    def _say(self, answer: Answer) -> None:
+        orders = self._wires.orders
         orders.Send(np.array([answer.what, answer.place, answer.first_s]), 0, 0)
         if answer.what == FAILED:
             orders.send(answer.text, 0, TEXT_TAG)

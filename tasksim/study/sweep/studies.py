@@ -161,7 +161,7 @@ def run_study(
 
 def cores_to_use() -> int:
     """Return the number of cores that this process may use, within its SLURM allocation if any."""
-    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import usable_cores
 
     given = os.environ.get("SLURM_CPUS_PER_TASK", "")
     cores = len(usable_cores())

@@ -14,7 +14,7 @@ from study_cases import mpiexec
 
 from tasksim.formats.runs import load_run
 from tasksim.graph.apps.registry import generate
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.run.runchecks import check_run
 
 pytestmark = pytest.mark.usefixtures("alone")

@@ -15,7 +15,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.cli.main import cli
 from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.graph.taskgraph import Binding
-from tasksim.native.cores import usable_cores
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.costs import Overheads
 from tasksim.recording.openmp import runtime_costs
 from tasksim.recording.openmp.runtime_costs import RuntimeCosts, measure_runtime, write_runtime

@@ -8,7 +8,7 @@ import pytest
 
 from tasksim.selective.ranks import hands
 from tasksim.selective.ranks.crew import BEGUN, RETURNED, Answer
-from tasksim.selective.ranks.hands import ASK, SO_FAR, Follower, Leader
+from tasksim.selective.ranks.hands import ASK, END, SO_FAR, Follower, Leader
 
 
 @pytest.fixture
@@ -101,8 +101,12 @@ def test_an_answer_about_a_task_that_has_returned_tells_nothing_of_the_next(cloc
 
 
 def test_who_is_asked_answers_what_its_crew_says():
-    said = []
-    orders = SimpleNamespace(Send=lambda row, rank, tag: said.append((*row.tolist(), rank, tag)))
+    said, given = [], [[ASK, 1, 0, 0, 0], [END, 0, 0, 0, 0]]
+    orders = SimpleNamespace(
+        Iprobe=lambda source, tag: True,
+        Recv=lambda order, source, tag: order.put(range(5), given.pop(0)),
+        Send=lambda row, rank, tag: said.append((*row.tolist(), rank, tag)),
+    )
     own = SimpleNamespace(crew=SimpleNamespace(elapsed_s=lambda worker: 0.5 + worker))
-    Follower(SimpleNamespace(orders=orders), own)._do([ASK, 1, 0, 0, 0])
+    Follower(SimpleNamespace(orders=orders), own).follow(lambda: True)
     assert said == [(SO_FAR, 1, 1.5, 0, 0)]
