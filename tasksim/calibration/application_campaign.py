@@ -8,7 +8,7 @@ kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing
@@ -18,6 +18,7 @@ from tasksim.calibration.campaign import Campaign, shuffled
 from tasksim.calibration.domain import Axis, Domain, parse_axis
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.write_library import ARCHITECTURE
 from tasksim.graph.apps.registry import find, generate
 from tasksim.kernels.program import bind
 from tasksim.models.files.store import samples_path, write_samples
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["ApplicationSummary", "SettingsDomain", "measure_application", "parse_settings_domain"]
-
-ARCHITECTURE: Final = "cpu"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tasksim.base.lockfile import check_lock
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.campaign import Campaign
 from tasksim.calibration.fit_kernels import (
+    SEARCHES,
     Fits,
     LinearKernels,
     Search,
@@ -30,7 +31,7 @@ from tasksim.calibration.fit_runs import measured_overheads
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
-from tasksim.calibration.machine import fingerprint, machine_name
+from tasksim.calibration.machine import machine_facts
 from tasksim.calibration.report import (
     CalibrationReport,
     disturbed_runs,
@@ -72,7 +73,7 @@ from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.native.execute import refuse_without_estimates
-from tasksim.native.this_machine import named_machine, usable_cores
+from tasksim.native.this_machine import machine_name, named_machine, usable_cores
 from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.schedulers.registry import create
 
@@ -173,14 +174,19 @@ def calibrate(
         machine or machine_name(),
         whole_number(workers, "workers", 1, MAX_WORKERS),
     )
-    one_of(search, ("irregular", "all", "none"), "search")
+    one_of(search, SEARCHES, "search")
     flag(replace, "replace")
     found = named_items(items)
     for name in options.schedulers:
         refuse_without_estimates(create(name))
     _check_preconditions(found, destination, terms)
     if options.makespan is not None:
-        _check_steerable(found)
+        if len(found) != 1 or not isinstance(found[0], TaskGraph):
+            raise InputError(
+                f"{option('until')}: a makespan can steer the measurement of one graph only; got "
+                f"{len(found)} items"
+            )
+        check_steerable(found[0])
     campaign = KernelCampaign(
         found, destination, options, terms, search, progress, replace=replace,
         predicted=predicted_graphs(predicted),
@@ -337,7 +343,7 @@ class KernelCampaign(Campaign):
         rows = list(collected.configurations(self.options, kernels))
         locality, counted = fit_locality(collected.samples, observed.far)
         fits.far_data = far_data(locality, counted)
-        machine = Machine(self.destination.machine, fingerprint(self.destination.workers))
+        machine = Machine(self.destination.machine, machine_facts(self.destination.workers))
         near = {kernel: without_far_data(s, locality.get(kernel)) for kernel, s in counted.items()}
         effects = run_effects(near, fits.models)
         for kernel in sorted(kernels):
@@ -414,7 +420,12 @@ def _check_preconditions(
         if text != AUTO:
             parse_terms(text, kernels[kernel])
     for kernel in kernels:
-        _check_files(destination, kernel)
+        coefficients = kernel_path(destination.models_folder, kernel)
+        samples = samples_path(destination.models_folder, kernel)
+        if coefficients.exists():
+            load_kernel(coefficients)
+        if samples.exists():
+            read_samples(samples)
 
 
 def _parameter_names(items: Sequence[TaskGraph | KernelCall]) -> Mapping[str, tuple[str, ...]]:
@@ -427,21 +438,3 @@ def _parameter_names(items: Sequence[TaskGraph | KernelCall]) -> Mapping[str, tu
         else:
             names.update(zip(item.model_names, item.parameter_names, strict=True))
     return names
-
-
-def _check_files(destination: Destination, kernel: str) -> None:
-    coefficients = kernel_path(destination.models_folder, kernel)
-    samples = samples_path(destination.models_folder, kernel)
-    if coefficients.exists():
-        load_kernel(coefficients)
-    if samples.exists():
-        read_samples(samples)
-
-
-def _check_steerable(items: Sequence[TaskGraph | KernelCall]) -> None:
-    if len(items) != 1 or not isinstance(items[0], TaskGraph):
-        raise InputError(
-            f"{option('until')}: a makespan can steer the measurement of one graph only; got "
-            f"{len(items)} items"
-        )
-    check_steerable(items[0])

@@ -236,7 +236,8 @@ class _Campaign:
         rounds = self._options.rounds
         for number in range(rounds):
             for done, index in enumerate(shuffled(len(self._wanted), self._options.seed, number)):
-                if self._agreed(lambda: self._over() and bool(self._rows)):
+                # Rank 0 decides for all.
+                if self._ranks.comm.bcast(self._over() and bool(self._rows)):
                     return self._ended()
                 self._visit(self._wanted[index], number)
                 self._after((number + (done + 1) / len(self._wanted)) / rounds)
@@ -244,6 +245,8 @@ class _Campaign:
 
     def _visit(self, one: CollectiveConfiguration, run: int) -> None:
         """Measure a configuration until its mean is precise enough."""
+        from mpi4py import MPI
+
         group, inside = self._groups[one.ranks], self._ranks.rank < one.ranks
         if inside:
             play = _operation(group, one)
@@ -255,7 +258,7 @@ class _Campaign:
                 begun_s = perf_counter()
                 play()
                 mine_s = perf_counter() - begun_s
-                seconds.append(group.allreduce(mine_s, op=_greatest()))
+                seconds.append(group.allreduce(mine_s, op=MPI.MAX))
                 # The ranks have the same durations, but not the same clocks for the budget.
                 stop = self._options.reason_to_stop(seconds) is not None or self._over()
                 more = not group.bcast(stop)
@@ -267,10 +270,6 @@ class _Campaign:
     def _over(self) -> bool:
         budget_s = self._options.budget_s
         return budget_s is not None and perf_counter() - self._began_s >= budget_s
-
-    def _agreed(self, decide: Callable[[], bool]) -> bool:
-        """Return the decision of rank 0."""
-        return bool(self._ranks.comm.bcast(decide()))
 
     def _after(self, share: float) -> None:
         if self._ranks.rank:
@@ -299,12 +298,6 @@ class _Campaign:
             float(np.median(widths)) if widths else float("inf"),
             perf_counter() - self._began_s, MPI.Get_library_version().split("\n")[0].strip("\0 "),
         )  # fmt: skip
-
-
-def _greatest() -> Any:
-    from mpi4py import MPI
-
-    return MPI.MAX
 
 
 def _operation(comm: Any, one: CollectiveConfiguration) -> Callable[[], object]:

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import combinations_with_replacement
 from operator import attrgetter
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -326,7 +326,8 @@ def _measure_graph(
     pin: bool,
 ) -> None:
     """Run *graph* on one core and on several, in turn; record losses beside neighbours."""
-    counts = _counts(workers)
+    # 2, 4, 8, ... and all cores
+    counts = sorted({workers, *(2**k for k in range(1, workers.bit_length()) if 2**k <= workers)})
     programs = {count: bind(graph, count) for count in (1, *counts)}
     turns = iter(range(10**9))
 
@@ -338,27 +339,17 @@ def _measure_graph(
     done = _in_rounds([partial(run, count) for count in programs], run_gate(workers), seconds)
     found.disturbed += done.calm.disturbed
     alone = alone_s(done.values[0])
-    _note_demands(found, graph, alone)
+    sizes = task_bytes(graph)
+    for number, name in enumerate(graph.model_names):
+        mine = graph.kernel == number
+        if mine.any() and alone[mine].sum() > 0:  # bytes of its tasks' data over their time alone
+            found.demand[name] = float(sizes[mine].sum() / alone[mine].sum())
     for count, runs in zip(counts, done.values[1:], strict=True):
         for each in runs:
             for kernel, part in seen_beside(each, graph, alone):
                 of = seen.setdefault(kernel, {}).setdefault(count - 1, [])
                 of.append((graph.model_names, part))
     found.runs += done.values[-1]
-
-
-def _counts(workers: int) -> list[int]:
-    """Return the numbers of cores for runs of graphs: 2, 4, 8, ... and all."""
-    return sorted({workers, *(2**k for k in range(1, workers.bit_length()) if 2**k <= workers)})
-
-
-def _note_demands(found: Measured, graph: TaskGraph, alone: Any) -> None:
-    """Record each kernel's demand: bytes of its tasks' data over their time alone."""
-    sizes = task_bytes(graph)
-    for kernel, name in enumerate(graph.model_names):
-        mine = graph.kernel == kernel
-        if mine.any() and alone[mine].sum() > 0:
-            found.demand[name] = float(sizes[mine].sum() / alone[mine].sum())
 
 
 def _by_neighbour(

@@ -27,7 +27,7 @@ from tasksim.calibration.conditions import parse_condition
 from tasksim.kernels.dense import dense_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -292,7 +292,9 @@ class Domain:
             shares = latin_hypercube(*shape, rng) if design == "lhs" else rng.random(shape)
             drawn = np.column_stack([axis.at(shares[:, i]) for i, axis in enumerate(axes)])
             before = len(found)
-            found = _distinct(np.concatenate([found, self._legal(drawn)]))[:samples]
+            found = np.concatenate([found, self._legal(drawn)])
+            first_rows = np.unique(found, axis=0, return_index=True)[1]  # without repetitions
+            found = found[np.sort(first_rows)][:samples]
             fruitless = fruitless + 1 if len(found) == before else 0
         return found
 
@@ -331,7 +333,16 @@ def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
     (1000, 3)
     """
     names = dense_kernel(kernel)[0].parameters
-    given = dict(_settings(kernel, names, settings))
+    given: dict[str, str] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"kernel {kernel}: got '{setting}'; legal: PARAMETER={_LEGAL}")
+        if name not in names:
+            raise unknown("parameter", name, names, f"kernel {kernel}")
+        if name in given:
+            raise InputError(f"kernel {kernel}: {name} is given twice")
+        given[name] = text.strip()
     missing = [name for name in names if name not in given]
     if missing:
         example = " ".join(f"{name}=32..2048:log" for name in missing)
@@ -369,28 +380,6 @@ def parse_axis(text: str, where: str) -> Axis:
     return Axis(tuple(dict.fromkeys(values)))
 
 
-def _settings(
-    kernel: str, names: Sequence[str], settings: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    seen: set[str] = set()
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise InputError(f"kernel {kernel}: got '{setting}'; legal: PARAMETER={_LEGAL}")
-        if name not in names:
-            raise unknown("parameter", name, names, f"kernel {kernel}")
-        if name in seen:
-            raise InputError(f"kernel {kernel}: {name} is given twice")
-        seen.add(name)
-        yield name, text.strip()
-
-
 def _product(columns: Sequence[NDArray[Number]]) -> NDArray[Number]:
     """Return the rows of the Cartesian product of *columns*."""
     return np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
-
-
-def _distinct(rows: Table) -> Table:
-    """Return *rows* without repetitions, in order."""
-    _, first = np.unique(rows, axis=0, return_index=True)
-    return rows[np.sort(first)]

@@ -85,7 +85,13 @@ class MeasureOptions:
             raise InputError(f"budget_s={self.budget_s}; legal: more than 0")
         if not self.tolerance >= 0:
             raise InputError(f"tolerance={self.tolerance}; legal: 0 or more")
-        self._check_until()
+        until: object = self.until
+        if until is None:
+            return
+        if isinstance(until, bool) or not isinstance(until, int | float) or not 0 < until < 1:
+            raise InputError(f"until: got {until!r}; legal: above 0 and below 1, as 0.05")
+        if self.rounds > 1:
+            raise InputError("until: each configuration is visited once; legal: rounds=1")
 
     def reason_to_stop(self, visit_s: Sequence[float]) -> Stop | None:
         """Return why a visit with these samples ends, or None if it goes on."""
@@ -100,15 +106,6 @@ class MeasureOptions:
     def fewest(self) -> int:
         """Smallest number of samples of a visit."""
         return min(self.min_repetitions, self.repetitions)
-
-    def _check_until(self) -> None:
-        until: object = self.until
-        if until is None:
-            return
-        if isinstance(until, bool) or not isinstance(until, int | float) or not 0 < until < 1:
-            raise InputError(f"until: got {until!r}; legal: above 0 and below 1, as 0.05")
-        if self.rounds > 1:
-            raise InputError("until: each configuration is visited once; legal: rounds=1")
 
 
 @dataclass
@@ -191,23 +188,21 @@ class DomainSummary:
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count} {why}" for why, count in self.stopped.items() if count)
+        precision = "unknown: most configurations have one sample"
+        if isfinite(self.half_width):
+            precision = f"+- {100 * self.half_width:.2g} % (median, 95 % of the mean)"
         model = [] if self.model is None else [f"model           {self.model}"]
         return "\n".join(
             [
                 f"kernel          {self.kernel}",
                 f"configurations  {self.measured} of {self.wanted} ({ends or 'none'})",
                 f"samples         {self.samples}",
-                f"precision       {self._precision()}",
+                f"precision       {precision}",
                 *model,
                 f"clock           {format_time(self.resolution_s)} resolution",
                 f"time            {format_time(self.seconds)}",
             ]
         )
-
-    def _precision(self) -> str:
-        if not isfinite(self.half_width):
-            return "unknown: most configurations have one sample"
-        return f"+- {100 * self.half_width:.2g} % (median, 95 % of the mean)"
 
     @property
     def warnings(self) -> list[str]:
@@ -469,7 +464,12 @@ class DomainCampaign(Campaign):
         self._begun = (configuration, self.run_number, first, self._end)
         sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
         body = standalone(self.kernel, sizes, self.dtype, seed=self.options.seed)
-        _warm_up(body)
+        begun = time.monotonic()
+        for _ in range(WARM_UP_EXECUTIONS):
+            body.reset()
+            body.run()
+            if time.monotonic() - begun > WARM_UP_S:
+                break
         with no_garbage_collection():
             self._repeat(body, configuration)
         self.save_now()
@@ -528,7 +528,7 @@ class DomainCampaign(Campaign):
     def _write_notes(self) -> None:
         import json
 
-        from tasksim.calibration.machine import fingerprint
+        from tasksim.calibration.machine import machine_facts
 
         ends = [c.stopped for c in self.configurations]
         notes = {
@@ -542,18 +542,9 @@ class DomainCampaign(Campaign):
             "clock_resolution_s": self.resolution_s,
             "configurations": len(ends),
             "complete": len(ends) - ends.count(None),
-            "machine": fingerprint(1),
+            "machine": machine_facts(1),
         }
         write_text(side_path(self.file.path), json.dumps(notes, indent=2) + "\n")
-
-
-def _warm_up(body: Standalone) -> None:
-    begun = time.monotonic()
-    for _ in range(WARM_UP_EXECUTIONS):
-        body.reset()
-        body.run()
-        if time.monotonic() - begun > WARM_UP_S:
-            return
 
 
 def _named(kernel: str, dtype: str | None) -> tuple[str, str, str]:

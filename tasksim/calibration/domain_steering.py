@@ -280,27 +280,24 @@ class DomainSteering:
         why = "the time is over"
         if self.count == len(self.table):
             why = f"all {self.count} configurations are measured"
-        return f"{why}; {self._hope()}"
-
-    def _hope(self) -> str:
-        """Return the effect of more measurements, extrapolated from the errors so far."""
-        errors = self.errors
-        assert errors is not None
+        # The effect of more measurements, extrapolated from the errors so far.
+        power = shrinking([count for count, _ in self.looks], [one.mean for _, one in self.looks])
         if errors.of_means > max(NOISE_SHARE * errors.mean, self.until):
-            return (
+            more = (
                 f"noise alone puts means off by {percent(errors.of_means)}: use more "
                 "--repetitions, or a calmer machine"
             )
-        power = shrinking([count for count, _ in self.looks], [one.mean for _, one in self.looks])
-        if power is None:
-            return "how errors shrink is not known yet"
-        if power < MIN_POWER:
-            return f"the errors of {self.model} no longer shrink: another --kind may err less"
-        times = (errors.at_most / self.until) ** (1 / power)
-        return (
-            f"about {duration_text((times - 1) * self.seconds)} more of measuring would "
-            "suffice if errors go on shrinking as before"
-        )
+        elif power is None:
+            more = "how errors shrink is not known yet"
+        elif power < MIN_POWER:
+            more = f"the errors of {self.model} no longer shrink: another --kind may err less"
+        else:
+            times = (errors.at_most / self.until) ** (1 / power)
+            more = (
+                f"about {duration_text((times - 1) * self.seconds)} more of measuring would "
+                "suffice if errors go on shrinking as before"
+            )
+        return f"{why}; {more}"
 
     @property
     def prefix(self) -> int:
@@ -427,7 +424,10 @@ def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
     kept = asked & np.isfinite(error)
     if not kept.any():
         return Errors(float("inf"), float("inf"), 0.0, 1.0)
-    of_means = _of_means(samples, group)[kept]
+    # Relative standard error of the mean of each configuration.
+    mean = group_means(samples.durations_s, group)
+    squares = group_means((samples.durations_s / mean[group] - 1) ** 2, group)
+    of_means = np.sqrt(squares / np.maximum(np.bincount(group) - 1, 1))[kept]
     error = error[kept]
     whole = float(error.mean())
     unsure = MEAN_OF_NORMAL * float(of_means.mean())
@@ -442,14 +442,6 @@ def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
 def _without(whole: float, unsure: float) -> float:
     squares = whole**2 - min(unsure**2, MAX_NOISE_SHARE * whole**2)
     return float(squares**0.5)
-
-
-def _of_means(samples: Samples, group: NDArray[np.intp]) -> Array:
-    """Return the relative standard error of the mean of each configuration."""
-    mean = group_means(samples.durations_s, group)
-    squares = group_means((samples.durations_s / mean[group] - 1) ** 2, group)
-    count = np.bincount(group)
-    return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1)))
 
 
 def _keys(rows: Array) -> NDArray[np.bytes_]:

@@ -103,20 +103,16 @@ def _best_cuts(size: NDArray[np.float64], taken: NDArray[np.float64]) -> list[in
     most = min(MAX_PIECES, n // MIN_POINTS)
     best = loss[0].copy()  # loss with this number of pieces, up to each end
     before: list[NDArray[np.int64]] = []
-    chosen, least = [0, n], _criterion(float(best[n]), n, 1)
+    chosen, least = 1, _criterion(float(best[n]), n, 1)
     for pieces in range(2, most + 1):
         every = best[:n, None] + loss
         best = every.min(axis=0)
         before.append(every.argmin(axis=0))
         criterion = _criterion(float(best[n]), n, pieces)
         if criterion < least:
-            least, chosen = criterion, _traced(before, n)
-    return chosen
-
-
-def _traced(before: list[NDArray[np.int64]], end: int) -> list[int]:
-    cuts = [end]
-    for begins in reversed(before):
+            least, chosen = criterion, pieces
+    cuts = [n]
+    for begins in reversed(before[: chosen - 1]):
         cuts.append(int(begins[cuts[-1]]))
     return [0, *reversed(cuts)]
 

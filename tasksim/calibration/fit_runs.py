@@ -61,23 +61,6 @@ def gaps(run: Run) -> Gaps:
 
     If the system reports time that others took, gaps in which they had the core are left out.
     """
-    found = _gaps(run)
-    return found if run.disturbance is None else _own(found)
-
-
-def _own(found: Gaps) -> Gaps:
-    """Return *found* without gaps in which others had the core."""
-    task, wakeup = found.task <= MAX_OWN_GAP_S, found.wakeup <= MAX_OWN_GAP_S
-    return Gaps(
-        task=found.task[task],
-        task_releases=found.task_releases[task],
-        wakeup=found.wakeup[wakeup],
-        wakeup_releases=found.wakeup_releases[wakeup],
-        submission=found.submission[found.submission <= MAX_OWN_GAP_S],
-    )
-
-
-def _gaps(run: Run) -> Gaps:
     tasks = run.tasks
     order = np.lexsort((tasks.start_s, tasks.worker))
     follows = np.flatnonzero(np.diff(tasks.worker[order]) == 0)
@@ -88,12 +71,22 @@ def _gaps(run: Run) -> Gaps:
     released = tasks.released_by[after]
     woken = ~awake & (released >= 0)
     by, count = tasks.released_by, len(run)
-    return Gaps(
+    found = Gaps(
         task=tasks.start_s[after][awake] - previous_end[awake],
         task_releases=np.bincount(by[by >= 0], minlength=count)[before[awake]].astype(float),
         wakeup=tasks.start_s[after][woken] - tasks.end_s[released[woken]],
         wakeup_releases=_places(by, tasks.ready_s)[after[woken]],
         submission=np.diff(tasks.submitted_s),
+    )
+    if run.disturbance is None:
+        return found
+    task, wakeup = found.task <= MAX_OWN_GAP_S, found.wakeup <= MAX_OWN_GAP_S
+    return Gaps(
+        task=found.task[task],
+        task_releases=found.task_releases[task],
+        wakeup=found.wakeup[wakeup],
+        wakeup_releases=found.wakeup_releases[wakeup],
+        submission=found.submission[found.submission <= MAX_OWN_GAP_S],
     )
 
 

@@ -123,7 +123,8 @@ def measure_in_situ(
                     _add(run, runner.graph, collected, observed)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
-            if turn > 0 and (used >= 1 or _settled(runners, collected, options)):
+            settled = all(runner.calm for runner in runners) and collected.settled(options)
+            if turn > 0 and (used >= 1 or settled):
                 return
     finally:
         for runner in runners:
@@ -134,12 +135,6 @@ def measure_in_situ(
         observed.disturbed = sum(len(runner.disturbed) for runner in runners)
         if gate is not None and observed.disturbed:
             observed.worst = gate.text(max(max(r.disturbed, default=0.0) for r in runners))
-
-
-def _settled(
-    runners: Sequence[_Runner], collected: KernelSamples, options: CalibrationOptions
-) -> bool:
-    return all(runner.calm for runner in runners) and collected.settled(options)
 
 
 class _PastProbes:

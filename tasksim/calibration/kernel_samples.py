@@ -143,17 +143,29 @@ class KernelSamples:
         """Yield every configuration measured by this calibration, by kernel, or of *kernels*."""
         for kernel in sorted(self.new if kernels is None else kernels):
             samples = self.samples[kernel]
-            otherwise = self._otherwise(kernel, options)
+            # Reason to stop for configurations whose mean is not precise.
+            by_total = self.by_total(kernel) and self.known(kernel, options)
+            otherwise: Stop = "total" if by_total else "limit"
             rows, group = samples.configurations()
             inside = inliers(samples, group, FENCE)  # as for the model, which is fitted to them
             order = np.argsort(group, kind="stable")
             parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
             for row, part in zip(rows.tolist(), parts, strict=True):
-                parameters = dict(zip(samples.names, row, strict=True))
                 runs = None if samples.runs is None else samples.runs[part]
-                durations_s = samples.durations_s[part]
-                yield _judged(
-                    kernel, parameters, durations_s, runs, inside[part], options, otherwise
+                durations_s, kept = samples.durations_s[part], inside[part]
+                count = int(kept.sum())
+                of_runs = _run_means(durations_s[kept], None if runs is None else runs[kept])
+                half_width = relative_half_width(of_runs, options.confidence)
+                enough = count >= options.min_samples and len(of_runs) >= options.min_runs
+                precise = enough and half_width <= options.tolerance
+                yield MeasuredConfiguration(
+                    kernel=kernel,
+                    parameters=dict(zip(samples.names, row, strict=True)),
+                    count=count,
+                    dropped=len(durations_s) - count,
+                    mean_s=typical_mean(durations_s, runs, kept),
+                    half_width=half_width,
+                    stopped="tolerance" if precise else otherwise,
                 )
 
     def settled(self, options: CalibrationOptions) -> bool:
@@ -166,34 +178,6 @@ class KernelSamples:
             total = self.total(kernel, options)
             return total.runs >= options.min_runs and total.half_width <= options.tolerance
         return all(c.stopped == "tolerance" for c in self.configurations(options, [kernel]))
-
-    def _otherwise(self, kernel: str, options: CalibrationOptions) -> Stop:
-        """Return the reason to stop for configurations of *kernel* whose mean is not precise."""
-        return "total" if self.by_total(kernel) and self.known(kernel, options) else "limit"
-
-
-def _judged(
-    kernel: str,
-    parameters: dict[str, float],
-    durations_s: NDArray[np.float64],
-    runs: NDArray[np.int64] | None,
-    inside: NDArray[np.bool_],
-    options: CalibrationOptions,
-    otherwise: Stop,
-) -> MeasuredConfiguration:
-    count = int(inside.sum())
-    of_runs = _run_means(durations_s[inside], None if runs is None else runs[inside])
-    half_width = relative_half_width(of_runs, options.confidence)
-    enough = count >= options.min_samples and len(of_runs) >= options.min_runs
-    return MeasuredConfiguration(
-        kernel=kernel,
-        parameters=parameters,
-        count=count,
-        dropped=len(durations_s) - count,
-        mean_s=typical_mean(durations_s, runs, inside),
-        half_width=half_width,
-        stopped="tolerance" if enough and half_width <= options.tolerance else otherwise,
-    )
 
 
 def _run_means(

@@ -147,16 +147,12 @@ def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOpt
     return all(c.stopped == "tolerance" for c in mine)
 
 
-def _nothing() -> None:
-    pass
-
-
 class _Repeater:
     """Repetitions of a kernel by one worker."""
 
     def __init__(self, body: Standalone, *, reset: bool = True) -> None:
         self.body = body
-        self.reset = body.reset if reset else _nothing
+        self.reset: Callable[[], object] = body.reset if reset else lambda: None
         self.executions = TimedExecutions()
         self.times: ExecutionTimes
         self.error: Exception | None = None
@@ -178,18 +174,15 @@ class _Repeater:
         pin_thread(core)
         with suppress(threading.BrokenBarrierError):  # the measurement was interrupted
             start.wait()
+        reset, time, execute = self.reset, self.executions.time, self.body.run
         try:
-            self._repeat(stop)
+            while not stop.is_set():
+                reset()
+                time(execute)
             self.times = self.executions.times()
         except Exception as error:
             self.error = error
             stop.set()
-
-    def _repeat(self, stop: threading.Event) -> None:
-        reset, time, execute = self.reset, self.executions.time, self.body.run
-        while not stop.is_set():
-            reset()
-            time(execute)
 
 
 def _run_together(

@@ -1,4 +1,4 @@
-"""Name and data caches of this machine, and the facts that measurements on it depend on."""
+"""Processor and data caches of this machine, and the facts that measurements on it depend on."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from tasksim.kernels.threads import blas_info
-from tasksim.native.this_machine import machine_name
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["Cache", "data_caches", "fingerprint", "machine_name", "memory_bytes", "processor"]
+__all__ = ["Cache", "data_caches", "machine_facts", "memory_bytes", "processor"]
 
 
 def processor() -> str:
@@ -37,7 +33,7 @@ def memory_bytes() -> int | None:
         return None
 
 
-def fingerprint(cores: int) -> dict[str, str | int]:
+def machine_facts(cores: int) -> dict[str, str | int]:
     """Return the facts that a measurement on *cores* cores of this machine depends on.
 
     Coefficient files contain them, so that a prediction can be traced to its origin.
@@ -45,6 +41,10 @@ def fingerprint(cores: int) -> dict[str, str | int]:
     import numpy
     import scipy
 
+    libraries = {  # for instance openblas 0.3.30 (SkylakeX)
+        f"{found['internal_api']} {found['version']} ({found.get('architecture')})"
+        for found in blas_info()
+    }
     return {
         "processor": processor(),
         "cores": cores,
@@ -53,13 +53,8 @@ def fingerprint(cores: int) -> dict[str, str | int]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
-        "blas": "; ".join(sorted({_describe(library) for library in blas_info()})),
+        "blas": "; ".join(sorted(libraries)),
     }
-
-
-def _describe(library: Mapping[str, Any]) -> str:
-    """Return a description of a BLAS library: ``openblas 0.3.30 (SkylakeX)``."""
-    return f"{library['internal_api']} {library['version']} ({library.get('architecture')})"
 
 
 SYSTEM: Final = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -107,15 +102,12 @@ def _cache(folder: Path) -> Cache | None:
         level, line = (int((folder / n).read_text()) for n in ("level", "coherency_line_size"))
         match = re.fullmatch(r"(\d+)([KMG]?)", (folder / "size").read_text().strip())
         ways = int((folder / "ways_of_associativity").read_text())
-        cores = _count((folder / "shared_cpu_list").read_text())
+        # A list such as 0-3,8.
+        shared = (folder / "shared_cpu_list").read_text().strip().split(",")
+        ends = [part.split("-") for part in shared]
+        cores = sum(int(end[-1]) - int(end[0]) + 1 for end in ends)
     except (OSError, ValueError):
         return None
     if kind == "Instruction" or match is None or ways < 1:
         return None
     return Cache(level, int(match[1]) * UNITS[match[2]], ways, line, cores)
-
-
-def _count(listed: str) -> int:
-    """Return the number of cores in a list such as ``0-3,8``."""
-    ends = [part.split("-") for part in listed.strip().split(",")]
-    return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)

@@ -18,9 +18,11 @@ from tasksim.base.errors import TasksimError
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.machine import data_caches
 from tasksim.calibration.tools import MemoryTool
+from tasksim.calibration.write_library import known_sections, rounded_quantity
+from tasksim.platform.load import dump
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.calibration.machine import Cache
 
@@ -132,14 +134,9 @@ class Level:
     def section(self) -> dict[str, Any]:
         """Return its section of a platform file."""
         size = {} if self.size_bytes is None else {"size": exact_quantity(self.size_bytes, "size")}
-        rates = [_rounded(rate, "bandwidth") for rate in self.bandwidth_bytes_per_s]
-        latency = _rounded(self.latency_s, "time")
+        rates = [rounded_quantity(rate, "bandwidth") for rate in self.bandwidth_bytes_per_s]
+        latency = rounded_quantity(self.latency_s, "time")
         return {**size, "latency": latency, "bandwidth": rates, "cores": self.cores}
-
-
-def _rounded(value: float, dimension: Any) -> str:
-    """Return a quantity with four digits: measurements have no more."""
-    return exact_quantity(float(f"{value:.4g}"), dimension)
 
 
 class Disturbed(NamedTuple):
@@ -175,25 +172,21 @@ def disturbed(levels: Sequence[Level]) -> list[Disturbed]:
         for low in low_rates(level.bandwidth_bytes_per_s)
     ]
     for place, (near, far) in enumerate(pairwise(levels)):
-        found += _slower_than_farther(place, near, far)
-    return found
-
-
-def _slower_than_farther(place: int, near: Level, far: Level) -> Iterator[Disturbed]:
-    pairs = zip(near.bandwidth_bytes_per_s, far.bandwidth_bytes_per_s, strict=True)
-    for cores, (rate, farther) in enumerate(pairs, 1):
-        if rate < farther:
+        pairs = zip(near.bandwidth_bytes_per_s, far.bandwidth_bytes_per_s, strict=True)
+        for cores, (rate, farther) in enumerate(pairs, 1):
+            if rate < farther:
+                text = (
+                    f"{cores} core{'s' if cores > 1 else ''}: {near.name} gives {_giga(rate)} GB/s,"
+                    f" and {far.name}, which is farther, {_giga(farther)}"
+                )
+                found.append(Disturbed(place, cores, 1 - rate / farther, text))
+        if near.latency_s > far.latency_s:
             text = (
-                f"{cores} core{'s' if cores > 1 else ''}: {near.name} gives {rate / 1e9:.3g} GB/s, "
-                f"and {far.name}, which is farther, {farther / 1e9:.3g}"
+                f"{near.name} answers after {1e9 * near.latency_s:.3g} ns, and {far.name}, which is"
+                f" farther, after {1e9 * far.latency_s:.3g}"
             )
-            yield Disturbed(place, cores, 1 - rate / farther, text)
-    if near.latency_s > far.latency_s:
-        text = (
-            f"{near.name} answers after {1e9 * near.latency_s:.3g} ns, and {far.name}, which is "
-            f"farther, after {1e9 * far.latency_s:.3g}"
-        )
-        yield Disturbed(place, 0, 1 - far.latency_s / near.latency_s, text)
+            found.append(Disturbed(place, 0, 1 - far.latency_s / near.latency_s, text))
+    return found
 
 
 LATENCY_ROUNDS: Final = 41
@@ -314,8 +307,12 @@ class _Measurement:
                 self._tool.latencies(size, line, CHASE_STEPS), LATENCY_ROUNDS
             )
         else:
-            rate = _bandwidth(self._tool, size, count)
-            self._rates[place][count - 1] = max(rate, self._rates[place][count - 1])
+            # A cache shared by two threads of a core must hold the data of both; a single thread
+            # gets no more, so that nearer levels serve the same share.
+            few = size <= MAX_BYTES // 8
+            each = size // THREADS_PER_CORE if few else max(size // count, 1)
+            rates = (self._tool.bandwidth(each, count, STREAM_S) for _ in range(STREAM_COUNT))
+            self._rates[place][count - 1] = max(self._rates[place][count - 1], *rates)
 
     def levels(self) -> list[Level]:
         """Return the levels from the measurements so far."""
@@ -394,22 +391,10 @@ def write_memory(path: Path, levels: Sequence[Level], warnings: Sequence[str] = 
 
     The *warnings* become comments at its top, for readers of the values.
     """
-    from tasksim.calibration.write_library import known_sections
-    from tasksim.platform.load import dump
-
     known, comment = known_sections(path, "Written by `tasksim calibrate memory`.")
     hierarchy = {level.name: level.section() for level in levels}
     comment = "\n".join([comment, *(f"memory_hierarchy: {text}" for text in warnings)])
     dump({**known, "memory_hierarchy": hierarchy}, path, comment=comment)
-
-
-def _bandwidth(tool: MemoryTool, size: int, count: int) -> float:
-    """Return the largest total bandwidth of *count* cores: disturbances only reduce it."""
-    # A cache shared by two threads of a core must hold the data of both; a single thread gets no
-    # more, so that nearer levels serve the same share.
-    few = size <= MAX_BYTES // 8
-    each = size // THREADS_PER_CORE if few else max(size // count, 1)
-    return max(tool.bandwidth(each, count, STREAM_S) for _ in range(STREAM_COUNT))
 
 
 def _noted(levels: Sequence[Level]) -> list[str]:

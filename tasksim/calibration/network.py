@@ -87,9 +87,20 @@ class Taken:
 
 def ping_pong(ranks: Ranks, sizes: Sequence[int], seconds: float, other: int = 1) -> Taken:
     """Return the time of a message between ranks 0 and *other*, half of a round trip."""
-    return _measured(
-        ranks, sizes, seconds, 2, lambda size, times: _to_and_fro(ranks, other, size, times)
-    )
+
+    def play(size: int, times: int) -> None:
+        if ranks.rank not in (0, other):
+            return
+        comm, out, into = ranks.comm, _memory(size, 0), _memory(size, 1)
+        for _ in range(times):
+            if ranks.rank == 0:
+                comm.Send(out, other)
+                comm.Recv(into, other)
+            else:
+                comm.Recv(into, 0)
+                comm.Send(out, 0)
+
+    return _measured(ranks, sizes, seconds, 2, play)
 
 
 def both_ways(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
@@ -109,7 +120,20 @@ def pairs(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
 
 def fan_in(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
     """Return the times until rank 0 has a message from each other rank."""
-    return _measured(ranks, sizes, seconds, 1, lambda size, times: _gather(ranks, size, times))
+    from mpi4py import MPI
+
+    def play(size: int, times: int) -> None:
+        comm = ranks.comm
+        for _ in range(times):
+            if ranks.rank:
+                comm.Send(_memory(size, 0), 0)
+                comm.Recv(_memory(0, 1), 0)
+                continue
+            MPI.Request.Waitall([comm.Irecv(_memory(size, r), r) for r in range(1, ranks.size)])
+            for rank in range(1, ranks.size):
+                comm.Send(_memory(0, 0), rank)
+
+    return _measured(ranks, sizes, seconds, 1, play)
 
 
 def _measured(
@@ -144,19 +168,6 @@ def _measured(
     return taken
 
 
-def _to_and_fro(ranks: Ranks, other: int, size: int, times: int) -> None:
-    if ranks.rank not in (0, other):
-        return
-    comm, out, into = ranks.comm, _memory(size, 0), _memory(size, 1)
-    for _ in range(times):
-        if ranks.rank == 0:
-            comm.Send(out, other)
-            comm.Recv(into, other)
-        else:
-            comm.Recv(into, 0)
-            comm.Send(out, 0)
-
-
 def _exchange(ranks: Ranks, partners: dict[int, int], size: int, times: int) -> None:
     partner = partners.get(ranks.rank)
     if partner is None:
@@ -164,20 +175,6 @@ def _exchange(ranks: Ranks, partners: dict[int, int], size: int, times: int) -> 
     out, into = _memory(size, 0), _memory(size, 1)
     for _ in range(times):
         ranks.comm.Sendrecv(out, partner, recvbuf=into, source=partner)
-
-
-def _gather(ranks: Ranks, size: int, times: int) -> None:
-    comm = ranks.comm
-    for _ in range(times):
-        if ranks.rank:
-            comm.Send(_memory(size, 0), 0)
-            comm.Recv(_memory(0, 1), 0)
-            continue
-        from mpi4py import MPI
-
-        MPI.Request.Waitall([comm.Irecv(_memory(size, r), r) for r in range(1, ranks.size)])
-        for rank in range(1, ranks.size):
-            comm.Send(_memory(0, 0), rank)
 
 
 _kept: dict[int, Any] = {}
@@ -282,8 +279,12 @@ class Calibration:
         lines = self.lines()
         moved = (1.0 + relative_errors(lines, sizes, self.transfer_s())) * self.transfer_s()
         rest = np.maximum(np.array(seconds) - self.posting_s() - moved, 1e-9)
-        line = _robust_line(sizes, rest)
-        return line.latency_s, line.per_byte_s
+        # A line through noisy times: the median of small sizes, and of slopes beyond.
+        size = np.array(sizes, float)
+        small = size < 2**12
+        fixed = float(np.median(rest[small]))
+        slopes = (rest[~small] - fixed) / size[~small]
+        return fixed, max(float(np.median(slopes[-6:])), 0.0)
 
     def duplex_ratio(self) -> float:
         """Return the slowdown of large messages by messages in the other direction."""
@@ -430,15 +431,6 @@ def _ratio(more: Taken, less: Taken) -> float:
     other = dict(zip(less.sizes, less.least_s(), strict=True))
     ratios = [s / other[size] for size, s in zip(more.sizes, more.least_s(), strict=True)]
     return float(np.median(ratios))
-
-
-def _robust_line(sizes: Sequence[float], seconds: Any) -> Line:
-    """Return a line through noisy times: the median of small sizes, and of slopes beyond."""
-    size, taken = np.array(sizes, float), np.array(seconds)
-    small = size < 2**12
-    fixed = float(np.median(taken[small]))
-    slopes = (taken[~small] - fixed) / size[~small]
-    return Line(0.0, fixed, max(float(np.median(slopes[-6:])), 0.0))
 
 
 def _time(seconds: float) -> str:

@@ -98,7 +98,9 @@ def measure_parallelism(
     """
     alone: list[float] = []
     together: list[float] = []
-    timed = timed or partial(_times, _bodies(workers))
+    if timed is None:
+        sizes = {"m": 256, "n": 256, "k": 256}
+        timed = partial(_times, [standalone("gemm", sizes, seed=w) for w in range(workers)])
     until, rounds = clock() + patience_s, 0
     while True:
         alone += timed(1)
@@ -107,12 +109,6 @@ def measure_parallelism(
         found = Parallelism(workers, float(np.median(alone)), float(np.median(together)))
         if rounds >= MIN_ROUNDS and (not found.disturbed_by or clock() >= until):
             return found
-
-
-def _bodies(workers: int) -> list[Standalone]:
-    return [
-        standalone("gemm", {"m": 256, "n": 256, "k": 256}, seed=worker) for worker in range(workers)
-    ]
 
 
 def _times(bodies: Sequence[Standalone], workers: int) -> list[float]:

@@ -8,10 +8,11 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import TasksimError
-from tasksim.base.units import exact_quantity
 from tasksim.calibration.kernels_under_load import run_beside
+from tasksim.calibration.write_library import ARCHITECTURE, known_sections, rounded_quantity
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.platform.load import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,6 @@ WINDOW_S: Final = 1.0
 of it."""
 WINDOW_COUNT: Final = 3
 """Number of measurements, of which the median counts: other programs use energy, too."""
-ARCHITECTURE: Final = "cpu"
 MAX_IDLE_RATIO: Final = 1.1
 """Ratio of idle measurements from which another program is reported as busy."""
 
@@ -80,10 +80,11 @@ class MachinePower:
         """Return the section of a platform file: idle power is static, workers add the rest."""
         names = dict.fromkeys(found.kernel for found in self.kernels)
         watts = {n: fmean(k.watts for k in self.kernels if k.kernel == n) for n in names}
-        kernels = {name: _rounded(value) for name, value in watts.items()}
-        busy = _rounded(fmean(watts.values())) if watts else "0 W"
+        kernels = {name: rounded_quantity(value, "power") for name, value in watts.items()}
+        busy = rounded_quantity(fmean(watts.values()), "power") if watts else "0 W"
+        static = rounded_quantity(sum(self.idle_w.values()), "power")
         cpu = {"idle": "0 W", "busy": busy, "kernels": kernels}
-        return {"static": _rounded(sum(self.idle_w.values())), "arch": {ARCHITECTURE: cpu}}
+        return {"static": static, "arch": {ARCHITECTURE: cpu}}
 
 
 def measure_power(
@@ -123,10 +124,11 @@ def measure_power(
             "the energy counters do not change, as in some virtual machines; write power: in the "
             "platform file instead"
         )
-    found = [
-        _kernel(kernel, drawn[number], sum(idle_w.values()), workers)
-        for number, kernel in enumerate(kernels)
-    ]
+    found = []
+    for number, kernel in enumerate(kernels):
+        total_w, duration_s = map(median, zip(*drawn[number], strict=True))
+        own_w = max(0.0, total_w - sum(idle_w.values())) / workers
+        found.append(KernelPower(kernel.name, kernel.parameters, own_w, duration_s))
     return MachinePower(idle_w, tuple(found), tuple(_notes(totals, found)))
 
 
@@ -143,9 +145,6 @@ def write_power(path: Path, found: MachinePower) -> None:
 
     So do other architectures, and kernels that were not measured this time.
     """
-    from tasksim.calibration.write_library import known_sections
-    from tasksim.platform.load import dump
-
     known, comment = known_sections(path, "Written by `tasksim calibrate power`.")
     section, before = found.section(), (known.get("power") or {}).get("arch") or {}
     cpu = section["arch"][ARCHITECTURE]
@@ -156,13 +155,6 @@ def write_power(path: Path, found: MachinePower) -> None:
 
 def _watts(meter: EnergyMeter, seconds: float) -> dict[str, float]:
     return {name: 1e-6 * used / seconds for name, used in meter.used_uj().items()}
-
-
-def _kernel(
-    kernel: KernelCall, seen: Sequence[tuple[float, float]], idle_w: float, workers: int
-) -> KernelPower:
-    watts = max(0.0, median(watts for watts, _ in seen) - idle_w) / workers
-    return KernelPower(kernel.name, kernel.parameters, watts, median(d for _, d in seen))
 
 
 def _notes(idle: Sequence[float], kernels: Sequence[KernelPower]) -> list[str]:
@@ -177,8 +169,3 @@ def _notes(idle: Sequence[float], kernels: Sequence[KernelPower]) -> list[str]:
         if not found.watts
     ]
     return notes
-
-
-def _rounded(watts: float) -> str:
-    """Return watts with four digits: measurements have no more."""
-    return exact_quantity(float(f"{watts:.4g}"), "power")

@@ -70,7 +70,7 @@ from tasksim.run.foldernames import RUN_JSON
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tasksim.calibration.campaign import Progress
     from tasksim.calibration.recorded_samples import Name, Parts
@@ -408,11 +408,21 @@ class _Fitting:
 
     def _add(self, parts: Sequence[Parts]) -> None:
         """Add the samples of each run to those of earlier calibrations; a run counts once."""
-        earlier = {} if self.replace else self._earlier(part for part in parts)
-        runs = [some.runs.max(initial=-1) for some in self._all_earlier() if some.runs is not None]
-        number = int(max(runs, default=-1)) + 1
+        folder = self.destination.models_folder
+        earlier = {} if self.replace else self._earlier(parts)
+        # The runs of all kernels here have numbers that are taken.
+        taken = [
+            some.runs.max(initial=-1)
+            for path in sorted(folder.glob("*.samples.csv"))
+            for some in read_samples(path).values()
+            if some.runs is not None
+        ]
+        number = int(max(taken, default=-1)) + 1
         self.samples = dict(earlier)
-        far = self._far_table(earlier)
+        # No run tells the caches of its machine.
+        entries = (_entry(folder, name) for name in earlier)
+        known = (None if entry is None else entry.locality for entry in entries)
+        far = FarTable(Reaches.as_before(known) or Reaches(DEFAULT_REACHES_BYTES, None))
         for one, part in zip(self.runs, parts, strict=True):
             if part and is_known(part, earlier):
                 self.notes.append(
@@ -427,14 +437,6 @@ class _Fitting:
                 far.add(number, one.run, one.graph)
             number += 1
         self._fit_localities(far)
-
-    def _far_table(self, earlier: Parts) -> FarTable:
-        """Return the table of far data: no run tells the caches of its machine."""
-        folder = self.destination.models_folder
-        known = (
-            None if (entry := _entry(folder, name)) is None else entry.locality for name in earlier
-        )
-        return FarTable(Reaches.as_before(known) or Reaches(DEFAULT_REACHES_BYTES, None))
 
     def _fit_localities(self, far: FarTable) -> None:
         """Fit what far data cost, and keep with the samples how much of their data was far.
@@ -451,11 +453,17 @@ class _Fitting:
     def _earlier(self, parts: Iterable[Parts]) -> Parts:
         """Return the samples of earlier calibrations of the kernels in *parts*."""
         found: Parts = {}
+        folder = self.destination.models_folder
         for name, some in {n: s for part in parts for n, s in part.items()}.items():
-            path = samples_path(self.destination.models_folder, name[0])
+            path = samples_path(folder, name[0])
             known = read_samples(path).get(name[1]) if path.exists() else None
             if known is None:
-                self._note_replaced(name)
+                # A model without samples, as imported ones are, gives way.
+                if (entry := _entry(folder, name)) is not None:
+                    self.notes.append(
+                        f"{kernel_path(folder, name[0])}: the model for {name[1]}, "
+                        f"{entry.measured.how}, is replaced: it has no samples to add to"
+                    )
                 continue
             if sorted(known.names) != sorted(some.names):
                 raise InputError(
@@ -465,21 +473,6 @@ class _Fitting:
                 )
             found[name] = known
         return found
-
-    def _note_replaced(self, name: Name) -> None:
-        """Say that a model without samples, as imported ones are, gives way."""
-        folder = self.destination.models_folder
-        if (entry := _entry(folder, name)) is not None:
-            path = kernel_path(folder, name[0])
-            self.notes.append(
-                f"{path}: the model for {name[1]}, {entry.measured.how}, is replaced: it has no "
-                "samples to add to"
-            )
-
-    def _all_earlier(self) -> Iterator[Samples]:
-        """Yield the samples of all kernels here: their runs have numbers that are taken."""
-        for path in sorted(self.destination.models_folder.glob("*.samples.csv")):
-            yield from read_samples(path).values()
 
     def fit(self, progress: Progress | None) -> None:
         """Fit a model to each kernel on each architecture.

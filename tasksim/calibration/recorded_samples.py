@@ -144,11 +144,11 @@ def _equal(known: Samples, run: int, some: Samples) -> bool:
     if len(part) != len(some) or not np.array_equal(part.durations_s, some.durations_s):
         return False
     texts = [
-        [one.text_of(n, v) for n in some.names for v in _column(one, n)] for one in (part, some)
+        [
+            one.text_of(name, value)
+            for name in some.names
+            for value in one.parameters[:, one.names.index(name)].tolist()
+        ]
+        for one in (part, some)
     ]
     return texts[0] == texts[1]
-
-
-def _column(some: Samples, name: str) -> list[float]:
-    column: list[float] = some.parameters[:, some.names.index(name)].tolist()
-    return column

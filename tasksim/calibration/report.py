@@ -144,35 +144,30 @@ def summaries(
     mine: dict[str, list[MeasuredConfiguration]] = {}
     for row in rows:
         mine.setdefault(row.kernel, []).append(row)
-    return [
-        _summary(collected, kernel, mine[kernel], models.get(kernel), options) for kernel in mine
-    ]
-
-
-def _summary(
-    collected: KernelSamples,
-    kernel: str,
-    rows: Sequence[MeasuredConfiguration],
-    model: KernelModel | None,
-    options: CalibrationOptions,
-) -> KernelSummary:
-    by_total = collected.by_total(kernel)
-    half_width = max(row.half_width for row in rows)
-    told = {} if model is None else model.report()
-    return KernelSummary(
-        kernel=kernel,
-        samples=len(collected.samples[kernel]),
-        configurations=len(rows),
-        within_tolerance=sum(row.stopped == "tolerance" for row in rows),
-        total_s=float(collected.samples[kernel].durations_s.sum()),
-        half_width=collected.total(kernel, options).half_width if by_total else half_width,
-        stopped="tolerance" if collected.known(kernel, options) else "limit",
-        model=None if model is None else model.kind,
-        terms=getattr(model, "terms_", None),
-        rsquared_adj=told.get("rsquared_adj"),
-        mlogq=told.get("mlogq"),
-        cv_mlogq=told.get("cv_mlogq"),
-    )
+    found = []
+    for kernel, own in mine.items():
+        half_width = max(row.half_width for row in own)
+        if collected.by_total(kernel):
+            half_width = collected.total(kernel, options).half_width
+        model = models.get(kernel)
+        told = {} if model is None else model.report()
+        found.append(
+            KernelSummary(
+                kernel=kernel,
+                samples=len(collected.samples[kernel]),
+                configurations=len(own),
+                within_tolerance=sum(row.stopped == "tolerance" for row in own),
+                total_s=float(collected.samples[kernel].durations_s.sum()),
+                half_width=half_width,
+                stopped="tolerance" if collected.known(kernel, options) else "limit",
+                model=None if model is None else model.kind,
+                terms=getattr(model, "terms_", None),
+                rsquared_adj=told.get("rsquared_adj"),
+                mlogq=told.get("mlogq"),
+                cv_mlogq=told.get("cv_mlogq"),
+            )
+        )
+    return found
 
 
 def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:

@@ -67,7 +67,17 @@ class ResumableFile:
             )
         found: Found = {}
         for number, line in enumerate(whole.splitlines()[1:], 2):
-            configuration, sample = self._parsed(line, number)
+            fields = line.split(",")
+            try:
+                if len(fields) != self.header.count(",") + 1:
+                    raise ValueError
+                sample = int(fields[0]), float(fields[-2]), float(fields[-1])
+                configuration = tuple(map(int, fields[2:-2]))
+            except ValueError:
+                raise InputError(
+                    f"{self.path}:{number}:1: got '{line[:80]}'; legal: numbers for "
+                    f"{self.header.strip()}"
+                ) from None
             found.setdefault(configuration, []).append(sample)
         return found, len(whole.encode())
 
@@ -89,19 +99,6 @@ class ResumableFile:
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
         return offset + len(data)
-
-    def _parsed(self, line: str, number: int) -> tuple[tuple[int, ...], tuple[int, float, float]]:
-        fields = line.split(",")
-        try:
-            if len(fields) != self.header.count(",") + 1:
-                raise ValueError
-            sample = int(fields[0]), float(fields[-2]), float(fields[-1])
-            return tuple(map(int, fields[2:-2])), sample
-        except ValueError:
-            raise InputError(
-                f"{self.path}:{number}:1: got '{line[:80]}'; legal: numbers for "
-                f"{self.header.strip()}"
-            ) from None
 
 
 def read_notes(path: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+    Burst = Callable[[KernelCall], tuple[ExecutionTimes, float]]
+    """Measurement of a kernel for a moment: its executions, and the time that it takes."""
+
 __all__ = [
-    "Burst",
     "Configuration",
     "Known",
     "Steered",
@@ -338,7 +340,7 @@ class Steering:
         luck = rng.standard_normal((TRACED_SIMULATIONS // 2, len(known.bursts)))
         # Draw each error of means with its opposite: the mean makespan does not move.
         drawn = [self._drawn(known, of, rng) for of in (*luck, *-luck)]
-        models = self._models()
+        models = _Histories(self.samples())
         items = [
             Simulation(
                 self.graph, self._platform, models, self._scheduler, drawn=partial(np.asarray, one)
@@ -361,9 +363,6 @@ class Steering:
         noise = np.exp(spread * rng.standard_normal(len(spread)) - spread**2 / 2)
         classes = len(self._platform.classes)
         return np.tile(means[self._of_task] * noise, (classes, 1))
-
-    def _models(self) -> _Histories:
-        return _Histories(self.samples())
 
     def samples(self) -> dict[str, Samples]:
         """Return all measurements by kernel; each burst is a run."""
@@ -421,13 +420,6 @@ def _apart(means: Array) -> float:
         .mean(axis=1)
     )
     return max(single, float(fours.std(ddof=1)) * BURSTS_PER_MEAN**0.5)
-
-
-class Burst(Protocol):
-    """Measurement of a kernel, with the durations and the time that it takes."""
-
-    def __call__(self, kernel: KernelCall, /) -> tuple[ExecutionTimes, float]:
-        """Measure *kernel* for a moment."""
 
 
 @dataclass

@@ -92,8 +92,6 @@ def core_frequency() -> float:
     TasksimError
         If there is no compiler.
     """
-    import ctypes
-
     tool = loaded(FREQUENCY_SOURCE, "measuring the frequency")
     tool.instructions_per_second.restype = ctypes.c_double
     tool.instructions_per_second.argtypes = [ctypes.c_long, ctypes.c_long]

@@ -13,7 +13,7 @@ import yaml
 from tasksim.base.files import read_text
 from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.machine import fingerprint, memory_bytes, processor
+from tasksim.calibration.machine import machine_facts, memory_bytes, processor
 from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.store import (
     Entry,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.base.units import Dimension
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
     from tasksim.models.samples import Samples
@@ -48,6 +49,7 @@ __all__ = [
     "earlier_terms",
     "known_sections",
     "measured_how",
+    "rounded_quantity",
     "write_platform",
     "write_recorded_platform",
     "write_samples_of",
@@ -180,11 +182,11 @@ def write_platform(
             "wakeup": exact_quantity(overheads.wakeup_s, "time"),
             **({"push": exact_quantity(overheads.push_s, "time")} if overheads.push_s else {}),
         },
-        "fingerprint": fingerprint(destination.workers),
+        "fingerprint": machine_facts(destination.workers),
         **_measured_otherwise(path),
     }
     if bandwidths:
-        curve = [exact_quantity(float(f"{each:.4g}"), "bandwidth") for each in bandwidths]
+        curve = [rounded_quantity(each, "bandwidth") for each in bandwidths]
         description["memory_domains"] = {"ram": {"workers": "cpu", "bandwidth": curve}}
     dump(description, path, comment=f"Written by `tasksim calibrate` on {_today()}.")
 
@@ -234,6 +236,11 @@ def _measured_otherwise(path: Path) -> dict[str, Any]:
     known = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     kept = ("memory_hierarchy", "memory_domains")
     return {name: known[name] for name in kept if name in known}
+
+
+def rounded_quantity(value: float, dimension: Dimension) -> str:
+    """Return a quantity with four digits: measurements have no more."""
+    return exact_quantity(float(f"{value:.4g}"), dimension)
 
 
 def _today() -> str:

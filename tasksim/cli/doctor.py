@@ -140,9 +140,9 @@ def _openmp() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    from tasksim.calibration.machine import machine_name, processor
+    from tasksim.calibration.machine import processor
     from tasksim.kernels.threads import blas_info
-    from tasksim.native.this_machine import usable_cores
+    from tasksim.native.this_machine import machine_name, usable_cores
 
     cores = usable_cores()
     blas = ("internal_api", "version", "architecture", "threading_layer", "num_threads")

@@ -195,9 +195,9 @@ class _Asked:
 
 def _is_of_this_machine(resolved: Resolved) -> bool:
     """Return whether the platform is that of a calibration on this machine."""
-    from tasksim.calibration.machine import fingerprint
+    from tasksim.calibration.machine import machine_facts
 
-    here = fingerprint(len(resolved.platform.workers))
+    here = machine_facts(len(resolved.platform.workers))
     there = resolved.platform.fingerprint
     return all(there.get(name) == here[name] for name in ("processor", "logical_cores", "system"))
 

@@ -12,10 +12,11 @@ import pytest
 
 from tasksim.calibration import machine
 from tasksim.calibration.parallelism import measure_parallelism
+from tasksim.native import this_machine
 
 
-def test_the_fingerprint_is_plain_and_has_no_paths():
-    found = machine.fingerprint(3)
+def test_the_facts_of_the_machine_are_plain_and_have_no_paths():
+    found = machine.machine_facts(3)
     assert json.loads(json.dumps(found)) == found
     assert found["cores"] == 3
     assert found["python"] == "{}.{}.{}".format(*sys.version_info)
@@ -37,14 +38,14 @@ def test_the_fingerprint_is_plain_and_has_no_paths():
     ],
 )
 def test_a_machine_is_called_by_its_host_name_tidied(monkeypatch, host, name):
-    monkeypatch.setattr(machine.platform, "node", lambda: host)
-    assert machine.machine_name() == name
+    monkeypatch.setattr(this_machine.platform, "node", lambda: host)
+    assert this_machine.machine_name() == name
 
 
 def test_this_machine_has_a_processor_and_memory():
     assert machine.processor()
     assert machine.memory_bytes() > 2**20
-    assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", machine.machine_name())
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", this_machine.machine_name())
 
 
 def test_two_workers_against_one():

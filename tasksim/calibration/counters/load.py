@@ -60,7 +60,12 @@ def loaded_memory(processes: int) -> Iterator[None]:
     cores = usable_cores()
     streaming: list[subprocess.Popen[str]] = []
     try:
-        streaming += [_started(core) for core in cores[1 : 1 + processes]]
+        command = [sys.executable, "-m", "tasksim.calibration.counters.load"]
+        for core in cores[1 : 1 + processes]:
+            numbers = [str(core), str(STREAM_BYTES), str(os.getpid())]
+            streaming.append(
+                subprocess.Popen([*command, *numbers], stdout=subprocess.PIPE, text=True)
+            )
         for process in streaming:
             assert process.stdout is not None
             if process.stdout.readline() != "streaming\n":
@@ -122,12 +127,6 @@ def faster_beside(alone: Mapping[str, float], beside: Mapping[str, float]) -> li
         for name, seconds in alone.items()
         if beside[name] < MIN_LATENCY_RATIO * seconds
     ]
-
-
-def _started(core: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tasksim.calibration.counters.load"]
-    numbers = [str(core), str(STREAM_BYTES), str(os.getpid())]
-    return subprocess.Popen([*command, *numbers], stdout=subprocess.PIPE, text=True)
 
 
 def _ended(process: subprocess.Popen[str]) -> None:

@@ -146,7 +146,10 @@ def _levels(
     label: str, others: list[Cache], passes: list[dict[str, dict[str, int]]]
 ) -> dict[str, float]:
     """Return the counters of a window, less those of an empty window."""
-    events = [_less(found[label], found["nothing"]) for found in passes]
+    events = [
+        {name: max(0, value - found["nothing"][name]) for name, value in found[label].items()}
+        for found in passes
+    ]
     accesses = events[0]["Dr"] + events[0]["Dw"]
     reached = [accesses, _misses(events[0], "D1")]
     reached += [min(reached[1], _misses(found, "DL")) for found in events]
@@ -158,10 +161,6 @@ def _levels(
 
 def _misses(events: Mapping[str, int], which: str) -> int:
     return events[f"{which}mr"] + events[f"{which}mw"]
-
-
-def _less(events: Mapping[str, int], own: Mapping[str, int]) -> dict[str, int]:
-    return {name: max(0, value - own[name]) for name, value in events.items()}
 
 
 def _executed(
@@ -182,7 +181,8 @@ def _executed(
         ], under_way)  # fmt: skip
         if done.returncode or not answer.exists():
             raise _failed(done)
-        found = dict(filter(None, map(_dump, sorted(folder.glob("counts*"), key=_number))))
+        dumps = sorted(folder.glob("counts*"), key=lambda path: int(path.suffix[1:] or 0))
+        found = dict(filter(None, map(_dump, dumps)))
         return found, json.loads(answer.read_text())
 
 
@@ -264,10 +264,6 @@ def _failed(done: subprocess.CompletedProcess[str]) -> TasksimError:
     if kind.endswith("InputError"):
         return InputError(message)
     return TasksimError(f"valgrind failed (exit code {done.returncode}): {last or 'no message'}")
-
-
-def _number(path: Path) -> int:
-    return int(path.suffix[1:] or 0)
 
 
 def _dump(path: Path) -> tuple[str, dict[str, int]] | None:

@@ -203,11 +203,8 @@ def critical_functions(
     names = dict.fromkeys(name for share in shares for name in share)
     found = [_scaling(name, ordered, shares, threshold, of_one=of_one) for name in names]
     processes = tuple(number for number, _ in ordered)
-    return CriticalFunctions(processes, tuple(sorted(found, key=_largest_first)), threshold)
-
-
-def _largest_first(found: FunctionScaling) -> tuple[float, str, str]:
-    return -max(found.shares), found.name, found.place
+    found.sort(key=lambda one: (-max(one.shares), one.name, one.place))
+    return CriticalFunctions(processes, tuple(found), threshold)
 
 
 def _scaling(
