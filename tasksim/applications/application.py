@@ -23,7 +23,7 @@ import numpy as np
 from tasksim.applications.flow import TaskFlow
 from tasksim.applications.program import FlowProgram
 from tasksim.base.errors import InputError, TasksimError, short
-from tasksim.base.registry import where_raised
+from tasksim.base.registry import raised_text
 from tasksim.graph.apps.parameters import Parameter, parameters_of
 from tasksim.graph.apps.registry import GENERATORS, PRIORITIES, Generator
 
@@ -117,8 +117,7 @@ class Application:
         except TasksimError:
             raise
         except Exception as error:
-            message = f"{type(error).__name__}: {error} ({where_raised(error)})"
-            raise InputError(f"application {self.name}: {message}") from error
+            raise InputError(f"application {self.name}: {raised_text(error)}") from error
         if returned is not None:
             raise InputError(
                 f"application {self.name} returned {short(returned)}; legal: None, as its tasks go"

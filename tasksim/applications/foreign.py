@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError, short, unknown
-from tasksim.base.registry import where_raised
+from tasksim.base.registry import raised_text
 from tasksim.kernels.calls import MAX_REALS, Function, Tells, address_of, bits_of
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class ForeignFunction:
         try:
             return self._given()
         except Exception as error:
-            message = f"{type(error).__name__}: {error} ({where_raised(error)})"
-            raise InputError(f"kernel {self.name} cannot be loaded: {message}") from error
+            text = raised_text(error)
+            raise InputError(f"kernel {self.name} cannot be loaded: {text}") from error
 
     @cached_property
     def _call(self) -> Any:

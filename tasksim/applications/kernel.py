@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, short, unknown
-from tasksim.base.registry import where_raised
+from tasksim.base.registry import raised_text
 from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W
 
 if TYPE_CHECKING:
@@ -169,9 +169,8 @@ class Kernel:
         try:
             found = self._parameters(**{name: known.get(name) for name in self._wanted})
         except Exception as error:
-            place = where_raised(error)
-            message = f"kernel {self.name}: parameters=: {type(error).__name__}: {error} ({place})"
-            raise InputError(message) from error
+            text = f"kernel {self.name}: parameters=: {raised_text(error)}"
+            raise InputError(text) from error
         try:
             return dict(found)
         except (TypeError, ValueError):

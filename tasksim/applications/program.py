@@ -12,7 +12,7 @@ from tasksim.applications.foreign import ForeignFunction
 from tasksim.applications.results import Results
 from tasksim.applications.store import Store
 from tasksim.base.errors import InputError, short
-from tasksim.base.registry import where_raised
+from tasksim.base.registry import raised_text
 from tasksim.graph.builder import Reduce, Scratch
 from tasksim.kernels.calls import CallTable, KernelError
 from tasksim.kernels.program import ALONE, Residual
@@ -118,8 +118,8 @@ class FlowProgram:
                 lambda handle: self.store.data[handle],
             )
         except Exception as error:
-            message = f"{type(error).__name__}: {error} ({where_raised(error)})"
-            raise InputError(f"graph {self.graph.name}: its check failed: {message}") from error
+            text = f"graph {self.graph.name}: its check failed: {raised_text(error)}"
+            raise InputError(text) from error
         return None if value is None else Residual(value, judged.tolerance, judged.what)
 
     def locks(self) -> dict[str, Lock]:
@@ -187,8 +187,7 @@ class FlowProgram:
         return KernelError(self.graph.kernel_of(task), "it raised an exception")
 
     def _error(self, task: int, error: Exception) -> KernelError:
-        message = f"{type(error).__name__}: {error} ({where_raised(error)})"
-        return KernelError(self.graph.kernel_of(task), message)
+        return KernelError(self.graph.kernel_of(task), raised_text(error))
 
     def _prepare(self) -> None:
         """Load and compile functions before the first task."""

@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.applications.form import Form
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.base.registry import where_raised
+from tasksim.base.registry import raised_text
 from tasksim.graph.access_mode import AccessMode
 from tasksim.kernels.pointers import Buffer
 
@@ -184,8 +184,8 @@ class Store:
             try:
                 made = made(np.random.default_rng([self._seed, handle]), *place)
             except Exception as error:
-                message = f"{type(error).__name__}: {error} ({where_raised(error)})"
-                raise InputError(f"data {block.name_of(handle)}: initial: {message}") from error
+                text = f"data {block.name_of(handle)}: initial: {raised_text(error)}"
+                raise InputError(text) from error
         if not isinstance(form, Form):
             return made
         array = _zeros(form)

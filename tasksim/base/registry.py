@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
-__all__ = ["PluginWarning", "Registry", "is_own", "load_own", "where_raised"]
+__all__ = ["PluginWarning", "Registry", "is_own", "load_own", "raised_text"]
 
 Thing = TypeVar("Thing")
 
@@ -349,7 +349,12 @@ def _imported(name: str, where: str, folder: str | None = None) -> Any:
         raise InputError(f"{where}: cannot import '{name}': {_described(error)}") from error
 
 
-def where_raised(error: BaseException) -> str:
+def raised_text(error: BaseException) -> str:
+    """Return type, message and place of an *error* that a user's code raised."""
+    return f"{type(error).__name__}: {error} ({_where_raised(error)})"
+
+
+def _where_raised(error: BaseException) -> str:
     """Return ``"FILE:LINE"`` of the place that raised *error*; ``""`` if it is unknown."""
     import traceback
 
@@ -364,7 +369,7 @@ def where_raised(error: BaseException) -> str:
 def _described(error: BaseException) -> str:
     """Return type, message and place of *error*; no place if this module raised it."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
-    place = where_raised(error)
+    place = _where_raised(error)
     return f"{text} ({place})" if place and not place.startswith(__file__) else text
 
 

@@ -181,15 +181,16 @@ class CompiledExecution:
         if called is not None and isinstance(called.error, KeyboardInterrupt):
             raise called.error
 
-    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over, and report *progress* meanwhile."""
-        total = len(self._facts.graph)
-        status = interface.MORE
-        while status == interface.MORE:
-            status = self._core.tasksim_native_wait(self._run, POLL_INTERVAL_S)
-            interrupts.check()
-            if progress is not None:
-                progress(total - self._core.tasksim_native_left(self._run), total)
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to *timeout_s* for the end of the run; return whether it is over."""
+        status: int = self._core.tasksim_native_wait(self._run, timeout_s)
+        return status != interface.MORE
+
+    @property
+    def left(self) -> int:
+        """Number of tasks that have not ended."""
+        left: int = self._core.tasksim_native_left(self._run)
+        return left
 
     def give_up(self) -> None:
         """Keep workers from starting another task."""

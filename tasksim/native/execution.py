@@ -66,7 +66,7 @@ class Execution:
         self._scheduler = scheduler
         self._program = program
         self._release = Release(graph, submitted=False)
-        self._left = len(graph)
+        self.left = len(graph)
         self._lock = threading.Lock()
         self._outside = outside
         self._handed_out: list[int] = []
@@ -146,15 +146,9 @@ class Execution:
         while not self._lock.acquire(timeout=POLL_INTERVAL_S):
             interrupts.check()
 
-    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over, and report *progress* meanwhile."""
-        total = len(self._graph)
-        over = False
-        while not over:
-            over = self._over.wait(POLL_INTERVAL_S)
-            interrupts.check()
-            if progress is not None:
-                progress(total - self._left, total)
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to *timeout_s* for the end of the run; return whether it is over."""
+        return self._over.wait(timeout_s)
 
     def give_up(self) -> None:
         """Keep workers from starting another task."""
@@ -240,7 +234,7 @@ class Execution:
                 for task, start_s, end_s in ended:
                     self.ledger.start[task], self.ledger.end[task] = start_s, end_s
                     self.ledger.finish(task)
-                    self._left -= 1
+                    self.left -= 1
                     self._release_successors(task, None)
                 self._stop_if_stuck_or_done()
             except BaseException as error:
@@ -273,10 +267,10 @@ class Execution:
 
     def _complete(self, task: int, worker: int) -> None:
         self.ledger.finish(task)
-        self._left -= 1
+        self.left -= 1
         self._scheduler.finished(task, worker)
         self._release_successors(task, worker)
-        if not self._left:
+        if not self.left:
             self._stop_if_stuck_or_done()
 
     def _release_successors(self, task: int, worker: int | None) -> None:
@@ -307,9 +301,9 @@ class Execution:
         # Without submissions, running tasks or awake workers nothing can release the remaining
         # tasks.
         stuck = self._view.all_asleep() and not ledger.taken
-        if self._left and stuck and self._error is None:
+        if self.left and stuck and self._error is None:
             self._error = dropped(self._scheduler, self._graph, ledger.state, self._view.now)
-        if not self._left or self._error is not None:
+        if not self.left or self._error is not None:
             self._finish()
 
     def _finish(self) -> None:

@@ -55,8 +55,12 @@ class Runtime(Protocol):
     def submit(self, interrupts: Interrupts) -> None:
         """Submit all tasks; raise from time to time what *interrupts* noted."""
 
-    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over; raise from time to time what *interrupts* noted."""
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to *timeout_s* for the end of the run; return whether it is over."""
+
+    @property
+    def left(self) -> int:
+        """Number of tasks that have not ended."""
 
     def give_up(self) -> None:
         """Keep workers from starting another task."""
@@ -109,7 +113,12 @@ def conduct(
                 thread.start()
             start.wait()
             runtime.submit(interrupts)
-            runtime.wait(progress, interrupts)
+            over, total = False, len(program.graph)
+            while not over:
+                over = runtime.wait(POLL_INTERVAL_S)
+                interrupts.check()
+                if progress is not None:
+                    progress(total - runtime.left, total)
             interrupts.check()
         except KeyboardInterrupt:
             runtime.give_up()  # first, so that no worker starts another task

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, TasksimError, expect, unknown
 from tasksim.base.numerals import decimal_number, whole_number
-from tasksim.base.registry import Registry, where_raised
+from tasksim.base.registry import Registry, raised_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -243,8 +243,6 @@ def _made(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) 
     except (TasksimError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a SystemExit of the class must not end the program
-        place = where_raised(error)
         raise InputError(
-            f"scheduler '{text}': {scheduler_class.__qualname__}() raised "
-            f"{type(error).__name__}: {error} ({place})"
+            f"scheduler '{text}': {scheduler_class.__qualname__}() raised {raised_text(error)}"
         ) from error

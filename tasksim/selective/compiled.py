@@ -28,7 +28,7 @@ from tasksim.native.compiled import (
     record_of,
 )
 from tasksim.native.this_machine import usable_cores
-from tasksim.native.threads import POLL_INTERVAL_S, conduct
+from tasksim.native.threads import conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
@@ -151,15 +151,16 @@ class CompiledAccount:
         interrupts.check()
         self._core.tasksim_selective_submit(self._run)
 
-    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over, and report *progress* meanwhile."""
-        total = len(self._facts.graph)
-        more = True
-        while more:
-            more = self._core.tasksim_selective_wait(self._run, POLL_INTERVAL_S) == interface.MORE
-            interrupts.check()
-            if progress is not None:
-                progress(total - self._core.tasksim_selective_left(self._run), total)
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to *timeout_s* for the end of the run; return whether it is over."""
+        status: int = self._core.tasksim_selective_wait(self._run, timeout_s)
+        return status != interface.MORE
+
+    @property
+    def left(self) -> int:
+        """Number of tasks that have not ended."""
+        left: int = self._core.tasksim_selective_left(self._run)
+        return left
 
     def give_up(self) -> None:
         """Keep workers from starting another task."""

@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.errors import TaskFailed
-from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
+from tasksim.native.threads import PATIENCE_S, conduct
 from tasksim.native.view import WorkersView
 from tasksim.runtime.blame import blamed, blaming
 from tasksim.runtime.ledger import Ledger
@@ -149,7 +149,7 @@ class SelectiveExecution:
         self._paths = paths
         self._company = company
         self._release = Release(graph, submitted=False)
-        self._left = len(graph)
+        self.left = len(graph)
         self._lock = threading.Lock()
         self._bell = threading.Condition(self._lock)
         self._over = threading.Event()
@@ -227,14 +227,9 @@ class SelectiveExecution:
             self._push(self._release.submit(task), -1)
         self.ledger.all_submitted = True
 
-    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over, and report *progress* meanwhile."""
-        total, over = len(self._facts.graph), False
-        while not over:
-            over = self._over.wait(POLL_INTERVAL_S)
-            interrupts.check()
-            if progress is not None:
-                progress(total - self._left, total)
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to *timeout_s* for the end of the run; return whether it is over."""
+        return self._over.wait(timeout_s)
 
     def give_up(self) -> None:
         """Keep workers from starting another task."""
@@ -392,7 +387,7 @@ class SelectiveExecution:
         view.go_on(end_s)
         ledger.end[task] = end_s
         ledger.finish(task)
-        self._left -= 1
+        self.left -= 1
         self._scheduler.finished(task, worker)
         released = self._release.complete(task)
         times = ledger.ready[task], ledger.start[task], end_s
@@ -410,7 +405,7 @@ class SelectiveExecution:
         ledger = self.ledger
         if not ledger.all_submitted or self._measuring:
             return
-        if self._left and self._error is None:
+        if self.left and self._error is None:
             self._error = dropped(self._scheduler, self._facts.graph, ledger.state, self._view.now)
         self._finish()
 

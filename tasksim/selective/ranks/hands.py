@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.selective.ranks.account import RanksAccount
     from tasksim.selective.ranks.crew import Crew
@@ -262,6 +261,8 @@ class Follower:
 class _Working:
     """Threads of a working rank, with its crew and the thread that leads or follows."""
 
+    left = 0  # the account knows the number of tasks; no progress is reported by it
+
     def __init__(self, crew: Crew, loop: Callable[[Callable[[], bool]], None]) -> None:
         self._crew, self._loop = crew, loop
         self._over = threading.Event()
@@ -280,12 +281,12 @@ class _Working:
         interrupts.check()
         threading.Thread(target=self._communicate, name="orders", daemon=True).start()
 
-    def wait(self, _: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over."""
-        while not self._over.wait(POLL_INTERVAL_S):
-            interrupts.check()
-        if self._error is not None:
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to *timeout_s* for the end of the run; return whether it is over."""
+        over = self._over.wait(timeout_s)
+        if over and self._error is not None:
             raise self._error
+        return over
 
     def give_up(self) -> None:
         """Tell the thread that leads or follows to end."""
