@@ -45,7 +45,7 @@ SAVE_INTERVAL_S: Final = 1.0
 
 @dataclass(frozen=True, order=True)
 class CollectiveConfiguration:
-    """An operation among the first so many ranks, on so many bytes.
+    """A collective operation, the number of its ranks, and the size of its data.
 
     Attributes
     ----------

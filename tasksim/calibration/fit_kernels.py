@@ -73,7 +73,7 @@ class LinearKernels:
     irregular
         Searched kernels that were not requested, of irregular graphs.
     unmeasured
-        Searched kernels that were not requested, of which predictions of other sizes will be.
+        Searched kernels that were not requested, whose predictions will need other sizes.
     missing
         Kernels of graphs that will be predicted which are not measured.
     predicted
@@ -264,7 +264,7 @@ class Fits:
     far_data
         Sentence about what far data cost; none if that is unknown.
     outside
-        Kernel of which predictions outside its samples will be asked for -> how good they are.
+        Kernel that will be predicted outside its samples -> quality of these predictions.
     """
 
     models: dict[str, KernelModel] = field(default_factory=dict)

@@ -528,7 +528,7 @@ class _Fitting:
         ]
 
     def _could_be_searched(self) -> list[str]:
-        """Return a note on histories of so many configurations that a formula may fit them."""
+        """Return a note on histories with enough configurations for the fit of a formula."""
         if self.search == "none":
             return []
         labels = _labels(self.samples)

@@ -134,71 +134,48 @@ def execute_selectively(
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
     one_of(charge, CHARGES, "charge")
-    apart = sampling == "apart"
-    make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime, apart=apart)
-    profile: Sequence[int] = ()
-    if chosen.counts == "profile":
-        all_executed = Rules(chosen, Statistics(), 0.0, *make.signed)
-        profile = make.run(all_executed, progress).path.counts
-    rules = Rules(chosen, known, tolerance, *make.signed, profile, sampling, charge, seed)
-    made = make.run(rules, progress)
-    return replace(made, wall_s=perf_counter() - begun)
+    refuse_devices(platform)
+    graph, workers = program.graph, len(platform.workers)
+    if estimates is None:
+        refuse_without_estimates(create(scheduler))
+    unknown = [[nan] * len(graph)] * len(platform.classes)
+    believed: Sequence[Sequence[float]] = unknown if estimates is None else estimates
+    compiled = runtime != "python" and in_core(program, create(scheduler))
+    if runtime == "compiled" and not compiled:
+        raise InputError("runtime=compiled: the core cannot keep this account; legal: auto")
 
-
-class _Maker:
-    """Makes runs of one program on one platform under one scheduler."""
-
-    def __init__(
-        self,
-        program: Program,
-        platform: Platform,
-        scheduler: str,
-        estimates: Sequence[Sequence[float]] | None,
-        seed: int,
-        pin: bool,
-        company: bool,
-        runtime: Runtime,
-        *,
-        apart: bool,
-    ) -> None:
-        refuse_devices(platform)
-        graph, workers = program.graph, len(platform.workers)
-        if estimates is None:
-            refuse_without_estimates(create(scheduler))
-            estimates = [[nan] * len(graph)] * len(platform.classes)
-        self._program, self._platform, self._scheduler = program, platform, scheduler
-        self._estimates, self._seed, self._pin, self._company = estimates, seed, pin, company
-        self._compiled = runtime != "python" and in_core(program, create(scheduler))
-        if runtime == "compiled" and not self._compiled:
-            raise InputError("runtime=compiled: the core cannot keep this account; legal: auto")
-        self.signed = (*signatures(graph, apart=apart), workers)
-
-    def run(self, rules: Rules, progress: Progress | None) -> Selective:
+    def run(rules: Rules) -> Selective:
         """Return one run, after a reset of the data."""
-        graph, platform = self._program.graph, self._platform
-        begun = perf_counter()
+        run_begun = perf_counter()
         able = [(1 << len(platform.classes)) - 1] * len(graph)
-        facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
-        rng = random.Random(self._seed)
+        facts = Facts(graph, platform, create(scheduler), believed, able)
+        rng = random.Random(seed)
         execution: CompiledAccount | SelectiveExecution
         with single_threaded_blas():
-            self._program.reset()
-            if self._compiled:
-                execution = CompiledAccount(facts, self._program, rules, company=self._company)
-                execution.run(rng, pin=self._pin, progress=progress)
+            program.reset()
+            if compiled:
+                execution = CompiledAccount(facts, program, rules, company=company)
+                execution.run(rng, pin=pin, progress=progress)
                 path = execution.path
             else:
-                tasks, chooser = TimedTasks(self._program, len(platform.workers)), Chooser(rules)
-                paths = PathRecords(rules.of_task, len(platform.workers))
-                execution = SelectiveExecution(facts, tasks, chooser, paths, company=self._company)
-                execution.run(rng, self._program, pin=self._pin, progress=progress)
+                tasks, chooser = TimedTasks(program, workers), Chooser(rules)
+                paths = PathRecords(rules.of_task, workers)
+                execution = SelectiveExecution(facts, tasks, chooser, paths, company=company)
+                execution.run(rng, program, pin=pin, progress=progress)
                 path = paths.longest
-        wall_s = perf_counter() - begun
-        run = selective_run(
-            graph, platform, self._scheduler, self._seed, tasks=execution.table(), wall_s=wall_s,
-            engine="compiled" if self._compiled else "python",
+        wall_s = perf_counter() - run_begun
+        found = selective_run(
+            graph, platform, scheduler, seed, tasks=execution.table(), wall_s=wall_s,
+            engine="compiled" if compiled else "python",
         )  # fmt: skip
-        return Selective(run, execution.effort, wall_s, path, waited_share(execution.accounts))
+        return Selective(found, execution.effort, wall_s, path, waited_share(execution.accounts))
+
+    signed = (*signatures(graph, apart=sampling == "apart"), workers)
+    profile: Sequence[int] = ()
+    if chosen.counts == "profile":  # of a run in which all tasks are executed
+        profile = run(Rules(chosen, Statistics(), 0.0, *signed)).path.counts
+    made = run(Rules(chosen, known, tolerance, *signed, profile, sampling, charge, seed))
+    return replace(made, wall_s=perf_counter() - begun)
 
 
 def selective_run(
