@@ -125,7 +125,11 @@ class ForeignFunction:
     @cached_property
     def _call(self) -> Any:
         result = ctypes.c_int32 if self.tells else None
-        return ctypes.CFUNCTYPE(result, *map(_passed, self.arguments))(self.function.address)
+        kinds = [
+            ctypes.c_void_p if argument.kind is None or argument.by_address else argument.kind
+            for argument in self.arguments
+        ]
+        return ctypes.CFUNCTYPE(result, *kinds)(self.function.address)
 
     @property
     def without_python(self) -> bool:
@@ -218,10 +222,6 @@ def _size(form: Any, size: str) -> int:
 def _is_real(argument: Argument) -> bool:
     """Return whether an argument is a real number passed by value."""
     return argument.kind in (ctypes.c_float, ctypes.c_double) and not argument.by_address
-
-
-def _passed(argument: Argument) -> Any:
-    return ctypes.c_void_p if argument.kind is None or argument.by_address else argument.kind
 
 
 def _address(function: Any, name: str) -> int:

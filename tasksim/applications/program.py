@@ -237,7 +237,10 @@ class FlowProgram:
             pairs = [(o.access, handle) for o, handle in call.kernel.arranged(call.handles)]
             return partial(self._with_own, function, call, pairs)
         if isinstance(function, ForeignFunction):
-            return partial(_foreign, function, self._passed(function, call, addresses))
+            given = [0 if handle is None else addresses[handle] for handle in call.handles]
+            given += [0] * (len(function.operands) - len(given))
+            passed = function.passed(given, self._numbers(function, call))
+            return partial(_foreign, function, passed)
         data = [None if handle is None else store.data[handle] for handle in call.handles]
         return partial(_plain, function, data, call.values)
 
@@ -268,11 +271,6 @@ class FlowProgram:
         """Return whether memory of the worker is among the operands."""
         owned = (Reduce, Scratch)
         return any(operand.access in owned for operand, _ in call.kernel.arranged(call.handles))
-
-    def _passed(self, function: ForeignFunction, call: Call, addresses: list[int]) -> list[Any]:
-        given = [0 if handle is None else addresses[handle] for handle in call.handles]
-        given += [0] * (len(function.operands) - len(given))
-        return function.passed(given, self._numbers(function, call))
 
     def _numbers(self, function: ForeignFunction, call: Call) -> dict[str, Any]:
         """Return all numbers that a *function* may take: values, parameters, sizes."""

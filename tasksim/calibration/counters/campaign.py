@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.domain import Domain
     from tasksim.graph.taskgraph import TaskGraph
 
-    Row = tuple[int, Sequence[float], Mapping[str, float], float]
-
+    Row = tuple[int, Sequence[float | str], Mapping[str, float], float]
     """Run, parameters, counters of one execution, duration in seconds."""
 
 __all__ = [
@@ -247,15 +246,13 @@ def write_counters(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["run", *parameters, *names, "duration_s"])
     for run, values, counted, duration_s in rows:
-        cells = [*values, *(counted[name] for name in names)]
-        writer.writerow([run, *map(_cell, cells), duration_s])
+        cells = [
+            cell if isinstance(cell, str) else plain_number(float(cell))  # a category has a name
+            for cell in (*values, *(counted[name] for name in names))
+        ]
+        writer.writerow([run, *cells, duration_s])
     write_text(path, out.getvalue())
     return names
-
-
-def _cell(value: float | str) -> float | str:
-    """Return a number as files have it; the name of a category as it is."""
-    return value if isinstance(value, str) else plain_number(float(value))
 
 
 def _counted(

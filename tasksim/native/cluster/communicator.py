@@ -238,7 +238,10 @@ class Communicator:
             came = True
             number, started_s = status.Get_tag(), self._now()
             if number >= len(self._messages):
-                self._told(message, status)
+                # Another rank failed, and sent its error: end all ranks with it.
+                text = bytearray(status.Get_count(self._mpi.BYTE))
+                message.Recv([text, self._mpi.BYTE])
+                self._fails(text.decode())
                 continue
             task = self._expected.get(number, -1)
             if task >= 0:
@@ -297,12 +300,6 @@ class Communicator:
         if self._watch is not None:
             self._watch.has_come(handle)
         self._ended.append((self._expected.pop(number), started_s, self._now()))
-
-    def _told(self, message: Any, status: Any) -> None:
-        """End all ranks with the error that another rank sent."""
-        text = bytearray(status.Get_count(self._mpi.BYTE))
-        message.Recv([text, self._mpi.BYTE])
-        self._fails(text.decode())
 
 
 def error_tag(messages: MessageTable) -> int:
