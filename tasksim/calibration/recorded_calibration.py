@@ -319,6 +319,8 @@ class _Fitting:
         self.samples: dict[Name, Samples] = {}
         self.notes: list[str] = []
         self.choice = LinearKernels()
+        self.labels: dict[Name, str] = {}
+        """Text of each: the kernel, with its architecture if it has several."""
         self.fits = Fits()
         self.localities: dict[Name, Locality] = {}
         self.platform_path: Path | None = None
@@ -340,6 +342,8 @@ class _Fitting:
         refuse_other_names(self.runs, parts)
         chosen = self._with_parameters(parts)
         self._add(chosen)
+        count = Counter(kernel for kernel, _ in self.samples)
+        self.labels = {n: n[0] if count[n[0]] == 1 else f"{n[0]} on {n[1]}" for n in self.samples}
         names = {kernel: some.names for (kernel, _), some in self.samples.items()}
         for kernel, text in self.choice.terms.items():
             if kernel not in names:
@@ -483,25 +487,24 @@ class _Fitting:
             With all kernels whose samples do not suffice for the given terms.
         """
         refused = []
-        labels = _labels(self.samples)
         choice = LinearKernels(
-            {labels[n]: t for n in self.samples if (t := self.choice.terms.get(n[0]))},
-            frozenset(labels[n] for n in self.samples if n[0] in self.choice.searched),
-            frozenset(labels[n] for n in self.samples if n[0] in self.choice.irregular),
-            frozenset(labels[n] for n in self.samples if n[0] in self.choice.unmeasured),
+            {self.labels[n]: t for n in self.samples if (t := self.choice.terms.get(n[0]))},
+            frozenset(self.labels[n] for n in self.samples if n[0] in self.choice.searched),
+            frozenset(self.labels[n] for n in self.samples if n[0] in self.choice.irregular),
+            frozenset(self.labels[n] for n in self.samples if n[0] in self.choice.unmeasured),
             self.choice.missing,
             self.choice.predicted,
         )
         for place, (name, some) in enumerate(self.samples.items()):
             if progress is not None:
-                progress(labels[name], place / len(self.samples))
+                progress(self.labels[name], place / len(self.samples))
             near = without_far_data(some, self.localities.get(name))
             try:
-                self.fits.models[labels[name]] = self.fits.fit(
-                    labels[name], near, choice, called=name[0]
+                self.fits.models[self.labels[name]] = self.fits.fit(
+                    self.labels[name], near, choice, called=name[0]
                 )
             except InputError as error:
-                refused.append(f"kernel {labels[name]}: {error}")
+                refused.append(f"kernel {self.labels[name]}: {error}")
         if refused:
             raise InputError("\n".join(refused))
         self.notes += [
@@ -513,11 +516,10 @@ class _Fitting:
 
     def _few_samples(self) -> list[str]:
         """Return a note on the kernels with too few samples of a configuration."""
-        labels = _labels(self.samples)
         few = [
-            f"{labels[name]} ({fewest})"
+            f"{self.labels[name]} ({fewest})"
             for name, some in self.samples.items()
-            if self.fits.models[labels[name]].kind == HistoryModel.kind
+            if self.fits.models[self.labels[name]].kind == HistoryModel.kind
             and (fewest := _fewest(some)) < MIN_SAMPLES
         ]
         if not few:
@@ -531,9 +533,8 @@ class _Fitting:
         """Return a note on histories with enough configurations for the fit of a formula."""
         if self.search == "none":
             return []
-        labels = _labels(self.samples)
         several = [
-            labels[name]
+            self.labels[name]
             for name, some in self.samples.items()
             if name[0] not in self.choice.linear
             and len(some.configurations()[0]) >= MIN_CONFIGURATIONS
@@ -553,9 +554,8 @@ class _Fitting:
         platform = self._platform()
         fingerprint = {} if platform is None else platform.fingerprint
         machine = Machine(self.destination.machine, dict(fingerprint))
-        labels = _labels(self.samples)
         near = {
-            labels[name]: without_far_data(some, self.localities.get(name))
+            self.labels[name]: without_far_data(some, self.localities.get(name))
             for name, some in self.samples.items()
         }
         effects = run_effects(near, self.fits.models)
@@ -568,10 +568,10 @@ class _Fitting:
                     continue
                 clock = WALL if some.wall_s is None else PROCESSOR
                 entries[name[1]] = Entry(
-                    self.fits.models[labels[name]],
+                    self.fits.models[self.labels[name]],
                     Measured(when, how, clock=clock),
                     self.localities.get(name),
-                    runs=effects[labels[name]],
+                    runs=effects[self.labels[name]],
                 )
                 samples[name[1]] = some
             save_kernel(
@@ -604,9 +604,9 @@ class _Fitting:
 
     def report(self) -> RecordedCalibration:
         """Return the fitted models, a row for each, with the notes."""
-        labels = _labels(self.samples)
         rows = [
-            _row(name, some, self.fits.models[labels[name]]) for name, some in self.samples.items()
+            _row(name, some, self.fits.models[self.labels[name]])
+            for name, some in self.samples.items()
         ]
         return RecordedCalibration(
             machine=self.destination.machine,
@@ -648,13 +648,6 @@ def _entry(folder: Path, name: Name) -> Entry | None:
     """Return what the file of a kernel in *folder* says of an architecture; None if nothing."""
     path = kernel_path(folder, name[0])
     return load_kernel(path).architectures.get(name[1]) if path.exists() else None
-
-
-def _labels(names: Iterable[Name]) -> dict[Name, str]:
-    """Return what to call each: the kernel, with its architecture if it has several."""
-    names = list(names)
-    count = Counter(kernel for kernel, _ in names)
-    return {n: n[0] if count[n[0]] == 1 else f"{n[0]} on {n[1]}" for n in names}
 
 
 def _listed(names: Sequence[str]) -> str:
