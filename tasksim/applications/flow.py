@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,12 +11,13 @@ from tasksim.applications.data import (
     Datum,
     DatumMatrix,
     DatumVector,
+    Form,
+    ObjectForm,
     bounds_of,
+    form_of,
     reduction_of,
 )
-from tasksim.applications.form import Form, ObjectForm, form_of
 from tasksim.applications.kernel import Kernel, Operand
-from tasksim.applications.results import Check
 from tasksim.base.arguments import whole_number
 from tasksim.base.errors import InputError, short
 from tasksim.graph.builder import RW, Commute, GraphBuilder, Reduce
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["COMBINE", "Call", "TaskFlow"]
+__all__ = ["COMBINE", "Call", "Check", "TaskFlow"]
 
 COMBINE = "combine"
 """Name of the kernel that ends a reduction."""
@@ -39,6 +41,15 @@ class Call(NamedTuple):
     handles: tuple[int | None, ...]
     values: dict[str, Any]
     parameters: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Check:
+    """Check of a result: ``function(results)`` must not exceed ``tolerance``."""
+
+    function: Callable[[Any], float]
+    tolerance: float
+    what: str
 
 
 class TaskFlow:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tasksim.applications.data import DatumVector
-    from tasksim.applications.results import Results
+    from tasksim.applications.store import Results
 
 __all__ = ["OPERATIONS", "chunks", "loop"]
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from tasksim.applications.flow import COMBINE
 from tasksim.applications.foreign import ForeignFunction
-from tasksim.applications.results import Results
-from tasksim.applications.store import Store
+from tasksim.applications.store import Results, Store
 from tasksim.base.errors import InputError, short
 from tasksim.base.registry import raised_text
 from tasksim.graph.builder import Reduce, Scratch

@@ -1,4 +1,4 @@
-"""Store of an application's data in memory, made before execution."""
+"""Store of an application's data in memory, made before execution, and the results in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.applications.form import Form
+from tasksim.applications.data import Form
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
 from tasksim.base.registry import raised_text
@@ -15,7 +15,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.kernels.pointers import Buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Store"]
+__all__ = ["Results", "Store"]
 
 
 class Store:
@@ -207,6 +207,44 @@ class Store:
         scratch = {h for block in self._blocks if block.scratch for h in block.handles}
         own = total((self._reduced | scratch) & self._used) * self._workers
         return total(self._used - scratch) + total(self._written & self._used) + own
+
+
+class Results:
+    """Data after the run, for the function that checks them.
+
+    ``results[x]`` is the array or object of the datum *x*. Data in a row are a list; data in rows
+    and columns are a list of lists, with None where no task needed a datum; an array that was cut
+    is the whole array. ``results.initial(x)`` is the same before the run.
+
+    If several processes hold the data, only the requested data are fetched.
+    """
+
+    def __init__(self, store: Store, fetch: Callable[[int], Any]) -> None:
+        self._store, self._fetch = store, fetch
+
+    def __getitem__(self, described: Any) -> Any:
+        return self._gathered(described, lambda _, handle: self._fetch(handle))
+
+    def initial(self, described: Any) -> Any:
+        """Return the initial data of *described*."""
+        if described.block.whole is not None and not hasattr(described, "handle"):
+            return self._store.initial_whole(described.block)
+        return self._gathered(described, self._store.initial)
+
+    def _gathered(self, described: Any, get: Any) -> Any:
+        block = described.block
+        if hasattr(described, "handle"):
+            return get(block, described.handle)
+        found = [
+            get(block, handle) if self._store.exists(block, handle) else None
+            for handle in block.handles
+        ]
+        if block.whole is not None:
+            return np.concatenate([piece for piece in found if piece is not None])
+        if len(block.extents) < 2:
+            return found
+        columns = block.extents[1]
+        return [found[i : i + columns] for i in range(0, len(found), columns)]
 
 
 def _accessed(graph: TaskGraph, wanted: Any) -> set[int]:

@@ -14,7 +14,7 @@ from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
 if TYPE_CHECKING:
-    from tasksim.applications.results import Results
+    from tasksim.applications.store import Results
 
 __all__ = ["ssor"]
 
