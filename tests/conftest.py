@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from tiers import few
 
 if TYPE_CHECKING:
@@ -51,6 +52,17 @@ for profile, same in (("search", False), ("any machine", True)):
         database=None if same else settings.default.database,
     )
 settings.load_profile("any machine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let only a search draw constants of the modules that are loaded by then.
+
+    With several processes these depend on which tests one of them ran before; and to find them,
+    each process parses all modules.
+    """
+    searched = config.getoption("--hypothesis-profile", default=None) == "search"
+    if not searched and hasattr(providers, "_get_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.hookimpl(optionalhook=True)
