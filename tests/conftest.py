@@ -23,7 +23,9 @@ OF_TESTS = {}
 """Name -> application that a module of tests registers."""
 LONGEST = (
     "tests/benchmarks/test_models.py", "tests/core/test_build.py::test_the_core_compiles",
-    "tests/core/test_sanitizers.py", "tests/docs/test_docs.py::test_slow", "tests/experiments/",
+    "tests/core/test_native_stress.py::test_the_thread", "tests/core/test_sanitizers.py",
+    "tests/docs/test_data.py::test_the_wheel", "tests/docs/test_docs.py::test_slow",
+    "tests/experiments/",
 )  # fmt: skip
 """Beginnings of the names of tests that take from 20 s to minutes."""
 

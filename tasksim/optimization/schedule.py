@@ -162,9 +162,11 @@ def critical_tasks(table: TaskTable, order: Int64) -> list[int]:
     end, ready = table.end_s.tolist(), table.ready_s.tolist()
     previous: list[int] = before.tolist()
     task = int(np.argmax(table.end_s))
-    found = []
-    while task >= 0:
-        found.append(task)
+    found: dict[int, None] = {}
+    # At one moment, tasks that take no time may each seem to wait for the other: the chain ends
+    # where it would come back.
+    while task >= 0 and task not in found:
+        found[task] = None
         other = previous[task]
         task = other if other >= 0 and end[other] >= ready[task] else released[task]
-    return found
+    return list(found)
