@@ -6,7 +6,7 @@
 ``dist`` is a folder with a wheel for this machine and the source distribution. Environments:
 
 - ``venv``: a virtual environment of each Python, in a folder with blanks in its name;
-- ``plain``: the wheel without extras, of which only the first session of the README is executed;
+- ``plain``: the wheel without extras, and the pages that need none;
 - ``user``: the same as ``venv``, by a user without rights (where this one is root);
 - ``offline``: from a folder of wheels, in a network namespace without a network (root);
 - ``pipx``: the command alone, where pipx is installed;
@@ -42,6 +42,10 @@ EXECUTED_PAGES = (
     "docs/studies.md", "docs/install.md",
 )  # fmt: skip
 """Pages without long measurements: graphs, platforms, formats, clusters, pages, studies."""
+PLAIN_PAGES = (
+    "docs/schedulers.md", "docs/numa.md", "docs/hwloc.md", "docs/traces.md",
+)  # fmt: skip
+"""Pages that need no extra."""
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++", "c89", "c99")
 NOBODY = 65534
 """User and group without rights."""
@@ -214,7 +218,7 @@ def tried(
             found = json.loads(one.run(own, "-m", "tasksim", "doctor", "--json"))
             where = Path(one.run(own, "-c", "import tasksim; print(tasksim.__file__)").strip())
             size = megabytes(where.parents[1])
-            pages = chosen or (EXECUTED_PAGES[1:6] if name == "plain" else EXECUTED_PAGES)
+            pages = chosen or (PLAIN_PAGES if name == "plain" else EXECUTED_PAGES)
             said = json.loads(one.run(own, "-c", RUNNER, *pages).splitlines()[-1])
         except (OSError, RuntimeError) as error:
             return Row(name, python, 0, 0, "-", "-"), [str(error)]

@@ -540,6 +540,13 @@ class KernelModel(ABC):
         """
         return None
 
+    def _measured_quantiles(self, table: Floats) -> Floats | None:  # noqa: ARG002
+        """Return the quantiles of each row's durations where they were measured, else None.
+
+        Shape (rows, levels), at the levels of :data:`tasksim.models.quantiles.LEVELS`.
+        """
+        return None
+
     def _inside(self, table: Floats) -> Bools:
         """Return which rows lie in the box of the domain."""
         return in_box(self, table)

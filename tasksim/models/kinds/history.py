@@ -143,6 +143,9 @@ class HistoryModel(KernelModel):
         rows = self._found(table)
         return self.count_[rows], self.spread_[rows] / self.mean_[rows]
 
+    def _measured_quantiles(self, table: Floats) -> Floats:
+        return self.quantiles_[self._found(table)]
+
     def _details(self) -> dict[str, Any]:
         return {"spread": float((self.spread_ / self.mean_).max())}
 

@@ -23,7 +23,6 @@ from tasksim.models.uncertainty.intervals import mean_of_exp
 if TYPE_CHECKING:
     from tasksim.base.arrays import Indices
     from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.kinds.history import HistoryModel
 
 __all__ = ["TaskNoise", "noise_of"]
 
@@ -44,13 +43,13 @@ def noise_of(model: KernelModel, table: Floats) -> TaskNoise:
     """Return a sampler of the noise of *model* at the rows of *table*; factors have a mean of 1."""
     if not model.needs_fit:
         return lambda rng, stretch: np.ones(len(table))  # noqa: ARG005
-    from tasksim.models.kinds.history import HistoryModel as Histories
-
-    if isinstance(model, Histories):
-        return _of_history(model, table)
+    rows, index = distinct_rows(table)
+    quantiles = model._measured_quantiles(rows)
+    if quantiles is not None:
+        _, spread, _ = relative_spread(model, rows)
+        return partial(_drawn, np.asarray(LEVELS), _exponents(quantiles, spread), index)
     known = model.uncertainty_
     if known is not None:
-        rows, index = distinct_rows(table)
         expected = model.predict(rows)
         if known.by_duration is not None:
             exponents = known.by_duration(expected)
@@ -66,10 +65,9 @@ def noise_of(model: KernelModel, table: Floats) -> TaskNoise:
     return factors
 
 
-def _of_history(model: HistoryModel, table: Floats) -> TaskNoise:
-    rows, index = distinct_rows(table)
-    _, spread, _ = relative_spread(model, rows)
-    shapes = np.log(model.quantiles_[model._found(rows)])
+def _exponents(quantiles: Floats, spread: Floats) -> Floats:
+    """Return logarithms of measured *quantiles*, stretched to the relative *spread* of each row."""
+    shapes = np.log(quantiles)
     shapes = shapes - shapes[:, LEVELS.index(0.5), None]
     flat = np.ptp(shapes, axis=1) == 0
     shapes[flat] = NORMAL_QUANTILES
@@ -79,8 +77,8 @@ def _of_history(model: HistoryModel, table: Floats) -> TaskNoise:
     # Scale as between log-normal numbers of two spreads. If a few tasks lose their core, logarithms
     # vary little compared with durations, and must not be stretched for that.
     wanted, have = np.log1p(spread**2), np.log1p(variation**2)
-    scale = np.sqrt(np.divide(wanted, have, out=np.zeros(len(rows)), where=wanted > 0))
-    return partial(_drawn, levels, shapes * scale[:, None], index)
+    scale = np.sqrt(np.divide(wanted, have, out=np.zeros(len(spread)), where=wanted > 0))
+    return np.asarray(shapes * scale[:, None])
 
 
 def _drawn(

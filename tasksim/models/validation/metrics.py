@@ -41,7 +41,6 @@ __all__ = [
     "METRICS",
     "all_metrics",
     "bias",
-    "configuration_errors",
     "fit_errors",
     "lgmape",
     "log_ratio",
@@ -158,34 +157,6 @@ def all_metrics(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
     0.5
     """
     return {name: metric(predicted, measured) for name, metric in METRICS.items()}
-
-
-def configuration_errors(
-    samples: Samples, predicted: ArrayLike
-) -> tuple[Floats, dict[str, Floats]]:
-    """Return the distinct rows of the *samples*, and every metric for each of them.
-
-    Parameters
-    ----------
-    samples
-        The measured durations.
-    predicted : array_like, shape (n,)
-        A prediction for each sample, in seconds.
-
-    Returns
-    -------
-    rows : ndarray, shape (configurations, p)
-    metrics : dict
-        Name -> ndarray, shape (configurations,): the mean over the samples of the configuration.
-    """
-    rows, group = samples.configurations()
-    p, m = _pairs(predicted, samples.durations_s)
-    parts = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
-    values = {
-        name: np.array([metric(p[part], m[part]) for part in parts])
-        for name, metric in METRICS.items()
-    }
-    return rows, values
 
 
 def fit_errors(
