@@ -1,7 +1,9 @@
 """Programs with Parsl: the calls of their apps are the tasks, and results stay."""
 
+import os
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -46,8 +48,11 @@ def expect(number):
 
 
 @pytest.fixture
-def loaded(tmp_path):
+def loaded(tmp_path, monkeypatch):
     """Return a function that starts Parsl with an executor; it ends with the test."""
+    # Parsl looks for programs of its own, which stand beside Python's.
+    beside = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", str(beside), prepend=os.pathsep)
     started = []
 
     def load(executor):
