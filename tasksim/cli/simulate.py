@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate_command"]
 
+SCHEDULER = "lws"
+"""Scheduler if none is given: StarPU's default."""
+SLOW_WORKER_FACTOR = 10.0
+"""How many times as long a kernel may take on one architecture as on another before the default
+scheduler is questioned."""
 UNCERTAINTY_OPTIONS = ("uncertainty", "replications", "until", "level", "now", "against", "plot")
 
 
@@ -247,7 +252,7 @@ WITH_FROM = {
 @graph_argument(required=False)
 @scenario_options
 @cluster_options
-@scheduler_option("lws")
+@scheduler_option(SCHEDULER)
 @auto_option
 @seed_option
 @click.option(
@@ -364,6 +369,8 @@ def simulate_command(
             doubts.draw(run.scheduler, sure, rivals, force=results.force)
     finally:  # print the answer even if the disk is full
         _print(run, resolved, results, sure)
+        if ctx.get_parameter_source("scheduler") is ParameterSource.DEFAULT:
+            _note_slow_workers(run)
         if rivals and not results.as_json:
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
     if sure is not None and sure.interrupted:
@@ -392,6 +399,31 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
         f"this is not the recorded run: makespan {run.makespan_s:.9g} s,"
         f" then {recorded.makespan_s:.9g} s{why}"
     )
+
+
+def _note_slow_workers(run: Run) -> None:
+    """Say if the scheduler, which nobody chose, ignores durations that differ much by worker."""
+    if run.scheduler != SCHEDULER or len({worker.architecture for worker in run.workers}) == 1:
+        return
+    from tasksim.run.compare import mean_durations
+
+    taken: dict[str, list[tuple[float, str]]] = {}
+    for (kernel, architecture), mean_s in mean_durations(run).items():
+        taken.setdefault(kernel, []).append((mean_s, architecture))
+    of_kernel = {
+        kernel: (max(means)[0] / min(means)[0], max(means)[1], min(means)[1])
+        for kernel, means in taken.items()
+        if min(means)[0] > 0
+    }
+    if not of_kernel:
+        return
+    kernel = max(of_kernel, key=of_kernel.__getitem__)
+    factor, slow, fast = of_kernel[kernel]
+    if factor >= SLOW_WORKER_FACTOR:
+        note(
+            f"{kernel} took {factor:.0f} times as long on {slow} as on {fast}, and {SCHEDULER}, the"
+            " default scheduler, ignores durations; dmda and dmdas use them"
+        )
 
 
 def _said_by(sources: dict[str, str]) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "compare",
     "inside",
     "ks_distance",
+    "mean_durations",
 ]
 
 
@@ -392,7 +393,7 @@ def inside(a: Run, b: Run) -> Inside | None:
         return None
     run, other = (a, b) if a.uncertainty is None else (b, a)
     said = Node(dict(other.uncertainty or {}))
-    means = _means(run)
+    means = mean_durations(run)
     try:
         low, high = said["run_low_s"].number(), said["run_high_s"].number()
         kernels = [
@@ -409,7 +410,7 @@ def inside(a: Run, b: Run) -> Inside | None:
     return Inside(makespan, low, high, level, low <= makespan <= high, tuple(kernels))
 
 
-def _means(run: Run) -> dict[tuple[str, str], float]:
+def mean_durations(run: Run) -> dict[tuple[str, str], float]:
     """Return the mean duration of each kernel on each architecture."""
     names = list(dict.fromkeys(worker.architecture for worker in run.workers))
     where = np.array([names.index(worker.architecture) for worker in run.workers], np.intp)

@@ -231,3 +231,21 @@ def test_noise_that_nothing_has_is_warned_of(simulate, tasksim):
     assert "seed 0, no noise" in simulate("tiles=3").out
     drawn = tasksim("simulate cholesky tiles=3 --platform xeon-2c --noise model")
     assert (drawn.err, "with the models' noise" in drawn.out) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("gemm_s", "scheduler", "told"),
+    [
+        (25, "", "gemm took 25 times as long on cpu as on cuda, and lws, the default scheduler,"),
+        (9, "", ""),
+        (25, " --scheduler lws", ""),
+    ],
+)
+def test_the_default_scheduler_is_questioned_where_workers_differ(tasksim, gemm_s, scheduler, told):
+    called = tasksim(
+        "simulate cholesky tiles=5 --platform h100-15c"
+        f" --durations potrf=3,trsm=3,syrk=3,cuda0:gemm=1,cpu:gemm={gemm_s}{scheduler}"
+    )
+    assert called.code == 0, called.err
+    assert ("default scheduler" in called.err) == bool(told)
+    assert told in called.err
