@@ -20,6 +20,7 @@ before a block or a table change what is done:
   ``starpu-examples`` of StarPU 1.3 is installed;
 - ``<!-- openmp -->``: it records an OpenMP program, and is executed where GCC and a runtime are
   that can be recorded;
+- ``<!-- compiled core -->``: it is executed where the compiled core is there;
 - ``<!-- webassembly -->``: it writes a live page, and is executed where the core is there as
   WebAssembly;
 - ``<!-- file: NAME -->``: the block is written to the file NAME, which later examples use;
@@ -47,7 +48,7 @@ from json_schemas import check_json
 from tasksim.base import registry
 from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
-from tasksim.core.library import wasm_status
+from tasksim.core.library import status, wasm_status
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND_TIMEOUT_S = 900.0
@@ -65,7 +66,7 @@ LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text", "c", "js"
 FENCE = re.compile(r"```(\S*)$")
 STARPU = ROOT.parent / "shared" / "data" / "starpu"
 COMMENT = re.compile(
-    r"<!-- (?:(timings vary|slow|starpu examples|starpu|openmp|webassembly)"
+    r"<!-- (?:(timings vary|slow|starpu examples|starpu|openmp|compiled core|webassembly)"
     r"|(file|keys): (.+?)) -->$"
 )
 LONG_MEASUREMENT = re.compile(r"--max-time \d\ds")
@@ -172,6 +173,8 @@ class Session:
             if "starpu examples" in block.flags and not has_starpu_examples():
                 continue
             if "openmp" in block.flags and not can_record_openmp():
+                continue
+            if "compiled core" in block.flags and not status().available:
                 continue
             if "webassembly" in block.flags and not wasm_status().available:
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compiled_core import needs_core, only_with_core
 
 import tasksim
 from tasksim.base.errors import InputError
@@ -96,7 +97,7 @@ def test_a_network_that_is_not_there_cannot_be_changed():
         scenario.solve()
 
 
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("engine", ["simpy", needs_core("compiled")])
 def test_both_engines_take_the_changed_network(engine):
     slow = tasksim.Scenario(
         "cholesky tiles=5 tile_size=256", workers=2, durations=SECONDS, nodes=4, scheduler="prio",
@@ -109,6 +110,7 @@ def test_both_engines_take_the_changed_network(engine):
     assert changed.makespan_s > slow.solve(engine=engine).makespan_s
 
 
+@only_with_core
 def test_explicit_links_are_replayed_by_both_engines(tmp_path):
     (tmp_path / "wire.yaml").write_text(
         "network:\n  topology: explicit\n  hosts: [a, b]\n"
