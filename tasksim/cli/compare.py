@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-RUN = PATH
 MAX_RUNS_IN_PAGE: Final = 4  # as many as a page shows
 
 
@@ -29,9 +28,9 @@ MAX_RUNS_IN_PAGE: Final = 4  # as many as a page shows
         "tasksim compare runs/native runs/simulated --html both.html",
     ],
 )
-@click.argument("a", type=RUN)
-@click.argument("b", type=RUN)
-@click.argument("others", nargs=-1, type=RUN, metavar="[C [D]]")
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
+@click.argument("others", nargs=-1, type=PATH, metavar="[C [D]]")
 @click.option(
     "--max-error",
     type=SHARE,
@@ -40,7 +39,7 @@ MAX_RUNS_IN_PAGE: Final = 4  # as many as a page shows
 )
 @click.option(
     "--figure",
-    type=RUN,
+    type=PATH,
     help="Figure of A above B and the times of their kernels: a .png, .pdf or .svg file.",
 )
 @click.option("--any-graph", is_flag=True, help="Compare even runs of different graphs.")

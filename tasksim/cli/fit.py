@@ -40,7 +40,7 @@ MODES = {"interpolation": "interpolation", "extrapolation": "positive"}
 """Modes by the paper's names -> methods of :class:`~tasksim.TensorModel`."""
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
-SWEPT: Final = {"rank": int, "cells": int, "regularization": float}
+SWEPT_OPTION_TYPES: Final = {"rank": int, "cells": int, "regularization": float}
 """Options that --over takes, all of tensors, and the type of their values."""
 MAX_TRIALS: Final = 400
 """Largest number of combinations: each has a cross-validation."""
@@ -320,8 +320,8 @@ def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, 
     axes: dict[str, list[Any]] = {}
     for text in texts:
         name, equals, values = (word.strip() for word in text.partition("="))
-        if name not in SWEPT:
-            raise unknown("option of --over", name, list(SWEPT))
+        if name not in SWEPT_OPTION_TYPES:
+            raise unknown("option of --over", name, list(SWEPT_OPTION_TYPES))
         if name in axes or given.get(name) is not None:
             raise InputError(f"--over {text}: {name} is given twice")
         axes[name] = [_value(name, part.strip(), text) for part in values.split(",") if equals]
@@ -336,7 +336,7 @@ def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, 
 
 
 def _value(name: str, text: str, whole: str) -> Any:
-    kind = SWEPT[name]
+    kind = SWEPT_OPTION_TYPES[name]
     try:
         value = kind(text)
     except ValueError:

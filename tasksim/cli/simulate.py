@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate_command"]
 
-SCHEDULER = "lws"
+DEFAULT_SCHEDULER = "lws"
 """Scheduler if none is given: StarPU's default."""
 SLOW_WORKER_FACTOR = 10.0
-"""How many times as long a kernel may take on one architecture as on another before the default
-scheduler is questioned."""
+"""Ratio of a kernel's mean durations on two architectures from which on a note questions the
+default scheduler."""
 UNCERTAINTY_OPTIONS = ("uncertainty", "replications", "until", "level", "now", "against", "plot")
 
 
@@ -87,7 +87,7 @@ def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--against",
                 multiple=True,
-                metavar="SCHEDULER",
+                metavar="DEFAULT_SCHEDULER",
                 help="Scheduler to compare with on the same draws: how often --scheduler is"
                 " faster, and by how much; may be repeated.",
             ),
@@ -252,7 +252,7 @@ WITH_FROM = {
 @graph_argument(required=False)
 @scenario_options
 @cluster_options
-@scheduler_option(SCHEDULER)
+@scheduler_option(DEFAULT_SCHEDULER)
 @auto_option
 @seed_option
 @click.option(
@@ -369,7 +369,8 @@ def simulate_command(
             doubts.draw(run.scheduler, sure, rivals, force=results.force)
     finally:  # print the answer even if the disk is full
         _print(run, resolved, results, sure)
-        if ctx.get_parameter_source("scheduler") is ParameterSource.DEFAULT:
+        # A recorded run is repeated under its own scheduler.
+        if recorded is None and ctx.get_parameter_source("scheduler") is ParameterSource.DEFAULT:
             _note_slow_workers(run)
         if rivals and not results.as_json:
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
@@ -403,26 +404,26 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
 
 def _note_slow_workers(run: Run) -> None:
     """Say if the scheduler, which nobody chose, ignores durations that differ much by worker."""
-    if run.scheduler != SCHEDULER or len({worker.architecture for worker in run.workers}) == 1:
+    if (
+        run.scheduler != DEFAULT_SCHEDULER
+        or len({worker.architecture for worker in run.workers}) == 1
+    ):
         return
     from tasksim.run.compare import mean_durations
 
-    taken: dict[str, list[tuple[float, str]]] = {}
-    for (kernel, architecture), mean_s in mean_durations(run).items():
-        taken.setdefault(kernel, []).append((mean_s, architecture))
-    of_kernel = {
-        kernel: (max(means)[0] / min(means)[0], max(means)[1], min(means)[1])
-        for kernel, means in taken.items()
-        if min(means)[0] > 0
-    }
-    if not of_kernel:
-        return
-    kernel = max(of_kernel, key=of_kernel.__getitem__)
-    factor, slow, fast = of_kernel[kernel]
+    means = mean_durations(run)
+    ratios = [
+        (slow_s / fast_s, kernel, slow, fast)
+        for (kernel, slow), slow_s in means.items()
+        for (other, fast), fast_s in means.items()
+        if other == kernel and fast_s > 0
+    ]
+    factor, kernel, slow, fast = max(ratios, default=(0.0, "", "", ""))
     if factor >= SLOW_WORKER_FACTOR:
         note(
-            f"{kernel} took {factor:.0f} times as long on {slow} as on {fast}, and {SCHEDULER}, the"
-            " default scheduler, ignores durations; dmda and dmdas use them"
+            f"{kernel} took {factor:.0f} times as long on {slow} as on {fast}, and "
+            f"{DEFAULT_SCHEDULER}, the default scheduler, ignores durations; dmda and dmdas use "
+            "them"
         )
 
 

@@ -111,7 +111,7 @@ def _print(result: dict[str, Any]) -> None:
 
 
 def _checked(path: Path, library: Path | None) -> str:
-    """Return what the file at *path* is; raise an error if it is not valid."""
+    """Check the file at *path* and return a description of it; raise an error if it is invalid."""
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.is_dir() or path.name == "run.json":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["READING", "WRITING", "AccessMode"]
+__all__ = ["READING_MODES", "WRITING_MODES", "AccessMode"]
 
 
 class AccessMode(IntEnum):
@@ -35,11 +35,11 @@ class AccessMode(IntEnum):
     SCRATCH = 6
 
 
-READING: Final = frozenset(
+READING_MODES: Final = frozenset(
     (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION)
 )
 """Modes in which a task needs the previous value of the datum."""
-WRITING: Final = frozenset(
+WRITING_MODES: Final = frozenset(
     (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION)
 )
 """Modes in which a task changes the datum."""

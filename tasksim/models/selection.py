@@ -313,7 +313,7 @@ class _Contest:
             for kind in left:
                 self.table[kind] = self._tried(kind, some)
             compared = [*exact, *left]
-            # Those that may be the best with more samples, in the order tried.
+            # More samples may put kinds near the best ahead. They stay in the order of trials.
             fitted = [self.table[kind] for kind in left if self.table[kind].model is not None]
             best = min((c.judged for c in fitted), default=np.inf)
             near = [c for c in fitted if c.judged <= FINALIST_FACTOR * best]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.graph.access_mode import READING, WRITING
+from tasksim.graph.access_mode import READING_MODES, WRITING_MODES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +77,7 @@ def binding_across_nodes(
         first, second = (dict(graph.accesses_of(int(task[edge]))) for task in (before, after))
         common = first.keys() & second.keys()
         binds[edge] = not common or any(
-            first[h] in WRITING and second[h] in READING for h in common
+            first[h] in WRITING_MODES and second[h] in READING_MODES for h in common
         )
     return before[binds], after[binds]
 
@@ -94,7 +94,7 @@ def waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) ->
     sent = set(np.unique(run.messages.handle).tolist())
     for task in np.flatnonzero(before >= 0).tolist():
         mine, theirs = (
-            {handle for handle, mode in graph.accesses_of(number) if mode in WRITING}
+            {handle for handle, mode in graph.accesses_of(number) if mode in WRITING_MODES}
             for number in (task, int(before[task]))
         )
         found[task] = not sent.isdisjoint(mine & theirs)

@@ -418,5 +418,5 @@ def _chance(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
     tails = ((1 - CHANCE) / 2, (1 + CHANCE) / 2)
     low, high = (binom.ppf(tail, runs, CURVE_LEVELS) / runs for tail in tails)
-    # Of a level of 0, nothing is inside, and of 1 all.
+    # At level 0 no run is inside; at level 1 every run is.
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

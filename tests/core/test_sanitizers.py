@@ -41,7 +41,7 @@ CALL = "import sys, tasksim.core.library as l; print(getattr(l.library(), sys.ar
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
-    """Return what builds the library under some sanitizers, once, and gives its environment."""
+    """Return a function that builds the library once per set of sanitizers: its environment."""
     sources = copied_sources(tmp_path_factory.mktemp("checked"))
     (sources / "wrong.cpp").write_text(WRONG)
 
@@ -59,7 +59,7 @@ def checked(tmp_path_factory):
 
 @pytest.fixture
 def called(compiler, checked):
-    """Return what calls a function of the library under some sanitizers, in a process."""
+    """Return a function that calls the library in a process, under some sanitizers."""
 
     def call(function, *sanitize):
         return subprocess.run(
@@ -99,7 +99,7 @@ def test_the_core_is_clean():
     """Engines, calls of Python, native runs, nonsense: addresses and undefined behaviour."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    # Of the policies that put what is ready first, one: most of such a test is SimPy's engine.
+    # One policy with ready tasks first stands for all: SimPy's engine takes most of such a test.
     tests += ["-k", "not of_many_tasks or modular-dmdas"]
     modules = ("test_policies", "test_threads", "test_foreign", "test_interface")
     files = [*(f"core/{name}.py" for name in modules), "native/test_compiled.py"]

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledReplay"]
 
-REFUSALS: Final = {
+REFUSAL_REASONS: Final = {
     interface.BAD_ARRAYS: "the core does not take these numbers",
     interface.NO_MEMORY: "there is not enough memory for the core",
     interface.UNKNOWN: "the core does not have this scheduler",
@@ -331,4 +331,4 @@ class CompiledReplay:
             return dropped(scheduler, graph, states, outcome.now_s)
         if status == interface.LIVELOCK:
             return livelock(scheduler, graph, states, outcome.now_s, outcome.number)
-        return Refused(REFUSALS.get(status, f"the core has failed with status {status}"))
+        return Refused(REFUSAL_REASONS.get(status, f"the core has failed with status {status}"))

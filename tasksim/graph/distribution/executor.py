@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.graph.access_mode import READING, WRITING, AccessMode
+from tasksim.graph.access_mode import READING_MODES, WRITING_MODES, AccessMode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["READS", "WRITES", "executors"]
 
-READS: Final = np.array([mode in READING for mode in range(8)])
+READS: Final = np.array([mode in READING_MODES for mode in range(8)])
 """Access mode -> whether the task needs the previous value of the datum."""
-WRITES: Final = np.array([mode in WRITING for mode in range(8)])
+WRITES: Final = np.array([mode in WRITING_MODES for mode in range(8)])
 """Access mode -> whether the task changes the datum."""
 
 

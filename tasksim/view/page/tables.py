@@ -184,7 +184,7 @@ def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
     columns.real("expected", subject.expected_s)
     columns.whole("critical", critical_tasks(subject.run), differences=True)
     if subject.run.transfers is not None:
-        # How long before its start the data of a task had come, 1 tick more; 0: none came.
+        # Time between the arrival of a task's data and its start, plus 1 tick; 0 if none arrived.
         arrival_s = data_arrival_s(subject.run)
         came = np.isfinite(arrival_s)
         arrival = np.minimum(ticks.of(np.where(came, arrival_s, 0.0)), start)
