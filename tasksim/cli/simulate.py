@@ -87,7 +87,7 @@ def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--against",
                 multiple=True,
-                metavar="DEFAULT_SCHEDULER",
+                metavar="SCHEDULER",
                 help="Scheduler to compare with on the same draws: how often --scheduler is"
                 " faster, and by how much; may be repeated.",
             ),

@@ -16,7 +16,7 @@ import pytest
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
-from tasksim.core.library import status
+from tasksim.core.library import status, wasm_status
 from tasksim.engine.choice import as_data
 from tasksim.engine.cluster import choice as cluster_choice
 from tasksim.engine.simulation import Settled
@@ -32,7 +32,9 @@ from tests.openmp_graphs import Program
 SCRIPTS = Path(document.__file__).parent / "script"
 pytestmark = [
     pytest.mark.skipif(not shutil.which("node"), reason="no Node here"),
-    pytest.mark.skipif(not status().available, reason="no compiled core here"),
+    pytest.mark.skipif(
+        not (status().available and wasm_status().available), reason="no core for browsers here"
+    ),
 ]
 
 
