@@ -1,19 +1,22 @@
 """How well does a recording of an OpenMP program explain its own run, and one on more threads?
 
     python benchmarks/openmp.py                           # some minutes, on a calm machine
-    python benchmarks/openmp.py --tries 200 --programs fib,lu
+    python benchmarks/openmp.py --keep 5 --programs fib,lu
     python benchmarks/openmp.py --sizes coarse            # larger tasks
     python benchmarks/openmp.py --sizes other             # sizes between
     python benchmarks/openmp.py --costs                   # half a minute
 
-The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, in turn, as
-the speed of a virtual machine changes within minutes, until there are enough calm recordings: those
-whose threads had a core nearly all the time, by their processor clocks. Libomp is told not to yield
-the core after each task (``KMP_USE_YIELD=0``), which on a machine that others use is given to them.
-Printed, as medians with the worst in brackets:
+The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, round by
+round, until each has enough calm recordings: those whose threads had a core nearly all the time, by
+their processor clocks. No clock tells how fast a core was: on a virtual machine, whose cores
+compute for neighbours, too, the same program may take twice as much processor time from one second
+to the next. Rounds meet each program in fast seconds and in slow ones, and medians are compared.
+Libomp is told not to yield the core after each task (``KMP_USE_YIELD=0``), which on a machine that
+others use is given to them. Printed, as medians with the worst in brackets:
 
 - *itself*: the replay of a recording on its own threads over its makespan;
-- *spread*: how far makespans of calm recordings on two threads are from their median;
+- *spread*: how far makespans of calm recordings on two threads are from their median: half of them
+  are closer than the first figure, all than the second;
 - *1 for 2*: what recordings on one thread predict for two, in the median, over their median;
 - *tasks*: how many times as long the same tasks took on two threads, which share caches and memory;
 - *creation*: by how much longer the creation of all tasks took: on one thread, the runtime executes
@@ -125,13 +128,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
-    parser.add_argument("--keep", type=int, default=3, help="calm recordings of each, default 3")
+    parser.add_argument("--keep", type=int, default=25, help="calm recordings of each, default 25")
     parser.add_argument(
         "--sizes", choices=list(ARGUMENTS_BY_SIZE), default="fine", help="default fine"
     )
     parser.add_argument("--costs", action="store_true", help="only the costs of recording")
-    parser.add_argument("--tries", type=int, default=40, help="at most, default 40")
-    parser.add_argument("--pause", type=float, default=0.05, help="seconds between, default .05")
+    parser.add_argument("--tries", type=int, default=60, help="rounds at most, default 60")
+    parser.add_argument(
+        "--pause", type=float, default=1.0, help="seconds between rounds, default 1"
+    )
     given = parser.parse_args(arguments)
     if given.costs:
         with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
@@ -144,20 +149,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"costs of the runtime: {measured.section()}")
     team = replace(Platform.identical(2), overheads=measured.overheads)
     print(
-        f"{'':9} {'tasks':>5} {'itself, 1':>17} {'itself, 2':>17} {'spread':>8} "
+        f"{'':9} {'tasks':>5} {'itself, 1':>17} {'itself, 2':>17} {'spread':>15} "
         f"{'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8} {'costs':>7}"
     )
     rows = []
     with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-        for name, sizes in ARGUMENTS_BY_SIZE[given.sizes].items():
-            if Path(name).stem not in chosen:
-                continue
-            program = compiled(EXAMPLES / name, Path(folder))
-            calm = calm_recordings(program, sizes.split(), given)
+        programs = {
+            Path(name).stem: PreparedProgram(compiled(EXAMPLES / name, Path(folder)), sizes.split())
+            for name, sizes in ARGUMENTS_BY_SIZE[given.sizes].items()
+            if Path(name).stem in chosen
+        }
+        for name, calm in calm_recordings(programs, given).items():
             if not all(calm):
-                print(f"{Path(name).stem:9} no calm recording in {given.tries} tries")
+                print(f"{name:9} {len(calm[0])} and {len(calm[1])} calm in {given.tries} tries")
                 continue
-            rows.append(row_of(Path(name).stem, *calm, team))
+            rows.append(row_of(name, *calm, team))
             print(line(rows[-1]), flush=True)
         if rows:
             summary(rows)
@@ -174,20 +180,23 @@ def compiled(source: Path, folder: Path) -> Path:
 
 
 def calm_recordings(
-    program: Path, arguments: Sequence[str], given: argparse.Namespace
-) -> tuple[list[OpenMPRecording], list[OpenMPRecording]]:
-    """Return recordings on one thread and on two, in turn, that nobody disturbed."""
-    prepared = PreparedProgram(program, arguments)
-    found: tuple[list[OpenMPRecording], list[OpenMPRecording]] = ([], [])
+    programs: dict[str, PreparedProgram], given: argparse.Namespace
+) -> dict[str, tuple[list[OpenMPRecording], list[OpenMPRecording]]]:
+    """Return recordings of each program on one thread and on two that nobody disturbed."""
+    found: dict[str, tuple[list[OpenMPRecording], list[OpenMPRecording]]] = {
+        name: ([], []) for name in programs
+    }
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         for _ in range(given.tries):
-            for threads, calm in enumerate(found, 1):
-                os.environ["OMP_NUM_THREADS"] = str(threads)
-                recording = prepared.record(stdout=nowhere)
-                if len(recording.run.workers) == threads and off_core(recording) < MAX_OFF_CORE:
-                    calm.append(recording)
-            if min(map(len, found)) >= given.keep:
+            lacking = [name for name, calm in found.items() if min(map(len, calm)) < given.keep]
+            if not lacking:
                 break
+            for name in lacking:
+                for threads, calm in enumerate(found[name], 1):
+                    os.environ["OMP_NUM_THREADS"] = str(threads)
+                    recording = programs[name].record(stdout=nowhere)
+                    if len(recording.run.workers) == threads and off_core(recording) < MAX_OFF_CORE:
+                        calm.append(recording)
             time.sleep(given.pause)
     return found
 
@@ -260,10 +269,16 @@ def line(row: Row) -> str:
 
     return (
         f"{row.name:9} {row.tasks:5} {shown(row.one)} {shown(row.two)} "
-        f"{max(map(abs, row.spread)):8.1%} {row.predicted:+8.1%} {row.longer:6.2f} "
+        f"{typical(row.spread):6.1%} ({max(map(abs, row.spread)):6.1%}) "
+        f"{row.predicted:+8.1%} {row.longer:6.2f} "
         f"{1e6 * row.creation_s:6.0f} us {1e6 * row.start_s:4.0f} us {row.with_all:+8.1%} "
         f"{row.with_costs:+7.1%}"
     )
+
+
+def typical(errors: list[float]) -> float:
+    """Return what half of the errors are within."""
+    return statistics.median(map(abs, errors))
 
 
 def summary(rows: list[Row]) -> None:
@@ -271,7 +286,7 @@ def summary(rows: list[Row]) -> None:
     columns = {
         "itself, 1": [abs(statistics.median(row.one)) for row in rows],
         "itself, 2": [abs(statistics.median(row.two)) for row in rows],
-        "spread": [max(map(abs, row.spread)) for row in rows],
+        "spread": [typical(row.spread) for row in rows],
         "1 for 2": [abs(row.predicted) for row in rows],
         "with all": [abs(row.with_all) for row in rows],
         "costs": [abs(row.with_costs) for row in rows],
