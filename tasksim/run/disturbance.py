@@ -25,6 +25,7 @@ __all__ = [
     "lost_s",
     "others_share",
     "own_s",
+    "taken_share",
     "undisturbed_s",
 ]
 
@@ -37,6 +38,8 @@ MAX_OWN_GAP_S: Final = 300e-6
 runtime needs 0.3 to 50 us, and up to 100 us to wake a thread; a time slice is 0.7 ms or more."""
 CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
+MIN_SAID_SHARE: Final = 0.05
+"""Share of the tasks' time taken by other programs that is worth a warning."""
 MIN_OWN_SHARE: Final = 1e-3
 """Smallest share of its duration that a task computes: less counts as waiting only."""
 
@@ -117,6 +120,12 @@ def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[
         if mine.any():
             usual[number] = np.median(lost[mine] / tasks.duration_s[mine])
     return lost, usual, kernel
+
+
+def taken_share(run: Run) -> float:
+    """Return the share of its tasks' time in which others had the cores; 0 if it is unknown."""
+    whole_s = float(run.tasks.duration_s.sum())
+    return 1.0 - float(undisturbed_s(run).sum()) / whole_s if whole_s else 0.0
 
 
 def disturbance_account(run: Run) -> dict[str, Any] | None:

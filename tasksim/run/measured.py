@@ -73,11 +73,13 @@ class MeasuredDurations:
         what: Word = "measured",
         speeds: Mapping[str, float] | None = None,
     ) -> None:
-        from tasksim.run.disturbance import undisturbed_s
+        from tasksim.run.disturbance import taken_share, undisturbed_s
         from tasksim.run.sharedcores import alone_s
 
         one_of(what, WORDS, "what")
         self.what = what
+        self.taken_share = 0.0 if what == "alone" else taken_share(run)
+        """Share of the durations in which other programs had the cores."""
         self._graph = graph
         self._speeds = dict(speeds or {})
         ran = run.tasks

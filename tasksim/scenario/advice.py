@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.network.cluster import Cluster
     from tasksim.platform.description import Platform
+    from tasksim.run.measured import MeasuredDurations
 
 __all__ = [
     "beyond_contention",
     "bound_by_durations",
+    "disturbed",
     "extrapolated",
     "overfull_nodes",
     "refuse_misspelt_synchronous",
@@ -109,6 +111,18 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
         what = "measured for other sizes, with the same demand on the memory per second assumed"
         said.append(f"contention of {', '.join(names)}: a guess: {what}")
     return said
+
+
+def disturbed(durations: MeasuredDurations) -> list[str]:
+    """Return a line if other programs had the cores for much of the measured *durations*."""
+    from tasksim.run.disturbance import MIN_SAID_SHARE
+
+    if durations.taken_share < MIN_SAID_SHARE:
+        return []
+    return [
+        f"others had the cores for {durations.taken_share:.0%} of the recorded tasks' time, which "
+        f"their durations contain; {option('durations', 'alone')} leaves it out"
+    ]
 
 
 def overfull_nodes(

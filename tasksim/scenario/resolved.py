@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
-    from tasksim.run.measured import Word
+    from tasksim.run.measured import MeasuredDurations, Word
     from tasksim.scenario.setup import Setup
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 
 ADVICE: Final = (
     "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "numa",
-    "overfull", "unused_durations",
+    "overfull", "unused_durations", "disturbed",
 )  # fmt: skip
 """Topics of a simulation's warnings, in the order of their output."""
 
@@ -188,6 +188,8 @@ class Resolved:
             Memories that are too small for the data at home in them.
         ``unused_durations``
             Architectures with durations in the graph and without workers on the platform.
+        ``disturbed``
+            Measured durations that contain time in which other programs had the cores.
         """
         graph, platform, models, library = self.graph, self.platform, self.models, self.library
         said: dict[str, list[str]] = {topic: [] for topic in topics or ADVICE}
@@ -206,6 +208,8 @@ class Resolved:
             mute.add("overfull")
         if not any(_has_several_durations(names) for names in graph.parameter_names):
             mute.add("unused_durations")
+        if not hasattr(models, "taken_share"):
+            mute.add("disturbed")
         if mute.issuperset(said):
             return said
         from tasksim.scenario import advice
@@ -230,6 +234,7 @@ class Resolved:
             ),
             "overfull": lambda: advice.overfull_nodes(graph, nodes, grid, owner),
             "unused_durations": lambda: advice.unused_durations(graph, used),
+            "disturbed": lambda: advice.disturbed(cast("MeasuredDurations", models)),
         }
         return said | {topic: answers[topic]() for topic in said if topic not in mute}
 

@@ -15,6 +15,7 @@ from tasksim.run.disturbance import (
     disturbance_account,
     disturbance_summary,
     others_share,
+    taken_share,
     undisturbed_s,
 )
 from tasksim.run.facts import run_facts
@@ -22,6 +23,8 @@ from tasksim.run.record import Disturbance
 from tasksim.run.runfolder import load, save
 from tasksim.run.samples import RecordedRun, measured
 from tasksim.scenario.alone import alone_makespan_s, with_alone
+from tasksim.scenario.resolved import resolve
+from tasksim.scenario.scenario import Scenario
 
 
 def a_run(make, lost_s, preemptions):
@@ -127,6 +130,20 @@ def test_alone_it_takes_what_its_tasks_do(chain):
     graph, run = chain
     assert alone_makespan_s(run, graph) == pytest.approx(3.0)
     assert with_alone(run, graph).disturbance.alone_s == pytest.approx(3.0)
+
+
+def test_a_simulation_with_durations_that_contain_the_time_of_others_says_so(chain, tmp_path):
+    graph, run = chain
+    save(replace(run, graph=graph), tmp_path / "run")
+
+    def said(durations=None):
+        scenario = Scenario(str(tmp_path / "run"), workers=1, durations=durations)
+        return resolve(scenario).advice("disturbed")["disturbed"]
+
+    assert taken_share(run) == pytest.approx(0.4)
+    assert said() == said("measured") == said("means")
+    assert "others had the cores for 40% of the recorded tasks' time" in said()[0]
+    assert said("alone") == []
 
 
 def test_the_account_of_a_makespan_has_what_others_took(chain):

@@ -24,6 +24,7 @@ from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import Trace, read_trace
 from tasksim.recording.replayable import Replayable
+from tasksim.run.disturbance import MIN_SAID_SHARE, taken_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -236,6 +237,7 @@ class OpenMPRecording:
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
         self._notes += _notes_of_waiting(self._account)
+        self._notes += _notes_of_others(self._run)
         self._replayable = Replayable(self._run, costs_of(self._run, pieces))
 
     def __repr__(self) -> str:
@@ -431,6 +433,17 @@ def _notes_of_waiting(account: ThreadAccount) -> list[str]:
     return [
         f"tasks were ready while threads had no core, {account.waiting_s / whole_s:.0%} of their "
         "time: other programs used the machine, or threads slept; replays leave that out"
+    ]
+
+
+def _notes_of_others(run: Run) -> list[str]:
+    """Return a note if other programs took much of the tasks' time, which replays contain."""
+    share = taken_share(run)
+    if share < MIN_SAID_SHARE:
+        return []
+    return [
+        f"others had the cores for {share:.0%} of the tasks' time, which their durations contain; "
+        "'tasksim simulate --durations alone' leaves it out"
     ]
 
 
