@@ -136,23 +136,45 @@ def _best_start(
 
 def _run(factors: Factors, cells: Cells, parts: list[Slices], ridge: float, sweeps: int) -> float:
     """Improve *factors* in place by at most *sweeps*; return the loss."""
+    places = np.ascontiguousarray(cells.index.T)
+    sought = [cells.values[part.order] for part in parts]
+    taken = [factor.take(place, axis=0) for factor, place in zip(factors, places, strict=True)]
     loss = np.inf
     for _ in range(sweeps):
+        # Rows are taken from a factor when it changes, and the product of those before a mode
+        # grows from mode to mode: to take all rows for each mode needs most of the time of a fit.
+        before: Floats | None = None
         for mode, part in enumerate(parts):
-            _solve_mode(factors, cells, part, mode, ridge)
+            k = _product([*([] if before is None else [before]), *taken[mode + 1 :]])
+            k = np.ones_like(taken[mode]) if k is None else k.take(part.order, axis=0)
+            _solve_mode(factors[mode], k, sought[mode], part, ridge)
+            taken[mode] = factors[mode].take(places[mode], axis=0)
+            before = taken[mode] if before is None else before * taken[mode]
         balance(factors)
-        error = cells.values - elements(factors, cells.index)
+        taken = [factor.take(place, axis=0) for factor, place in zip(factors, places, strict=True)]
+        product = _product(taken)
+        assert product is not None  # a tensor has a mode
+        error = cells.values - product.sum(axis=1)
         shrink = sum(float((factor**2).sum() / len(factor)) for factor in factors)
-        before, loss = loss, float((error**2).mean() + ridge * shrink)
-        if before - loss < MIN_DECREASE * loss:
+        last, loss = loss, float((error**2).mean() + ridge * shrink)
+        if last - loss < MIN_DECREASE * loss:
             break
     return loss
 
 
-def _solve_mode(factors: Factors, cells: Cells, part: Slices, mode: int, ridge: float) -> None:
-    rank = factors[mode].shape[1]
-    k = other_rows(factors, cells.index[part.order], mode)
-    b = cells.values[part.order]
+def _product(arrays: list[Floats]) -> Floats | None:
+    """Return the product of the *arrays*, from left to right; None if there is none."""
+    if len(arrays) < 2:
+        return arrays[0] if arrays else None
+    product = arrays[0] * arrays[1]
+    for array in arrays[2:]:
+        product *= array
+    return product
+
+
+def _solve_mode(factor: Floats, k: Floats, b: Floats, part: Slices, ridge: float) -> None:
+    """Fit *factor* to the values *b*, given the products *k* of all others, in place."""
+    rank = factor.shape[1]
     ends = part.starts + part.counts
     grams = np.empty((len(part.rows), rank, rank))
     sides = np.empty((len(part.rows), rank))
@@ -163,7 +185,7 @@ def _solve_mode(factors: Factors, cells: Cells, part: Slices, mode: int, ridge: 
     mean = np.trace(grams, axis1=1, axis2=2) / rank
     diagonal = ridge * part.counts + MIN_RIDGE * mean + np.finfo(np.float64).tiny
     grams += diagonal[:, None, None] * np.eye(rank)
-    factors[mode][part.rows] = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
+    factor[part.rows] = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
 
 
 BARRIERS: Final = tuple(10.0 / 8.0**step for step in range(14))
