@@ -30,8 +30,9 @@ import numpy as np
 
 from tasksim import load_platform
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.contention import Measured, calibrate_contended, measure_contention
+from tasksim.calibration.contention import calibrate_contended
 from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.calibration.neighbours import Measured, measure_bandwidth, measure_kernels
 from tasksim.engine.choice import Question, replayed
 from tasksim.engine.simulation import Simulation
 from tasksim.engine.slowing import Kinds, Slowing
@@ -40,6 +41,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.kernels.program import FunctionProgram, bind
 from tasksim.kernels.standalone import Standalone, standalone
+from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.kinds.given import ConstantLibrary
@@ -159,7 +161,7 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
     actions = [partial(run_chains, counts, bodies) for counts in [*alone.values(), *cases]]
     each_s = seconds / SESSIONS
     sessions = [
-        (measure_contention(calls, 2, max_seconds=each_s / 3),
+        (measured_beside(calls, each_s / 3),
          measure_calmly(actions, gate, repetitions=REPETITIONS, patience_s=2 * each_s / 3))
         for _ in range(SESSIONS)
     ]  # fmt: skip
@@ -191,6 +193,15 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
                     with_it[number], without[number])
             )  # fmt: skip
     return rows
+
+
+def measured_beside(calls: Sequence[KernelCall], seconds: float) -> Measured:
+    """Return how *calls* slow each other down on two cores."""
+    found = Measured()
+    with single_threaded_blas():
+        measure_bandwidth(found, 2, seconds / 2)
+        measure_kernels(found, calls, seconds / 2)
+    return found
 
 
 def typical(sessions: Sequence[Measured]) -> Measured:

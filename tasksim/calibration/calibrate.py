@@ -32,6 +32,7 @@ from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
 from tasksim.calibration.machine import machine_facts
+from tasksim.calibration.neighbours import BANDWIDTH_SHARE
 from tasksim.calibration.report import (
     CalibrationReport,
     disturbed_runs,
@@ -83,9 +84,10 @@ if TYPE_CHECKING:
 
     from tasksim.base.interruption import Interrupts
     from tasksim.calibration.campaign import Progress
+    from tasksim.calibration.neighbours import Neighbours
     from tasksim.platform.description import Overheads
 
-__all__ = ["CalibrationReport", "calibrate", "named_items"]
+__all__ = ["CalibrationReport", "calibrate", "named_items", "run_campaign"]
 
 
 def calibrate(
@@ -166,6 +168,27 @@ def calibrate(
     ...     (report.models_folder / "potrf.json").is_file(), report.platform_path.parent.name
     (True, 'platforms')
     """
+    return run_campaign(
+        items, library, workers=workers, machine=machine, options=options, terms=terms,
+        search=search, predicted=predicted, replace=replace, progress=progress,
+    )  # fmt: skip
+
+
+def run_campaign(
+    items: Sequence[str | TaskGraph | KernelCall],
+    library: str | Path,
+    *,
+    workers: int | None,
+    machine: str | None,
+    options: CalibrationOptions | None,
+    terms: Mapping[str, str] | None,
+    search: Search,
+    predicted: Sequence[str | TaskGraph],
+    replace: bool,
+    progress: Progress | None,
+    neighbours: Neighbours | None = None,
+) -> CalibrationReport:
+    """Do what :func:`calibrate` does; *neighbours* measure in turn with it."""
     begun = time.monotonic()
     options, terms = options or CalibrationOptions(), dict(terms or {})
     workers = len(usable_cores()) if workers is None else workers
@@ -189,7 +212,7 @@ def calibrate(
         check_steerable(found[0])
     campaign = KernelCampaign(
         found, destination, options, terms, search, progress, replace=replace,
-        predicted=predicted_graphs(predicted),
+        predicted=predicted_graphs(predicted), neighbours=neighbours,
     )  # fmt: skip
     campaign.run(wait=True, tell=warnings.warn)
     report, refused = campaign.report, campaign.fits.refused
@@ -229,10 +252,12 @@ class KernelCampaign(Campaign):
         *,
         replace: bool,
         predicted: Sequence[TaskGraph],
+        neighbours: Neighbours | None = None,
     ) -> None:
         super().__init__(destination.models_folder, options.max_seconds, progress)
         self.items, self.destination, self.options = items, destination, options
         self._search, self._replace, self._predicted = search, replace, predicted
+        self._neighbours = neighbours
         self.choice = LinearKernels(terms)
         self.kept: dict[str, str] = {}
         self.collected = KernelSamples()
@@ -269,14 +294,23 @@ class KernelCampaign(Campaign):
                 graphs[0], workers, self.collected, self.options, self.steered, self.after_step
             )
             return
-        first = len(graphs) / len(self.items)
+        neighbours, begin = self._neighbours, 0.0
+        if neighbours is not None:
+            neighbours.measure_bandwidth()
+            begin = BANDWIDTH_SHARE
+        first = (1.0 - begin) * len(graphs) / len(self.items)
         if graphs:
-            options, tell = self._part(0.0, first)
+            options, tell = self._part(begin, first)
             platform = Platform.identical(workers)
-            measure_in_situ(graphs, platform, self.collected, options, self.observed, tell)
+            measure_in_situ(
+                graphs, platform, self.collected, options, self.observed, tell, neighbours
+            )
         if kernels:
-            options, tell = self._part(first, 1.0 - first)
-            measure_under_load(kernels, workers, self.collected, options, tell)
+            options, tell = self._part(begin + first, 1.0 - begin - first)
+            if neighbours is None:
+                measure_under_load(kernels, workers, self.collected, options, tell)
+            else:
+                neighbours.measure_kernels(kernels, options.max_seconds, self.collected, tell)
 
     def save(self) -> None:
         """Save all samples, and history models: a fit of linear models may take seconds."""

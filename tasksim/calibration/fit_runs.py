@@ -128,12 +128,12 @@ def _per_release(task: Numbers, releases: Numbers) -> float:
         return 0.0
     bulk = task <= np.quantile(task, GAP_QUANTILE)
     x, y = releases[bulk] - releases[bulk].mean(), task[bulk] - task[bulk].mean()
-    spread = float(x @ x)
-    if not spread:
+    spread, mean_s = float(x @ x), float(task[bulk].mean())
+    if not spread or not mean_s:
         return 0.0
     slope = float(x @ y) / spread
     error = sqrt(float(((y - slope * x) ** 2).sum()) / (len(x) - 2) / spread)
-    part = slope * float(releases[bulk].mean()) / float(task[bulk].mean())
+    part = slope * float(releases[bulk].mean()) / mean_s
     return slope if slope > MIN_STANDARD_ERRORS * error and part >= MIN_RELEASE_SHARE else 0.0
 
 

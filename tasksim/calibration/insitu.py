@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
+    from tasksim.calibration.neighbours import Neighbours
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.calm_moments import Gate
@@ -95,6 +96,7 @@ def measure_in_situ(
     options: CalibrationOptions,
     observed: Observed,
     after_round: Callable[[str, float], None],
+    neighbours: Neighbours | None = None,
 ) -> None:
     """Run *graphs* in turn until *collected* is settled or time is up.
 
@@ -102,7 +104,8 @@ def measure_in_situ(
     so that a slow minute of the machine affects all of them. *after_round* is called with a message
     and the used share of the time; an exception from it ends the measurement. Results are in
     *collected* and *observed* at once. If *options* ask for calm runs, only they count, and, for a
-    graph with too few, the calmest disturbed ones.
+    graph with too few, the calmest disturbed ones. *neighbours*, if given, run each graph on
+    several cores after its run here, until they are settled, too.
     """
     past = _PastProbes(len(platform.workers)) if has_thread_clock() else None
     runners = [_Runner(graph, platform, options, observed, past) for graph in graphs]
@@ -113,17 +116,19 @@ def measure_in_situ(
         for turn in count():
             scheduler = options.schedulers[turn % len(options.schedulers)]
             for runner in runners:
-                if turn == 0:
-                    runner.execute(scheduler)
-                elif (run := runner.run(scheduler, gate, until)) is not None:
+                run = runner.execute(scheduler) if turn == 0 else None
+                if turn > 0 and (run := runner.run(scheduler, gate, until)) is not None:
                     slowed = slowdown(run, runner.run_as)
                     if slowed is not None and runner.probes:
                         row = SlowdownRow.of(runner.probes, slowed)
                         observed.slowdowns[collected.next_run] = row
                     _add(run, runner.graph, collected, observed)
+                if neighbours is not None and run is not None:
+                    neighbours.follow(runner.graph, run, runner.run_as, warm=turn > 0)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
             settled = all(runner.calm for runner in runners) and collected.settled(options)
+            settled = settled and (neighbours is None or neighbours.settled())
             if turn > 0 and (used >= 1 or settled):
                 return
     finally:

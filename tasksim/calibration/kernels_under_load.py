@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.kernels.standalone import Standalone
 
-__all__ = ["Bursts", "KernelCall", "measure_under_load", "run_beside"]
+__all__ = ["Bursts", "KernelCall", "measure_under_load", "run_beside", "thinned"]
 
 BATCH_S = 0.25
 """Time between two checks of the precision, in seconds."""
@@ -138,6 +138,13 @@ def run_beside(
     return [repeater.warm() for repeater in batch]
 
 
+def thinned(times: ExecutionTimes) -> ExecutionTimes:
+    """Return *times* without some of too many, evenly spaced."""
+    count = len(times.wall_s)
+    chosen = np.linspace(0, count - 1, min(count, MAX_KEPT))
+    return times.only(chosen.astype(np.intp))
+
+
 def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOptions) -> bool:
     mine = [
         c
@@ -165,10 +172,7 @@ class _Repeater:
 
     def kept(self) -> ExecutionTimes:
         """Return the times to keep: without the warm-up, and not too many."""
-        times = self.warm()
-        count = len(times.wall_s)
-        chosen = np.linspace(0, count - 1, min(count, MAX_KEPT))
-        return times.only(chosen.astype(np.intp))
+        return thinned(self.warm())
 
     def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
         pin_thread(core)

@@ -122,7 +122,7 @@ POWER = "power"
     "--calm",
     is_flag=True,
     help="On a shared machine, count only runs of a GRAPH in which other programs took at most 2 %"
-    " of the workers' time; that may take until --max-time.",
+    " of any worker's time; that may take until --max-time.",
 )
 @click.option(
     "--contention",

@@ -68,8 +68,8 @@ __all__ = ["run"]
 @click.option(
     "--calm",
     is_flag=True,
-    help="Repeat the run, for at most a minute, until other programs take at most 2 % of its"
-    " workers' time.",
+    help="Repeat the run, for at most a minute, until other programs take at most 2 % of any"
+    " worker's time.",
 )
 @click.option(
     "--grid",

@@ -161,7 +161,7 @@ def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:
         measured = sum(len(answered.measured_s) for answered in campaign.answers)
         warn(
             f"the machine was not calm: in {disturbed} of {measured * campaign.effort.repetitions}"
-            " runs other programs took more than 2 % of the workers' time, so that losses are the"
+            " runs other programs took more than 2 % of a worker's time, so that losses are the"
             " machine's as much as the choices'"
         )
     if not campaign.complete:

@@ -32,7 +32,7 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ThreadAccount
 from tasksim.native.slowdown_probe import Products
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import others_share
+from tasksim.run.disturbance import worst_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +55,9 @@ __all__ = [
 T = TypeVar("T")
 
 MAX_SHARE_TAKEN: Final = 0.02
-"""Largest share of the cores that others may take during a calm value. A run of 20 ms loses 0.05 to
-0.4 % to the system on idle cores, and 25 to 40 % beside one busy process."""
+"""Largest share of its time that others may take from any worker during a calm value: of a worker,
+and not of all, so that it means the same for two cores and for sixteen. A run of 20 ms on two idle
+cores loses 0.05 to 0.4 % of both to the system, and 25 to 40 % beside one busy process."""
 PROBE_TOLERANCE: Final = 0.06
 """Largest share by which a calm probe may exceed the fastest one: calm probes differ by 2 to 4 %, a
 probe beside a busy neighbour takes 20 to 90 % longer."""
@@ -100,9 +101,10 @@ class MeasuredGate(Generic[T]):
     Parameters
     ----------
     share_taken : callable
-        Returns the share of the cores that others took while a value was measured.
+        Returns the largest share of its time that others took from a worker while a value was
+        measured.
     tolerance : float
-        Largest share of the cores that others may take during a calm value.
+        Largest such share of a calm value.
     """
 
     def __init__(
@@ -112,7 +114,7 @@ class MeasuredGate(Generic[T]):
         self._rest_s = 0.0
 
     def during(self, action: Callable[[], T], until: float) -> tuple[T, float]:
-        """Return the value of *action* and the share of the cores that others took."""
+        """Return the value of *action* and the share of a worker's time that others took."""
         time.sleep(max(0.0, min(self._rest_s, until - time.monotonic())))
         begun = time.monotonic()
         value = action()
@@ -127,7 +129,7 @@ class MeasuredGate(Generic[T]):
 
     def text(self, disturbance: float) -> str:
         """Return a sentence with the largest share that others took."""
-        return f"other programs had the cores for up to {_percent(disturbance)} of the time"
+        return f"other programs had a core for up to {_percent(disturbance)} of the time"
 
 
 class ProbedGate(Generic[T]):
@@ -217,7 +219,7 @@ def gate_of(share_taken: Callable[[T], float], workers: int) -> Gate[T]:
 
 def run_gate(workers: int) -> Gate[Run]:
     """Return the gate for native runs on this number of *workers*."""
-    return gate_of(others_share, workers)
+    return gate_of(worst_share, workers)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ __all__ = [
     "own_s",
     "taken_share",
     "undisturbed_s",
+    "worst_share",
 ]
 
 BLOCKING_SHARE: Final = 0.05
@@ -55,6 +56,21 @@ def others_share(run: Run) -> float:
     if run.disturbance is None or not whole_s:
         return 0.0
     return min(run.disturbance.total_s / whole_s, 1.0)
+
+
+def worst_share(run: Run) -> float:
+    """Return the largest share of its time that others took from a worker of *run*; 0 if unknown.
+
+    One worker that is held up holds up those that wait for its tasks: of 16 workers, a
+    thirtieth of the time of all may be half of the time of one. What the host took counts in equal
+    parts, as no account says from which core.
+    """
+    told = run.disturbance
+    if told is None or not run.makespan_s:
+        return 0.0
+    waited_s = [waited or 0.0 for waited in told.waited_s]
+    of_host_s = (told.total_s - sum(waited_s)) / max(len(run.workers), 1)
+    return min((max(waited_s, default=0.0) + of_host_s) / run.makespan_s, 1.0)
 
 
 def lost_s(run: Run) -> NDArray[np.float64]:

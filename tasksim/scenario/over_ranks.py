@@ -145,7 +145,7 @@ class RankedScenario:
             measure_calmly,
         )
         from tasksim.native.cluster.ranks import Leading, agreed_probe
-        from tasksim.run.disturbance import others_share
+        from tasksim.run.disturbance import worst_share
 
         ranks, is_measurable = self.ranks, self.is_measurable
         probe = Probe(len(ranks.cores), ranks.cores)
@@ -157,7 +157,7 @@ class RankedScenario:
             return None
         gate: Gate[Checked]
         if is_measurable:
-            gate = MeasuredGate(lambda checked: others_share(checked.run))
+            gate = MeasuredGate(lambda checked: worst_share(checked.run))
         else:
             gate = ProbedGate(lambda: leading.do(1))
         done = measure_calmly([lambda: leading.do(0)], gate, repetitions=1, patience_s=patience_s)

@@ -205,11 +205,11 @@ def execute_calmly(
     After *patience_s*, the calmest run counts. The returned calmness says how calm it was.
     """
     from tasksim.native.calm_moments import gate_of, measure_calmly
-    from tasksim.run.disturbance import others_share
+    from tasksim.run.disturbance import worst_share
 
     run = partial(execute, resolved, check=check, program=bound(resolved), progress=progress)
     workers = len(resolved.platform.workers)
-    gate: Gate[Checked] = gate_of(lambda checked: others_share(checked.run), workers)
+    gate: Gate[Checked] = gate_of(lambda checked: worst_share(checked.run), workers)
     done = measure_calmly([run], gate, repetitions=1, patience_s=patience_s)
     return done.values[0][0], done.calm
 

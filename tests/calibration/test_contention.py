@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from contended import on_one_memory, slowing
 
-from tasksim import InputError, generate, load_platform
+from tasksim import InputError, generate, load_platform, simulate
+from tasksim.calibration import insitu, neighbours
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.contention import Measured, calibrate_contended, measure_contention
-from tasksim.calibration.fit_contention import alone_s, seen_beside, stretches
+from tasksim.calibration.contention import calibrate_contended
+from tasksim.calibration.fit_contention import Beside, losses, overlaps, seen_beside
 from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.calibration.neighbours import Measured, Neighbours, measure_kernels
 from tasksim.engine.choice import Question, replayed
 from tasksim.engine.outcome import machine, records
+from tasksim.graph.builder import GraphBuilder
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary
-from tasksim.run.record import Run
+from tasksim.platform.description import Platform
+from tasksim.run.record import Run, TaskTable
 from tasksim.schedulers.registry import create
 
 GRAPH = generate("cholesky", tiles=10)
@@ -30,87 +35,231 @@ TRUTH = {
 SECONDS = {"gemm": 1.7e-3, "trsm": 9e-4, "syrk": 8e-4, "potrf": 5e-4}
 
 
-def simulated(workers, seed, *, noise, pace=0.0, slowed=True):
-    """Return a run on so many workers, *slowed* by each other as TRUTH has it.
+def linear(workers):
+    """Return what kernels lose: TRUTH beside one busy neighbour of two cores, or beside all."""
+    return {
+        kernel: {
+            name: tuple(1 + (factor - 1) * n / (workers - 1) for n in range(1, workers))
+            for name, factor in row.items()
+        }
+        for kernel, row in TRUTH.items()
+    }
 
-    Tasks differ by *noise*; and all of a run are as much slower or faster, by *pace*.
+
+def flat(_workers):
+    """Return what kernels lose where one neighbour is as bad as many."""
+    return {kernel: {name: (f,) for name, f in row.items()} for kernel, row in TRUTH.items()}
+
+
+def nothing(_workers):
+    return {}
+
+
+def simulated(workers, seed, *, noise, pace=0.0, speed=1.0, beside=linear, of=2, graph=GRAPH):
+    """Return a run on so many workers, slowed by each other as *beside* has it for *of* cores.
+
+    Tasks differ by *noise*; and all of a run are as much slower or faster, by *pace*, on a machine
+    on which tasks take *speed* times as long.
     """
     rng = np.random.default_rng(seed)
     platform = on_one_memory(workers)
-    means = np.array([SECONDS[GRAPH.kernels[kernel]] for kernel in GRAPH.kernel])
-    means *= np.exp(pace * rng.standard_normal())
-    costs = (means * np.exp(noise * rng.standard_normal(len(GRAPH))))[None, :]
-    known = {
-        kernel: Contention(
-            beside={name: (factor if slowed else 1.0,) for name, factor in row.items()}
-        )
-        for kernel, row in TRUTH.items()
-    }
+    means = np.array([SECONDS[graph.kernels[kernel]] for kernel in graph.kernel])
+    means *= speed * np.exp(pace * rng.standard_normal())
+    costs = (means * np.exp(noise * rng.standard_normal(len(graph))))[None, :]
+    known = {kernel: Contention(beside=row) for kernel, row in beside(of).items()}
     question = Question(
-        GRAPH, platform, create("random"), costs, costs, slowing=slowing(GRAPH, platform, **known)
+        graph, platform, create("random"), costs, costs, slowing=slowing(graph, platform, **known)
     )
     outcome = replayed(question, seed, "auto").replay.outcome()
     return Run(
-        kind="native", graph_name=GRAPH.name, graph_arguments={}, kernel_names=GRAPH.kernels,
+        kind="native", graph_name=graph.name, graph_arguments={}, kernel_names=graph.kernels,
         platform="made", scheduler="random", seed=seed, **machine(platform),
-        **records(GRAPH, outcome),
+        **records(graph, outcome),
     )  # fmt: skip
+
+
+def found_by(rounds, seed, counts=(2,), **how):
+    """Return the loss of each kernel that so many rounds of runs tell."""
+    seen = {}
+    knots = [count - 1 for count in counts]
+    alone = [simulated(1, 1000 * seed + number, **how) for number in range(rounds)]
+    for place, count in enumerate(counts):
+        runs = [
+            simulated(count, 1000 * seed + 100 * (1 + place) + number, of=max(counts), **how)
+            for number in range(rounds)
+        ]
+        pairs = [Beside.of(one, run, GRAPH, knots) for one, run in zip(alone, runs, strict=True)]
+        for parts in seen_beside(pairs, GRAPH):
+            for kernel, part in parts.items():
+                seen.setdefault(kernel, []).append(part)
+    return losses(seen)
 
 
 @pytest.mark.parametrize(("noise", "within"), [(0.0, 0.005), (0.02, 0.02)])
 def test_known_stretches_are_found(noise, within):
-    alone = alone_s([simulated(1, seed, noise=noise) for seed in range(12)])
-    seen = {}
-    for seed in range(20):
-        run = simulated(2, 100 + seed, noise=noise)
-        for kernel, part in seen_beside(run, GRAPH, alone):
-            seen.setdefault(kernel, []).append(part)
+    found = found_by(20, 0, noise=noise)
     for kernel, neighbour in (("gemm", "gemm"), ("gemm", "trsm"), ("trsm", "gemm")):
-        found = stretches(seen[kernel])[GRAPH.kernels.index(neighbour)]
-        assert found == pytest.approx(TRUTH[kernel][neighbour], rel=within)
-    for kernel, parts in seen.items():  # rare neighbours are drawn to the others
-        assert (abs(stretches(parts) - 1.15) < 0.26).all(), kernel
+        stretch = found[kernel].stretches[0, GRAPH.kernels.index(neighbour)]
+        assert stretch == pytest.approx(TRUTH[kernel][neighbour], rel=within)
+    for kernel, loss in found.items():  # rare neighbours are drawn to the others
+        assert (abs(loss.stretches - 1.15) < 0.26).all(), kernel
 
 
-def found_by(rounds, seed, **how):
-    """Return the stretches of each kernel that so many rounds of runs tell."""
-    alone = alone_s([simulated(1, 1000 * seed + number, **how) for number in range(rounds)])
-    seen = {}
-    for number in range(rounds):
-        run = simulated(2, 1000 * seed + 500 + number, **how)
-        for kernel, part in seen_beside(run, GRAPH, alone):
-            seen.setdefault(kernel, []).append(part)
-    return np.array([stretches(parts) for parts in seen.values()])
+@pytest.mark.parametrize("beside", [linear, flat])
+def test_sixteen_workers_lose_by_the_number_of_busy_neighbours(beside):
+    """Seldom do all 16 have a task: the loss beside 15 is not the mean loss of a run."""
+    found = found_by(4, 0, counts=(2, 4, 8, 16), noise=0.02, beside=beside)
+    truth = beside(16)["gemm"]["gemm"]
+    gemm = GRAPH.kernels.index("gemm")
+    for place, count in enumerate((1, 3, 7, 15)):
+        known = truth[min(count, len(truth)) - 1]
+        assert found["gemm"].stretches[place, gemm] == pytest.approx(known, rel=0.04)
 
 
 @pytest.mark.parametrize("pace", [0.0, 0.05])
 def test_noise_is_not_taken_for_contention(pace):
-    every = np.array([found_by(3, seed, noise=0.02, pace=pace, slowed=False) for seed in range(12)])
-    assert every.mean() < 1.003 + 0.3 * pace
-    assert every.max() < 1.05 + 2 * pace  # rare pairs, too
+    every = [found_by(3, seed, noise=0.02, pace=pace, beside=nothing) for seed in range(12)]
+    stretches = np.array([[loss.stretches for loss in each.values()] for each in every])
+    assert stretches.mean() < 1.006 + 0.4 * pace  # half of the errors are cut off at 1
+    assert stretches.max() < 1.08 + 2.5 * pace  # rare pairs, too
+
+
+def test_noise_does_not_hide_contention():
+    """Of three runs that differ by a tenth the mean is known to 8 %, not to be 1."""
+    every = [found_by(3, seed, noise=0.02, pace=0.1) for seed in range(24)]
+    gemm = np.array([loss["gemm"].mean for loss in every])
+    assert gemm.mean() == pytest.approx(1.09, abs=0.03)
+    errors = np.array([loss["gemm"].deviation for loss in every])
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(gemm.std(), rel=0.4)
 
 
 def test_contention_shows_through_the_pace_of_runs():
     trsm = GRAPH.kernels.index("trsm")
-    every = [found_by(6, seed, noise=0.02, pace=0.03)[trsm, trsm] for seed in range(12)]
+    every = [
+        found_by(6, seed, noise=0.02, pace=0.03)["trsm"].stretches[0, trsm] for seed in range(12)
+    ]
     assert np.mean(every) == pytest.approx(TRUTH["trsm"]["trsm"], rel=0.03)
+
+
+class Machine:
+    """A machine whose cores slow each other, and whose speed changes with the time."""
+
+    def __init__(self, speed_at, workers):
+        self.speed_at, self.workers, self.clock_s = speed_at, workers, 0.0
+        self.makespans_s = {}
+
+    def execute(self, graph, platform, scheduler, *, program, pin):
+        workers = len(platform.workers)
+        runs = self.makespans_s.setdefault(workers, [])
+        run = simulated(
+            workers, 1000 * workers + len(runs), noise=0.01, speed=self.speed_at(self.clock_s),
+            of=self.workers,
+        )  # fmt: skip
+        self.clock_s += run.makespan_s
+        runs.append(run.makespan_s)
+        return replace(run, kind="native", scheduler=scheduler)
+
+
+def constant(_clock_s):
+    return 1.0
+
+
+def slow_at_first(clock_s):
+    return 1.3 if clock_s < 2.0 else 1.0
+
+
+def slow_every_other_minute(clock_s):
+    return 1.3 if clock_s % 3.0 < 1.2 else 1.0
+
+
+@pytest.mark.parametrize("workers", [2, 16])
+@pytest.mark.parametrize("speed_at", [constant, slow_at_first, slow_every_other_minute])
+def test_durations_and_slowdowns_are_of_the_same_moments(monkeypatch, tmp_path, workers, speed_at):
+    """A calibration predicts a typical run of those that it made, whatever the machine did."""
+    made = Machine(speed_at, workers)
+    for module in (insitu, neighbours):
+        monkeypatch.setattr(module, "execute", made.execute)
+        monkeypatch.setattr(module, "bind", lambda *_: None)
+    monkeypatch.setattr(insitu, "time", SimpleNamespace(monotonic=lambda: made.clock_s))
+    monkeypatch.setattr(
+        Neighbours, "measure_bandwidth", lambda self: self.found.bandwidths.append(8e9)
+    )
+    options = CalibrationOptions(max_seconds=8.0, tolerance=1e-6)
+    report = calibrate_contended(
+        [GRAPH], tmp_path, workers=workers, machine="here", options=options
+    )
+    library = ModelLibrary(report.models_folder)
+    platform = load_platform(str(report.platform_path))
+    found = library.contention("gemm", "cpu").beside["gemm"]
+    assert len(found) == workers - 1
+    assert found[-1] == pytest.approx(TRUTH["gemm"]["gemm"], rel=0.03)
+    for count in {2, workers}:
+        asked = platform if count == workers else on_one_memory(count)
+        spans = [
+            simulate(GRAPH, asked, library, "random", seed=seed).makespan_s for seed in range(15)
+        ]
+        measured = np.median(made.makespans_s[count][1:])  # a typical run
+        assert np.median(spans) == pytest.approx(measured, rel=0.04)
 
 
 def test_what_never_ran_beside_anything_is_not_slowed():
     run = simulated(1, 0, noise=0.0)
-    parts = dict(seen_beside(run, GRAPH, alone_s([run])))
-    assert stretches([parts["gemm"]]).tolist() == [1.0] * 4
+    (parts,) = seen_beside([Beside.of(run, run, GRAPH, [1])], GRAPH)
+    found = losses({kernel: [part] for kernel, part in parts.items()})
+    assert found["gemm"].stretches.tolist() == [[1.0] * 4]
 
 
 def test_tasks_that_lost_their_core_do_not_count():
-    runs = [simulated(1, 0, noise=0.0), simulated(2, 1, noise=0.0)]
+    alone = [simulated(1, seed, noise=0.0) for seed in range(4)]
+    runs = [simulated(2, 1 + seed, noise=0.0) for seed in range(4)]
     durations = runs[1].tasks.end_s.copy()
     durations[::40] += 0.05
-    spoilt = replace(runs[1], tasks=replace(runs[1].tasks, end_s=durations))
-    clean = dict(seen_beside(runs[1], GRAPH, alone_s(runs[:1])))["gemm"]
-    part = dict(seen_beside(spoilt, GRAPH, alone_s(runs[:1])))["gemm"]
-    spread = clean._replace(duration_s=part.duration_s)
-    assert stretches([spread]) == pytest.approx(stretches([clean]), abs=0.02)
+    spoilt = [*runs[:1], replace(runs[1], tasks=replace(runs[1].tasks, end_s=durations)), *runs[2:]]
+
+    def found(several):
+        pairs = [Beside.of(*pair, GRAPH, [1]) for pair in zip(alone, several, strict=True)]
+        # Overlaps are those of the runs: the tasks after a longer one would have begun later.
+        pairs = [
+            each._replace(overlap_s=overlaps(run, GRAPH, [1]))
+            for each, run in zip(pairs, runs, strict=True)
+        ]
+        seen = {}
+        for parts in seen_beside(pairs, GRAPH):
+            for kernel, part in parts.items():
+                seen.setdefault(kernel, []).append(part)
+        return losses(seen)["gemm"].stretches
+
+    assert found(spoilt) == pytest.approx(found(runs), abs=0.02)
+
+
+@pytest.mark.parametrize("where", [0, 1])
+def test_time_without_a_core_is_neither_slow_nor_beside_anything(where):
+    """Of three tasks, the second has its core for half of its time."""
+    builder = GraphBuilder("three")
+    for name in ("mine", "theirs", "theirs"):
+        builder.insert(name)
+    graph = builder.build()
+    run = by_hand(graph, worker=[0, 1, 1], start_s=[0.0, 0.0, 2.0], end_s=[4.0, 2.0, 4.0])
+    whole = overlaps(run, graph, [1])[0, 0].tolist()
+    assert whole == [0.0, 4.0]
+    cpu_s, preemptions = run.tasks.duration_s.copy(), np.zeros(3, np.int32)
+    cpu_s[where], preemptions[where] = cpu_s[where] / 2, 3
+    tasks = replace(run.tasks, cpu_s=cpu_s, preemptions=preemptions)
+    found = overlaps(replace(run, tasks=tasks), graph, [1])[0, 0].tolist()
+    assert found == [0.0, [2.0, 3.0][where]]
+
+
+def by_hand(graph, worker, start_s, end_s):
+    count, workers = len(graph), max(worker) + 1
+    return Run(
+        kind="native", graph_name=graph.name, graph_arguments={}, kernel_names=graph.kernels,
+        platform="made", scheduler="eager", seed=0, **machine(Platform.identical(workers)),
+        tasks=TaskTable(
+            task=np.arange(count), kernel=graph.kernel, worker=np.array(worker),
+            priority=graph.priority, submitted_s=np.zeros(count), ready_s=np.zeros(count),
+            start_s=np.array(start_s), end_s=np.array(end_s), released_by=np.full(count, -1),
+        ),
+    )  # fmt: skip
 
 
 def test_share_of_memory_is_that_of_its_demand():
@@ -146,7 +295,9 @@ def test_kernels_beside_each_other():
         KernelCall("gemm", {"m": 48, "n": 48, "k": 48}),
         KernelCall("lacpy", {"m": 64, "n": 64}),
     ]
-    found = measure_contention(calls, 2, max_seconds=0.5)
+    found, alone = Measured(), []
+    measure_kernels(found, calls, 0.5, lambda kernel, times: alone.append((kernel.name, times)))
+    assert {name for name, _ in alone} == {"gemm", "lacpy"}
     assert {name: set(row) for name, row in found.beside.items()} == {
         "gemm": {"gemm", "lacpy"}, "lacpy": {"gemm", "lacpy"}
     }  # fmt: skip

@@ -59,7 +59,7 @@ def test_disturbed_runs_do_not_count(shares):
     collected, observed = calibrated()
     assert (runs_of(collected), len(observed.gaps), observed.disturbed) == (2, 2, 2)
     assert disturbed_runs(observed) == [
-        "2 runs do not count: other programs had the cores for up to 30 % of the time"
+        "2 runs do not count: other programs had a core for up to 30 % of the time"
     ]
 
 
@@ -86,6 +86,6 @@ def test_one_calm_run_is_joined_by_the_calmest_others(shares):
     collected, observed = calibrated()
     assert (runs_of(collected), observed.filled) == (2, {"chain": 1})
     assert disturbed_runs(observed)[1] == (
-        "too few calm runs of chain: the calmest of the others counts, too (other programs had the"
-        " cores for up to 50 % of the time)"
+        "too few calm runs of chain: the calmest of the others counts, too (other programs had a"
+        " core for up to 50 % of the time)"
     )

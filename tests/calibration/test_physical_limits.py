@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import chain, repeat
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from tasksim.calibration import contention, memory
-from tasksim.calibration.contention import Measured, measure_bandwidth, measure_kernels
+from tasksim.calibration import memory, neighbours
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.machine import Cache
 from tasksim.calibration.memory import (
@@ -18,7 +18,9 @@ from tasksim.calibration.memory import (
     measure_memory,
     write_memory,
 )
+from tasksim.calibration.neighbours import Measured, measure_bandwidth, measure_kernels
 from tasksim.calibration.parallelism import Parallelism, measure_parallelism
+from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.platform.load import load
 
 
@@ -109,12 +111,16 @@ def test_what_stays_impossible_is_told_and_written_with_a_word(tmp_path):
     assert "disturbed" not in path.read_text()
 
 
+def taking(seconds):
+    """Return executions beside each other that take so many *seconds*, undisturbed."""
+    each = [np.array([one]) for one in seconds]
+    return neighbours.Together([ExecutionTimes(one, one) for one in each])
+
+
 def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
-    monkeypatch.setattr(contention, "standalone", lambda *_, **__: SimpleNamespace(operands={}))
+    monkeypatch.setattr(neighbours, "standalone", lambda *_, **__: SimpleNamespace(operands={}))
     beside = {1: [1e-3], 2: [0.8e-3, 0.9e-3]}
-    monkeypatch.setattr(
-        contention, "_beside", lambda bodies: contention.Beside(beside[len(bodies)], 0.0)
-    )
+    monkeypatch.setattr(neighbours, "_together", lambda bodies: taking(beside[len(bodies)]))
     found = Measured()
     measure_kernels(found, [KernelCall("gemm", {"m": 8.0})], 1.0)
     assert found.beside["gemm"] == {"gemm": (1.0,)}
@@ -176,17 +182,17 @@ def test_what_rounds_to_the_limit_is_no_disturbance():
 def copies(monkeypatch, rate):
     """Let *rate* say what so many cores that copy get together; nobody disturbs them."""
 
-    def beside(bodies, *, reset):
+    def together(bodies, *, reset):
         count = len(bodies)
-        return contention.Beside([count * contention.STREAM_BYTES / rate(count)] * count, 0.0)
+        return taking([count * neighbours.STREAM_BYTES / rate(count)] * count)
 
-    monkeypatch.setattr(contention, "_beside", beside)
+    monkeypatch.setattr(neighbours, "_together", together)
 
 
 def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeypatch):
     alone = chain([2.45e9] * 8, repeat(20e9))
     copies(monkeypatch, lambda count: next(alone) if count == 1 else 26.5e9)
-    monkeypatch.setattr(contention, "standalone", lambda *_, **__: None)
+    monkeypatch.setattr(neighbours, "standalone", lambda *_, **__: None)
     found = Measured()
     measure_bandwidth(found, 2, 60.0, clock=ticking(0.1))
     assert found.bandwidths == pytest.approx([20e9, 26.5e9])
@@ -195,7 +201,7 @@ def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeyp
 
 def test_bandwidths_that_stay_impossible_are_told(monkeypatch):
     copies(monkeypatch, lambda count: [20.5e9, 6.28e9][count - 1])
-    monkeypatch.setattr(contention, "standalone", lambda *_, **__: None)
+    monkeypatch.setattr(neighbours, "standalone", lambda *_, **__: None)
     found = Measured()
     measure_bandwidth(found, 2, 1.0, clock=ticking(0.1))
     assert found.bandwidths == pytest.approx([20.5e9, 6.28e9])

@@ -63,7 +63,7 @@ def test_a_graph_that_was_never_calm_counts_by_its_calmest_run(machine, tmp_path
     report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=0.5, calm=True))
     assert report.notes[0] == (
         "too few calm runs of chain: the calmest of the others counts, too"
-        " (other programs had the cores for up to 12 % of the time)"
+        " (other programs had a core for up to 12 % of the time)"
     )
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from tasksim.calibration import kernels_under_load, timed_executions
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.contention import _beside
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_under_load
+from tasksim.calibration.neighbours import _together
 from tasksim.calibration.timed_executions import INITIAL_CAPACITY, ExecutionTimes, TimedExecutions
 from tasksim.native.processor_time import ProcessorTime
 
@@ -115,6 +115,6 @@ def test_a_burst_has_undisturbed_durations(competitor):
 
 def test_kernels_beside_each_other_tell_what_others_took(competitor):
     competitor.in_turn = 1
-    found = _beside([competitor.body])
+    found = _together([competitor.body])
     assert found.medians_s == pytest.approx([1e-3])
     assert found.others_share == pytest.approx(3 / 4)

@@ -109,8 +109,7 @@ def test_calm_runs_until_nobody_else_used_the_cores(tasksim, monkeypatch, patien
     called = tasksim("run chain length=2 duration=0 --workers 1 --calm --json")
     assert (called.code, called.json["calm"]) == (0, calm)
     said = (
-        "Warning: the machine was not calm: in 1 of 1 runs other programs had the cores for up"
-        " to 12 %"
+        "Warning: the machine was not calm: in 1 of 1 runs other programs had a core for up to 12 %"
     )
     assert called.err.startswith(said) is not calm
     assert tasksim("run chain length=2 duration=0 --workers 1 --json").json["calm"] is None

@@ -174,7 +174,7 @@ def test_a_measured_value_that_others_disturbed_is_measured_again(clock):
     measured = measure_calmly([action], taken(), repetitions=2)
     assert measured.values == [[0.019, 0.004]]
     assert (measured.calm.kept, measured.calm.repeated, measured.calm.disturbed) == (2, 2, 0)
-    assert measured.calm.worst == "other programs had the cores for up to 1.9 % of the time"
+    assert measured.calm.worst == "other programs had a core for up to 1.9 % of the time"
 
 
 def test_a_calm_machine_is_not_waited_for(clock):
@@ -197,7 +197,7 @@ def test_patience_bounds_rests_and_the_least_disturbed_value_counts(clock):
     assert clock.slept_s == [0.0, 1.0, 1.0, 0.5]
     assert measured.values == [[0.12]]
     assert measured.calm.disturbed == 1
-    assert measured.calm.worst == "other programs had the cores for up to 12 % of the time"
+    assert measured.calm.worst == "other programs had a core for up to 12 % of the time"
 
 
 def test_a_value_without_patience_is_disturbed_and_told(clock):

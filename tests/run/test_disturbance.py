@@ -17,6 +17,7 @@ from tasksim.run.disturbance import (
     others_share,
     taken_share,
     undisturbed_s,
+    worst_share,
 )
 from tasksim.run.facts import run_facts
 from tasksim.run.record import Disturbance
@@ -188,3 +189,16 @@ def test_of_other_workers_it_is_refused(make, tmp_path):
     save(run, tmp_path / "run")
     with pytest.raises(InputError, match=r"run.json:\d+:\d+: .*got 2 values; the run has 1 work"):
         load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(("workers", "of_all"), [(2, 0.15), (16, 0.3 / 16)])
+def test_of_a_worker_others_take_the_same_share_on_any_number_of_cores(make, workers, of_all):
+    rows = [(1, 0, worker, 0, 0, 2.0, -1) for worker in range(workers)]
+    run = make.run(rows, workers=tuple(f"cpu{worker}" for worker in range(workers)))
+    waited = Disturbance((0.6, *[0.0] * (workers - 1)), (1,) * workers)
+    run = replace(run, disturbance=waited)
+    assert others_share(run) == pytest.approx(of_all)
+    assert worst_share(run) == pytest.approx(0.3)
+    stolen = replace(run, disturbance=replace(waited, steal_s=0.01 + 0.02 * workers))
+    assert worst_share(stolen) == pytest.approx(0.31)
+    assert worst_share(replace(run, disturbance=None)) == 0.0

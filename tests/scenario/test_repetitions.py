@@ -135,7 +135,7 @@ def test_with_a_gate_it_says_how_calm_the_machine_was(recorder):
     assert (found.calm.kept, found.calm.disturbed) == (2, 1)
     said = calm_warning(found.calm)
     assert said.startswith(
-        "the machine was not calm: in 1 of 2 runs other programs had the cores for up to 12 % of"
+        "the machine was not calm: in 1 of 2 runs other programs had a core for up to 12 % of"
         " the time"
     )
     assert calm_warning(Calmness(2, 0, 0, 1.0, "others had nothing")) is None
