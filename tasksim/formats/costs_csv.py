@@ -28,7 +28,7 @@ from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.base.files import is_file
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.graph.csr import topological_order
+from tasksim.graph.csr import cycle_text, find_cycle, topological_order
 from tasksim.models.kinds.given import GivenCosts, parameter
 from tasksim.platform.costs import Copying
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
@@ -82,7 +82,7 @@ def read_costs(
     InputError
         ``file:line: what is wrong, what was got, what is legal, the nearest``.
     CycleError
-        If tasks depend on each other in a circle; with their names.
+        If tasks depend on each other in a cycle; with their names.
     """
     path = Path(path)
     costs = read_csv_table(path)
@@ -255,14 +255,10 @@ def _durations(row: CsvRow, processors: Mapping[str, int]) -> dict[str, float]:
 def _topological(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[int]:
     """Return the tasks in topological order, and otherwise in the order of the file."""
     edges = list(pairs)
-    order, _ = topological_order(len(names), edges)
+    order, waiting = topological_order(len(names), edges)
     if len(order) < len(names):
-        import networkx as nx
-
-        graph = nx.DiGraph(sorted(edges, key=lambda edge: edge[0]))
-        cycle = [edge[0] for edge in nx.find_cycle(graph)]
-        circle = " -> ".join(names[task] for task in [*cycle, cycle[0]])
-        raise CycleError(f"tasks depend on each other in a circle: {circle}")
+        path = cycle_text([names[task] for task in find_cycle(edges, waiting)])
+        raise CycleError(f"tasks depend on each other in a cycle: {path}")
     return order
 
 

@@ -5,7 +5,7 @@ The neighbours of node ``i`` are ``indices[pointers[i]:pointers[i + 1]]``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ __all__ = [
     "Int32",
     "Int64",
     "Integers",
+    "cycle_text",
+    "find_cycle",
     "from_edges",
     "from_pairs",
     "owner",
@@ -114,3 +116,42 @@ def topological_order(
             if not waiting[other]:
                 heapq.heappush(ready, (places[other], other))
     return order, waiting
+
+
+def find_cycle(edges: Iterable[tuple[int, int]], waiting: Sequence[int]) -> list[int]:
+    """Return the tasks of a cycle in the order of its edges, the smallest number first.
+
+    *waiting* are the numbers that :func:`topological_order` returned for these *edges*, not all 0.
+
+    >>> edges = [(0, 2), (2, 1), (1, 2)]
+    >>> find_cycle(edges, topological_order(3, edges)[1])
+    [1, 2]
+    """
+    # Each task that waits has a predecessor that waits: these lead back, around a cycle at last.
+    before: dict[int, int] = {}
+    for one, other in edges:
+        if waiting[one]:
+            before.setdefault(other, one)
+    task = next(task for task, count in enumerate(waiting) if count)
+    walked: dict[int, None] = {}
+    while task not in walked:
+        walked[task] = None
+        task = before[task]
+    path = list(walked)
+    cycle = path[path.index(task) :][::-1]
+    first = cycle.index(min(cycle))
+    return cycle[first:] + cycle[:first]
+
+
+MAX_CYCLE_LABELS: Final = 8
+"""Maximum number of a cycle's tasks that a message names."""
+
+
+def cycle_text(labels: Sequence[str]) -> str:
+    """Return the cycle of tasks with these *labels* as the text of a message.
+
+    >>> cycle_text(["a", "b"])
+    'a -> b -> a'
+    """
+    shown = [*labels[:MAX_CYCLE_LABELS]] + ["..."] * (len(labels) > MAX_CYCLE_LABELS)
+    return " -> ".join([*shown, labels[0]])

@@ -517,10 +517,7 @@ def _check_order(graph: TaskGraph) -> None:
     earlier, later = int(graph.successors[place]), int(before[place])
     if earlier == later:
         raise CycleError(f"{graph.label(earlier)}: depends on itself")
-    if cycle := _find_cycle(graph):
-        shown = [graph.label(task) for task in cycle[:8]] + ["..."] * (len(cycle) > 8)
-        path = " -> ".join([*shown, graph.label(cycle[0])])
-        raise CycleError(f"task graph {graph.name} has a cycle: {path}")
+    _check_no_cycle(graph)
     raise GraphError(
         f"{graph.label(earlier)}: depends on {graph.label(later)}, which is submitted later; "
         "number tasks so that dependencies lead from smaller to larger numbers"
@@ -552,27 +549,16 @@ def _check_continuations(graph: TaskGraph) -> None:
         raise GraphError(f"{graph.label(task)}: binding {binding[task]} (legal: {legal})")
 
 
-def _find_cycle(graph: TaskGraph) -> list[int]:
-    """Return the tasks of a cycle in the order of their edges, or an empty list."""
-    from tasksim.graph.csr import topological_order, transpose
+def _check_no_cycle(graph: TaskGraph) -> None:
+    """Raise :exc:`CycleError`, with the tasks of a cycle, if there is one."""
+    from tasksim.graph.csr import cycle_text, find_cycle, topological_order
 
     before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
-    edges = zip(before, graph.successors.tolist(), strict=True)
+    edges = list(zip(before, graph.successors.tolist(), strict=True))
     _, waiting = topological_order(len(graph), edges)
-    task = next((task for task, count in enumerate(waiting) if count), -1)
-    if task < 0:
-        return []
-    # Predecessors that wait lead back, again and again, around a cycle.
-    pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
-    path: dict[int, None] = {}
-    while task not in path:
-        path[task] = None
-        others = predecessors[pointers[task] : pointers[task + 1]].tolist()
-        task = next(other for other in others if waiting[other])
-    walked = list(path)
-    cycle = walked[walked.index(task) :][::-1]
-    start = cycle.index(min(cycle))
-    return cycle[start:] + cycle[:start]
+    if any(waiting):
+        path = cycle_text([graph.label(task) for task in find_cycle(edges, waiting)])
+        raise CycleError(f"task graph {graph.name} has a cycle: {path}")
 
 
 def _first(bad: NDArray[np.bool_]) -> int | None:

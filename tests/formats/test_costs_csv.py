@@ -163,7 +163,7 @@ def test_mistakes_are_told_with_file_and_line(costs, edges, links, message, file
 
 
 def test_a_circle_is_told_by_the_names_of_its_tasks(files):
-    with pytest.raises(CycleError, match=r"depend on each other in a circle: a -> b -> a"):
+    with pytest.raises(CycleError, match=r"depend on each other in a cycle: a -> b -> a"):
         read_costs(files(edges="from,to,volume\na,b,1\nb,a,1\n"))
 
 

@@ -140,6 +140,6 @@ def test_a_circle_of_many_tasks_is_told_in_one_line(tmp_path):
         yield from table()
         yield f"{COUNT},k,w1,0,1,{COUNT + 1}\n{COUNT + 1},k,w2,0,1,{COUNT}\n"
 
-    with pytest.raises(tasksim.InputError, match="depend on each other in a circle") as error:
+    with pytest.raises(tasksim.InputError, match="depend on each other in a cycle") as error:
         read_trace(written(tmp_path / "bad.csv", circle))
     assert len(str(error.value)) < 400

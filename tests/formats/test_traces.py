@@ -297,7 +297,7 @@ BAD = {
         GOOD + "a,k,w,0,2,z\n",
         "bad.csv:2: a task depends on z, which is not in the trace",
     ),
-    "cycle": (GOOD + "a,k,w,0,2,b\nb,k,v,0,2,a\n", "depend on each other in a circle: "),
+    "cycle": (GOOD + "a,k,w,0,2,b\nb,k,v,0,2,a\n", "depend on each other in a cycle: "),
     "fields": (GOOD + "a,k,w,0,2\n", "bad.csv:2: got 5 fields; legal: 6"),
     "columns": ("task,kernel,start\na,k,0\n", "bad.csv:1: got columns task, kernel, start"),
     "units": (

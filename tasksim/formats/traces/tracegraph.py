@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.csr import from_edges, topological_order
+from tasksim.graph.csr import cycle_text, find_cycle, from_edges, topological_order
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 from tasksim.models.categories import MAX_CATEGORIES, coded_column
@@ -68,25 +68,13 @@ def submission_order(found: Records, before: Int64, after: Int64) -> Int64:
     place[ranked] = np.arange(len(found))
     if not len(before) or bool((place[before] < place[after]).all()):
         return ranked
-    edges = zip(before.tolist(), after.tolist(), strict=True)
+    edges = list(zip(before.tolist(), after.tolist(), strict=True))
     topological, waiting = topological_order(len(found), edges, place.tolist())
     if len(topological) < len(found):
-        raise _circle(found, waiting, before, after)
+        names = list(found.number)
+        path = cycle_text([names[task] for task in find_cycle(edges, waiting)])
+        raise InputError(f"{found.path}: tasks depend on each other in a cycle: {path}")
     return np.array(topological, dtype=np.int64)
-
-
-def _circle(found: Records, waiting: list[int], before: Int64, after: Int64) -> InputError:
-    """Return the error that names the tasks of a cycle."""
-    some = {b: a for b, a in zip(after.tolist(), before.tolist(), strict=True) if waiting[a]}
-    task = next(iter(some))
-    walked: list[int] = []
-    while task not in walked:
-        walked.append(task)
-        task = some[task]
-    names = list(found.number)
-    circle = [names[each] for each in walked[walked.index(task) :]][::-1]
-    shown = " -> ".join([*circle[:8], "..."] if len(circle) > 8 else [*circle, circle[0]])
-    return InputError(f"{found.path}: tasks depend on each other in a circle: {shown}")
 
 
 def through(

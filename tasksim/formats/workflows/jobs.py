@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.formats.registry import GraphInput
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import GraphBuilder, access
-from tasksim.graph.csr import topological_order
+from tasksim.graph.csr import cycle_text, find_cycle, topological_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,6 @@ __all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
 
 DURATION: Final = "duration_s"
 FLOP: Final = "flop"
-SHOWN: Final = 8
-"""Maximum number of a cycle's jobs that a message names."""
 
 
 class Jobs:
@@ -164,22 +162,10 @@ class Jobs:
         """Return a topological order, otherwise in the order of the file."""
         order, waiting = topological_order(len(self._kernel), edges)
         if len(order) < len(waiting):
-            raise self._circle([edge for edge in edges if waiting[edge[0]] and waiting[edge[1]]])
+            names = list(self._number)
+            path = cycle_text([names[job] for job in find_cycle(edges, waiting)])
+            raise self.error(f"tasks depend on each other in a cycle: {path}")
         return order
-
-    def _circle(self, edges: list[tuple[int, int]]) -> InputError:
-        before = {other: one for one, other in edges}
-        job = next(job for job in before if job in set(before.values()))
-        walked: dict[int, None] = {}
-        while job in before and job not in walked:
-            walked[job] = None
-            job = before[job]
-        steps = list(walked)
-        circle = steps[steps.index(job) :] if job in walked else steps
-        names = list(self._number)
-        shown = [names[each] for each in circle[:SHOWN]]
-        more = ["..."] if len(circle) > SHOWN else [shown[0]]
-        return self.error(f"tasks wait for each other in a circle: {' <- '.join([*shown, *more])}")
 
     def _graph(self, order: list[int]) -> TaskGraph:
         g = GraphBuilder(self.name)
