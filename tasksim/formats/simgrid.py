@@ -19,7 +19,7 @@ from tasksim.base.errors import nearest
 from tasksim.base.files import write_text
 from tasksim.base.numerals import whole_number
 from tasksim.base.units import exact_quantity
-from tasksim.formats.xmltext import BANDWIDTHS, TIMES, XmlProblems, parse_xml
+from tasksim.formats.xmltext import BANDWIDTHS, TIMES, XmlProblems, goes_back, parse_xml
 from tasksim.network.load import network_of_fields, read_network
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ __all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
 MODEL: Final = "smpi"
 """Model of messages for files of SimGrid, which name none: the default of ``smpirun``."""
 
+OPPOSITE: Final = {"UP": "DOWN", "DOWN": "UP"}
+"""Direction of a split link -> the other one."""
 POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
 BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
 """Routings that combine several routes."""
@@ -136,7 +138,7 @@ def _link(element: Element, found: _Found, problems: XmlProblems) -> None:
         problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
     shared = {"shared": False} if policy == "FATPIPE" else {}
     found.split[name] = policy == "SPLITDUPLEX"
-    for way in ("UP", "DOWN") if found.split[name] else ("",):
+    for way in OPPOSITE if found.split[name] else ("",):
         found.links[_plain(name, way)] = {**fields, **shared}
 
 
@@ -147,45 +149,33 @@ def _plain(name: str, way: str) -> str:
 
 
 def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
-    source, target = problems.attribute(element, "src"), problems.attribute(element, "dst")
     ends = {**found.hosts, **found.routers}
-    for end in (source, target):
-        if end and end not in ends:
-            problems.at(element, "a host that is there", f"'{end}'{nearest(end, ends)}")
-    there, back = [], []
-    for child in element.children:
-        if child.name == "link_ctn":
-            way = child.attributes.get("direction", "")
-            there.append(_crossed(child, way, found, problems))
-            back.append(_crossed(child, {"UP": "DOWN", "DOWN": "UP"}.get(way, ""), found, problems))
-    _add(element, (source, target), there, found, problems)
-    if element.attributes.get("symmetrical", "YES").upper() == "YES" and source != target:
-        _add(element, (target, source), back[::-1], found, problems)
-
-
-def _add(
-    element: Element,
-    ends: tuple[str, str],
-    links: list[str],
-    found: _Found,
-    problems: XmlProblems,
-) -> None:
-    if ends in found.routes:
-        problems.at(element, "one route from a host to another", f"another, {ends[0]} to {ends[1]}")
-    if not links:
+    source = problems.reference(element, "src", ends, "host")
+    target = problems.reference(element, "dst", ends, "host")
+    crossed = [
+        _crossed(child, found, problems) for child in element.children if child.name == "link_ctn"
+    ]
+    if not crossed:
         problems.at(element, "a route of one link or more", "none")
-    found.routes[ends] = links
+    routes = {(source, target): [_plain(name, way) for name, way in crossed]}
+    if goes_back(element):
+        back = [_plain(name, OPPOSITE.get(way, "")) for name, way in reversed(crossed)]
+        routes[target, source] = back
+    for one, other in routes:
+        if (one, other) in found.routes:
+            problems.at(element, "one route from a host to another", f"another, {one} to {other}")
+    found.routes |= routes
 
 
-def _crossed(child: Element, way: str, found: _Found, problems: XmlProblems) -> str:
-    """Return the link that a ``<link_ctn>`` names."""
-    name = problems.attribute(child, "id")
-    if name and name not in found.split:
-        known = found.split
-        problems.at(child, "a link that is there", f"'{name}'{nearest(name, known)}")
-    elif name and found.split[name] and way not in ("UP", "DOWN"):
+def _crossed(child: Element, found: _Found, problems: XmlProblems) -> tuple[str, str]:
+    """Return the link that a ``<link_ctn>`` names, and its direction; empty if it has one only."""
+    name = problems.reference(child, "id", found.split, "link")
+    if not found.split.get(name):
+        return name, ""
+    way = child.attributes.get("direction", "")
+    if way not in OPPOSITE:
         problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
-    return _plain(name, way if found.split.get(name) else "")
+    return name, way
 
 
 def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:

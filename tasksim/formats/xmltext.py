@@ -12,17 +12,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NoReturn
 from xml.parsers import expat
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
 from tasksim.base.units import parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from tasksim.base.units import Dimension
 
-__all__ = ["BANDWIDTHS", "TIMES", "Element", "Problems", "XmlProblems", "parse_xml"]
+__all__ = [
+    "BANDWIDTHS",
+    "TIMES",
+    "Element",
+    "Problems",
+    "XmlProblems",
+    "goes_back",
+    "parse_xml",
+]
 
 BANDWIDTHS: Final = {"": "B/s"} | {
     f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
@@ -89,6 +97,13 @@ class XmlProblems(Problems):
             self.at(element, f"<{element.name} {name}='...'>", f"the attributes {got}")
         return element.attributes.get(name, "")
 
+    def reference(self, element: Element, name: str, known: Collection[str], what: str) -> str:
+        """Return a required attribute that must be one of the *known* names of a *what*."""
+        found = self.attribute(element, name)
+        if found and found not in known:
+            self.at(element, f"a {what} of the file", f"'{found}'{nearest(found, known)}")
+        return found
+
     def quantity(
         self, element: Element, name: str, dimension: Dimension, units: Mapping[str, str]
     ) -> float:
@@ -102,6 +117,13 @@ class XmlProblems(Problems):
             legal = ", ".join(unit for unit in units if unit)
             self.at(element, f"{name}: a number and one of {legal}", f"'{text[:40]}'")
         return 1.0
+
+
+def goes_back(route: Element) -> bool:
+    """Return whether SimGrid's *route* leads back, too, by the same links."""
+    ends = [route.attributes.get(name) for name in ("src", "dst")]
+    # Both directions are SimGrid's default, which StarPU switches off.
+    return route.attributes.get("symmetrical", "YES").upper() == "YES" and ends[0] != ends[1]
 
 
 def parse_xml(path: Path, text: str | None = None) -> Element:

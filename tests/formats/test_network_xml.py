@@ -108,6 +108,7 @@ def test_an_imported_network_is_found_by_its_name(tmp_path):
         (ZONE.format("Full").replace('dst="b"', 'dst="bb"'), "did you mean 'b'"),
         (ZONE.format("Full").replace('ctn id="l2"', 'ctn id="l3"'), "did you mean 'l2'"),
         (ZONE.format("Full").replace(' direction="UP"', ""), "direction='UP' or 'DOWN'"),
+        (ZONE.format("Full").replace('<link_ctn id="l2"/>', ""), "a route of one link or more"),
         ("<cluster", "expected XML"),
     ],
 )
@@ -115,7 +116,9 @@ def test_what_is_wrong_is_told_by_line_and_column(tmp_path, body, said):
     path = written(tmp_path, body)
     with pytest.raises(InputError) as error:
         load_network(path)
+    lines = str(error.value).splitlines()
     assert said in str(error.value), str(error.value)
+    assert len(set(lines)) == len(lines)
 
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="the peer's platforms are not beside the checkout")

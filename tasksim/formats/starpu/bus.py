@@ -17,10 +17,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.errors import nearest
 from tasksim.base.files import read_text
 from tasksim.formats.starpu.words import Word
-from tasksim.formats.xmltext import BANDWIDTHS, TIMES, Element, Problems, XmlProblems, parse_xml
+from tasksim.formats.xmltext import (
+    BANDWIDTHS,
+    TIMES,
+    Element,
+    Problems,
+    XmlProblems,
+    goes_back,
+    parse_xml,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -288,20 +295,17 @@ def _link(element: Element, platform: PlatformXml, problems: XmlProblems) -> Non
 
 
 def _route(element: Element, platform: PlatformXml, problems: XmlProblems) -> None:
-    source, target = problems.attribute(element, "src"), problems.attribute(element, "dst")
-    for end in (source, target):
-        if end and end not in platform.hosts:
-            problems.at(element, "a host that is there", f"'{end}'{nearest(end, platform.hosts)}")
-    crossed = [child for child in element.children if child.name == "link_ctn"]
-    links = tuple(problems.attribute(child, "id") for child in crossed)
-    for child, link in zip(crossed, links, strict=True):
-        if link and link not in platform.links:
-            problems.at(child, "a link that is there", f"'{link}'{nearest(link, platform.links)}")
+    source = problems.reference(element, "src", platform.hosts, "host")
+    target = problems.reference(element, "dst", platform.hosts, "host")
+    links = tuple(
+        problems.reference(child, "id", platform.links, "link")
+        for child in element.children
+        if child.name == "link_ctn"
+    )
     if not links:
         problems.at(element, "a route of one link or more", f"none from {source} to {target}")
     found = [XmlRoute(source, target, links)]
-    # SimGrid's default, which StarPU switches off.
-    if element.attributes.get("symmetrical", "YES").upper() == "YES" and source != target:
+    if goes_back(element):
         found.append(XmlRoute(target, source, links[::-1]))
     for route in found:
         if any((r.source, r.target) == (route.source, route.target) for r in platform.routes):
