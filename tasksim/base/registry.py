@@ -158,6 +158,13 @@ class Registry(Generic[Thing]):
                 warnings.warn(f"{error}; it is left out", PluginWarning, stacklevel=2)
         return found
 
+    def summaries(self) -> dict[str, str]:
+        """Return the first line of each object's docstring, by name; as :meth:`items`."""
+        return {
+            name: (found.__doc__ or "").strip().partition("\n")[0]
+            for name, found in self.items().items()
+        }
+
     def resolve(self, text: str) -> Thing:
         """Return the object for a user's *text*: a name, or ``MODULE:NAME``, which is imported.
 

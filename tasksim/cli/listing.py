@@ -93,9 +93,9 @@ def _generators() -> dict[str, str]:
 
 
 def _schedulers() -> dict[str, str]:
-    from tasksim.schedulers.registry import describe
+    from tasksim.schedulers.registry import SCHEDULERS
 
-    return {name: text.replace("``", "'") for name, text in describe().items()}
+    return {name: text.replace("``", "'") for name, text in SCHEDULERS.summaries().items()}
 
 
 def _files(kind: str, library: Path | None, describe: Callable[[Path], str]) -> dict[str, str]:
@@ -138,9 +138,7 @@ def _topologies() -> dict[str, str]:
 
     def text(section: type[Section]) -> str:
         summary = (sys.modules[section.__module__].__doc__ or "").partition("\n")[0]
-        # Docstrings of these modules begin with the name; the description follows it.
-        what = summary.partition(": ")[2]
-        return f"{what[:1].upper()}{what[1:]}\n{', '.join(fields_of(section))}"
+        return f"{summary}\n{', '.join(fields_of(section))}"
 
     return {name: text(section) for name, section in TOPOLOGIES.items().items()}
 
@@ -168,9 +166,9 @@ def _traces(library: Path | None) -> dict[str, str]:
 
 
 def _kinds() -> dict[str, str]:
-    from tasksim.models.registry import describe
+    from tasksim.models.registry import KINDS
 
-    return describe()
+    return KINDS.summaries()
 
 
 def _formats() -> dict[str, str]:
@@ -187,16 +185,16 @@ def _panels() -> dict[str, str]:
 
 def _executors() -> dict[str, str]:
     from tasksim.graph.apps.registry import generators
-    from tasksim.kernels.program import describe
+    from tasksim.kernels.program import EXECUTORS
 
     applications = {g.name: g.summary for g in generators() if g.executor is not None}
-    return {**describe(), **applications}
+    return {**EXECUTORS.summaries(), **applications}
 
 
 def _study_executors() -> dict[str, str]:
-    from tasksim.study.executors.registry import describe
+    from tasksim.study.executors.registry import EXECUTORS
 
-    return describe()
+    return EXECUTORS.summaries()
 
 
 _IN_LIBRARIES: dict[str, Callable[[Path | None], dict[str, str]]] = {

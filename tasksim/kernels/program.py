@@ -48,7 +48,6 @@ __all__ = [
     "Together",
     "WaitingProgram",
     "bind",
-    "describe",
 ]
 
 
@@ -305,14 +304,6 @@ EXECUTORS: Registry[Executor] = Registry(
     _adopt,
 )
 """All executors. A new one is a file, and a line here or an entry point of its package."""
-
-
-def describe() -> dict[str, str]:
-    """Return the first line of each executor's docstring by name, without broken executors."""
-    return {
-        name: (found.__doc__ or "").strip().partition("\n")[0]
-        for name, found in EXECUTORS.items().items()
-    }
 
 
 class Together(Protocol):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.kernelmodel import KernelModel
 
-__all__ = ["KINDS", "describe", "from_json", "kinds", "model_class"]
+__all__ = ["KINDS", "from_json", "kinds", "model_class"]
 
 
 def _adopt(kind: str, found: Any) -> type[KernelModel]:
@@ -73,11 +73,3 @@ def from_json(data: Mapping[str, Any] | Node) -> KernelModel:
     if kind.text() not in KINDS:
         raise kind.error(str(unknown(KINDS.what, kind.text(), KINDS)))
     return model_class(kind.text()).from_json(node)
-
-
-def describe() -> dict[str, str]:
-    """Return the first line of each kind's docstring; skip kinds that cannot be imported."""
-    return {
-        kind: (found.__doc__ or "").strip().partition("\n")[0]
-        for kind, found in KINDS.items().items()
-    }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["SCHEDULERS", "create", "describe", "is_known", "names", "refuse_foreign"]
+__all__ = ["SCHEDULERS", "create", "is_known", "names", "refuse_foreign"]
 
 SCHEDULERS_WITH_REQUIRED_OPTIONS = ("static",)
 """Schedulers that need options besides their name."""
@@ -183,14 +183,6 @@ def refuse_foreign(text: str, where: str | Path) -> None:
     *text* has the syntax of :func:`create`; its options are not checked.
     """
     SCHEDULERS.refuse_foreign(_split(text)[0], where)
-
-
-def describe() -> dict[str, str]:
-    """Return the first line of each scheduler's docstring by name, without broken schedulers."""
-    return {
-        name: (found.__doc__ or "").strip().partition("\n")[0]
-        for name, found in SCHEDULERS.items().items()
-    }
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:

@@ -295,6 +295,8 @@ def test_list_describes_what_there_is(tasksim):
         "executors",
         "study_executors",
     ]
+    for name, text in result["topologies"].items():
+        assert text.splitlines()[0].endswith("."), name
     assert result["kinds"]["constant"].startswith("A model with the same duration for any")
     assert result["formats"]["costs"].endswith("(.csv)\nreads graphs, reads platforms")
     assert result["panels"]["kernels"] == "The total time of each kernel, a bar per run."

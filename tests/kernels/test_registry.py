@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.registry import PluginWarning
 from tasksim.cli.main import cli
 from tasksim.graph.apps import registry
-from tasksim.kernels.program import EXECUTORS, describe
+from tasksim.kernels.program import EXECUTORS
 
 PACKAGE = '''
 from tasksim.graph.apps.parameters import Count
@@ -72,7 +72,7 @@ def test_broken_ones_are_left_out_of_lists():
     with pytest.warns(PluginWarning, match=r"generator 'ghost' of package 'theirs'.*ModuleNot"):
         assert [each.name for each in registry.generators()][-1] == "wavefront"
     with pytest.warns(PluginWarning, match=r"executor 'ghost' of package 'theirs'.*cannot be ca"):
-        assert describe()["wavefront"] == "Counts."
+        assert EXECUTORS.summaries()["wavefront"] == "Counts."
     assert list(EXECUTORS)[:4] == ["cholesky", "lu", "qr", "fmm"]
 
 

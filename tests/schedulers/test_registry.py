@@ -54,10 +54,10 @@ def own_module(tmp_path, monkeypatch):
     sys.modules.pop("lifo_policy", None)
 
 
-def test_all_names_can_be_created_and_describe_themselves():
+def test_all_names_can_be_created_and_have_summaries():
     for name in ("eager", "prio", "random", "ws", "lws", "dm"):
         assert registry.create(name).name == name
-    descriptions = registry.describe()
+    descriptions = registry.SCHEDULERS.summaries()
     assert list(descriptions) == registry.names()
     assert all(descriptions.values())
 

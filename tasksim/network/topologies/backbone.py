@@ -1,4 +1,4 @@
-"""Backbone: a switch whose crossbar is one link that all messages share."""
+"""Backbone, a switch whose crossbar is one link that all messages share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dragonfly: groups of chassis of routers of hosts; all groups connected with each other.
+"""Dragonfly of hosts, routers, chassis and groups; all groups are connected with each other.
 
 J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008. Cables as in a
 Cray Cascade: green ones between the routers of a chassis, black ones between the chassis of a

@@ -1,4 +1,4 @@
-"""Fat tree: levels of switches, each with a number of children, parents, and cables to each parent.
+"""Fat tree of switches, with the numbers of children, parents and cables to a parent per level.
 
 Routes are those of D-mod-K (E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
 permutations on real life fat trees", CCIT report 776, 2010), with SimGrid's choice of cables.

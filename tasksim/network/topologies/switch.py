@@ -1,4 +1,4 @@
-"""Switch: every host has a cable to one crossbar, which is never the bottleneck."""
+"""Switch with a cable to each host and a crossbar that is never the bottleneck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torus: hosts in a grid whose rows close into rings; messages go from host to host."""
+"""Torus of hosts, a grid whose rows close into rings; messages go from host to host."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Opener = Callable[[int, str], AbstractContextManager[Pool | Executor]]
 
-__all__ = ["EXECUTORS", "describe", "opened"]
+__all__ = ["EXECUTORS", "opened"]
 
 
 def _adopt(name: str, found: Any) -> Opener:
@@ -63,14 +63,6 @@ def opened(text: str, jobs: int) -> Iterator[Pool]:
     opener = EXECUTORS.find(name) if name in EXECUTORS else EXECUTORS.resolve(text)
     with ExitStack() as stack:
         yield _opened(text, lambda: opener(jobs, argument), stack, jobs)
-
-
-def describe() -> dict[str, str]:
-    """Return the first line of each executor's docstring, by name, without broken executors."""
-    return {
-        name: (found.__doc__ or "").strip().partition("\n")[0]
-        for name, found in EXECUTORS.items().items()
-    }
 
 
 def _entered(text: str, call: Callable[[], Any]) -> Any:
