@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["READING_MODES", "WRITING_MODES", "AccessMode"]
+__all__ = ["FETCHING_MODES", "READING_MODES", "WRITING_MODES", "AccessMode"]
 
 
 class AccessMode(IntEnum):
@@ -43,3 +43,6 @@ WRITING_MODES: Final = frozenset(
     (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION)
 )
 """Modes in which a task changes the datum."""
+FETCHING_MODES: Final = READING_MODES - {AccessMode.REDUCTION}
+"""Modes in which a task needs the value of the datum in its memory: a reduction begins with a copy
+of its own."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.access_mode import READING_MODES, WRITING_MODES, AccessMode
 from tasksim.graph.csr import Int32, Int64, pointers_of_counts, spans
 
 if TYPE_CHECKING:
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Accesses", "first_repeated", "infer_dependencies", "merge_repeated"]
+__all__ = ["READS", "WRITES", "Accesses", "first_repeated", "infer_dependencies", "merge_repeated"]
+
+READS: Final = np.array([mode in READING_MODES for mode in range(8)])
+"""Access mode -> whether the task needs the previous value of the datum."""
+WRITES: Final = np.array([mode in WRITING_MODES for mode in range(8)])
+"""Access mode -> whether the task changes the datum."""
 
 BATCH: Final = 2**15
 """Number of accesses per batch: its arrays stay in a core's cache, and hardly add to the memory of

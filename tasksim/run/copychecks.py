@@ -13,6 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.dependencies import READS, WRITES
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.recordtables import TransferReason
 
@@ -200,8 +201,6 @@ class CopyChecker:
 PIECE_ROWS: Final = 2**18
 """Number of rows whose validity is computed at a time: a dozen temporary columns of ten million
 accesses would need some GB."""
-_WRITES = (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)
-_READS = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
 
 
 def _pieces(rows: int) -> Iterator[slice]:
@@ -234,7 +233,7 @@ class Coherence:
         self._reduced[graph.access_handle[graph.access_mode == AccessMode.REDUCTION]] = True
 
         # The writes, sorted by datum and time.
-        task, handle = self._accesses(_WRITES)
+        task, handle = self._accesses(WRITES)
         keys = self._write_keys(handle, self._rank[task])
         order = np.argsort(keys)
         self._writer, self._written, self._writes = task[order], handle[order], keys[order]
@@ -254,7 +253,7 @@ class Coherence:
 
     def invalid_reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return task and handle of every read that found no valid copy in its memory."""
-        task, handle = self._accesses(_READS)
+        task, handle = self._accesses(READS)
         valid = np.empty(len(task), dtype=bool)
         for part in _pieces(len(task)):
             by = task[part]
@@ -279,12 +278,10 @@ class Coherence:
                 valid[part] |= self._valid(handle, source, start_s, before)
         return ~valid
 
-    def _accesses(
-        self, modes: tuple[AccessMode, ...]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return task and handle of all accesses with these *modes*, without reduced data."""
+    def _accesses(self, of_mode: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return task and handle of all accesses with modes *of_mode*, without reduced data."""
         handle = self._graph.access_handle.astype(np.int64)
-        wanted = np.isin(self._graph.access_mode, modes) & ~self._reduced[handle]
+        wanted = of_mode[self._graph.access_mode] & ~self._reduced[handle]
         counts = np.diff(self._graph.access_ptr)
         task = np.repeat(np.arange(len(self._graph), dtype=np.int64), counts)
         return task[wanted], handle[wanted]

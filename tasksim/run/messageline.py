@@ -31,8 +31,8 @@ class Hockney:
     alpha_s: float
     beta_s: float
 
-    def seconds(self, ranks: int, size_bytes: float) -> float:  # noqa: ARG002
-        """Return the time of a message."""
+    def seconds(self, ranks: int, size_bytes: float) -> float:  # noqa: ARG002 - as OverNetwork's
+        """Return the time of a message, whatever the number of *ranks*."""
         return self.alpha_s + self.beta_s * size_bytes
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.access_mode import FETCHING_MODES
 from tasksim.schedulers.base import Scheduler
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import View
 
 __all__ = ["Darts"]
-
-READING: Final = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
-"""Modes of accesses for which the value of a datum must be in the memory."""
 
 
 class _Candidate:
@@ -77,7 +74,7 @@ class Darts(Scheduler):
         from tasksim.graph.csr import pointers_of_counts
 
         graph = view.graph
-        reads = np.isin(graph.access_mode, READING)
+        reads = np.isin(graph.access_mode, list(FETCHING_MODES))
         task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[reads]
         pairs = np.stack([task, graph.access_handle[reads].astype(np.int64)])
         task, handle = np.unique(pairs, axis=1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.graph.access_mode import READING_MODES, WRITING_MODES, AccessMode
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.dependencies import READS, WRITES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,12 +15,7 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int32
     from tasksim.graph.dependencies import Accesses
 
-__all__ = ["READS", "WRITES", "executors"]
-
-READS: Final = np.array([mode in READING_MODES for mode in range(8)])
-"""Access mode -> whether the task needs the previous value of the datum."""
-WRITES: Final = np.array([mode in WRITING_MODES for mode in range(8)])
-"""Access mode -> whether the task changes the datum."""
+__all__ = ["executors"]
 
 
 def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks: int) -> Int32:

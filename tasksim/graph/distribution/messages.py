@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.graph.distribution.executor import READS, WRITES
+from tasksim.graph.dependencies import READS, WRITES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.registry import Registry
-from tasksim.graph.distribution.executor import WRITES
+from tasksim.graph.dependencies import WRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

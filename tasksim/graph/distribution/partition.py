@@ -20,7 +20,7 @@ import numpy as np
 from tasksim.base.extras import needed_for
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import pointers_of_counts
-from tasksim.graph.distribution.executor import READS, WRITES
+from tasksim.graph.dependencies import READS, WRITES
 from tasksim.graph.distribution.owners import Placement
 from tasksim.graph.flop import task_flop
 

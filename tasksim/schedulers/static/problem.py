@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.access_mode import FETCHING_MODES, AccessMode
+from tasksim.graph.dependencies import WRITES
 from tasksim.platform.copyestimates import copy_seconds
 
 if TYPE_CHECKING:
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Edges", "Flows", "Initial", "Problem", "edges_of", "flows_of", "memory_of_class"]
 
-_WRITES = np.zeros(8, dtype=bool)
-_WRITES[[AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION]] = True
-_READS = np.zeros(8, dtype=bool)
-_READS[[AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE]] = True
-
+_FETCHES = np.array([mode in FETCHING_MODES for mode in range(8)])
 
 _OF_GRAPH = ("flows", "edges", "initial", "commuting")
 """Properties of a problem that depend on its graph alone."""
@@ -80,8 +77,8 @@ def flows_of(graph: TaskGraph) -> Flows:
     starts = _runs(handle, mode)
     ends = np.append(starts[1:], len(task))
     first_mode = mode[starts]
-    writer = _last_writer(handle[starts], _WRITES[first_mode])
-    reads = np.flatnonzero(_READS[first_mode])
+    writer = _last_writer(handle[starts], WRITES[first_mode])
+    reads = np.flatnonzero(_FETCHES[first_mode])
     homeless = reads[writer[reads] < 0]
     fed = reads[writer[reads] >= 0]
     # All pairs of an access in a writing run and one in a run that reads its data.
