@@ -91,10 +91,9 @@ def _copy_columns(column: Arrays, platform: Platform) -> dict[str, int | None]:
             **_path_columns(column, []),
         }
     from tasksim.engine.data.network import paths_of
-    from tasksim.engine.data.ways import device_memories
-    from tasksim.platform.copyestimates import CopyEstimates
+    from tasksim.engine.data.ways import copy_estimates
 
-    estimates = CopyEstimates(platform, sum(device_memories(platform)))
+    estimates = copy_estimates(platform)
     paths = paths_of(platform)
     numbers = np.full((len(platform.memories), len(platform.memories)), -1)
     for ends, path in paths.items():

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.data.ways import device_memories
-from tasksim.platform.copyestimates import CopyEstimates
+from tasksim.engine.data.ways import copy_estimates
 from tasksim.runtime.flat import Refused
 from tasksim.runtime.rules import illegal_pop, whole_number
 from tasksim.runtime.view import Facts, RunView
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.copyestimates import CopyEstimates
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
@@ -133,7 +133,7 @@ class CalledMachineView(CalledView):
 
     @cached_property
     def _copies(self) -> CopyEstimates:
-        return CopyEstimates(self.platform, sum(device_memories(self.platform)))
+        return copy_estimates(self.platform)
 
 
 class Called:

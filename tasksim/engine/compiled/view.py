@@ -87,10 +87,9 @@ class KnownView(RunView):
 
     @cached_property
     def _copies(self) -> CopyEstimates:
-        from tasksim.engine.data.ways import device_memories
-        from tasksim.platform.copyestimates import CopyEstimates
+        from tasksim.engine.data.ways import copy_estimates
 
-        return CopyEstimates(self.platform, sum(device_memories(self.platform)))
+        return copy_estimates(self.platform)
 
     @cached_property
     def _fitting(self) -> tuple[Sequence[Sequence[float]], list[int]]:

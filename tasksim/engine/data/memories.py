@@ -13,9 +13,8 @@ from tasksim.engine.data.handling import Handling, Locks
 from tasksim.engine.data.mover import Mover
 from tasksim.engine.data.network import Network
 from tasksim.engine.data.open_requests import OpenRequests
-from tasksim.engine.data.ways import Ways, check_ways, device_memories
+from tasksim.engine.data.ways import Ways, check_ways, copy_estimates, device_memories
 from tasksim.engine.ticks import ticks
-from tasksim.platform.copyestimates import CopyEstimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +51,7 @@ class Memories:
         check_ways(ways, graph, platform)
         limits = (copying.fetches, copying.prefetches, copying.idle)
         self.copies = Copies(graph, platform)
-        self.estimates = CopyEstimates(platform, sum(devices))
+        self.estimates = copy_estimates(platform)
         self.locks = Locks(clock, progress)
         self.log = CopyLog()
         self.requests = OpenRequests(clock, self.copies, ways, self.estimates, keepers, limits)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
+from tasksim.platform.copyestimates import CopyEstimates
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Hop", "Ways", "check_ways", "device_memories"]
+__all__ = ["Hop", "Ways", "check_ways", "copy_estimates", "device_memories"]
 
 Hop = tuple[int, int]
 """The source and the target memory of a copy; without a source, only a place is made."""
@@ -72,3 +73,8 @@ def device_memories(platform: Platform) -> list[bool]:
         if platform.device(worker.architecture).pipeline:
             devices[worker.memory] = True
     return devices
+
+
+def copy_estimates(platform: Platform) -> CopyEstimates:
+    """Return the estimates of copies on *platform*, with all of its devices in use."""
+    return CopyEstimates(platform, sum(device_memories(platform)))
