@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
+from tasksim.native.threads import POLL_INTERVAL_S, conduct, finish_under
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
 from tasksim.runtime.ledger import Ledger
@@ -156,14 +156,7 @@ class Execution:
 
     def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds the lock."""
-        if not self._lock.acquire(timeout=PATIENCE_S):
-            self._over.set()
-            return False
-        try:
-            self._finish()
-        finally:
-            self._lock.release()
-        return True
+        return finish_under(self._lock, self._over, self._finish)
 
     # Called by the worker threads
 

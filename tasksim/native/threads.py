@@ -20,7 +20,15 @@ from tasksim.native.this_machine import cores_for, pin_thread
 if TYPE_CHECKING:
     from tasksim.kernels.program import Program
 
-__all__ = ["PATIENCE_S", "POLL_INTERVAL_S", "Progress", "Runtime", "conduct", "switch_interval"]
+__all__ = [
+    "PATIENCE_S",
+    "POLL_INTERVAL_S",
+    "Progress",
+    "Runtime",
+    "conduct",
+    "finish_under",
+    "switch_interval",
+]
 
 SWITCH_INTERVAL_S: Final = 1e-4
 """Time for which a thread may keep Python's lock from another one, in seconds. The default, 5 ms,
@@ -67,6 +75,21 @@ class Runtime(Protocol):
 
     def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds its lock."""
+
+
+def finish_under(lock: threading.Lock, over: threading.Event, finish: Callable[[], None]) -> bool:
+    """Call *finish*, which sets *over*, with the *lock* held.
+
+    If a scheduler that does not return holds the lock, set *over* alone and return False.
+    """
+    if not lock.acquire(timeout=PATIENCE_S):
+        over.set()
+        return False
+    try:
+        finish()
+    finally:
+        lock.release()
+    return True
 
 
 def conduct(

@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.errors import TaskFailed
-from tasksim.native.threads import PATIENCE_S, conduct
+from tasksim.native.threads import conduct, finish_under
 from tasksim.native.view import WorkersView
 from tasksim.runtime.blame import blamed, blaming
 from tasksim.runtime.ledger import Ledger
@@ -237,14 +237,7 @@ class SelectiveExecution:
 
     def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds the lock."""
-        if not self._lock.acquire(timeout=PATIENCE_S):
-            self._over.set()
-            return False
-        try:
-            self._finish()
-        finally:
-            self._lock.release()
-        return True
+        return finish_under(self._lock, self._over, self._finish)
 
     # Called by the worker threads
 
