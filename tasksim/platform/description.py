@@ -10,6 +10,7 @@ import math
 import os
 import sys
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import all_of, whole_number
@@ -31,7 +32,6 @@ from tasksim.platform.parts import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from tasksim.platform.power import Frequency, Power
 
@@ -263,8 +263,12 @@ class Platform:
         if beside and beside[0].name == "platforms":
             beside.append(beside[0].parent / "models")
         for place in beside:
-            if is_folder(place / self.models):
-                return place / self.models
+            folder = place / self.models
+            if is_folder(folder):
+                # lib/models/x reads better than lib/platforms/../models/x; after a link, it may be
+                # another folder.
+                plain = Path(os.path.normpath(folder))
+                return plain if is_folder(plain) and plain.samefile(folder) else folder
         if self.path is not None and os.sep in self.models:
             raise InputError(
                 f"{self.path}: models: no folder {self.models} beside this file; legal: a path"

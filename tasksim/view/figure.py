@@ -253,13 +253,13 @@ def save_figure(
     Parameters
     ----------
     fig : matplotlib.figure.Figure
-        What to write; :func:`figure` draws it.
+        Figure to write; :func:`figure` draws it.
     path : str or Path
-        Where. In PDF and SVG up to 20 000 tasks are shapes that stay sharp.
+        File to write. In PDF and SVG up to 20 000 tasks are shapes that stay sharp.
     force : bool, default False
-        Whether to replace a file that is there.
+        Whether to replace a file that is there; give it in a script that is run again.
     dots_per_inch : float, default 150.0
-        Of PNG, and of what is drawn as pixels in the others.
+        Resolution of PNG, and of the parts of the other formats that are drawn as pixels.
 
     Raises
     ------

@@ -206,6 +206,13 @@ def test_models_folder_is_beside_the_file_or_in_a_library(write, here):
     assert platform.models_folder() == Path("lib/platforms/mine")
 
 
+def test_models_folder_is_told_without_detours(write, here):
+    (here / "lib/models/mine").mkdir(parents=True)
+    text = "version: 1\nmodels: ../models/mine\nworkers: {cpu: {count: 1}}\n"
+    path = write(text, "lib/platforms/p.yaml")
+    assert load(path).models_folder() == Path("lib/models/mine")
+
+
 def test_models_folder_of_another_library(write, here):
     (here / "lib/models/mine").mkdir(parents=True)
     platform = load(write("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n"))
