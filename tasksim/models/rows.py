@@ -27,6 +27,7 @@ __all__ = [
     "describe_row",
     "distinct_rows",
     "find_rows",
+    "is_logarithmic",
     "nearest_row",
     "plain_number",
     "row_values",
@@ -143,6 +144,21 @@ def row_values(
         name: categories[name][int(value)] if name in categories else plain_number(value)
         for name, value in zip(names, row.tolist(), strict=True)
     }
+
+
+LOG_RATIO: Final = 8.0
+"""Ratio of the largest to the smallest value from which a range is divided by factors: below, the
+smallest is more than an eighth of the way along a linear axis; beyond, most of such sizes as 1, 2,
+4, ..., 1024 are in the first of equal steps."""
+
+
+def is_logarithmic(low: float, high: float) -> bool:
+    """Return whether the range from *low* to *high* is divided by factors, not by equal steps.
+
+    >>> is_logarithmic(64, 512), is_logarithmic(64, 256), is_logarithmic(0, 1)
+    (True, False, False)
+    """
+    return low > 0 and high >= LOG_RATIO * low
 
 
 def plain_number(value: float) -> int | float:

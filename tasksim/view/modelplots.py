@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from tasksim.base.errors import TasksimError
 from tasksim.base.units import time_unit
 from tasksim.models.diagnosis.findings import normal_points
-from tasksim.models.rows import describe_row
+from tasksim.models.rows import describe_row, is_logarithmic
 from tasksim.view.style import PALETTE, TEXT, new_axes
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = [
-    "LOG_FROM",
     "along",
     "count_label",
     "decimated",
@@ -41,9 +40,6 @@ POINTS: Final = 4000
 """Maximum number of points drawn; the figure says how many are left out."""
 EXTREMES: Final = 100
 """Number of lowest and of highest points that are always drawn: readers look for outliers."""
-LOG_FROM: Final = 8.0
-"""Ratio of the largest to the smallest value from which an axis is logarithmic: below, the smallest
-is more than an eighth of the way along a linear one."""
 
 
 def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
@@ -77,7 +73,7 @@ def duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:
     """Make the x axis one of predicted durations, in a fitting unit."""
     low, high = float(values_s.min()), float(values_s.max())
     factor, unit = time_unit(float(np.sqrt(low * high)))
-    if low > 0 and high > LOG_FROM * low:
+    if is_logarithmic(low, high):
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(_log_locator(low, high))
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -89,7 +85,7 @@ def duration_y(axes: Axes, values_s: NDArray[np.float64]) -> None:
     """Make the y axis one of durations, in a fitting unit."""
     low, high = float(values_s.min()), float(values_s.max())
     factor, unit = time_unit(float(np.sqrt(low * high)))
-    if high > LOG_FROM * low:
+    if is_logarithmic(low, high):
         axes.set_yscale("log")
         axes.set_ylim(low / 1.5, high * 1.5)
         axes.yaxis.set_major_locator(_log_locator(low, high))
@@ -102,7 +98,7 @@ def value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
     """Make the x axis one of a parameter; few values are ticks themselves."""
     low, high = float(values.min()), float(values.max())
     distinct = np.unique(values)
-    if low > 0 and high > LOG_FROM * low:
+    if is_logarithmic(low, high):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
     if len(distinct) <= 6 and not (low > 0 and high > 100 * low):
@@ -336,7 +332,7 @@ def _placed(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.
     """Return where *values* are between *low* (0) and *high* (1), in logarithms if they can."""
     if high <= low:
         return np.where(values == low, 0.5, np.where(values < low, -0.2, 1.2))
-    if low > 0 and high / low > LOG_FROM:
+    if is_logarithmic(low, high):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(values / low) / np.log(high / low))
     return np.asarray((values - low) / (high - low))

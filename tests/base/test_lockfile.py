@@ -207,21 +207,21 @@ def test_where_nothing_can_be_written(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from tasksim.models.samples import Samples
-from tasksim.models.files.store import append_samples
+from tasksim.base.files import write_text
+from tasksim.base.lockfile import locked
 
 path, name = Path(sys.argv[1]), int(sys.argv[2])
 for number in range(10_000):
-    append_samples(path, {"cpu": Samples(("n",), [[name * 10_000 + number]], [1.0])})
+    with locked(path):
+        earlier = path.read_text() if path.exists() else ""
+        write_text(path, f"{earlier} {name * 10_000 + number}")
     print(number, flush=True)
 """
 
 
 def test_what_many_writers_reported_is_there_though_they_are_killed(tmp_path):
-    """Eight at once, each killed after another number of samples: wherever it is then."""
-    from tasksim.models.files.store import read_samples
-
-    path = tmp_path / "gemm.samples.csv"
+    """Eight at once, each killed after another number of writes: wherever it is then."""
+    path = tmp_path / "numbers.txt"
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, path, str(name)],
@@ -253,7 +253,7 @@ def test_what_many_writers_reported_is_there_though_they_are_killed(tmp_path):
         for writer in writers:
             with suppress(ProcessLookupError):
                 writer.kill()
-    found = set(read_samples(path)["cpu"].parameters[:, 0].astype(int).tolist())
+    found = set(map(int, path.read_text().split()))
     wanted = {
         10_000 * name + number for name, last in reported.items() for number in range(last + 1)
     }

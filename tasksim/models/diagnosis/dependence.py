@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.fitted import columns
+from tasksim.models.rows import is_logarithmic
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ MAX_CONFIGURATIONS: Final = 200
 few percent of their range."""
 VALUES: Final = 25
 """Number of values over the range of a parameter: enough for a small axis."""
-LOG_FROM: Final = 8.0
-"""Ratio of the largest to the smallest value from which values are a factor apart, as axes of
-figures are."""
 MIN_PREDICTED_SHARE: Final = 0.5
 """Share of the configurations that must be predicted at a value: the median over fewer is of
 others than at its neighbours."""
@@ -90,7 +88,7 @@ def _values(measured: Floats) -> Floats:
     if len(measured) <= VALUES:
         return measured
     low, high = float(measured[0]), float(measured[-1])
-    even = np.geomspace if low > 0 and high > LOG_FROM * low else np.linspace
+    even = np.geomspace if is_logarithmic(low, high) else np.linspace
     # The ends of a geometric sequence may be rounded to outside the range.
     found: Floats = np.clip(even(low, high, VALUES), low, high)
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK, describe_row, row_values
+from tasksim.models.rows import CLOCK, describe_row, is_logarithmic, row_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.models.validation.crossvalidation import LeftOut
 
-__all__ = ["LOG_FROM", "Region", "WorstConfiguration", "worst_configurations", "worst_region"]
+__all__ = ["Region", "WorstConfiguration", "worst_configurations", "worst_region"]
 
 MAX_WORST: Final = 10
 """Number of configurations listed as the worst: as many as are looked at one by one."""
 REGIONS: Final = 4
 """Number of regions of a parameter's range: quarters tell the ends from the middle, and each still
 has enough configurations."""
-LOG_FROM: Final = 8.0
-"""Ratio of the largest to the smallest value from which a range is divided by factors: in equal
-steps, three quarters of such sizes as 1, 2, 4, ..., 1024 would have two values."""
 MIN_CONFIGURATIONS: Final = 8
 """Smallest number of configurations of a region: the standard error of fewer is itself uncertain
 by more than a quarter."""
@@ -163,7 +160,7 @@ def _regions(samples: Samples, rows: Floats) -> Iterator[tuple[_Where, Bools]]:
                 yield (name, None, None, category), column == index
             continue
         low, high = float(column.min()), float(column.max())
-        even = np.geomspace if low > 0 and high >= LOG_FROM * low else np.linspace
+        even = np.geomspace if is_logarithmic(low, high) else np.linspace
         part = np.searchsorted(even(low, high, REGIONS + 1)[1:-1], column, side="right")
         for index in np.unique(part):
             inside = part == index

@@ -10,14 +10,14 @@ import numpy as np
 
 from tasksim.models.diagnosis.findings import MIN_CORRELATION, Finding, correlation
 from tasksim.models.rows import describe_row
-from tasksim.models.terms.leastsquares import column_lengths
+from tasksim.models.terms.leastsquares import column_lengths, variance_inflation
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.forms import LinearForm
 
-__all__ = ["Influence", "inflation", "influence", "linear_findings", "stars"]
+__all__ = ["Influence", "influence", "linear_findings", "stars"]
 
 MAX_INFLATION: Final = 100.0
 """Variance inflation above which terms are indistinguishable: an interval ten times wider than
@@ -255,7 +255,7 @@ class Influence:
     all of its samples (``rows`` of the residuals): ``group_leverage``, ``group_studentized``,
     ``group_cook``, and ``group_shift``, the largest relative change of any prediction.
 
-    ``vif`` is per term (1 for the constant, where it is undefined), ``precision`` per
+    ``vif`` is per term (NaN for the constant), ``precision`` per
     configuration: half the 95 % confidence interval of its mean, relative.
     """
 
@@ -300,26 +300,10 @@ def influence(form: LinearForm, res: Residuals) -> Influence:
         _external(group[1], freedom),
         group[2],
         _shifts(basis[first], group[3], group[2], scale),
-        inflation(design, by_row, constant=form.terms.constant),
+        variance_inflation(design, by_row, constant=form.terms.constant),
         precision,
         freedom,
     )
-
-
-def inflation(design: Floats, weights: Floats, *, constant: bool) -> Floats:
-    """Return the variance inflation factor of each column; 1 for the constant.
-
-    It is the ratio of the variance of a coefficient to that without correlation with the others:
-    1 / (1 - R²) of its weighted regression on them (D. W. Marquardt, Technometrics 12, 1970).
-    """
-    center = (weights @ design) / weights.sum() if constant else np.zeros(design.shape[1])
-    rest = (design - center) * np.sqrt(weights)[:, None]
-    varies = (rest**2).sum(axis=0) > 1e-18 * (weights @ design**2)
-    factors = np.ones(design.shape[1])
-    if varies.any():
-        chosen = rest[:, varies] / column_lengths(rest[:, varies])
-        factors[varies] = np.maximum(np.diag(np.linalg.pinv(chosen.T @ chosen)), 1.0)
-    return factors
 
 
 def stars(pvalue: float) -> str:

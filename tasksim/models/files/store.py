@@ -56,7 +56,6 @@ __all__ = [
     "Measured",
     "ModelFile",
     "ModelLibrary",
-    "append_samples",
     "common_machine",
     "kernel_path",
     "load_file",
@@ -421,18 +420,6 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
                 bytes_ = [plain_number(value) for value in some.accessed_bytes[index].tolist()]
             writer.writerow([run_cell, architecture, *cells, *pair[: len(durations)], *bytes_])
     write_text(path, out.getvalue())
-
-
-def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
-    """Append *samples*, by architecture, to the file at *path*; create it if it does not exist."""
-    from tasksim.base.lockfile import locked
-
-    with locked(path):
-        merged = read_samples(path) if path.exists() else {}
-        for architecture, some in samples.items():
-            earlier = merged.get(architecture)
-            merged[architecture] = some if earlier is None else Samples.concat([earlier, some])
-        write_samples(path, merged)
 
 
 def _with_all_columns(samples: Samples) -> Samples:

@@ -30,6 +30,7 @@ __all__ = [
     "non_negative",
     "relative_reference",
     "repeated_median",
+    "variance_inflation",
 ]
 
 Weights = Literal["relative", "none", "huber"]
@@ -189,12 +190,15 @@ def _collected(
         pvalues = np.asarray(results.pvalues)
         errors = np.asarray(results.bse) / scale
     adjusted = 1 - (1 - rsquared) * freedom
-    inflation = _inflation(design, weights, constant)
+    inflation = variance_inflation(design, weights, constant=constant)
     return Fit(coef, errors, intervals, pvalues, rsquared, adjusted, inflation, regression)
 
 
-def _inflation(design: Floats, weights: Floats, constant: bool) -> Floats:
+def variance_inflation(design: Floats, weights: Floats, *, constant: bool) -> Floats:
     """Return the variance inflation factor of each column, NaN for a constant one.
+
+    It is the ratio of the variance of a coefficient to that without correlation with the others:
+    1 / (1 - R²) of its weighted regression on them.
 
     D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, 1980, section 3.2.
     """

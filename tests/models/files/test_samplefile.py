@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.models.files.store import append_samples, read_samples, write_samples
+from tasksim.models.files.store import read_samples, write_samples
 from tasksim.models.samples import Samples
 
 SHARED_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -40,23 +40,19 @@ def test_the_file_by_hand(tmp_path):
     assert found["gpu"].runs is None
 
 
-def test_append(tmp_path):
+def test_a_file_is_replaced(tmp_path):
     path = tmp_path / "gemm.samples.csv"
-    append_samples(path, {"cpu": CPU})
-    append_samples(path, {"cpu": CPU, "gpu": GPU})
-    found = read_samples(path)
-    assert found["cpu"].durations_s.tolist() == [1.25e-4, 0.1] * 2
-    assert len(found["gpu"]) == 1
+    write_samples(path, {"cpu": CPU})
     write_samples(path, {"gpu": GPU})
     assert list(read_samples(path)) == ["gpu"]
 
 
-def test_appending_samples_with_other_parameters_changes_nothing(tmp_path):
+def test_samples_with_different_parameters_are_not_written(tmp_path):
     path = tmp_path / "gemm.samples.csv"
     write_samples(path, {"cpu": CPU})
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"architecture 'gpu' have the parameters \(k\), others"):
-        append_samples(path, {"gpu": Samples(("k",), [[1]], [1.0])})
+        write_samples(path, {"cpu": CPU, "gpu": Samples(("k",), [[1]], [1.0])})
     assert path.read_bytes() == before
 
 
