@@ -35,6 +35,7 @@ _HEADS: Final = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+"""Version of NumPy's format -> reader of an array's header."""
 
 
 class NpzArrays:

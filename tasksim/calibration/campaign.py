@@ -46,7 +46,7 @@ class Campaign(ABC):
         File or folder that the campaign writes, locked while it runs: two campaigns on one machine
         would measure each other's load, and the second would overwrite the samples of the first.
     budget_s : float, optional
-        Time limit in seconds. It counts everything, also allocations.
+        Time limit in seconds, for everything that the campaign does, allocations included.
     progress : callable, optional
         Called after each step.
 

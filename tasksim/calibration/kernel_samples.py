@@ -34,6 +34,7 @@ __all__ = [
 
 IN_SITU: Final = "in situ"
 BY_ITSELF: Final = "by itself"
+"""Methods of measurement: in runs of a task graph, or alone."""
 MAX_RUNS: Final = 30
 """Number of newest runs of an input whose samples are kept for a linear model. They give the mean
 to within 2 % if runs differ by 5 %."""
@@ -51,8 +52,9 @@ class MeasuredConfiguration:
     """Number of outliers."""
     mean_s: float
     half_width: float
-    """Half-width of the mean's interval, relative to the mean."""
+    """Half-width of the mean's confidence interval, relative to the mean."""
     stopped: Stop
+    """Reason for the end of its measurement."""
 
     def __str__(self) -> str:
         pairs = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
@@ -73,7 +75,7 @@ class KernelSamples:
         self.linear = frozenset(linear)
         self._earlier = frozenset(self.samples)
         self.new: dict[str, tuple[str, ...]] = {}
-        """Kernel measured by this calibration -> how: "in situ", "by itself"."""
+        """Kernel measured by this calibration -> methods: "in situ", "by itself"."""
         runs = [s.runs.max() for s in self.samples.values() if s.runs is not None and len(s.runs)]
         self.next_run = self.first_run = int(max(runs, default=-1)) + 1
 
@@ -169,7 +171,7 @@ class KernelSamples:
                 )
 
     def settled(self, options: CalibrationOptions) -> bool:
-        """Return whether every kernel is known well enough."""
+        """Return whether every measured kernel is known well enough."""
         return all(self.known(kernel, options) for kernel in self.new)
 
     def known(self, kernel: str, options: CalibrationOptions) -> bool:

@@ -116,7 +116,7 @@ def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
     """Record an OpenMP program, and exit with its code."""
     from tasksim.base.errors import TasksimError
 
-    note(prepared.said())
+    note(prepared.summary())
     # The program's own output stays out of the JSON.
     output = STANDARD_ERROR if results.as_json else None
     recording = prepared.record(results.output, output, say=note)
@@ -192,5 +192,5 @@ def _print(recording: Recording | OpenMPRecording, run: Run, again: Run, results
             f"{duration_text(overheads.submission_s)} per submission"
         )
     else:
-        click.echo(f"\n{account.said()}")
+        click.echo(f"\n{account.summary()}")
     click.echo(f"replayed: {duration_text(again.makespan_s)} ({off:+.1f} %)")

@@ -62,8 +62,8 @@ __all__ = ["report"]
 @click.option(
     "--tight",
     is_flag=True,
-    help="Lower bounds of areas, paths, windows of time and copies together, as of 'tasksim bounds"
-    " --tight', for cells without noise on one node.",
+    help="Compute the lower bounds of 'tasksim bounds --tight', of areas, paths, windows of time"
+    " and copies together, for cells without noise on one node.",
 )
 @click.option(
     "--best",
@@ -71,9 +71,9 @@ __all__ = ["report"]
     multiple=True,
     metavar="FOLDER",
     help="Folder of 'tasksim optimize -o', whose plan is replayed in the cells without noise that"
-    " it fits: ratios to the best known makespan; may be repeated.",
+    " it fits, for ratios to the best known makespan; may be repeated.",
 )
-@click.option("--pdf", is_flag=True, help="Write each figure as PDF, too, as papers need it.")
+@click.option("--pdf", is_flag=True, help="Write each figure as PDF, too, for papers.")
 @trust_option
 @force_option
 @json_option
@@ -139,15 +139,15 @@ def _print(findings: Findings, *, best: bool) -> None:
     )
     from tasksim.view.texttables import table
 
-    for said in notes(findings.table):
-        warn(said)
+    for text in notes(findings.table):
+        warn(text)
     if len(findings.standings) > 1:
         click.echo(table(*standing_rows(findings)) + "\n")
     click.echo(findings.verdict.text)
     if findings.chances:
         click.echo("\n" + table(CHANCES_HEADER, chance_rows(findings)))
-        if said := chances_left_out(findings):
-            click.echo(said)
+        if text := chances_left_out(findings):
+            click.echo(text)
     moved = [found for found in findings.sensitivities if found.axis != "seed"]
     if moved:
         swings = [

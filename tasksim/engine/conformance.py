@@ -51,7 +51,7 @@ def checks() -> Iterator[Check]:
     yield commutative_tasks_exclude_each_other
     yield runtime_costs
     yield respects_abilities
-    yield asks_nothing_of_a_global_random_state
+    yield keeps_the_global_random_state
 
 
 def check_scheduler(factory: Factory) -> None:
@@ -186,7 +186,7 @@ def respects_abilities(factory: Factory) -> None:
     _demand(allowed, "a task ran on a worker that cannot run it")
 
 
-def asks_nothing_of_a_global_random_state(factory: Factory) -> None:
+def keeps_the_global_random_state(factory: Factory) -> None:
     """The global generators of ``random`` and NumPy stay unchanged."""
     before = random.getstate(), str(np.random.get_state())  # noqa: NPY002
     _run(generate("cholesky", tiles=4), Platform.identical(2), factory)

@@ -2,6 +2,8 @@
 
 ::
 
+    from tasksim.native.conformance import parametrize_with_checks
+
 
     @parametrize_with_checks(["stencil.py n=64 steps=3", "cholesky tiles=4 tile_size=32"])
     def test_my_application(application, check):
@@ -89,8 +91,8 @@ class Subject:
             if not names_generator(name):
                 name, texts = name_and_settings(given)  # the path contains blanks
             self.generator = find(name)
-            given_both = [*texts, *(f"{key}={value}" for key, value in settings.items())]
-            self.settings = dict(parse_settings(name, given_both))
+            texts += [f"{key}={value}" for key, value in settings.items()]
+            self.settings = dict(parse_settings(name, texts))
         else:
             self.generator = given.generator if isinstance(given, Application) else given
         self.name = self.generator.name
@@ -310,7 +312,7 @@ def runs_right_under_schedulers(subject: Subject) -> None:
                 )  # fmt: skip
 
 
-def asks_nothing_of_a_global_random_state(subject: Subject) -> None:
+def keeps_the_global_random_state(subject: Subject) -> None:
     """The global random generators of Python and NumPy keep their state."""
     before = random.getstate(), str(np.random.get_state())  # noqa: NPY002
     program = _reset(subject.program())
@@ -329,7 +331,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     data_begin_anew_at_reset,
     any_order_of_the_graph_is_right,
     runs_right_under_schedulers,
-    asks_nothing_of_a_global_random_state,
+    keeps_the_global_random_state,
 )
 
 
@@ -390,7 +392,7 @@ MAX_BYTES_PER_TASK: Final = 8192
 """Maximum memory per described task with its accesses, in bytes: 1.5 kB were measured, the rest is
 room for long lists. Smaller data cannot be told from other arrays by their size."""
 EXTRA_TASKS: Final = 64
-"""Additional tasks of memory for the parts that do not depend on the number of tasks."""
+"""Number of tasks added to a graph's for its limit of memory: room for parts of any size."""
 
 
 @dataclass

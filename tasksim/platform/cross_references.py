@@ -308,7 +308,7 @@ def _unreached(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     for source, target in unreached(list(used), filter(None, ways)):
         later = max(source, target, key=list(used).index)
         if later not in seen:
-            what = f"no way leads from {source} to {target}, not through one other memory either"
+            what = f"no route leads from {source} to {target}, not even over one other memory"
             yield FileProblem(used[later], f"{what}: add a link between them, or routes")
         seen.add(later)
 

@@ -130,12 +130,12 @@ class Platform:
     Raises
     ------
     InputError
-        If it is inconsistent, with all problems: see :func:`check_platform`.
+        If the platform is inconsistent, with all problems: see :func:`check_platform`.
 
     See Also
     --------
-    load_platform : reads a platform from a file.
-    Platform.identical : identical workers, without overheads.
+    load_platform : Read a platform from a file.
+    Platform.identical : Make a platform of identical workers, without overheads.
 
     Examples
     --------
@@ -382,13 +382,13 @@ def check_platform(platform: Platform) -> None:
     other, directly or over one memory, unless a platform made in Python has neither links nor
     routes.
     """
-    checks = (_things, _workers, _costs, _connections, _ways, _memory_domains, _numa, _power)
+    checks = (_numbering, _workers, _costs, _connections, _ways, _memory_domains, _numa, _power)
     found = [problem for check in checks for problem in check(platform)]
     if found:
         raise InputError("\n".join(f"platform {platform.name}: {problem}" for problem in found))
 
 
-def _things(platform: Platform) -> Iterator[str]:
+def _numbering(platform: Platform) -> Iterator[str]:
     """Yield problems of the numbers, names and nodes of all parts."""
     kinds: dict[str, Sequence[Worker | Memory | Link]] = {
         "worker": platform.workers,
@@ -518,7 +518,7 @@ def _connections(platform: Platform) -> Iterator[str]:
 def _ways(platform: Platform) -> Iterator[str]:
     """Yield pairs of memories without a route."""
     if not (platform.links or platform.routes or platform.path):
-        return  # made in Python, for runs without copies
+        return  # a platform made in Python, for runs without copies
     ways = [(route.source, route.target) for route in platform.routes]
     for link in platform.links:
         if link.between is not None:
@@ -533,7 +533,7 @@ def _ways(platform: Platform) -> Iterator[str]:
             here.append(number)
     for memories in used.values():
         for ends in unreached(memories, ways):
-            yield f"no way leads {_from_to(platform, ends)}, not through one other memory either"
+            yield f"no route leads {_from_to(platform, ends)}, not even over one other memory"
 
 
 def _exists(number: int, things: Sequence[object]) -> bool:
@@ -553,6 +553,7 @@ def _positive(value: float) -> bool:
 
 
 def _memory_domains(platform: Platform) -> Iterator[str]:
+    """Yield problems of the memory domains and their caches."""
     owner: dict[int, str] = {}
     for domain in platform.memory_domains:
         name = domain.name
@@ -580,11 +581,12 @@ def _memory_domains(platform: Platform) -> Iterator[str]:
         sizes = {size_of.get(worker) for worker in group.workers}
         if len(sizes) > 1:
             texts = sorted("none" if size is None else f"{size:g} bytes" for size in sizes)
-            alike = "must be alike for workers of one architecture and memory"
+            alike = "must be the same for workers of one architecture and memory"
             yield f"caches of {group.architecture} workers are of {', '.join(texts)}, {alike}"
 
 
 def _numa(platform: Platform) -> Iterator[str]:
+    """Yield problems of the costs of accesses between memory domains."""
     given: object = platform.numa
     if given is None:
         return
@@ -622,6 +624,7 @@ def _numa(platform: Platform) -> Iterator[str]:
 
 
 def _numa_tables(numa: Numa, domains: Sequence[str]) -> Iterator[str]:
+    """Yield problems of the entries of its tables, whose shapes are right."""
     for source, row in enumerate(numa.distances):
         for home, distance in enumerate(row):
             pair = f"from {domains[source]} to {domains[home]}"
@@ -654,7 +657,7 @@ def _power(platform: Platform) -> Iterator[str]:
     if platform.power is None:
         drawing = [name for name, watts in named.items() if watts]
         if drawing:
-            yield f"{drawing[0]} draws power, of workers nothing is said: add a section `power:`"
+            yield f"{drawing[0]} draws power, but workers do not: add a section `power:`"
         return
     named |= {"static": platform.power.static_w}
     for name, power in platform.power.architectures.items():
@@ -668,4 +671,4 @@ def _power(platform: Platform) -> Iterator[str]:
             yield f"power of {name} is {watts} W, must be 0 or more"
     for name in platform.architectures:
         if name not in platform.power.architectures:
-            yield f"power says nothing of architecture {name}: of all workers or of none"
+            yield f"power lacks architecture {name}: it needs all of them"

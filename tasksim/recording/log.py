@@ -295,7 +295,7 @@ class Log:
             found.append(f"{counted(self.missed)} of Dask ran beside another graph; left out")
         return found
 
-    def said(self) -> list[str]:
+    def caveats(self) -> list[str]:
         """Return notes on facts that the graph does not show."""
         found = []
         raised = sum(task.raised for task in self.tasks)

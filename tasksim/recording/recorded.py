@@ -45,7 +45,7 @@ class Recorded:
         self.notes = [
             *log.left_out(),
             *log.notes,
-            *log.said(),
+            *log.caveats(),
             *_of_the_lock(log, work, self.run),
             *_of_starting(tasks),
         ]

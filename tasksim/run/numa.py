@@ -23,12 +23,12 @@ class NumaUse(NamedTuple):
         Bytes accessed by the tasks of each domain (row) in the memory of each (column). What a
         domain's cache held of other domains counts as its own.
     extra_s : tuple of float
-        Per domain, by how much longer its tasks took than with all data in its own memory: less
-        than 0 if that would have been too slow for all of them.
+        Per domain, the additional time of its tasks, compared with all data in its own memory, in
+        seconds; negative if that memory alone would have been slower.
 
     See Also
     --------
-    tasksim.platform.parts.Numa : says what remote accesses cost.
+    tasksim.platform.parts.Numa : Costs of remote accesses.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class NumaUse(NamedTuple):
 
     @property
     def total_extra_s(self) -> float:
-        """Time by which all tasks took longer, added up over workers."""
+        """Total additional time of all tasks, over all workers, in seconds."""
         return float(sum(self.extra_s))
 
     def to_json(self) -> dict[str, Any]:

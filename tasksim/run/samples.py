@@ -117,8 +117,8 @@ def recorded_kernels(
 ) -> list[RecordedKernel]:
     """Return the samples of each kernel in *runs*, the kernel with the longest total first.
 
-    *repeated* tells how to use several runs of one graph: with ``"each"``, every task of each run
-    is a sample; with ``"mean"``, the mean of a task over the runs, see :func:`averaged`.
+    With *repeated* ``"each"``, every task of each run is a sample; with ``"mean"``, the mean of a
+    task over the runs of one graph is one, see :func:`averaged`.
 
     Raises
     ------
@@ -183,6 +183,7 @@ def first_repetitions(runs: Sequence[RecordedRun]) -> list[int]:
 
 
 def _repeats(recorded: RecordedRun, before: RecordedRun) -> bool:
+    """Return whether both runs are of one kind, on one platform, with equal graphs."""
     if (recorded.run.kind, recorded.run.platform) != (before.run.kind, before.run.platform):
         return False
     one, other = recorded.graph, before.graph
@@ -242,6 +243,7 @@ def _check_names(
 ) -> None:
     names, home = homes.setdefault(part.name, (part.samples.names, path))
     if sorted(names) != sorted(part.samples.names):
+        # Two kernels of one name would be fitted by one model.
         raise InputError(
             f"kernel {part.name} has the parameters ({', '.join(part.samples.names)}) in {path}, "
             f"but ({', '.join(names)}) in {home}: they are different kernels; report on these "

@@ -34,7 +34,7 @@ class Emulated:
     Parameters
     ----------
     candidates : sequence of Candidate
-        With the simulated clock, on one node.
+        Candidates with the simulated clock, on one node.
     selection : Selection
     scatter : float, default 0
         Further standard deviation of the log-normal durations, relative to their mean, beside that
@@ -68,19 +68,19 @@ class Emulated:
         """Make a run that skips known kernels."""
         assert self._resolved is not None
         assert self._means is not None
-        told, resolved = self._selection, self._resolved
-        if not told.reuses:
+        selection, resolved = self._selection, self._resolved
+        if not selection.reuses:
             self._statistics.reset()
         done = emulate_selectively(
             resolved.graph,
             resolved.platform,
             scheduler_name(resolved.scenario),
             self._drawn(),
-            policy=told.policy,
-            tolerance=told.tolerance,
+            policy=selection.policy,
+            tolerance=selection.tolerance,
             statistics=self._statistics,
-            sampling=told.sampling,
-            charge=told.charge,
+            sampling=selection.sampling,
+            charge=selection.charge,
             estimates=self._means.tolist(),
             seed=resolved.scenario.seed,
         )
@@ -116,6 +116,7 @@ class Emulated:
         resolved, rng = self._resolved, self._rng
         drawn = durations(resolved.graph, resolved.platform, resolved.known_models(), rng)
         if self._scatter:
+            # The log-normal distribution with mean 1 and this relative deviation.
             deviation = np.sqrt(np.log1p(self._scatter**2))
             drawn = drawn * rng.lognormal(-(deviation**2) / 2, deviation, drawn.shape[1])
         return drawn

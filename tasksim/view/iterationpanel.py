@@ -34,12 +34,12 @@ def panel_iterations(run: Run, ax: Axes | None = None, *, until_s: float | None 
     Parameters
     ----------
     run :
-        What to draw; nothing of a run whose tasks say no iteration
+        The run; the panel is empty if its tasks belong to no iteration
         (:func:`tasksim.graph.iterations.iterations`).
     ax :
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
     until_s :
-        The end of the time axis; default: the makespan.
+        End of the time axis in seconds; default: the makespan.
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
     number = _of_tasks(run)
@@ -68,11 +68,12 @@ def panel_iterations(run: Run, ax: Axes | None = None, *, until_s: float | None 
 
 
 def has_iterations(run: Run) -> bool:
-    """Return whether tasks of *run* say their iteration."""
+    """Return whether the iterations of the tasks of *run* are known."""
     return _of_tasks(run) is not None
 
 
 def _of_tasks(run: Run) -> NDArray[np.int64] | None:
+    """Return the iteration of each task, -1 for a task of none; None if none is known."""
     graph = graph_of_run(run)
     found = None if graph is None else iterations(graph)
     return None if found is None else found[run.tasks.task]

@@ -42,7 +42,8 @@ __all__ = [
     "worker_label",
 ]
 
-WIDTH_INCHES = 11.0  # the width of a page in landscape, with margins
+WIDTH_INCHES = 11.0
+"""Width of a figure: that of a page in landscape, with margins."""
 TEXT = {"small": 8.0, "normal": 9.0, "title": 10.0}
 """Font sizes in points."""
 
@@ -86,14 +87,19 @@ RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 """Colours of the curves of several runs in one panel, in order; further runs start again."""
 
 
-_RED: Final = 0.11  # of the circle of hues, to both sides of red: what the copies' colours take
+_RED_SHARE: Final = 0.11
+"""Share of the circle of hues, on each side of red, that is left to the colours of copies."""
+_CHARACTER_WIDTH: Final = 0.6
+"""Mean width of a character in font sizes."""
+_HANDLE_POINTS: Final = 45.0
+"""Width of a line of a legend beside its text, in points: the sample and the gaps."""
 
 
 def kernel_colours(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour per kernel, ``"#rrggbb"``: the known ones theirs, each other one its own.
+    """Return a colour per kernel, ``"#rrggbb"``, from :data:`KERNEL_COLOURS` if it is there.
 
-    The colour of an unknown kernel depends on its name, so that it is the same in most figures,
-    and it is not that of another kernel of the figure.
+    The colour of another kernel depends on its name, so that it is the same in most figures. No
+    two kernels have the same colour.
 
     >>> kernel_colours(["gemm", "p2p"])
     {'gemm': '#238c38', 'p2p': '#602045'}
@@ -119,6 +125,7 @@ def is_light(colour: str) -> bool:
 
 
 def _free_colour(name: str, taken: set[str]) -> str:
+    """Return a colour for the kernel *name* that is not *taken*."""
     code = zlib.crc32(name.encode())
     for step in range(len(PALETTE)):
         colour = PALETTE[(code + step) % len(PALETTE)]
@@ -127,7 +134,7 @@ def _free_colour(name: str, taken: set[str]) -> str:
     # The palette is used up: turn the hue by the golden angle, which never comes back.
     turn = code % 1000 / 1000.0
     while True:
-        hue = _RED + (1.0 - 2.0 * _RED) * (turn % 1.0)
+        hue = _RED_SHARE + (1.0 - 2.0 * _RED_SHARE) * (turn % 1.0)
         red, green, blue = colorsys.hls_to_rgb(hue, 0.35 + 0.3 * (turn * 7 % 1.0), 0.6)
         colour = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
         if colour not in taken:
@@ -163,7 +170,7 @@ class _ShownFigure(Figure):
 
 
 def new_figure(height_inches: float, width_inches: float = WIDTH_INCHES) -> Figure:
-    """Return an empty figure that nothing global knows of, with a layout without overlaps."""
+    """Return an empty figure, unknown to pyplot, with a layout without overlaps."""
     figure = _ShownFigure(figsize=(width_inches, height_inches), layout=_RepeatableLayout())
     FigureCanvasAgg(figure)
     return figure
@@ -187,17 +194,17 @@ def time_axis(axes: Axes, until_s: float, label: str = "time") -> None:
 def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:
     """Return whether *texts* in a row, each with some room, are no wider than *axes*."""
     points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
-    return sum(len(t) * 0.6 * TEXT["small"] + extra_points for t in texts) <= points
+    return sum(len(t) * _CHARACTER_WIDTH * TEXT["small"] + extra_points for t in texts) <= points
 
 
 def legend_columns(texts: Sequence[str], width_points: float) -> int:
-    """Return in how many columns a legend of *texts* is no wider than *width_points*."""
-    widest = max(map(len, texts), default=0) * 0.6 * TEXT["small"] + 45.0
+    """Return the number of columns in which a legend of *texts* fits into *width_points*."""
+    widest = max(map(len, texts), default=0) * _CHARACTER_WIDTH * TEXT["small"] + _HANDLE_POINTS
     return max(1, min(len(texts), int(width_points / widest)))
 
 
 def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
-    """Put a legend above *axes*, where it covers nothing, that says which run is which."""
+    """Put a legend with the names of runs above *axes*, where it covers nothing."""
     if not handles:
         return
     points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
@@ -214,8 +221,8 @@ def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
 
 
 def fitting(texts: Sequence[str], width_points: float) -> list[str]:
-    """Return *texts*, those that are wider than a legend of that width without their middles."""
-    most = max(12, int((width_points - 45.0) / (0.6 * TEXT["small"])))
+    """Return *texts*, those too wide for a legend of *width_points* without their middles."""
+    most = max(12, int((width_points - _HANDLE_POINTS) / (_CHARACTER_WIDTH * TEXT["small"])))
     head = 2 * most // 3
     return [t if len(t) <= most else f"{t[:head]} … {t[head + 3 - most :]}" for t in texts]
 
@@ -227,9 +234,9 @@ def run_title(run: Run) -> str:
 
 
 def worker_label(run: Run, row: int) -> str:
-    """Return the name of a worker, and its architecture where that is not in the name.
+    """Return the name of a worker, with its architecture if the name does not contain it.
 
-    Nothing is said of the architecture where all workers have the same.
+    The architecture is left out if all workers have the same.
     """
     worker = run.workers[row]
     alike = all(other.architecture == worker.architecture for other in run.workers)
@@ -239,9 +246,9 @@ def worker_label(run: Run, row: int) -> str:
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """Return the shortest texts that tell the runs apart: what is not the same in all.
+    """Return short names of *runs*, of the facts in which they differ.
 
-    Runs that nothing tells apart are numbered.
+    Runs that differ in none are numbered.
     """
     arguments = list(dict.fromkeys(name for run in runs for name in run.graph_arguments))
     facts = [_facts(run, arguments) for run in runs]
@@ -253,7 +260,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
 
 
 def _facts(run: Run, arguments: Sequence[str]) -> list[str]:
-    """Return what may tell *run* from another."""
+    """Return the facts in which *run* may differ from others."""
     given = run.graph_arguments
     values = [f"{name}={given[name]}" if name in given else "" for name in arguments]
     return [run.kind, run.scheduler, run.platform, run.graph_name, *values, f"seed {run.seed}"]

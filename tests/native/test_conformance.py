@@ -213,7 +213,7 @@ BROKEN = {
         "signal only works in main thread",
     ),
     "a global generator": (
-        adding(gamble), {}, "asks_nothing_of_a_global_random_state", "a global random state",
+        adding(gamble), {}, "keeps_the_global_random_state", "a global random state",
     ),
 }  # fmt: skip
 

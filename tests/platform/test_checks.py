@@ -120,7 +120,7 @@ def with_worker(**changes) -> Platform:
                 workers=(GOOD.workers[0], replace(GOOD.workers[1], memory=1)),
                 routes=HERE.routes[:1],
             ),
-            "no way leads from gpu to ram, not through one other memory either",
+            "no route leads from gpu to ram, not even over one other memory",
         ),
         (
             lambda: replace(GOOD, devices={"cpu": Device(17)}),

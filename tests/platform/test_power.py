@@ -90,7 +90,7 @@ def test_settings_that_mean_nothing_are_refused(write, setting, message):
         (
             "        cuda: {idle: 30 W, busy: 250 W}\n",
             "",
-            "power says nothing of architecture cuda",
+            "power lacks architecture cuda",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_platforms_made_by_hand_are_checked_likewise():
 
 def test_links_draw_only_where_workers_do(write):
     without = FILE.partition("    power:\n")[0]
-    with pytest.raises(InputError, match="link up draws power, of workers nothing is said"):
+    with pytest.raises(InputError, match="link up draws power, but workers do not"):
         load(write(without))
 
 

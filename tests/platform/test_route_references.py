@@ -136,7 +136,7 @@ def test_wrong_devices(write, errors, workers, what):
     assert errors(path) == [f"p.yaml:{what}"]
 
 
-NO_WAY = "not through one other memory either: add a link between them, or routes"
+NO_WAY = "not even over one other memory: add a link between them, or routes"
 
 
 @pytest.mark.parametrize(
@@ -145,14 +145,14 @@ NO_WAY = "not through one other memory either: add a link between them, or route
         (
             "",
             [
-                f"3:37: workers.cuda.memory.0: no way leads from ram to gpu0, {NO_WAY}",
-                f"3:43: workers.cuda.memory.1: no way leads from ram to gpu1, {NO_WAY}",
+                f"3:37: workers.cuda.memory.0: no route leads from ram to gpu0, {NO_WAY}",
+                f"3:43: workers.cuda.memory.1: no route leads from ram to gpu1, {NO_WAY}",
             ],
         ),
         (
             "links: {a: {bandwidth: 1 GB/s, between: [ram, gpu0]}, b: {bandwidth: 1 GB/s}}\n"
             "    routes: [{from: ram, to: gpu1, links: [b]}]",
-            [f"3:43: workers.cuda.memory.1: no way leads from gpu1 to ram, {NO_WAY}"],
+            [f"3:43: workers.cuda.memory.1: no route leads from gpu1 to ram, {NO_WAY}"],
         ),
         (
             "links: {a: {bandwidth: 1 GB/s, between: [ram, gpu0]}, "
@@ -188,7 +188,9 @@ def test_two_steps_are_too_far(write, errors):
           bc: {bandwidth: 1 GB/s, between: [b, c]}
           cd: {bandwidth: 1 GB/s, between: [c, d]}
     """)
-    assert errors(path) == [f"p.yaml:3:63: workers.far.memory: no way leads from a to d, {NO_WAY}"]
+    assert errors(path) == [
+        f"p.yaml:3:63: workers.far.memory: no route leads from a to d, {NO_WAY}"
+    ]
 
 
 def test_devices_that_are_reached_through_one_that_is_not_used(write, errors):
@@ -202,6 +204,6 @@ def test_devices_that_are_reached_through_one_that_is_not_used(write, errors):
     """)
     assert len(load(path).memories) == 3
     assert errors(path, settings=["platform.workers.cuda.count=1"]) == [
-        "platform p: no way leads from ram to gpu0, not through one other memory either",
-        "platform p: no way leads from gpu0 to ram, not through one other memory either",
+        "platform p: no route leads from ram to gpu0, not even over one other memory",
+        "platform p: no route leads from gpu0 to ram, not even over one other memory",
     ]

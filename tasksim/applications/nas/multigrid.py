@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["mg"]
 
 NAS_LOOPS = "tasksim.kernels.nas"
-SMALLEST_BLOCK = 4
-"""Number of points in a row of a block at which coarsening ends."""
+MIN_BLOCK_SIZE = 4
+"""Smallest number of points in a row of a block: coarsening ends there."""
 MAX_DIFFERENCE = 1e-12
 """Largest difference from the same steps over the whole grid, whose values are up to 1 or 2."""
 
@@ -49,14 +49,14 @@ def mg(
     Parameters
     ----------
     block_rows, block_columns
-        The blocks of the grid.
+        Number of rows and of columns of blocks.
     block_size
-        Points in a row, and in a column, of a block of the finest level.
+        Number of points in a row, and in a column, of a block of the finest level.
     iterations
         Number of cycles.
     """
     sizes = [block_size]
-    while sizes[-1] % 2 == 0 and sizes[-1] // 2 >= SMALLEST_BLOCK:
+    while sizes[-1] % 2 == 0 and sizes[-1] // 2 >= MIN_BLOCK_SIZE:
         sizes.append(sizes[-1] // 2)
     shape = block_rows, block_columns
     blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
@@ -95,10 +95,12 @@ def mg(
 
 
 def _whole(tiles: Any) -> Any:
+    """Return the grid that the *tiles* make up."""
     return np.block([list(row) for row in tiles])
 
 
 def _relaxed(x: Any) -> Any:
+    """Return the mean of the four neighbours of each point; those outside the grid are 0."""
     wide = np.pad(x, 1)
     return 0.25 * (wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:])
 

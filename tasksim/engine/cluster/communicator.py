@@ -131,7 +131,7 @@ def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
 
 COMMUNICATION_PHASE: Final = 1024.0
 """Phase of communication within an instant: after all actions of workers, even those ordered by
-steps, and before the shares of the links are settled."""
+steps, and before the bandwidth of the links is shared out."""
 
 
 class Communicator:
@@ -263,11 +263,12 @@ class Communicator:
     # The thread
 
     def _stir(self) -> None:
-        """Continue the thread at the end of this instant."""
+        """Let the thread continue at the end of this instant."""
         self._routine.woken = True
         self._routine.notify()
 
     def _steps(self) -> Steps:
+        """Work whenever something has happened, once for all that happens at an instant."""
         routine = self._routine
         while True:
             if not (routine.woken or self._done):
@@ -348,6 +349,7 @@ class Communicator:
         self._flows.send_note(source, self.number, size, self._on_envelope, message)
 
     def _on_envelope(self, message: int) -> None:
+        """Note that the awaited envelope, of *message*, has arrived."""
         self._messages.under_way -= 1
         self._envelope = message
         self._stir()
@@ -382,6 +384,7 @@ class Communicator:
         self._waits_for_room = False
 
     def _stop_waiting(self) -> None:
+        """Let the thread continue: there is memory for the message that arrived early."""
         self._waits_for_room = False
         self._stir()
 

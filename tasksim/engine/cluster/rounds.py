@@ -1,4 +1,4 @@
-"""Rounds of messages, that is programs of ranks in steps, over the flows of a network."""
+"""Replay of collectives, as programs of ranks in steps, over the flows of a network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["rounds_s"]
 
 PICOSECONDS_PER_S: Final = 1e12
-"""Ticks per second in picoseconds, so that collectives of many rounds keep the digits of each."""
+"""Ticks per second: picoseconds, so that collectives of many rounds keep the digits of each."""
 
 
 def rounds_s(
@@ -73,6 +73,7 @@ class _Replay:
         self.sent: dict[tuple[int, int], deque[_Message]] = {}
         """Messages without a posted receive, by source and target."""
         self.awaited: dict[tuple[int, int], deque[_Message]] = {}
+        """Messages without a posted send, by source and target."""
 
     def run(self, programs: Sequence[Program]) -> list[list[int]]:
         """Return the end of each program on each rank, in ticks."""
@@ -160,7 +161,10 @@ class _Ahead:
 
     def __init__(self, rank: _Rank) -> None:
         self.rank, self.number = rank, rank.number
-        self.come = self.missed = False
+        self.come = False
+        """Whether the message has arrived."""
+        self.missed = False
+        """Whether the rank waits for it."""
 
     def is_missed(self) -> bool:
         """Return whether the rank has to wait for the message from now on."""
@@ -180,9 +184,12 @@ class _Rank:
     def __init__(self, replay: _Replay, number: int, programs: Program) -> None:
         self.replay, self.number, self.programs = replay, number, programs
         self.ends: list[int] = []
+        """End of each program that has ended, in ticks."""
         self.step = 0
         self.waits = 0
+        """Number of messages of the step that are not complete."""
         self.unsent: deque[tuple[int, float]] = deque()
+        """Target and size of the sends of the step that are not posted yet."""
         self.ahead: list[_Ahead] = []
 
     def go_on(self, _event: object) -> None:

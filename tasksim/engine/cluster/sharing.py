@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["SharedCores"]
 
 END_ROUNDING_TICKS = 1e-6
-"""Rounding error of ends, in ticks: without it, a task that ends on a tick would end one later."""
+"""Rounding error of the end of a task, in ticks: without it, a task that ends on a tick would end
+one tick later."""
 
 
 class SharedCores:
@@ -38,10 +39,13 @@ class SharedCores:
         self._done = 0.0
         """Ticks of work that a task would have done that has run since the start."""
         self._rate = 1.0
+        """Ticks of work per tick of each task, since the time *since*."""
         self._since = 0
         self._count = 0
         self._ended: set[int] = set()
+        """Numbers of ended tasks whose routines have not gone on yet."""
         self._alarm: float = inf
+        """Time of the alarm for the first end; infinite if there is none."""
 
     def run(self, ticks: int, routine: Routine) -> Steps:
         """Wait on *routine* until *ticks* of work are done."""
@@ -56,6 +60,7 @@ class SharedCores:
         self._ended.remove(number)
 
     def _come_to_now(self) -> None:
+        """Add the work done since the last change of the rate."""
         now = self._clock.now
         self._done += self._rate * (now - self._since)
         self._since = now
@@ -74,7 +79,7 @@ class SharedCores:
             self._clock.alarm(end - self._clock.now, self._on_alarm, end)
 
     def _on_alarm(self, event: Any) -> None:
-        if event.value != self._alarm:
+        if event.value != self._alarm:  # the rate has changed since it was set
             return
         self._alarm = inf
         self._come_to_now()

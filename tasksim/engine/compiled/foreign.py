@@ -33,6 +33,7 @@ __all__ = ["Called", "CalledMachineView", "CalledView"]
 
 PUSH: Final = "push"
 POP: Final = "pop"
+"""Names of methods, which the core gets by their addresses: constants live as long as it does."""
 
 
 class CalledView(RunView):
@@ -193,7 +194,7 @@ class Called:
             "number": self._number,
             **self._places,
         }
-        self._called = called
+        self._called = called  # the core has their addresses: keep them alive
         return interface.Called(**{name: id(what) for name, what in called.items()})
 
     def show(self, replay: int) -> None:

@@ -1,4 +1,4 @@
-"""Recorded trace, with the run, its graph and notes, from a trace's records."""
+"""Conversion of the records of a trace to a run, with its graph and notes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def assembled(found: Records) -> RecordedTrace:
     Raises
     ------
     InputError
-        If no task ran, two ran at once on a worker, or tasks wait for each other.
+        If no task ran, two ran at once on a worker, or tasks depend on each other in a cycle.
     """
     ran = np.array([bool(worker) for worker in found.worker], dtype=bool)
     _refuse_overlaps(found, ran)
@@ -72,9 +72,9 @@ def assembled(found: Records) -> RecordedTrace:
             " unregistering data): their dependencies are passed on to the tasks that depend on"
             " them"
         )
-    one, other = through(ran, order, before, after)
+    before, after = through(ran, order, before, after)
     kept = order[ran[order]]
-    graph = graph_of_trace(found, Ran(kept, one, other))
+    graph = graph_of_trace(found, Ran(kept, before, after))
     run = _run(found, kept, graph)
     check_references(run, dict.fromkeys(("task table", "transfer table"), found.path))
     return RecordedTrace(run, tuple(found.notes), tuple(found.skipped))
@@ -93,20 +93,21 @@ def _refuse_overlaps(found: Records, ran: NDArray[np.bool_]) -> None:
     if not bool((same & (start[tasks][1:] < end[tasks][:-1] - rounding)).any()):
         return
     ids = list(found.number)
-    one = -1  # the last task that stays, on this worker
-    for other in tasks.tolist():
-        if one < 0 or worker[one] != worker[other] or start[other] >= end[one] - rounding:
-            one = other
+    last = -1  # the last task that stays, on this worker
+    for task in tasks.tolist():
+        if last < 0 or worker[last] != worker[task] or start[task] >= end[last] - rounding:
+            last = task
             continue
         found.bad(
-            f"task {ids[other]} starts at {start[other]:.9g} s on {found.worker[other]}, before "
-            f"task {ids[one]} there ends ({end[one]:.9g} s)",
-            found.line[other],
+            f"task {ids[task]} starts at {start[task]:.9g} s on {found.worker[task]}, before "
+            f"task {ids[last]} there ends ({end[last]:.9g} s)",
+            found.line[task],
         )
-        ran[other] = False
+        ran[task] = False
 
 
 def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
+    """Return the run of the *kept* tasks, with its times since the first submission or start."""
     names = [found.worker[task] for task in kept.tolist()]
     workers = tuple(sorted({*names, *found.known_workers}, key=_natural))
     number = {name: place for place, name in enumerate(workers)}
@@ -114,7 +115,7 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     submitted = np.array(found.submitted_s)[kept]
     zero = float(np.nanmin(submitted)) if not np.isnan(submitted).all() else float(start.min())
     if np.isnan(submitted).any():
-        found.note("the trace has no times of submission: all at the beginning are assumed")
+        found.note("the trace lacks times of submission: these tasks count as submitted at first")
         submitted = np.where(np.isnan(submitted), zero, submitted)
     transfers = found.transfers
     if found.copies is not None:  # by names, which have numbers now
@@ -140,8 +141,9 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     ready = np.where(np.isnan(noted), ready, np.clip(noted, ready, start))
     popped = np.clip(popped, ready, start)  # unknown times stay unknown
     memories, memory_of = _memories(found, workers)
-    if len(graph.kernels) > np.iinfo(np.int16).max:  # the kernels of runs have 16 bits
-        raise InputError(f"{graph.name}: {len(graph.kernels)} kernels; legal: at most 32767")
+    most = np.iinfo(np.int16).max  # the kernels of runs have 16 bits
+    if len(graph.kernels) > most:
+        raise InputError(f"{graph.name}: {len(graph.kernels)} kernels; legal: at most {most}")
     origin: dict[str, Any] = {"from": str(found.path.resolve()), "zero_s": zero}
     if found.worker_states:
         origin[WORKER_STATES] = found.worker_states

@@ -50,7 +50,7 @@ class ThreadAccount:
     threads: int
     makespan_s: float
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """Return the account in a line."""
         whole_s = self.threads * self.makespan_s
         parts = {

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenMPRecording", "PreparedProgram", "record_openmp"]
 
-MIN_SAID_S: Final = 1e-3
+MIN_NOTED_S: Final = 1e-3
 """Shortest time outside of tasks or regions that is worth a note, in seconds."""
 MIN_WAITING_SHARE: Final = 0.05
 """Share of the threads' time without a core, while tasks were ready, that is worth a note."""
@@ -66,9 +66,9 @@ def record_openmp(
     kernels : mapping of str to str, or path, optional
         New names of kernels, for ``FUNCTION:LINE``; or a YAML file with such a mapping.
     data : mapping of str to mapping, or path, optional
-        What its data are: per global variable, or name that the program has written, the bytes of
-        an ``element``, rows and columns of a ``tile``, the ``leading`` dimension; or the bytes of
-        each ``datum``. Or a YAML file with such a mapping.
+        Description of its data: per global variable, or name that the program has written, the
+        bytes of an ``element``, rows and columns of a ``tile``, the ``leading`` dimension; or the
+        bytes of each ``datum``. Or a YAML file with such a mapping.
     libomp : str or path, optional
         The runtime; default: that of the system, or of the package ``intel-openmp``.
 
@@ -83,7 +83,7 @@ def record_openmp(
 
     See Also
     --------
-    record : records what Python programs submit to executors.
+    record : Record the tasks that Python programs submit to executors.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def record_openmp(
 
 
 class PreparedProgram:
-    """OpenMP program that can be recorded: all that it needs is there.
+    """OpenMP program, checked and ready to be recorded.
 
     Parameters are those of :func:`record_openmp`.
 
     Raises
     ------
     InputError
-        If something lacks; the message says what.
+        If something is missing; the message says what.
     """
 
     def __init__(
@@ -127,9 +127,9 @@ class PreparedProgram:
         self._arguments = tuple(arguments)
         self._recorder = find_recorder()
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """Return a line that says how the program will be recorded."""
-        return self._program.said()
+        return self._program.summary()
 
     def record(
         self,
@@ -145,10 +145,10 @@ class PreparedProgram:
             Place on the disk that the records are written to while the program runs; default: where
             temporary files are.
         stdout : optional
-            Where the program's output goes; default: where this process's goes.
+            Destination of the program's output; default: that of this process's output.
         say : callable, optional
-            Is told, in a line, where the records are while the program runs, and that they stay
-            there if they cannot become a run.
+            Called with a line that says where the records are while the program runs, or that they
+            are kept because they could not become a run.
         """
         place = None if near is None else near.absolute().parent
         if place is not None and not is_folder(place):
@@ -163,7 +163,8 @@ class PreparedProgram:
         try:
             trace = read_trace(folder / TRACE)
             recording = OpenMPRecording(self._program.path, trace, ended, self._names, self._data)
-        except BaseException:  # of memory, or an interruption: they are worth more than their room
+        except BaseException:
+            # Memory may be short, or the user in a hurry: keep the records, to try again.
             say(f"Records are kept: 'tasksim import openmp {folder} -o RUN' makes a run of them")
             raise
         shutil.rmtree(folder, ignore_errors=True)
@@ -179,17 +180,17 @@ class OpenMPRecording:
     ----------
     program : Path
     trace : Trace
-        What the recorder wrote.
+        Records that the recorder wrote.
     ended : Ended or None
-        How the program ended; None: it is not known.
+        End of the program; None if it is unknown.
     names : mapping of str to str
         New names of kernels.
     data : DataMap, mapping or path, optional
-        What its data are, as for :func:`record_openmp`.
+        Description of its data, as for :func:`record_openmp`.
 
     See Also
     --------
-    record_openmp : makes one.
+    record_openmp : Run a program and return its recording.
 
     Examples
     --------
@@ -199,7 +200,7 @@ class OpenMPRecording:
     >>> recording
     <OpenMPRecording a.out: no tasks>
     >>> recording.notes
-    ['its OpenMP runtime did not start: it came to no parallel region or task']
+    ['its OpenMP runtime did not start: no parallel region or task was reached']
     """
 
     def __init__(
@@ -270,7 +271,7 @@ class OpenMPRecording:
 
     @property
     def run(self) -> Run:
-        """The run: which thread executed which piece of a task when."""
+        """The run, with the thread and the times of each piece of a task."""
         self._expect_tasks()
         return self._run
 
@@ -282,7 +283,7 @@ class OpenMPRecording:
 
     @property
     def account(self) -> ThreadAccount:
-        """What the threads did with their time."""
+        """The account of the threads' time."""
         self._expect_tasks()
         return self._account
 
@@ -345,25 +346,25 @@ def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
     """Return notes on the reasons why the recording is not complete."""
     notes, found = trace.notes, []
     if ended is None:
-        found.append("its recording was ended before its end: how it ended is not known")
+        found.append("the recording was ended before the program: how that ended is unknown")
     elif ended.signal_name:
         found.append(f"the program was ended by {ended.signal_name}")
     elif ended.exit_code:
         found.append(f"the program ended with exit code {ended.exit_code}")
     if "started" not in notes:
         found.append(
-            "its OpenMP runtime did not start: it came to no parallel region or task"
+            "its OpenMP runtime did not start: no parallel region or task was reached"
             if "other" not in notes
-            else "only a process that it started came to OpenMP, which is not recorded"
+            else "only a process that it started used OpenMP, which is not recorded"
         )
         return found
     if "finalized" not in notes:
         found.append(
-            "it ended without its runtime's end (by a signal, _exit or exec): recorded is what was "
-            "done before"
+            "it ended without its runtime's end (by a signal, _exit or exec): the recording has "
+            "what was done before"
         )
     if "fork" in notes:
-        found.append("it forked: what its child processes do is not recorded")
+        found.append("it forked: its child processes are not recorded")
     if "other" in notes:
         found.append("other processes that it started use OpenMP, too, and are not recorded")
     if "full" in notes:
@@ -393,7 +394,7 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
     if counts.get("contradicted"):
         found.append(f"{counts['contradicted']} dependencies contradict the times and are left out")
     outside_s = 1e-9 * counts["outside ns"]
-    if outside_s >= MIN_SAID_S:
+    if outside_s >= MIN_NOTED_S:
         found.append(
             f"{duration_text(outside_s)} before the first parallel region and after the last are "
             "no part of the run"
@@ -401,8 +402,8 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
     if counts["serial teams"]:
         found.append(
             "on a team of one thread all tasks are executed at once: tasks with 'if' that would "
-            "have been undeferred count as deferred, and what creations and starts cost on more is "
-            "not known; 'tasksim calibrate openmp' measures it, for --platform"
+            "have been undeferred count as deferred, and the cost of creations and starts on more "
+            "threads is unknown; 'tasksim calibrate openmp' measures it, for --platform"
         )
     return found
 
@@ -417,7 +418,7 @@ def _notes_of_threads(run: Run, pieces: Pieces) -> list[str]:
     parallel = pieces.role == Role.PARALLEL
     loops_s = float(run.tasks.duration_s[parallel & ~pieces.creates].sum())
     busy_s = float(run.tasks.duration_s.sum())
-    if loops_s > 0.5 * busy_s and loops_s > MIN_SAID_S:
+    if loops_s > 0.5 * busy_s and loops_s > MIN_NOTED_S:
         found.append(
             f"{duration_text(loops_s)} of {duration_text(busy_s)} passed in parallel regions "
             "outside of tasks: a replay keeps the parts of the recorded number of threads"

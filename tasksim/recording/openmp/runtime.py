@@ -62,8 +62,8 @@ class OpenMPProgram:
     wants: str
     runtime: Path | None
 
-    def said(self) -> str:
-        """Return what is done, in a line."""
+    def summary(self) -> str:
+        """Return a line that says how the program is recorded."""
         if self.runtime is None:
             return f"{self.path.name} uses {self.wants}: recorded through its tool interface"
         why = ", which cannot be recorded" if _GNU.search(self.wants) else ""

@@ -26,6 +26,7 @@ _PATH_PREFIXES: Final = ("graph.", "platform.", "network.", "engine.")
 """Prefixes of the paths of settings. Options of schedulers are no settings: they are part of the
 scheduler's name."""
 _WORKERS: Final = re.compile(r"\d+ workers?")
+"""Pattern of a platform that is a number of workers."""
 RESULT_COLUMNS: Final = frozenset(
     (
         "cell", "status", "error", "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s",
@@ -36,12 +37,16 @@ RESULT_COLUMNS: Final = frozenset(
 NUMBER_COLUMNS: Final = (
     "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s", "tasks", "seconds", *NAMES,
 )  # fmt: skip
+"""Columns of results that hold numbers."""
 DONE: Final = "done"
+"""Status of a cell that was computed."""
 MIN_MAKESPAN_S: Final = 1e-30
 MAX_MAKESPAN_S: Final = 1e30
 """Limits of usable makespans, in seconds: beyond them, ratios and their squares overflow."""
 _NAME_COLUMNS: Final = ("graph", "platform", "scheduler")
+"""Columns of labels that every study has, with names."""
 _SETTING: Final = re.compile(r"(\w+)=(\S+)")
+"""Pattern of a setting in the text of a graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +115,12 @@ class StudyTable:
             If columns are missing, if there are no rows, or if two rows have the same labels.
         """
         _check_columns(frame)
-        asked = _asked(frame)
-        rows = _split_graphs(_plain_values(frame, asked), asked)
-        settings = ordered(name for name in asked if name not in (*_NAME_COLUMNS, "seed"))
+        labels = _label_columns(frame)
+        rows = _split_graphs(_plain_values(frame, labels), labels)
+        settings = ordered(name for name in labels if name not in (*_NAME_COLUMNS, "seed"))
         axes = [Axis.of(name, rows[name]) for name in (*_NAME_COLUMNS, *settings, "seed")]
         rows = _sorted_rows(rows, axes)
-        _refuse_doubles(rows, asked)
+        _refuse_repeated(rows, labels)
         varied = _without_aliases(rows, [axis for axis in axes if len(axis) > 1])
         return cls(rows, varied, max(planned or 0, len(rows)), name, folder)
 
@@ -180,7 +185,7 @@ class StudyTable:
 
 
 def _check_columns(frame: pd.DataFrame) -> None:
-    """Raise :exc:`InputError` if columns are missing or doubled, or if there are no rows."""
+    """Raise :exc:`InputError` if columns are missing or repeated, or if there are no rows."""
     names = [str(column) for column in frame.columns]
     lacking = [name for name in REQUIRED_COLUMNS if name not in names]
     if lacking:
@@ -195,7 +200,7 @@ def _check_columns(frame: pd.DataFrame) -> None:
         raise InputError("the table has no rows: no cell of the study is computed yet")
 
 
-def _asked(frame: pd.DataFrame) -> list[str]:
+def _label_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns of labels: names, settings and the seed."""
     names = [str(column) for column in frame.columns]
     left = set(names[: names.index("status")])
@@ -208,18 +213,18 @@ def _asked(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
+def _plain_values(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Return a copy with numbers as floats, texts as texts, and empty texts for missing ones."""
     rows = frame.rename(columns=str).reset_index(drop=True).copy()
     for column in rows.columns:
         if column in NUMBER_COLUMNS:
             rows[column] = rows[column].map(_number).astype(float)
-        elif column in asked:
+        elif column in labels:
             rows[column] = rows[column].map(_setting).astype(object)
         elif column in RESULT_COLUMNS:
             texts = ["" if pd.isna(value) else readable(str(value)) for value in rows[column]]
             rows[column] = pd.Series(texts, dtype=object)
-    if "workers" in asked:
+    if "workers" in labels:
         # The number of workers has a column of its own.
         rows["platform"] = [
             "workers" if _WORKERS.fullmatch(str(platform)) else str(platform)
@@ -253,11 +258,11 @@ def _setting(value: Any) -> Any:
     return value if isinstance(value, int | float) else readable(str(value))
 
 
-def _split_graphs(rows: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
+def _split_graphs(rows: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     """Move the varying settings in the texts of graphs to columns ``graph.KEY``.
 
     ``cholesky tiles=8`` and ``cholesky tiles=12`` become one graph with a setting of two values.
-    The new columns are also added to *asked*.
+    The new columns are also added to *labels*.
     """
     texts = list(dict.fromkeys(map(str, rows["graph"])))
     parts = {text: dict(_SETTING.findall(text)) for text in texts}
@@ -270,7 +275,7 @@ def _split_graphs(rows: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
     given = rows["graph"].map(str)
     for key in moved:
         if f"graph.{key}" not in rows:
-            asked.append(f"graph.{key}")
+            labels.append(f"graph.{key}")
             rows[f"graph.{key}"] = given.map(lambda text, key=key: parts[text].get(key, ABSENT))
     pattern = re.compile(rf"\s+(?:{'|'.join(map(re.escape, moved))})=\S+")
     rows["graph"] = given.map(lambda text: pattern.sub("", text))
@@ -299,6 +304,7 @@ def _are_aliases(rows: pd.DataFrame, first: Axis, second: Axis) -> bool:
 
 
 def _sorted_rows(rows: pd.DataFrame, axes: Sequence[Axis]) -> pd.DataFrame:
+    """Return *rows* in the order of the values of *axes*, the first axis first, then of cells."""
     keys = [rows["cell"].map(str).to_numpy()]
     for axis in reversed(axes):
         place = {value: number for number, value in enumerate(axis.values)}
@@ -306,11 +312,11 @@ def _sorted_rows(rows: pd.DataFrame, axes: Sequence[Axis]) -> pd.DataFrame:
     return rows.iloc[np.lexsort(keys)].reset_index(drop=True)
 
 
-def _refuse_doubles(rows: pd.DataFrame, asked: Sequence[str]) -> None:
+def _refuse_repeated(rows: pd.DataFrame, labels: Sequence[str]) -> None:
     """Raise :exc:`InputError` if two rows have the same labels."""
-    double = rows.duplicated(list(asked), keep=False).to_numpy()
-    if double.any():
-        first, second = np.flatnonzero(double)[:2]
+    repeated = rows.duplicated(list(labels), keep=False).to_numpy()
+    if repeated.any():
+        first, second = np.flatnonzero(repeated)[:2]
         what = ", ".join(f"{name} {rows[name][first]}" for name in _NAME_COLUMNS)
         raise InputError(
             f"cells {rows['cell'][first]} and {rows['cell'][second]} answer the same question "

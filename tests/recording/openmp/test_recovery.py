@@ -88,7 +88,7 @@ def test_a_raw_trace_is_the_recording_but_for_its_end(raw, compiled, recorded, t
     expected = recorded(compiled(EXAMPLES / "fib.c"), "10", "4").recording
     found = tasksim.recover_openmp(raw, kernels={"fib": "other"})
     assert (found.tasks, found.ended) == (expected.tasks, None)
-    assert "its recording was ended before its end: how it ended is not known" in found.notes
+    assert "the recording was ended before the program: how that ended is unknown" in found.notes
     assert any("no kernel is called 'fib'" in note for note in found.notes)
     assert 0 < found.run.wall_s < HANG_S
     tasksim.check_run(found.run, found.graph)

@@ -30,15 +30,20 @@ STATE_FIELDS: Final = 8
 EVENT_FIELDS: Final = 8
 """Smallest number of fields of a record of events: one type and its value."""
 COMMUNICATION_FIELDS: Final = 15
+TIME_PLACES: Final = {STATE: (5, 6), EVENT: (5,), COMMUNICATION: (5, 6, 11, 12)}
+"""Positions of the times among the fields of each type of record."""
+THREAD_PLACES: Final = {STATE: (2, 3, 4), EVENT: (2, 3, 4), COMMUNICATION: (2, 3, 4, 8, 9, 10)}
+"""Positions of the numbers of applications, processes and threads."""
 RUNNING: Final = 1
 """Number of the state of a thread in the program's own code, in all tools of BSC."""
-OTHERS: Final = ("#", "c:", "i:", "d:")
+IGNORED_PREFIXES: Final = ("#", "c:", "i:", "d:")
 """Prefixes of lines that are no records: comments, communicators, rare ones."""
 COLLECTIVE: Final = "4"
 """Record of a collective call among processes, in traces of tools before 2005."""
-SMALLEST, LARGEST = -(2**63), 2**63 - 1
+MIN_VALUE, MAX_VALUE = -(2**63), 2**63 - 1
 """Bounds of the stored values; larger ones, of unsigned 64 bits, wrap around."""
 _ACCELERATORS: Final = ("cuda", "opencl", "hip", "gpu")
+"""First words of the names of threads that stand for accelerators."""
 
 
 def read_paraver(path: Path, skip_bad: bool = False) -> RecordedTrace:
@@ -113,7 +118,7 @@ class _Content:
                 reader(fields, number)
             elif fields[0] == COLLECTIVE:
                 self.collectives += 1
-            elif line and not line.startswith(OTHERS):
+            elif line and not line.startswith(IGNORED_PREFIXES):
                 legal = "1 (state), 2 (events), 3 (communication), c (communicator), # (comment)"
                 self._found.bad(f"record: got '{line[:40]}'; legal: {legal}", number, column=1)
 
@@ -134,9 +139,9 @@ class _Content:
             except ValueError:
                 self._no_number(fields, number)
                 return
-            if value > LARGEST:
+            if value > MAX_VALUE:
                 value -= 2**64
-            if not SMALLEST <= value <= LARGEST:
+            if not MIN_VALUE <= value <= MAX_VALUE:
                 self._found.bad(
                     f"value: got '{fields[at + 1][:40]}'; legal: 64 bits", number,
                     column=_column(fields, at + 1),
@@ -216,10 +221,10 @@ class _Content:
         """Report the first illegal field."""
         latest = LONGEST_NS // self.header.scale
         for at, text in enumerate(fields):
-            if at in TIMES[fields[0]]:
+            if at in TIME_PLACES[fields[0]]:
                 legal = f"a time, 0 to {latest}"
                 right = _is_whole(text) and 0 <= int(text) <= latest
-            elif at in THREADS[fields[0]]:
+            elif at in THREAD_PLACES[fields[0]]:
                 legal, right = "a number from 0", _is_number(text)
             else:
                 legal, right = "a whole number", _is_whole(text)
@@ -258,13 +263,8 @@ class _Content:
         return workers
 
 
-TIMES: Final = {STATE: (5, 6), EVENT: (5,), COMMUNICATION: (5, 6, 11, 12)}
-"""Positions of times among the fields of each type of record."""
-THREADS: Final = {STATE: (2, 3, 4), EVENT: (2, 3, 4), COMMUNICATION: (2, 3, 4, 8, 9, 10)}
-"""Positions of the numbers of applications, processes and threads."""
-
-
 def _is_whole(text: str) -> bool:
+    """Return whether *text* is a whole number, perhaps with a sign."""
     try:
         int(text)
     except ValueError:
@@ -273,6 +273,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
+    """Return whether *text* is the number of a thread: digits, nine at most."""
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
