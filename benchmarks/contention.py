@@ -33,7 +33,8 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.contention import calibrate_contended
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.neighbours import Measured, measure_bandwidth, measure_kernels
-from tasksim.engine.choice import Question, replayed
+from tasksim.engine.choice import replayed
+from tasksim.engine.question import Question
 from tasksim.engine.simulation import Simulation
 from tasksim.engine.slowing import Kinds, Slowing
 from tasksim.formats.graphs import load_graph

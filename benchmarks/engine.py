@@ -110,7 +110,8 @@ def own_scheduler(tiles: int, rounds: int) -> None:
     """Print how much faster the core is than SimPy's engine under the tutorial's own scheduler."""
     import numpy as np
 
-    from tasksim.engine.choice import Question, replayed
+    from tasksim.engine.choice import replayed
+    from tasksim.engine.question import Question
     from tasksim.graph.apps.registry import generate
     from tasksim.platform.description import Platform
 
@@ -209,7 +210,8 @@ def engines(
     """
     import numpy as np
 
-    from tasksim.engine.choice import Question, replayed
+    from tasksim.engine.choice import replayed
+    from tasksim.engine.question import Question
     from tasksim.graph.apps.registry import generate
     from tasksim.schedulers.registry import create
 
@@ -245,7 +247,8 @@ def threads(tiles: int, rounds: int) -> None:
     """Print what StarPU-SimGrid's threads cost, which the core alone has, beside serial pushes."""
     import numpy as np
 
-    from tasksim.engine.choice import Question, replayed
+    from tasksim.engine.choice import replayed
+    from tasksim.engine.question import Question
     from tasksim.graph.apps.registry import generate
     from tasksim.schedulers.registry import create
 

@@ -27,7 +27,6 @@ from tasksim.engine.choice import replayed
 from tasksim.engine.simulation import Settled
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
-from tasksim.schedulers.registry import create
 from tasksim.view.live.page import explore
 
 SCHEDULER_NAMES = ("eager", "lws", "dmdas")
@@ -99,7 +98,9 @@ def compare(tiles: int, folder: Path, *, cores: bool) -> None:
     page = explore(scenario, over={})
     page.save(folder / "live.html")
     simulation, settled = resolve(scenario).simulation(), Settled()
-    questions = {name: settled.question(simulation, create(name)) for name in SCHEDULER_NAMES}
+    questions = {
+        name: settled.question(simulation._replace(scheduler=name)) for name in SCHEDULER_NAMES
+    }
     browser = chromium.Browser(folder / "profile")
     try:
         begun = time.perf_counter()

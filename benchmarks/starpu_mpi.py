@@ -32,10 +32,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from starpu_simgrid import percentile
 
-from tasksim.engine.choice import Question, replayed
+from tasksim.engine.choice import replayed
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
 from tasksim.engine.durations import durations
 from tasksim.engine.outcome import records
+from tasksim.engine.question import Question
 from tasksim.formats.platforms import load_network
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate

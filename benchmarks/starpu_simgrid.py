@@ -35,9 +35,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.engine.choice import ENGINES, Engine, Question, replayed
+from tasksim.engine.choice import ENGINES, Engine, replayed
 from tasksim.engine.durations import durations
 from tasksim.engine.outcome import records
+from tasksim.engine.question import Question
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary

@@ -23,7 +23,8 @@ import numpy as np
 from engine import SECONDS, devices
 from webassembly import MISSING, first_answer
 
-from tasksim.engine.choice import Question, as_data, replayed
+from tasksim.engine.choice import as_data, replayed
+from tasksim.engine.question import Question
 from tasksim.graph.apps.registry import generate
 from tasksim.schedulers.registry import create
 

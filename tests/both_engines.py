@@ -19,7 +19,9 @@ import pytest
 from equal import difference
 
 from tasksim.core.library import status
-from tasksim.engine import choice, simulation
+from tasksim.engine import simulation
+from tasksim.engine.compiled.replay import CompiledReplay
+from tasksim.engine.question import Question
 from tasksim.engine.replay import Replay
 from tasksim.runtime.flat import Refused
 
@@ -27,7 +29,7 @@ BY_DESIGN = ("the core knows 64 ",)
 """Why the core may leave a question to SimPy's engine."""
 
 
-class Longer(choice.Question):
+class Longer(Question):
     """A question that the core answers with its longer replay, though the shorter would do."""
 
     needs_machine = True
@@ -48,11 +50,15 @@ def both_engines(request, monkeypatch):
     monkeypatch.setattr(
         simulation,
         "replayed",
-        # Threads are the core's alone.
         lambda question, seed, engine: replayed(
-            question, seed, "simpy" if engine == "auto" and not question.needs_threads else engine
+            question, seed, "simpy" if engine == "auto" and _is_for_both(question) else engine
         ),
     )
+
+
+def _is_for_both(question):
+    """Return whether SimPy's engine answers *question* here: threads are the core's alone."""
+    return isinstance(question, Question) and not question.needs_threads
 
 
 def _keeping(begin, twins):
@@ -82,9 +88,7 @@ def _asked(
     pushes = simultaneous_pushes or pushes
     due = None if submitted_s is None else np.array(submitted_s, np.float64)
     its = twins[scheduler]
-    return choice.Question(
-        graph, platform, its, costs, estimates, far, pushes, due, slowing, decisions
-    )
+    return Question(graph, platform, its, costs, estimates, far, pushes, due, slowing, decisions)
 
 
 def _compared(run):
@@ -132,7 +136,7 @@ def _compiled(asked, rng, *, may_refuse=False):
     *may_refuse*: for any reason.
     """
     try:
-        replay = choice._compiled(asked)
+        replay = CompiledReplay(asked)
         replay.run(rng)
     except Refused as refusal:
         if may_refuse or any(reason in str(refusal) for reason in BY_DESIGN):

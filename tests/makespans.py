@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.engine.choice import Question
 from tasksim.engine.durations import durations
+from tasksim.engine.question import Question
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary

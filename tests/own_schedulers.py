@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasksim.engine.choice import Question
+from tasksim.engine.question import Question
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.central import Eager

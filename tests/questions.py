@@ -14,8 +14,8 @@ from math import inf, nan
 import numpy as np
 from hypothesis import strategies as st
 
-from tasksim.engine.choice import Question
 from tasksim.engine.locality import FarCharge, FarCosts
+from tasksim.engine.question import Question
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.platform.description import (
     Allocation,

@@ -7,7 +7,7 @@ import random
 import numpy as np
 from questions import KERNELS
 
-from tasksim.engine.choice import Question
+from tasksim.engine.question import Question
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.platform.description import (
     Allocation,

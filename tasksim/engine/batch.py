@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from tasksim.base.interruption import Stop, give_up_if_asked
 from tasksim.engine.choice import replayed, replayed_by_core
-from tasksim.engine.outcome import records
 from tasksim.engine.simulation import Settled
-from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from tasksim.engine.choice import Engine
+    from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.series import Desk
+    from tasksim.engine.question import Question
     from tasksim.engine.simulation import Simulation
     from tasksim.run.record import TaskTable
 
@@ -162,26 +163,23 @@ class _Here(NamedTuple, Generic[T]):
         If the replay must be *by_core*, raise ``Refused`` if the core does not support it.
         """
         settled, given, seed = self.settled, item.scheduler, item.seed
+        question: Question | ClusterQuestion
+        turn: AbstractContextManager[Any] = nullcontext()
         if item.cluster is not None:
-            from tasksim.engine.cluster import choice
-            from tasksim.engine.cluster.outcome import cluster_records
-
-            asked = settled.question_on_nodes(item)
-            if by_core:
-                ended = choice.replayed_by_core(asked, seed)
-            else:
-                ended = choice.replayed(asked, seed, self.engine)
-            return self.of_records(cluster_records(ended.outcome), ended.engine)
-        costs = settled.prices(item).costs(item.noise, seed, item.drawn)
-        series = None if self.engine == "simpy" else settled.series(item)
-        found = None if series is None else series.replay(seed, costs, self.of_desk)
-        if found is not None:
-            return found
-        scheduler = create(given) if isinstance(given, str) else given
-        question = settled.question(item, scheduler, costs)
-        with nullcontext() if isinstance(given, str) else settled.turn_of(given):
+            # Each node has a scheduler of its own, so none is shared with other threads.
+            question = settled.question_on_nodes(item)
+        else:
+            costs = settled.prices(item).costs(item.noise, seed, item.drawn)
+            series = None if self.engine == "simpy" else settled.series(item)
+            found = None if series is None else series.replay(seed, costs, self.of_desk)
+            if found is not None:
+                return found
+            question = settled.question(item, costs)
+            if not isinstance(given, str):
+                turn = settled.turn_of(given)
+        with turn:
             if by_core:
                 done = replayed_by_core(question, seed)
             else:
                 done = replayed(question, seed, self.engine)
-            return self.of_records(records(question.graph, done.replay.outcome()), done.engine)
+            return self.of_records(done.replay.records(), done.engine)

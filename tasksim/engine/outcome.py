@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
-__all__ = ["Outcome", "machine", "records"]
+__all__ = ["Ended", "Outcome", "machine", "records"]
 
 
 class Lives(Protocol):
@@ -31,6 +31,13 @@ class Copies(Protocol):
 
     def memory_use(self) -> MemoryTable:
         """Return the use of the memories as the table of a run."""
+
+
+class Ended(Protocol):
+    """A replay that has ended, on either engine, of one node or of several."""
+
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with its records, by name."""
 
 
 class Outcome(NamedTuple):

@@ -11,14 +11,14 @@ pushes that take time, in the order of their begin.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.threadclock import no_garbage_collection
 from tasksim.engine.clock import Clock
 from tasksim.engine.machine.node import Charges, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
-from tasksim.engine.outcome import Outcome
+from tasksim.engine.outcome import Outcome, records
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.ledger import Ledger, able_classes
@@ -138,3 +138,7 @@ class Replay:
         noted = self.view.decisions
         decisions = None if noted is None else noted.table(TICKS_PER_S)
         return Outcome(self.ledger, log, memories.copies.evictions, numa, decisions)
+
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
+        return records(self._graph, self.outcome())

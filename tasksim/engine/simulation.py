@@ -8,15 +8,15 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.engine.choice import Engine, Question, check_engine, replayed
-from tasksim.engine.outcome import machine, records
+from tasksim.engine.choice import Engine, check_engine, replayed
+from tasksim.engine.outcome import machine
 from tasksim.engine.pricing import FarDataRule, Noise, Prices
+from tasksim.engine.question import Question
 from tasksim.platform.description import Platform, class_of
 from tasksim.run.bounds import bounds
 from tasksim.run.record import FarData, Run
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.cluster.choice import ClusterQuestion
+    from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.durations import Models
     from tasksim.engine.machine.instant import SimultaneousPushes
@@ -138,36 +138,29 @@ class Simulation(NamedTuple):
         """
         check_engine(engine)
         settled, cluster = Settled(), self.cluster
-        if cluster is not None and decisions:
+        question: Question | ClusterQuestion
+        if cluster is None:
+            name, said, happened = self.node.name, {}, machine(self.node)
+            question = settled.question(self, decisions=decisions)
+            graph, nodes, owners, costs = question.graph, [self.node], None, question.costs
+        elif decisions:
             raise InputError(
                 f"decisions are recorded on one node; {cluster.name} has {len(cluster.nodes)}"
             )
-        if cluster is None:
-            given = self.scheduler
-            policy = create(given) if isinstance(given, str) else given
-            question = replace(settled.question(self, policy), decisions=decisions)
-            begun = time.perf_counter()
-            done = replayed(question, self.seed, engine)
-            wall_s = time.perf_counter() - begun
-            graph, nodes, owners, costs = question.graph, [self.node], None, question.costs
-            happened = machine(self.node) | records(graph, done.replay.outcome())
-            happened["far_data"] = _far_data(happened["tasks"], costs, settled.prices(self))
-            name, said, why = self.node.name, {}, (done.engine, done.why)
         else:
-            from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
-            from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
+            from tasksim.engine.cluster.outcome import cluster_machine
             from tasksim.run.sharedcores import said as said_of_cores
 
-            asked = settled.question_on_nodes(self)
-            begun = time.perf_counter()
-            ended = replayed_on_nodes(asked, self.seed, engine)
-            wall_s = time.perf_counter() - begun
-            cut = asked.distribution
-            graph, nodes, owners = cut.graph, list(cluster.nodes), cut.owners
-            costs = asked.nodes[0].costs
-            happened = cluster_machine(nodes) | cluster_records(ended.outcome)
             name, said = cluster.name, said_of_cores(cluster.shared_cores)
-            why = ended.engine, ended.why
+            question, happened = settled.question_on_nodes(self), cluster_machine(cluster.nodes)
+            graph, owners = question.distribution.graph, question.distribution.owners
+            nodes, costs = list(cluster.nodes), question.nodes[0].costs
+        begun = time.perf_counter()
+        done = replayed(question, self.seed, engine)
+        wall_s = time.perf_counter() - begun
+        happened |= done.replay.records()
+        if cluster is None:
+            happened["far_data"] = _far_data(happened["tasks"], costs, settled.prices(self))
         run = Run(
             kind="simulated",
             graph_name=self.graph.name,
@@ -179,8 +172,8 @@ class Simulation(NamedTuple):
             config={**(config or {}), **said},
             wall_s=wall_s,
             bounds=settled.bounds(self, costs),
-            engine=why[0],
-            engine_why=why[1],
+            engine=done.engine,
+            engine_why=done.why,
             **happened,
         )
         if check:
@@ -215,12 +208,18 @@ class Settled:
             return self._prices[key]
 
     def question(
-        self, asked: Simulation, scheduler: Scheduler, costs: NDArray[np.float64] | None = None
+        self,
+        asked: Simulation,
+        costs: NDArray[np.float64] | None = None,
+        *,
+        decisions: bool = False,
     ) -> Question:
-        """Return the question of *asked* for one node under *scheduler*, with its own *costs*.
+        """Return the question of *asked* for one node, with its own *costs* of the tasks.
 
         Raises :exc:`InputError` for submission times that are negative, infinite or incomplete.
         """
+        given = asked.scheduler
+        scheduler = create(given) if isinstance(given, str) else given
         prices, times = self.prices(asked), asked.submitted_s
         if costs is None:
             costs = prices.costs(asked.noise, asked.seed, asked.drawn)
@@ -243,6 +242,7 @@ class Settled:
             asked.simultaneous_pushes,
             times,
             prices.slowing,
+            decisions,
         )
 
     def question_on_nodes(self, asked: Simulation) -> ClusterQuestion:
@@ -250,8 +250,7 @@ class Settled:
 
         Raises :exc:`InputError` if the grid has another number of nodes.
         """
-        from tasksim.engine.cluster.choice import ClusterQuestion
-        from tasksim.engine.cluster.cluster import NodeQuestion
+        from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
         from tasksim.schedulers.static.follower import StaticScheduler
 
         cluster, costs, nodes = asked.cluster, {}, []
@@ -298,7 +297,7 @@ class Settled:
             if key not in self._series:
                 from tasksim.engine.choice import series_of
 
-                question = self.question(asked, create(asked.scheduler), prices.means)
+                question = self.question(asked, prices.means)
                 self._series[key] = series_of(question)
             return self._series[key]
 

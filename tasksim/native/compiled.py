@@ -25,9 +25,8 @@ from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure
+from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure, ported
 from tasksim.runtime.pathrecords import PathRecord
-from tasksim.runtime.policies import ported
 from tasksim.runtime.rules import dropped, illegal_pop, livelock
 from tasksim.runtime.view import Facts
 

@@ -64,7 +64,7 @@ class Replayer:
         tasks = len(graph)
         nothing = np.zeros(tasks, np.int64), np.arange(tasks)
         self._question = settled.question(
-            simulation._replace(noise="none", drawn=None), Planned(*nothing)
+            simulation._replace(noise="none", drawn=None, scheduler=Planned(*nothing))
         )
         view = KnownView(graph, platform, self._question.costs, self._question.estimates)
         able = np.array(view.able, dtype=np.uint64)
@@ -120,8 +120,8 @@ class Replayer:
             done = replayed(asked, 0, "simpy")
         except SchedulerError:
             return float("inf")
-        self._table = done.replay.outcome().ledger.table()
-        return float(self._table.end_s.max(initial=0.0))
+        self._table = table = done.replay.records()["tasks"]
+        return float(table.end_s.max(initial=0.0))
 
     def table(self) -> TaskTable:
         """Return the table of tasks of the last replay, which must not have failed."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from tasksim.core import interface
 from tasksim.platform.description import class_of
-from tasksim.schedulers.base import NOMINAL_SPEED
+from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler
 
 if TYPE_CHECKING:
     import random
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.runtime.policies import Ported
     from tasksim.schedulers.base import View
 
 __all__ = [
@@ -30,18 +32,25 @@ __all__ = [
     "Flat",
     "FlatStructure",
     "Kept",
+    "Ported",
     "Refused",
     "flat_graph",
     "flat_memory",
     "graph_columns",
     "policy_fields",
     "policy_structure",
+    "ported",
 ]
 
 MAX_CLASSES: Final = 64
 """Maximum number of classes of workers in the core: a mask of classes is one word."""
 MAX_MEMORIES: Final = 64
 """Maximum number of memories in the core: a mask of memories is one word."""
+HOOKS: Final = (
+    "attach", "push", "choose", "chosen", "commit", "pop", "started", "finished", "core_options",
+    "core_tables",
+)  # fmt: skip
+"""The methods of a scheduler that engines call."""
 
 T = TypeVar("T")
 
@@ -202,6 +211,61 @@ def flat_memory(platform: Platform) -> Flat:
         path_ptr=column([0], np.int64),
     )
     return Flat("platform", given, column)
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A scheduler that the core can run.
+
+    Attributes
+    ----------
+    scheduler : Scheduler
+        The Python scheduler.
+    name : str
+        The name of its policy in the core.
+    numbers : dict of str to float
+        Its numeric options.
+    """
+
+    scheduler: Scheduler
+    name: str
+    numbers: dict[str, float]
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has tables, which are made from a view."""
+        return type(self.scheduler).core_tables is not Scheduler.core_tables
+
+    def tables(self, view: View | None, rng: random.Random) -> dict[str, Int64]:
+        """Return its tables for the run that begins; a static scheduler plans the run now.
+
+        *view* may be None if there are no tables. Errors of the scheduler's ``attach`` pass
+        through.
+        """
+        return {} if view is None else self.scheduler.core_tables(view, rng)
+
+
+def ported(scheduler: Scheduler) -> Ported | None:
+    """Return *scheduler* for the core; None if the core would not behave in the same way.
+
+    The core has policies for the built-in classes, not for classes derived from them, nor for
+    objects or classes with a replaced method or class attribute.
+    """
+    kind = type(scheduler)
+    name = getattr(kind, "core", "")
+    if not (name and _is_built_in(kind)) or any(hasattr(kind, key) for key in vars(scheduler)):
+        return None
+    if not all(_is_built_in(getattr(kind, hook)) for hook in HOOKS):
+        return None
+    numbers = scheduler.core_options()
+    if not all(isinstance(number, int | float) and isfinite(number) for number in numbers.values()):
+        return None
+    return Ported(scheduler, name, {option: float(number) for option, number in numbers.items()})
+
+
+def _is_built_in(found: Any) -> bool:
+    """Return whether a class or a method is that of a built-in scheduler, and no replacement."""
+    return getattr(found, "__module__", "").startswith("tasksim.schedulers.")
 
 
 def policy_structure(

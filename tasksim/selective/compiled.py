@@ -31,8 +31,7 @@ from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
-from tasksim.runtime.policies import ported
+from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure, ported
 from tasksim.selective.execution import SKIPPED_BEFORE, AccountView, Effort
 from tasksim.selective.statistics import estimate_from_sizes, quantiles
 

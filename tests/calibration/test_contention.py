@@ -16,8 +16,9 @@ from tasksim.calibration.contention import calibrate_contended
 from tasksim.calibration.fit_contention import Beside, losses, overlaps, seen_beside
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.neighbours import Measured, Neighbours, measure_kernels
-from tasksim.engine.choice import Question, replayed
+from tasksim.engine.choice import replayed
 from tasksim.engine.outcome import machine, records
+from tasksim.engine.question import Question
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import gc
 import random
+from dataclasses import replace
 from math import inf, nan
 
 import numpy as np
@@ -18,12 +19,11 @@ from tiers import LONG
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
-from tasksim.engine.choice import _compiled
 from tasksim.engine.compiled import flat as engine_flat
 from tasksim.engine.compiled.replay import CompiledReplay
 from tasksim.engine.outcome import records
+from tasksim.engine.question import Question
 from tasksim.runtime import flat
-from tasksim.runtime.policies import ported
 
 core = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
 SCHEDULERS = ("eager", "prio", "lws", "dmda", "dmdas", "heteroprio", "modular-heft", "heft")
@@ -46,6 +46,13 @@ def spoilt(draw, array):
     return array
 
 
+class OfMachines(Question):
+    """A question that the core answers with its longer replay, without threads."""
+
+    needs_machine = True
+    needs_threads = False
+
+
 class Spoiling(flat.Arrays):
     """Arrays, one in eight of which is spoilt."""
 
@@ -66,8 +73,9 @@ def answered(seed, monkeypatch):
     draw = random.Random(seed)
     return answered_when_spoilt(
         question, draw, monkeypatch,
-        machine=question.needs_machine or draw.random() < 0.5,
-        blind=draw.random() < 0.3, threads=draw.random() < 0.1,
+        needs_machine=question.needs_machine or draw.random() < 0.5,
+        pushes="blind" if draw.random() < 0.3 else "serial",
+        needs_threads=draw.random() < 0.1,
     )  # fmt: skip
 
 
@@ -75,8 +83,15 @@ def answered_by_threads(seed, monkeypatch):
     """Return whether the core has answered one that was spoilt for threads, or refused it."""
     question = threaded.drawn_question(seed, threaded.SCHEDULERS[seed % 3])
     return answered_when_spoilt(
-        question, random.Random(seed), monkeypatch, machine=True, blind=True, threads=True
-    )
+        question, random.Random(seed), monkeypatch, pushes="blind",
+        needs_machine=True, needs_threads=True,
+    )  # fmt: skip
+
+
+def as_told(question, pushes="serial", **needs):
+    """Return *question*, whose needs are those that it is told, not its own."""
+    told = type("Told", (Question,), {"needs_threads": False, **needs})
+    return told(**vars(replace(question, simultaneous_pushes=pushes)))
 
 
 def answered_when_spoilt(question, draw, monkeypatch, **how):
@@ -98,9 +113,8 @@ def answered_when_spoilt(question, draw, monkeypatch, **how):
         spoilt(draw, table) if draw.random() < 0.3 else table
         for table in (question.costs, question.estimates)
     )
-    replay = CompiledReplay(
-        question.graph, question.platform, ported(question.scheduler), costs, estimates, **how
-    )
+    asked = as_told(replace(question, costs=costs, estimates=estimates), **how)
+    replay = CompiledReplay(asked)
     replay._flat = flats
     try:
         replay.run(random.Random(0))
@@ -140,10 +154,7 @@ def test_thousands_of_replays_leave_memory_flat():
     def replays(count):
         for seed in range(count):
             question = drawn_question(seed % 50, SCHEDULERS[seed % len(SCHEDULERS)])
-            replay = CompiledReplay(
-                question.graph, question.platform, ported(question.scheduler),
-                question.costs, question.estimates, machine=True,
-            )  # fmt: skip
+            replay = CompiledReplay(OfMachines(**vars(question)))
             try:
                 replay.run(random.Random(0))
             except TasksimError:
@@ -159,7 +170,7 @@ def test_thousands_of_replays_leave_memory_flat():
 @core
 def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     question = drawn_question(3, "dmdas")
-    replay = _compiled(question)
+    replay = CompiledReplay(question)
     replay.run(random.Random(0))
     first, again = (records(question.graph, replay.outcome()) for _ in range(2))
     table, same = first["transfers"], again["transfers"]
@@ -168,7 +179,7 @@ def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     assert np.shares_memory(table.start_s, same.start_s)
     del replay, again, same
     gc.collect()
-    others = [_compiled(question) for _ in range(20)]  # who would take memory that was freed
+    others = [CompiledReplay(question) for _ in range(20)]  # who would take memory that was freed
     for other in others:
         other.run(random.Random(0))
     assert all(map(np.array_equal, table.columns(), before))

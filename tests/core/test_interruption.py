@@ -22,7 +22,8 @@ from tasksim.core.interface import DONE, MORE
 from tasksim.core.library import status
 from tasksim.engine import choice
 from tasksim.engine.batch import totals
-from tasksim.engine.choice import Question, _compiled
+from tasksim.engine.compiled.replay import CompiledReplay
+from tasksim.engine.question import Question
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
@@ -48,7 +49,7 @@ def long_replay(scheduler, devices=True):
     if devices:
         platform = machine(3, 9, size, bandwidth=6e9, latency=1e-5, **costly)
     costs = np.full((len(platform.classes), len(GRAPH)), 3e-3)
-    return _compiled(Question(GRAPH, platform, create(scheduler), costs, costs))
+    return CompiledReplay(Question(GRAPH, platform, create(scheduler), costs, costs))
 
 
 def run_all(replays):
@@ -101,7 +102,7 @@ def test_however_often_the_core_looks_up_the_replay_is_the_same(scheduler):
     for seed in range(20):
         found = []
         for most in (inf, 1, 7):
-            replay = _compiled(question := drawn_question(seed, scheduler))
+            replay = CompiledReplay(question := drawn_question(seed, scheduler))
             go_on = replay._go_on
             replay._go_on = lambda handle, events, go_on=go_on, most=most: go_on(
                 handle, int(min(events, most))
@@ -135,9 +136,8 @@ def test_a_negative_number_of_events_ends_a_replay(tasks):
     for _ in range(tasks):
         builder.insert("gemm")
     costs = np.ones((1, tasks))
-    replay = _compiled(
-        Question(builder.build(), Platform.identical(2), create("eager"), costs, costs)
-    )
+    question = Question(builder.build(), Platform.identical(2), create("eager"), costs, costs)
+    replay = CompiledReplay(question)
     replay._go_on = partial(lambda go_on, handle, events: go_on(handle, -1), replay._go_on)
     if not tasks:
         assert replay.run(random.Random(0)) == 0.0
@@ -175,11 +175,11 @@ def test_replays_of_other_threads_are_not_waited_for(monkeypatch, given):
 def test_what_the_core_refuses_is_replayed_by_the_caller(monkeypatch):
     replaying = []
 
-    def simpy(question, make=choice._simpy):
+    def by_simpy(question, seed, why, replay=choice._replayed_by_simpy):
         replaying.append(threading.current_thread())
-        return make(question)
+        return replay(question, seed, why)
 
-    monkeypatch.setattr(choice, "_simpy", simpy)
+    monkeypatch.setattr(choice, "_replayed_by_simpy", by_simpy)
     graph = generate("cholesky", tiles=3)
     models = ConstantLibrary(dict.fromkeys(graph.kernels, 1.0))
     known = Simulation(graph, Platform.identical(2), models, "eager")

@@ -16,15 +16,15 @@ from tiers import LONG
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
-from tasksim.engine.choice import Question
 from tasksim.engine.compiled.flat import Refused
 from tasksim.engine.compiled.replay import CompiledReplay
+from tasksim.engine.question import Question
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.power import ArchitecturePower, Power
-from tasksim.runtime.policies import Ported, ported
+from tasksim.runtime.flat import Ported, ported
 from tasksim.schedulers.central import Eager
 from tasksim.schedulers.dm import DataAware
 from tasksim.schedulers.heteroprio import Heteroprio
@@ -239,14 +239,7 @@ def test_tables_of_nonsense_are_refused_or_replayed(scheduler):
 
     for seed in range(60):
         question = drawn_question(seed, scheduler)
-        replay = CompiledReplay(
-            question.graph,
-            question.platform,
-            Broken(**vars(ported(question.scheduler))),
-            question.costs,
-            question.estimates,
-            machine=question.needs_machine,
-        )
+        replay = CompiledReplay(question, Broken(**vars(ported(question.scheduler))))
         try:
             replay.run(random.Random(0))
         except (Refused, TasksimError):

@@ -20,8 +20,7 @@ from webassembly import NODE, ask_chromium, ask_node, needs_node, needs_wasm
 from tasksim.base.errors import TasksimError
 from tasksim.core import interface, library
 from tasksim.core.build import main
-from tasksim.engine.choice import as_data, replayed
-from tasksim.engine.cluster import choice as cluster_choice
+from tasksim.engine.choice import as_data, replayed, replayed_by_core
 from tasksim.run.decisions import DecisionTable
 from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 from tasksim.runtime.flat import Refused
@@ -87,9 +86,9 @@ def clusters(seeds):
     """Return the same of clusters."""
     for seed in seeds:
         question = drawn_cluster(seed, DYNAMIC[seed % len(DYNAMIC)])
-        data = cluster_choice.as_data(question, seed)
+        data = as_data(question, seed)
         try:
-            outcome = cluster_choice.replayed_by_core(question, seed).outcome
+            outcome = replayed_by_core(question, seed).replay.outcome()
         except Refused:
             yield data, None
             continue

@@ -18,11 +18,10 @@ from tiers import LONG, few
 from tasksim import Platform
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
-from tasksim.engine.choice import Question, replayed
-from tasksim.engine.cluster.choice import ClusterQuestion
-from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
-from tasksim.engine.cluster.cluster import NodeQuestion
+from tasksim.engine.choice import replayed
+from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
+from tasksim.engine.question import Question
 from tasksim.engine.slowing import busy_estimates
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
@@ -171,7 +170,7 @@ def test_both_engines_agree_on_nodes(seed):
             for _ in range(nodes)
         ]
         try:
-            outcome = replayed_on_nodes(ClusterQuestion(cut, each, network), seed, engine).outcome
+            outcome = replayed(ClusterQuestion(cut, each, network), seed, engine).replay.outcome()
         except TasksimError as error:
             return repr(error)
         table = cluster_records(outcome)["tasks"]

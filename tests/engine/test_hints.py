@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tasksim.core.library import status
-from tasksim.engine.choice import Question, replayed
-from tasksim.engine.cluster import choice as cluster
-from tasksim.engine.cluster.cluster import NodeQuestion
+from tasksim.engine.choice import replayed
+from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.data.accesses import Hints, hint_waits, ordered_accesses
 from tasksim.engine.outcome import records
+from tasksim.engine.question import Question
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network
@@ -146,5 +146,5 @@ def _starts(graph, engine):
     costs = np.ones((1, len(graph)))
     nodes = [NodeQuestion(platform, create("lws"), costs, costs) for _ in range(2)]
     network = read_network("switch:bandwidth=1GB/s,latency=5ms,model=ideal").sized(2)
-    done = cluster.replayed(cluster.ClusterQuestion(cut, nodes, network, "serial"), 0, engine)
-    return cluster_records(done.outcome)["tasks"].start_s.tolist()
+    done = replayed(ClusterQuestion(cut, nodes, network, "serial"), 0, engine)
+    return cluster_records(done.replay.outcome())["tasks"].start_s.tolist()

@@ -17,11 +17,10 @@ from tiers import LONG, few
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
-from tasksim.engine.choice import Question, replayed
-from tasksim.engine.cluster.choice import ClusterQuestion
-from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
-from tasksim.engine.cluster.cluster import NodeQuestion
+from tasksim.engine.choice import replayed
+from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
+from tasksim.engine.question import Question
 from tasksim.engine.slowing import slowing_of
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch, W
@@ -253,7 +252,7 @@ def test_both_engines_agree_on_nodes(seed):
         priced = asked.costs, asked.estimates, asked.slowing
         each = [NodeQuestion(asked.platform, create("prio"), *priced) for _ in range(nodes)]
         try:
-            outcome = replayed_on_nodes(ClusterQuestion(cut, each, network), seed, engine).outcome
+            outcome = replayed(ClusterQuestion(cut, each, network), seed, engine).replay.outcome()
         except TasksimError as error:
             return repr(error)
         found = cluster_records(outcome)

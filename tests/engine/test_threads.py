@@ -9,7 +9,7 @@ from compiled_core import needs_core
 from scripted import machine
 
 from tasksim import GraphBuilder, InputError
-from tasksim.engine.choice import can_be_threads
+from tasksim.engine.question import can_be_threads
 from tasksim.engine.simulation import Simulation
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.costs import Overheads

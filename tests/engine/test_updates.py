@@ -8,8 +8,9 @@ import numpy as np
 from compiled_core import only_with_core
 from scripted import machine
 
-from tasksim.engine.choice import Question, replayed_by_core
+from tasksim.engine.choice import replayed_by_core
 from tasksim.engine.outcome import records
+from tasksim.engine.question import Question
 from tasksim.graph.builder import RW, Commute, GraphBuilder, W
 from tasksim.platform.costs import Overheads
 from tasksim.schedulers.registry import create

@@ -11,9 +11,10 @@ from growth import nearly_linear
 from scripted import machine, tasks
 
 from tasksim.core.library import status
-from tasksim.engine.choice import Question, _compiled
+from tasksim.engine.compiled.replay import CompiledReplay
 from tasksim.engine.data.accesses import ordered_accesses
 from tasksim.engine.machine.hints import Writing
+from tasksim.engine.question import Question
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING
 from tasksim.schedulers.registry import create
@@ -77,6 +78,6 @@ def test_hints_about_one_datum_take_the_core_no_longer_the_more_there_are():
     def replay(count):
         costs = np.ones((len(platform.classes), count))
         question = Question(graphs[count], platform, create("eager"), costs, costs)
-        _compiled(question).run(random.Random(0))
+        CompiledReplay(question).run(random.Random(0))
 
     assert nearly_linear(replay, *graphs)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from strategies import machines, moving_graphs
 from tiers import few
 
-from tasksim.engine.choice import Question, plans_of, replayed
+from tasksim.engine.choice import plans_of, replayed
+from tasksim.engine.question import Question
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.models.kinds.given import GivenDurations

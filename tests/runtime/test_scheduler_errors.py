@@ -10,7 +10,8 @@ import pytest
 from compiled_core import needs_core
 
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.choice import Question, replayed
+from tasksim.engine.choice import replayed
+from tasksim.engine.question import Question
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.native.compiled import CompiledExecution

@@ -10,8 +10,9 @@ from openmp_graphs import Program, drawn_program
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.core.library import status
-from tasksim.engine.choice import Question, replayed
+from tasksim.engine.choice import replayed
 from tasksim.engine.conformance import check_scheduler
+from tasksim.engine.question import Question
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.taskgraph import Binding
 from tasksim.platform.description import Overheads, Platform

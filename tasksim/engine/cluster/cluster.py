@@ -15,7 +15,6 @@ import numpy as np
 
 from tasksim.base.errors import InputError, SchedulerError, TasksimError
 from tasksim.base.threadclock import no_garbage_collection
-from tasksim.engine.choice import can_be_threads
 from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.communicator import (
     Communicator,
@@ -24,12 +23,17 @@ from tasksim.engine.cluster.communicator import (
     protocol_of,
 )
 from tasksim.engine.cluster.flows import Flows
-from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
+from tasksim.engine.cluster.outcome import (
+    ClusterOutcome,
+    NodeOutcome,
+    cluster_records,
+)
 from tasksim.engine.cluster.sharing import SharedCores
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.node import Charges, Membership, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
+from tasksim.engine.question import can_be_threads
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.ledger import Ledger, able_classes
@@ -53,7 +57,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["SEEDS_PER_RUN", "ClusterReplay", "Member", "NodeQuestion"]
+__all__ = ["SEEDS_PER_RUN", "ClusterQuestion", "ClusterReplay", "Member", "NodeQuestion"]
 
 SEEDS_PER_RUN: Final = 1 << 20
 """Distance between the seeds of two runs; the seeds of the nodes of one run are consecutive, and
@@ -80,6 +84,19 @@ class NodeQuestion(NamedTuple):
         if simultaneous_pushes != "blind" or cores or self.slowing is not None:
             return False
         return can_be_threads(self.platform, self.scheduler, of_cluster=True)
+
+
+class ClusterQuestion(NamedTuple):
+    """One replay of a cluster for an engine, which :func:`tasksim.engine.choice.replayed` chooses.
+
+    *cores* is the number of cores that all nodes share; None: each worker has its own core.
+    """
+
+    distribution: Distribution
+    nodes: Sequence[NodeQuestion]
+    network: Network
+    simultaneous_pushes: SimultaneousPushes = "serial"
+    cores: int | None = None
 
 
 class Member(NamedTuple):
@@ -212,6 +229,10 @@ class ClusterReplay:
         """Return the result of the replay."""
         nodes = [_outcome_of(member) for member in self.members]
         return ClusterOutcome(self.distribution, nodes, self.messages)
+
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
+        return cluster_records(self.outcome())
 
     # State of all nodes together
 

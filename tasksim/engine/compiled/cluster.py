@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tasksim.core import interface
+from tasksim.core import interface, library
 from tasksim.engine.cluster.cluster import SEEDS_PER_RUN
 from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages, protocol_of
-from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
+from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome, cluster_records
 from tasksim.engine.cluster.ways import Ways, way_table
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
@@ -35,8 +35,8 @@ from tasksim.runtime.flat import (
     graph_columns,
     policy_fields,
     policy_structure,
+    ported,
 )
-from tasksim.runtime.policies import ported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
-    from tasksim.runtime.policies import Ported
+    from tasksim.runtime.flat import Ported
 
 __all__ = ["CompiledCluster"]
 
@@ -96,7 +96,7 @@ class CompiledCluster:
     ) -> None:
         core = interface.functions()
         if core is None:
-            raise Refused("the core is not there")
+            raise Refused(f"the core is {library.status().why}")
         self._core = core
         self.distribution = distribution
         self._pushes = simultaneous_pushes
@@ -149,6 +149,10 @@ class CompiledCluster:
                 NodeOutcome(work, asked.platform, self.columns[node], log, noted.evictions, numa)
             )
         return ClusterOutcome(self.distribution, nodes, self.messages)
+
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
+        return cluster_records(self.outcome())
 
     def as_data(self, seed: int) -> dict[str, Any]:
         """Return the input of the core as numbers, texts and arrays by name.

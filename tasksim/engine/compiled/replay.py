@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.threadclock import no_garbage_collection
-from tasksim.core import interface
+from tasksim.core import interface, library
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_decisions, read_tasks
 from tasksim.engine.compiled.flat import (
     flat_alone,
@@ -25,17 +25,18 @@ from tasksim.engine.compiled.flat import (
     flat_platform,
     scheduler_fields,
 )
-from tasksim.engine.outcome import Outcome
+from tasksim.engine.outcome import Outcome, records
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.flat import (
     Arrays,
+    Ported,
     Refused,
     flat_graph,
     policy_fields,
     policy_structure,
+    ported,
 )
-from tasksim.runtime.policies import Ported
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,10 +45,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.compiled.view import KnownView
-    from tasksim.engine.locality import FarCharge
-    from tasksim.engine.slowing import Slowing
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
+    from tasksim.engine.question import Question
     from tasksim.run.record import TaskTable
 
 __all__ = ["CompiledReplay"]
@@ -66,23 +64,11 @@ class CompiledReplay:
 
     Parameters
     ----------
-    graph, platform : TaskGraph, Platform
-        The graph and the machine.
-    policy : Ported or Called
-        The scheduler: a policy of the core, or one in Python that the core calls back.
-    costs, estimates : ndarray, shape (classes, tasks)
-        Durations of the tasks, and the scheduler's estimates of them, in seconds.
-    far : FarCharge or None
-        Addition to a task's cost when it starts, for data that left the cache.
-    submitted_s : ndarray or None
-        Submission time of each task; None: the times follow from the platform's cost.
-    machine, blind, threads : bool
-        Whether the replay is that of machines with devices; whether pushes of one instant do not
-        see each other; whether the workers are threads.
-    slowing : Slowing or None
-        Slowdown of tasks by each other; None without contention.
-    decisions : bool
-        Whether the decisions of the scheduler are recorded.
+    question : Question
+        The graph, the machine, the scheduler, and the costs of the tasks.
+    policy : Ported, optional
+        The policy of the core for the scheduler; by default the core's own, or else the Python
+        scheduler, which the core calls back.
 
     Raises
     ------
@@ -94,40 +80,31 @@ class CompiledReplay:
     tasksim.engine.replay.Replay : The reference engine.
     """
 
-    def __init__(
-        self,
-        graph: TaskGraph,
-        platform: Platform,
-        policy: Ported | Called,
-        costs: NDArray[np.float64],
-        estimates: NDArray[np.float64],
-        far: FarCharge | None = None,
-        *,
-        machine: bool,
-        submitted_s: NDArray[np.float64] | None = None,
-        blind: bool = False,
-        threads: bool = False,
-        slowing: Slowing | None = None,
-        decisions: bool = False,
-    ) -> None:
+    def __init__(self, question: Question, policy: Ported | None = None) -> None:
         core = interface.functions()
         if core is None:
-            raise Refused("the core is not there")
-        self._core = core
-        self._graph, self._platform, self._policy = graph, platform, policy
-        self._costs = np.ascontiguousarray(costs, np.float64)
-        self._estimates = np.ascontiguousarray(estimates, np.float64)
-        self._far = far
-        self._submitted = None
-        if submitted_s is not None:
-            self._submitted = np.rint(submitted_s * TICKS_PER_S).astype(np.int64)
-        self._machine, self._blind, self._threads = machine, blind, threads
+            raise Refused(f"the core is {library.status().why}")
+        graph, platform = question.graph, question.platform
+        self._core, self._asked = core, question
+        self._machine, self._threads = question.needs_machine, question.needs_threads
+        its: Ported | Called | None = policy or ported(question.scheduler)
+        if its is None:
+            if question.decisions:
+                raise Refused(
+                    "decisions of a scheduler written in Python are recorded in SimPy's engine"
+                )
+            from tasksim.engine.compiled.foreign import Called
+
+            its = Called(question.scheduler, graph, platform, machine=self._machine)
+        self._policy = its
+        self._go_on = core.tasksim_replay_go_on if isinstance(its, Ported) else its.go_on
+        self._costs = np.ascontiguousarray(question.costs, np.float64)
+        self._estimates = np.ascontiguousarray(question.estimates, np.float64)
         self._flat = flat_graph(graph), flat_platform(platform)
-        self._slowing, self._decisions = slowing, decisions
+        slowing = question.slowing
         self._contention = None if slowing is None else flat_contention(slowing, graph)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
-        self._go_on = core.tasksim_replay_go_on if isinstance(policy, Ported) else policy.go_on
         self._columns: dict[str, NDArray[Any]] = {}
         self._copies: NotedCopies | None = None
 
@@ -147,7 +124,7 @@ class CompiledReplay:
         else:
             from tasksim.runtime.blame import blaming
 
-            blame = blaming(policy.scheduler, self._graph)
+            blame = blaming(policy.scheduler, self._asked.graph)
             with blame, no_garbage_collection(), closing(policy):
                 called = policy.called()
                 policy.show(self._new(None, ctypes.byref(called)))
@@ -159,7 +136,7 @@ class CompiledReplay:
         status = ended(self._go_on, self._handle)
         self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
         read = partial(self._core.tasksim_replay_tasks, self._handle)
-        self._columns = read_tasks(read, len(self._graph))
+        self._columns = read_tasks(read, len(self._asked.graph))
         if status != interface.DONE:
             raise self._error(status)
 
@@ -171,10 +148,14 @@ class CompiledReplay:
             self._copies = NotedCopies(take, noted)
         read = partial(self._core.tasksim_replay_numa, self._handle)
         decisions = None
-        if self._decisions:
+        if self._asked.decisions:
             decisions = read_decisions(partial(self._core.tasksim_replay_decisions, self._handle))
-        numa = numa_use(self._slowing, read)
+        numa = numa_use(self._asked.slowing, read)
         return Outcome(self, self._copies, noted.evictions, numa, decisions)
+
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
+        return records(self._asked.graph, self.outcome())
 
     @property
     def why(self) -> str:
@@ -189,7 +170,7 @@ class CompiledReplay:
 
     def table(self) -> TaskTable:
         """Return the lives of the tasks as the task table of a run."""
-        return task_table(self._graph, self._columns)
+        return task_table(self._asked.graph, self._columns)
 
     def series(self) -> Series:
         """Return a series of replays like this one with other seeds and costs; do not run it.
@@ -202,7 +183,7 @@ class CompiledReplay:
         from tasksim.engine.compiled.series import Series
 
         kept: list[Any] = [self]
-        return Series(self._graph, self._given(kept), kept)
+        return Series(self._asked.graph, self._given(kept), kept)
 
     def plans(self) -> CompiledPlans:
         """Return replays like this one, whose scheduler follows a plan, with other plans.
@@ -265,18 +246,19 @@ class CompiledReplay:
         from tasksim.runtime.blame import blaming
 
         view = self._known_view()
-        with blaming(policy.scheduler, self._graph):
+        with blaming(policy.scheduler, self._asked.graph):
             return policy_structure(policy, view, rng, kept)
 
     def _known_view(self) -> KnownView:
         from tasksim.engine.compiled.view import KnownView
 
-        return KnownView(self._graph, self._platform, self._costs, self._estimates)
+        asked = self._asked
+        return KnownView(asked.graph, asked.platform, self._costs, self._estimates)
 
     def _new(self, policy: Any, called: Any) -> int:
         """Make the replay of the core, which checks its whole input; return its handle."""
         status = ctypes.c_int32()
-        self._asked = question = self._question()
+        self._given_question = question = self._question()
         graph, platform = self._flat
         self._handle = self._core.tasksim_replay_new(
             graph.handle, platform.handle, ctypes.byref(question), policy, called,
@@ -287,20 +269,20 @@ class CompiledReplay:
         return self._handle
 
     def _question(self) -> interface.Question:
-        far = self._far
+        asked, due = self._asked, self._asked.submitted_s
         self._column = column = Arrays()
         return interface.Question(
             costs=column(self._costs, np.float64),
             estimates=column(self._estimates, np.float64),
-            far=column.structure(None if far is None else flat_far(far)),
-            alone=flat_alone(self._platform, self._graph.model_names, column),
-            submitted=None if self._submitted is None else column(self._submitted, np.int64),
+            far=column.structure(None if asked.far is None else flat_far(asked.far)),
+            alone=flat_alone(asked.platform, asked.graph.model_names, column),
+            submitted=None if due is None else column(np.rint(due * TICKS_PER_S), np.int64),
             contention=column.structure(self._contention),
             machine=self._machine,
-            blind=self._blind,
+            blind=asked.simultaneous_pushes == "blind",
             threads=self._threads,
             **scheduler_fields(self._policy.scheduler),
-            decisions=self._decisions,
+            decisions=asked.decisions,
         )
 
     def _error(self, status: int) -> Exception:
@@ -310,7 +292,8 @@ class CompiledReplay:
         from tasksim.runtime.ledger import nobody_can_run
         from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
-        graph, workers, scheduler = self._graph, self._platform.workers, self._policy.scheduler
+        graph, platform = self._asked.graph, self._asked.platform
+        workers, scheduler = platform.workers, self._policy.scheduler
         outcome = self._outcome
         task = outcome.task
         if status == interface.NOBODY:
@@ -321,7 +304,7 @@ class CompiledReplay:
             sizes = graph.handle_size[graph.access_handle[accesses][copied]]
             return too_large(graph, task, int(sizes.sum()))
         if status == interface.STUCK:
-            memory = self._platform.memories[outcome.worker].name
+            memory = platform.memories[outcome.worker].name
             return no_room(graph, task, memory, outcome.now_s)
         # There are no states if the replay has not begun.
         states = self._columns["state"].tolist() if self._columns else []

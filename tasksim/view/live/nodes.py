@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.choice import Question
+    from tasksim.engine.question import Question
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
-    from tasksim.runtime.policies import Ported
+    from tasksim.runtime.flat import Ported
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.setup import Setup
 

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.engine.choice import Question, as_data, needs_machine
+from tasksim.engine.choice import as_data
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.data.network import paths_of
 from tasksim.engine.data.ways import device_memories
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import MIN_NEAR_SHARE, caches_of
+from tasksim.engine.question import Question, needs_machine
 from tasksim.engine.simulation import Settled
 from tasksim.graph.flop import task_flop
 from tasksim.graph.iterations import iterations
 from tasksim.graph.reuse import read_and_written_bytes
 from tasksim.run.power import power_info
-from tasksim.runtime.flat import Refused
-from tasksim.runtime.policies import ported
+from tasksim.runtime.flat import Refused, ported
 from tasksim.schedulers.registry import SCHEDULERS, SCHEDULERS_WITH_REQUIRED_OPTIONS, create
 from tasksim.view.live.axes import MOST_MACHINES, Axis, Parts, PartsByName, axes_of, data_of
 from tasksim.view.live.nodes import Cuts, network_axes, node_axes, on_nodes
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.locality import Locality
     from tasksim.run.measured import Creations
-    from tasksim.runtime.policies import Ported
+    from tasksim.runtime.flat import Ported
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.setup import Setup
 
@@ -406,7 +406,7 @@ def _machine(resolved: Resolved, most_drawn: int = _MOST_DRAWN) -> _Machine:
         raise Unanswerable(f"its scheduler {policy.name} makes another plan for each seed")
     if known.name == _PLANNED and resolved.cluster is not None:
         raise Unanswerable(f"its scheduler {policy.name} makes a plan for each node")
-    question = settled.question(simulation, policy)
+    question = settled.question(simulation._replace(scheduler=policy))
     prices, platform = settled.prices(simulation), resolved.platform
     demands = Demands(resolved.graph, platform, resolved.known_models())
     raw = np.array(question.estimates)

@@ -18,13 +18,11 @@ from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 from tasksim.core.library import status, wasm_status
 from tasksim.engine.choice import as_data
-from tasksim.engine.cluster import choice as cluster_choice
 from tasksim.engine.simulation import Settled
 from tasksim.graph.taskgraph import Binding
 from tasksim.scenario import solving
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
-from tasksim.schedulers.registry import create
 from tasksim.view.live.page import explore
 from tasksim.view.page import document
 from tests.openmp_graphs import Program
@@ -94,10 +92,8 @@ def question_of(resolved):
     """Return what the core is asked for a scenario."""
     simulation = resolved.simulation()
     if simulation.cluster is not None:
-        asked = Settled().question_on_nodes(simulation)
-        return cluster_choice.as_data(asked, simulation.seed)
-    policy = create(simulation.scheduler)
-    return as_data(Settled().question(simulation, policy), simulation.seed)
+        return as_data(Settled().question_on_nodes(simulation), simulation.seed)
+    return as_data(Settled().question(simulation), simulation.seed)
 
 
 def drawn(known, count, seed):
