@@ -8,7 +8,7 @@ four platforms: 20 cells per seed. Dask has a process per core. Every --period s
 and a half times as much) one of them is killed by SIGKILL, and another starts. Then the same study
 is computed in this process, and both tables are compared.
 
-Exit code 1 if a cell is missing, failed, is there twice, or differs.
+Exit code 1 if a cell is missing, failed, is there twice, or differs, or if no worker was killed.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ ANSWERS = ["cell", "status", "makespan_s"]
 
 
 class Killer(threading.Thread):
-    """A thread that kills a worker of Dask every few seconds."""
+    """A thread that kills a worker of Dask every few seconds, and notes the workers' memory."""
 
     def __init__(self, period_s: float) -> None:
         super().__init__(daemon=True)
         self.killed = 0
+        self.peak_bytes = 0
+        """Peak memory of the largest worker."""
         self._period_s = period_s
         self._over = threading.Event()
 
@@ -62,8 +64,9 @@ class Killer(threading.Thread):
             workers = [
                 child
                 for child in psutil.Process().children(recursive=True)
-                if "spawn_main" in " ".join(child.cmdline())
+                if "resource_tracker" not in " ".join(child.cmdline())  # Dask renames the workers
             ]
+            self.peak_bytes = max([self.peak_bytes, *map(_peak_bytes, workers)])
             if workers:
                 rng.choice(workers).kill()
                 self.killed += 1
@@ -72,6 +75,18 @@ class Killer(threading.Thread):
         """End the thread."""
         self._over.set()
         self.join()
+
+
+def _peak_bytes(process: psutil.Process) -> int:
+    """Return the peak memory of a process; 0 if it has just ended.
+
+    ``ru_maxrss`` would count the memory of this process, which a worker has before its ``exec``.
+    """
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return next((int(x.split()[1]) * 1024 for x in status.splitlines() if "VmHWM" in x), 0)
 
 
 def computed(
@@ -116,10 +131,11 @@ def main() -> int:
     equal = found[ANSWERS].equals(here[ANSWERS])
     print(
         f"{len(found):,} cells on Dask in {dask_s:.1f} s, {killer.killed} workers killed;"
-        f" {lost} lost, {twice} twice, {failed} failed; peak {peak:.2f} GiB\n"
+        f" {lost} lost, {twice} twice, {failed} failed; peak {peak:.2f} GiB with the scheduler,"
+        f" {killer.peak_bytes / 2**30:.2f} GiB a worker\n"
         f"in one process {here_s:.1f} s; answers {'equal' if equal else 'DIFFER'}"
     )
-    return int(not equal or len(found) != 20 * given.seeds)
+    return int(not equal or len(found) != 20 * given.seeds or not killer.killed)
 
 
 if __name__ == "__main__":

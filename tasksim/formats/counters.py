@@ -248,10 +248,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-PAPI_EVENT: Final = re.compile(r"^[\s\"]*(PAPI_[A-Z0-9_]+)\"?\s*[:=]?\s*\"?(\S+?)\"?,?\s*$")
+# Possessive: names and gaps that are given back one by one would take the square of a long line.
+PAPI_EVENT: Final = re.compile(r"^[\s\"]*(PAPI_[A-Z0-9_]++)\"?\s*+[:=]?\s*+\"?(\S+?)\"?,?\s*$")
 PAPI_TIME: Final = re.compile(
-    r"^[\s\"]*real[ _]time(?:[ _](?P<in>nsec|usec|sec|s))?\"?\s*[:=]?\s*\"?(?P<value>[^\s\",]+)\"?"
-    r"\s*(?P<unit>nsec|usec|sec|s)?,?\s*$",
+    r"^[\s\"]*real[ _]time(?:[ _](?P<in>nsec|usec|sec|s))?\"?\s*+[:=]?\s*+"
+    r"\"?(?P<value>[^\s\",]+)\"?\s*(?P<unit>nsec|usec|sec|s)?,?\s*$",
     re.IGNORECASE,
 )
 PAPI_UNITS: Final = {"nsec": 1e-9, "usec": 1e-6, "sec": 1.0, "s": 1.0}

@@ -20,12 +20,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("readers", nargs="*", metavar="READER", help=", ".join(TARGETS))
     parser.add_argument("--minutes", type=float, default=1.0, help="for each reader; default: 1")
+    parser.add_argument(
+        "--missed", action="store_true", help="print the lines that no input reached"
+    )
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6))
     given = parser.parse_args()
     for name in given.readers:
         if name not in TARGETS:
             parser.error(f"unknown reader {name!r}; known: {', '.join(TARGETS)}")
-    found = [_searched(name, given.minutes * 60, given.seed) for name in given.readers or TARGETS]
+    found = []
+    for name in given.readers or TARGETS:
+        found.append(_searched(name, given.minutes * 60, given.seed))
+        for file, lines in found[-1].missed.items() if given.missed else ():
+            print(f"  {file}: {', '.join(map(str, lines))}", flush=True)
     sys.exit(any(result.finds for result in found))
 
 

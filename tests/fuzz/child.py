@@ -23,7 +23,7 @@ from .inputs import put
 from .mutations import mutated
 from .rules import check, watch_actions
 from .smaller import smaller
-from .targets import TARGETS
+from .targets import MODULES, TARGETS
 
 if TYPE_CHECKING:
     from .inputs import Input
@@ -70,7 +70,7 @@ class Search:
         end = time.monotonic() + seconds
         seeds = TARGETS[self.name].seeds()
         for seed in seeds:
-            find = self.try_input(seed)
+            find = self.try_input(seed, watched=True)
             if find is not None:
                 print(json.dumps({"bad_seed": str(find)}), flush=True)
             self.corpus.append(seed)
@@ -115,17 +115,18 @@ class Search:
         find = self.try_input(given)
         return None if find is None else find.key
 
-    def try_input(self, given: Input) -> Find | None:
+    def try_input(self, given: Input, *, watched: bool = False) -> Find | None:
         """Return the rule that the input breaks, if it breaks one.
 
-        Its files are in the folder only while it is read: this process may die of it.
+        Its lines are watched, always or often. Its files are in the folder only while it is read:
+        this process may die of it.
         """
         self.folder.mkdir(parents=True)
         put(given, self.folder)
         self.digest.update(repr(sorted(given.items())).encode())
         self.inputs += 1
         limit_memory()  # what inputs before it left behind, and the corpus, are not its cost
-        watched = self.random.random() <= WATCHED
+        watched = watched or self.random.random() <= WATCHED
         begun = time.process_time()
         with self.coverage.watching() if watched else nullcontext():
             find = check(self.read, self.folder)
@@ -147,7 +148,8 @@ def main() -> None:
     search = Search(given.reader, given.seed, given.folder / "input")
     search.run(given.seconds, given.inputs)
     search.tell()
-    print(json.dumps({"done": True}), flush=True)
+    total, missed = search.coverage.of_modules(MODULES[given.reader].split())
+    print(json.dumps({"done": {"total": total, "missed": missed}}), flush=True)
 
 
 if __name__ == "__main__":

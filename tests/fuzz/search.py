@@ -38,12 +38,19 @@ class Result:
     """The CPU time of the input that took longest."""
     digest: str = ""
     """Of all inputs of the last process: equal for equal seeds."""
+    total: int = 0
+    """Lines of the reader's modules."""
+    missed: dict[str, list[int]] = field(default_factory=dict)
+    """Those of them that no input of the last process reached, by file."""
     finds: list[tuple[str, Input]] = field(default_factory=list)
 
     def __str__(self) -> str:
         peak = f"{self.peak_bytes / 2**20:.0f} MiB"
         head = f"{self.inputs} inputs, {self.lines} lines reached, peak memory {peak}"
         head += f", the slowest {self.slowest_s:.2g} s"
+        if self.total:
+            covered = 1 - sum(map(len, self.missed.values())) / self.total
+            head += f", {covered:.0%} of the {self.total} lines of its modules"
         told = "".join(f"\n  {what}" for what, _ in self.finds)
         return f"{head}, {len(self.finds)} finds{told}"
 
@@ -124,6 +131,7 @@ def _take(result: Result, text: str, folder: Path, code: int) -> bool:
             so_far = said["so_far"]
         else:
             done = True
+            result.total, result.missed = said["done"]["total"], said["done"]["missed"]
     result.inputs += so_far["inputs"]
     result.lines = max(result.lines, so_far["lines"])
     result.peak_bytes = max(result.peak_bytes, so_far["peak_bytes"])

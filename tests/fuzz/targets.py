@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .inputs import Input
 
-__all__ = ["TARGETS", "Target"]
+__all__ = ["MODULES", "TARGETS", "Target"]
 
 
 @dataclass(frozen=True)
@@ -78,3 +78,52 @@ TARGETS = {
     "quantities": Target(readers.quantities, seeds.quantity_texts),
 }
 """All readers, by the names that ``python -m tests.fuzz`` takes."""
+
+_TABLES = "formats/samples/cells.py formats/samples/columns.py"
+MODULES = {
+    "platform": "platform",
+    "settings": "platform",
+    "coefficients": "models/files",
+    "models": "models/files",
+    "calibrated-samples": "models/files/store.py",
+    "csv-samples": f"formats/samples/csvfile.py {_TABLES}",
+    "parquet-samples": f"formats/samples/parquet.py {_TABLES}",
+    "json-samples": f"formats/samples/jsonfile.py {_TABLES}",
+    "extrap-samples": "formats/samples/extrap.py",
+    "starpu-samples": "formats/samples/starpufiles.py",
+    "counters": "formats/counters.py",
+    "network": "network/load.py network/topologies",
+    "network-text": "network/load.py network/topologies",
+    "network-xml": "formats/simgrid.py formats/xmltext.py",
+    "cluster": "network/clusterfile.py network/load.py",
+    "graph": "graph/graph_file.py base/npzarrays.py",
+    "costs": "formats/costs_csv.py base/documents/csv_table.py",
+    "run": "run/runfolder.py run/header.py run/tablechecks.py base/parquetfile.py",
+    "schedule": "schedulers/static/schedule_file.py base/documents/csv_table.py",
+    "starpu-bus": "formats/starpu/bus.py",
+    "starpu-codelet": "formats/starpu/codelet_file.py formats/starpu/codelet_models.py",
+    "starpu-xml": "formats/starpu/bus.py formats/xmltext.py",
+    "hwloc": "formats/hwloc",
+    "starpu-machine": "formats/starpu/machine_import.py formats/starpu/machine_fields.py",
+    "tasks-rec": "formats/traces/tasks_rec.py formats/traces/recutils.py",
+    "task-table": "formats/traces/tablecsv.py",
+    "pj-dump": "formats/traces/paje.py",
+    "chrome": "formats/traces/chrome.py",
+    "otf2": "formats/traces/otf2",
+    "paraver": "formats/traces/paraver",
+    "starvz": "formats/traces/paje.py",
+    "starvz-parquet": "formats/traces/starvz.py",
+    "wfformat": "formats/workflows/wfformat.py formats/workflows/jobs.py",
+    "dax": "formats/workflows/dax.py formats/workflows/jobs.py",
+    "dot": "formats/workflows/dot.py formats/workflows/jobs.py",
+    "stg": "formats/workflows/stg.py",
+    "ogra": "formats/workflows/stg.py",
+    "scenario": "scenario/document.py",
+    "scheduler": "schedulers/registry.py",
+    "generator": "graph/apps/registry.py graph/apps/parameters.py",
+    "domain": "calibration/domain.py",
+    "terms": "models/terms/formulas.py",
+    "quantities": "base/units.py",
+}
+"""The files and folders of the package, separated by blanks, whose lines the search for a reader
+should reach."""

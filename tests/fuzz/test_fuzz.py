@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from counter_files import PAPI
 from fuzz.inputs import LARGEST, in_folder, put
 from fuzz.mutations import NUMBER, mutated
 from fuzz.rules import check
@@ -61,6 +62,15 @@ def test_long_words_take_as_long_as_they_are(reader, tmp_path):
         put({**given, name: content}, folder)
         find = check(TARGETS[reader].read, folder)
         assert find is None, f"{name}: {word[:3]}...: {find}"
+
+
+@pytest.mark.parametrize(
+    "line", [b"PAPI_" + b"L" * LARGEST + b"+: 1", b"real time" + b" " * LARGEST]
+)
+def test_long_lines_of_papi_take_as_long_as_they_are(line, tmp_path):
+    (tmp_path / "counted").write_bytes(PAPI.encode() + line + b",")
+    find = check(TARGETS["counters"].read, tmp_path)
+    assert find is None, str(find)
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=[f"{path.parent.name}-{path.name}" for path in KEPT])
