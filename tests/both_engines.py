@@ -50,8 +50,11 @@ def both_engines(request, monkeypatch):
     monkeypatch.setattr(
         simulation,
         "replayed",
-        lambda question, seed, engine: replayed(
-            question, seed, "simpy" if engine == "auto" and _is_for_both(question) else engine
+        lambda question, seed, engine, *progress: replayed(
+            question,
+            seed,
+            "simpy" if engine == "auto" and _is_for_both(question) else engine,
+            *progress,
         ),
     )
 
@@ -95,10 +98,10 @@ def _compared(run):
     """Return a run that the core makes, too."""
 
     @wraps(run)
-    def compared(self, rng):
+    def compared(self, rng, *progress):
         its_rng = deepcopy(rng)
         with _the_same_error(self.asked, deepcopy(rng)):
-            makespan_s = run(self, rng)
+            makespan_s = run(self, rng, *progress)
         for asked in _ways_to_ask(self.asked):
             found = _compiled(asked, deepcopy(its_rng))
             if isinstance(found, Exception):

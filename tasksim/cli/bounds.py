@@ -186,17 +186,22 @@ def _binding_table(bound: TightBound, binding: Binding) -> str:
 
 
 def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> None:
+    from tasksim.cli.progress import stages
     from tasksim.formats.runs import load_checked_run
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.network import path_messages
 
-    run = load_checked_run(path)
-    blamed = None
-    if with_blame:
-        from tasksim.scenario.recorded import blame_of
+    with stages("bounds", 3) as begin:
+        begin("reading the run")
+        run = load_checked_run(path)
+        blamed = None
+        if with_blame:
+            from tasksim.scenario.recorded import blame_of
 
-        blamed = blame_of(run, path, best)
-    walked = practical_critical_path(run)
+            begin("blaming")
+            blamed = blame_of(run, path, best)
+        begin("critical path")
+        walked = practical_critical_path(run)
     messages = None if run.messages is None else path_messages(run)
     values = {**(run.bounds or {}), **_over_nodes(run, path)}
     if as_json:

@@ -18,6 +18,7 @@ from tasksim.cli.options import (
     output_option,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,7 +183,11 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
     from tasksim.formats.traces.chrome import write_chrome
 
     refuse_unwritable(output)
-    write_chrome([load_checked_run(run) for run in runs], output, arrows=arrows, force=force)
+    with stages("export", 2) as begin:
+        begin("reading runs")
+        found = [load_checked_run(run) for run in runs]
+        begin("writing")
+        write_chrome(found, output, arrows=arrows, force=force)
     note(f"Wrote {output}")
 
 
@@ -195,7 +200,11 @@ def _add(name: str, form: str, example: str, what: str) -> None:
 
         refuse_unwritable(output)
         writer: Any = FORMATS.find(form).writes_run
-        writer(load_checked_run(run), output, force)
+        with stages("export", 2) as begin:
+            begin("reading the run")
+            found = load_checked_run(run)
+            begin("writing")
+            writer(found, output, force)
         note(f"Wrote {output}")
 
     write.__doc__ = f"Write a run as {what}."

@@ -172,9 +172,11 @@ class Results:
     def keep(self, run: Run) -> None:
         """Write the run and its Gantt chart, if the options ask for them."""
         if self.output is not None:
+            from tasksim.cli.progress import counting
             from tasksim.formats.runs import save_run
 
-            save_run(run, self.output, force=self.force)
+            with counting("writing", ticking=True) as progress:
+                save_run(run, self.output, force=self.force, progress=progress)
             note(f"Wrote {self.output}")
         self.draw(run)
 

@@ -10,6 +10,7 @@ from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, force_option, json_option, output_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
+from tasksim.cli.progress import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ def profile(
         raise InputError(f"--threshold: got {threshold:g}; legal: between 0% and 100%")
     if output is not None:
         refuse_file(output, "costs of functions", (".csv",), force=force)
-    found = profile_program(program, source, alone=overhead)
+    found = profile_program(program, source, alone=overhead, tell=say)
     if found.exit_code:
         warn(f"the program ended with exit code {found.exit_code}")
     if output is not None:

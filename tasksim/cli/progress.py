@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-__all__ = ["counting", "showing", "stages"]
+__all__ = ["counting", "say", "showing", "stages"]
 
 SHOWN_AFTER_S = 1.0
 """Duration in seconds after which a bar appears: short work shows none, and imports nothing."""
@@ -33,31 +34,40 @@ _log = Log("cli")
 
 
 @contextmanager
-def showing(what: str, *, time_left: bool = True) -> Iterator[Callable[[str, float], None]]:
+def showing(
+    what: str, *, time_left: bool = True, ticking: bool = False
+) -> Iterator[Callable[[str, float], None]]:
     """Yield a function that shows a message and the completed share of the work.
 
     Without *time_left*, it shows no estimate of that: messages have their own, or shares are not
-    proportional to time.
+    proportional to time. If *ticking*, a thread redraws the bar every second between two calls,
+    which would disturb measurements.
     """
-    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        with closing(_Bar(what)) as bar:
+    if _on_terminal():
+        with closing(_Bar(what, ticking=ticking)) as bar:
             yield _Shown(what, bar.draw, time_left=time_left)
     else:
         yield _Shown(what, lambda _message, _share: None, time_left=time_left)
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows how many items of how many are done."""
-    with showing(what) as show:
+def counting(what: str, *, ticking: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows how many items of how many are done.
+
+    *ticking* is as for :func:`showing`, for work before the first item and after the last one.
+    """
+    with showing(what, ticking=ticking) as show:
         yield lambda done, total: show(f"{done}/{total}", done / total if total else 1.0)
 
 
 @contextmanager
-def stages(what: str, count: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows which of *count* stages begins."""
+def stages(what: str, count: int, *, ticking: bool = True) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows which of *count* stages begins.
+
+    *ticking* is as for :func:`showing`: a stage may last for minutes.
+    """
     begun = 0
-    with showing(what, time_left=False) as show:
+    with showing(what, time_left=False, ticking=ticking) as show:
 
         def begin(stage: str) -> None:
             nonlocal begun
@@ -65,6 +75,17 @@ def stages(what: str, count: int) -> Iterator[Callable[[str], None]]:
             begun += 1
 
         yield begin
+
+
+def say(message: str) -> None:
+    """Print a line on a terminal: while a program writes there itself, it would tear a bar."""
+    _log.info("%s", message)
+    if _on_terminal():
+        sys.stderr.write(f"{message}\n")
+
+
+def _on_terminal() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class _Shown:
@@ -102,27 +123,49 @@ class _Shown:
 class _Bar:
     """A bar on a terminal, drawn once the work has taken a while."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, ticking: bool) -> None:
         self._what, self._begun = what, time.monotonic()
         self._progress: Progress | None = None
+        self._message = ""
         self._drawn_s = self._drawn_share = 0.0
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True) if ticking else None
+        if self._ticker is not None:
+            self._ticker.start()
 
     def draw(self, message: str, share: float) -> None:
-        now = time.monotonic()
-        if self._progress is None:
-            if now - self._begun < SHOWN_AFTER_S:
+        with self._lock:
+            self._message = message
+            now = time.monotonic()
+            if self._progress is None:
+                if now - self._begun < SHOWN_AFTER_S:
+                    self._drawn_share = share
+                    return
+            elif now - self._drawn_s < REDRAW_S and share - self._drawn_share < MIN_ADVANCE:
                 return
-            self._progress = _started(self._what, self._begun)
-        elif now - self._drawn_s < REDRAW_S and share - self._drawn_share < MIN_ADVANCE:
-            return
-        self._drawn_s, self._drawn_share = now, share
-        (task,) = self._progress.task_ids
-        self._progress.update(task, completed=share, message=message, refresh=True)
+            self._drawn_s, self._drawn_share = now, share
+            self._redraw()
 
     def close(self) -> None:
         """Remove the bar."""
+        self._closed.set()
+        if self._ticker is not None:
+            self._ticker.join()
         if self._progress is not None:
             self._progress.stop()
+
+    def _tick(self) -> None:
+        while not self._closed.wait(SHOWN_AFTER_S):
+            with self._lock:
+                self._redraw()
+
+    def _redraw(self) -> None:
+        if self._progress is None:
+            self._progress = _started(self._what, self._begun)
+        (task,) = self._progress.task_ids
+        share, message = self._drawn_share, self._message
+        self._progress.update(task, completed=share, message=message, refresh=True)
 
 
 def _started(what: str, begun: float) -> Progress:
@@ -136,7 +179,7 @@ def _started(what: str, begun: float) -> Progress:
         TimeElapsedColumn(),
         TextColumn("{task.fields[message]}"),
     )
-    # No thread draws the bar: it would share Python's lock with the measurements.
+    # No thread of Rich's draws the bar: it would share Python's lock with the measurements.
     console = Console(stderr=True)
     progress = Progress(*columns, console=console, transient=True, auto_refresh=False)
     progress.add_task(what, total=1.0, message="")

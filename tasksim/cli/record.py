@@ -142,7 +142,9 @@ def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
         warn(line)
     try:
         if results.output is not None:
-            recording.save(results.output, force=results.force)
+            with stages("record", 1) as begin:
+                begin("writing")
+                recording.save(results.output, force=results.force)
             note(f"Wrote {results.output}")
         results.draw(run)
     finally:  # a full disk does not take the answer away

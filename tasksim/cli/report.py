@@ -25,7 +25,7 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable
-from tasksim.cli.progress import counting
+from tasksim.cli.progress import counting, stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -175,7 +175,12 @@ def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
     for path in paths:
         if (first := whose.setdefault(path.resolve(), path)) is not path:
             raise InputError(f"{path} is given twice (as {first}): its tasks would count twice")
-    return recorded_runs([(path, load_checked_run(path)) for path in paths], trust=trust)
+    with counting("reading runs") as progress:
+        runs = []
+        for path in paths:
+            runs.append((path, load_checked_run(path)))
+            progress(len(runs), len(paths))
+    return recorded_runs(runs, trust=trust)
 
 
 def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
@@ -296,8 +301,11 @@ def account(run: Path, as_json: bool) -> None:
     from tasksim.run.account import account as accounted
     from tasksim.run.account import worker_states
 
-    recorded = load_run(run)
-    found = accounted(recorded, graph_of(recorded, run))
+    with stages("account", 2) as begin:
+        begin("reading the run")
+        recorded = load_run(run)
+        begin("replaying its graph")
+        found = accounted(recorded, graph_of(recorded, run))
     states = worker_states(recorded)
     if as_json:
         print_json({**found.to_json(), "states_s": states})
@@ -380,7 +388,8 @@ def parameters(run: Path, repetitions: int, trust: bool, as_json: bool) -> None:
     """
     from tasksim.reports.parametercosts import parameter_costs, text_of
 
-    costs = parameter_costs(run, repetitions, trust=trust)
+    with counting("making the graph") as progress:
+        costs = parameter_costs(run, repetitions, trust=trust, progress=progress)
     if as_json:
         print_json(costs.to_json())
     else:

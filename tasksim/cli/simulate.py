@@ -319,7 +319,7 @@ def simulate_command(
     if decisions and results.output is None:
         raise click.UsageError("--decisions records them with the run: give -o FOLDER, too")
     doubts.refuse_early(noise, results)
-    from tasksim.cli.progress import stages
+    from tasksim.cli.progress import counting, stages
     from tasksim.scenario.resolved import Resolver
     from tasksim.scenario.solving import replay
 
@@ -328,11 +328,7 @@ def simulate_command(
     changed = False
     if from_run is not None:
         _refuse_others()
-        from tasksim.formats.runs import load_checked_run
-        from tasksim.scenario.recorded import scenario_of
-
-        recorded = load_checked_run(from_run)
-        repeated = scenario_of(recorded, from_run, trust=trust)
+        recorded, repeated = _recorded(from_run, trust)
         scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
     elif trust:
         raise click.UsageError("--trust is for recorded runs: give --from RUN")
@@ -350,11 +346,14 @@ def simulate_command(
         scenario = automatic(asked, auto)
     results.refuse_early()
     kept = results.output is not None
-    with stages("simulating", 2) as begin:
+    with stages("simulating", 1) as begin:
         begin("the graph")
         resolved = resolver.resolve(scenario)
-        begin(f"{len(resolved.graph)} tasks")
-        run = replay(resolved, check=check, engine=engine, digests=kept, decisions=decisions)
+    with counting("simulating", ticking=True) as progress:
+        run = replay(
+            resolved, check=check, engine=engine, digests=kept, decisions=decisions,
+            progress=progress,
+        )  # fmt: skip
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)
@@ -376,6 +375,18 @@ def simulate_command(
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
     if sure is not None and sure.interrupted:
         ctx.exit(INTERRUPTED_EXIT_CODE)
+
+
+def _recorded(path: Path, trust: bool) -> tuple[Run, Scenario]:
+    """Return the run of ``--from``, and its scenario."""
+    from tasksim.cli.progress import stages
+    from tasksim.formats.runs import load_checked_run
+    from tasksim.scenario.recorded import scenario_of
+
+    with stages("simulating", 1) as begin:
+        begin("reading the run")
+        run = load_checked_run(path)
+    return run, scenario_of(run, path, trust=trust)
 
 
 def _refuse_others() -> None:

@@ -16,7 +16,7 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
-from tasksim.cli.progress import showing
+from tasksim.cli.progress import counting, showing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +105,10 @@ def report(
         refuse_unwritable(output)
     with showing("what is known") as progress:
         table = read_study_table(study, tight=tight, best=best, progress=progress, trust=trust)
-    findings = examine(table, choose=choose, sobol=sobol, sobol_draws=sobol_draws)
+    with counting("conclusions", ticking=True) as count:
+        findings = examine(
+            table, choose=choose, sobol=sobol, sobol_draws=sobol_draws, progress=count
+        )
     files: list[str] = []
     if output is not None:
         from tasksim.study.report.gantts import gantt_blocks

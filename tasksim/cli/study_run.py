@@ -148,10 +148,13 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
+    from tasksim.cli.progress import stages
     from tasksim.study.sweep.store import axes_of, read_header, read_table
 
     header = read_header(folder)
-    rows = read_table(folder)
+    with stages("table", 1) as begin:
+        begin(f"reading {header.cells} cells")
+        rows = read_table(folder)
     if as_json:
         study = {"study": header.name, "cells": header.cells, "columns": list(rows.columns)}
         plain = rows.astype(object).where(rows.notna(), None)  # missing values are null
@@ -185,6 +188,7 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     CELL is an entry of the table's column cell, or the beginning of one, if it is unique.
     """
     results = Results(**where)
+    from tasksim.cli.progress import counting
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.solving import solve
     from tasksim.study.sweep.lookup import difference, find_cell
@@ -192,7 +196,8 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     found = find_cell(folder, cell, trust=trust)
     results.refuse_early()
     resolved = resolve(found.scenario)
-    run = solve(resolved, digests=results.output is not None)
+    with counting("simulating", ticking=True) as progress:
+        run = solve(resolved, digests=results.output is not None, progress=progress)
     for line in [] if found.scenario.clock == "native" else resolved.warnings():
         warn(line)
     changed = difference(found, run)

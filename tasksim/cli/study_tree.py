@@ -12,6 +12,7 @@ import click
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, force_option, json_option
 from tasksim.cli.output import print_json, warn
+from tasksim.cli.progress import stages
 from tasksim.cli.tree_output import growth_options, refuse_tree_file, write_tree
 
 if TYPE_CHECKING:
@@ -89,10 +90,13 @@ def _grown(
     from tasksim.tuning.tree_file import ChoosingTree
 
     limits = Growth(**growth)
-    cells = read_table(folder)
-    column = chosen_column(cells, choose)
-    table, left_out = performance_of_study(cells, column)
-    made = grow(table, limits)
+    with stages("tree", 2) as begin:
+        begin("reading the study")
+        cells = read_table(folder)
+        column = chosen_column(cells, choose)
+        table, left_out = performance_of_study(cells, column)
+        begin(f"growing over {len(table)} examples")
+        made = grow(table, limits)
     msop = float(TreeChoice(made).shares(table).mean())
     return ChoosingTree(column, made, msop, len(table)), table, left_out
 

@@ -10,6 +10,7 @@ from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, TIME, json_option
 from tasksim.cli.output import print_json
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +48,10 @@ def why(run: Path, task: str | None, at_s: float | None, as_json: bool) -> None:
     from tasksim.formats.runs import load_run
     from tasksim.run.runchecks import check_records
 
-    found = load_run(run)
-    check_records(found, run)
+    with stages("why", 1) as begin:
+        begin("reading the run")
+        found = load_run(run)
+        check_records(found, run)
     decisions = found.decisions
     if decisions is None:
         raise InputError(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.outcome import Ended
+    from tasksim.engine.progress import Progress
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
@@ -46,8 +47,15 @@ def check_engine(engine: str) -> None:
         raise unknown("engine", engine, ENGINES)
 
 
-def replayed(question: Question | ClusterQuestion, seed: int, engine: Engine = "auto") -> Replayed:
+def replayed(
+    question: Question | ClusterQuestion,
+    seed: int,
+    engine: Engine = "auto",
+    progress: Progress | None = None,
+) -> Replayed:
     """Replay *question* on the core, unless SimPy's *engine* is requested or the core refuses.
+
+    *progress* is called from time to time with the number of finished tasks and of all tasks.
 
     Raises
     ------
@@ -58,34 +66,38 @@ def replayed(question: Question | ClusterQuestion, seed: int, engine: Engine = "
         If the scheduler breaks a rule or fails.
     """
     if engine == "simpy":
-        return _replayed_by_simpy(question, seed, "asked for")
+        return _replayed_by_simpy(question, seed, "asked for", progress)
     from tasksim.runtime.flat import Refused
 
     try:
-        return replayed_by_core(question, seed)
+        return replayed_by_core(question, seed, progress)
     except Refused as refusal:
         why = str(refusal)
     if engine == "compiled":
         raise InputError(f"the compiled engine does not replay this: {why}")
-    return _replayed_by_simpy(question, seed, why)
+    return _replayed_by_simpy(question, seed, why, progress)
 
 
-def replayed_by_core(question: Question | ClusterQuestion, seed: int) -> Replayed:
+def replayed_by_core(
+    question: Question | ClusterQuestion, seed: int, progress: Progress | None = None
+) -> Replayed:
     """Replay *question* on the core; raise ``Refused`` if the core does not support it."""
     if not isinstance(question, Question):
         from tasksim.engine.compiled.cluster import CompiledCluster
 
         cluster = CompiledCluster(*question)
-        cluster.run(seed)
+        cluster.run(seed, progress)
         return Replayed(cluster, "compiled")
     from tasksim.engine.compiled.replay import CompiledReplay
 
     replay = CompiledReplay(question)
-    replay.run(random.Random(seed))
+    replay.run(random.Random(seed), progress)
     return Replayed(replay, "compiled", replay.why)
 
 
-def _replayed_by_simpy(question: Question | ClusterQuestion, seed: int, why: str) -> Replayed:
+def _replayed_by_simpy(
+    question: Question | ClusterQuestion, seed: int, why: str, progress: Progress | None
+) -> Replayed:
     """Replay *question* on SimPy's engine, for the reason *why*."""
     if not isinstance(question, Question):
         from tasksim.engine.cluster.cluster import ClusterReplay
@@ -94,7 +106,7 @@ def _replayed_by_simpy(question: Question | ClusterQuestion, seed: int, why: str
             if node.has_threads(question.simultaneous_pushes, question.cores):
                 raise _only_by_core(node.scheduler)
         cluster = ClusterReplay(*question)
-        cluster.run(seed)
+        cluster.run(seed, progress)
         return Replayed(cluster, "simpy", why)
     if question.needs_threads:
         raise _only_by_core(question.scheduler)
@@ -117,7 +129,7 @@ def _replayed_by_simpy(question: Question | ClusterQuestion, seed: int, why: str
             slowing=question.slowing,
             decisions=question.decisions,
         )
-    replay.run(random.Random(seed))
+    replay.run(random.Random(seed), progress)
     return Replayed(replay, "simpy", why)
 
 

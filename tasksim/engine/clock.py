@@ -7,9 +7,11 @@ same instant happen at that instant. Within an instant, events happen in the ord
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from simpy import Environment, Event, Process, Timeout
+from simpy.core import EmptySchedule
 
 if TYPE_CHECKING:
     from simpy.core import SimTime
@@ -24,6 +26,10 @@ END_PHASE: Final = 1.0
 """Phase of ends within an instant: before all beginnings."""
 FIRST_PHASE: Final = 0.0
 """Phase of events that have none, such as the start of a process: before all others."""
+
+
+EVENTS_PER_LOOK: Final = 1000
+"""Number of events between two looks at a run: some ten milliseconds."""
 
 
 class Wait(Timeout):
@@ -76,6 +82,14 @@ class Clock(Environment):
     ) -> None:
         """Call *callback* after *delay* ticks with an event of that *value*."""
         Wait(self, delay, phase, value).callbacks.append(callback)
+
+    def run_watched(self, look: Callable[[], None]) -> None:
+        """Run until no event is left; call *look* after every :data:`EVENTS_PER_LOOK` events."""
+        with suppress(EmptySchedule):
+            while True:
+                for _ in range(EVENTS_PER_LOOK):
+                    self.step()
+                look()
 
     def at_once(self, event: Event) -> None:
         """Process *event*, which was triggered just now, before the caller continues."""

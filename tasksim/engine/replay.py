@@ -19,6 +19,7 @@ from tasksim.engine.machine.node import Charges, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
 from tasksim.engine.outcome import Outcome, records
+from tasksim.engine.progress import Reports
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.ledger import Ledger, able_classes
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.machine.instant import SimultaneousPushes
+    from tasksim.engine.progress import Progress
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -113,16 +115,21 @@ class Replay:
             self.view.decisions = Decisions(len(platform.workers), lambda: clock.now)
         self._submission = Submission(self.node, release, overheads.submission, due)
 
-    def run(self, rng: random.Random) -> float:
+    def run(self, rng: random.Random, progress: Progress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
+        *progress* is called from time to time with the number of finished tasks and of all tasks.
         Raises :exc:`SchedulerError` if the scheduler breaks a rule or fails.
         """
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
             begin(self.node, rng)
             self._submission.begin()
             with suppress(AllDone):
-                self._clock.run()
+                if progress is None:
+                    self._clock.run()
+                else:
+                    reports = Reports(progress, len(self._graph), self.ledger.finished)
+                    self._clock.run_watched(reports.look)
         self.ledger.close(TICKS_PER_S)
         if not self.ledger.over():
             self.node.refuse_what_is_stuck()

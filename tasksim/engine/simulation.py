@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.durations import Models
     from tasksim.engine.machine.instant import SimultaneousPushes
+    from tasksim.engine.progress import Progress
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
@@ -111,6 +112,7 @@ class Simulation(NamedTuple):
         engine: Engine = "auto",
         config: Mapping[str, Any] | None = None,
         decisions: bool = False,
+        progress: Progress | None = None,
     ) -> Run:
         """Replay the graph and return the run.
 
@@ -125,6 +127,8 @@ class Simulation(NamedTuple):
             Configuration to store in the run, so that it can be repeated.
         decisions : bool, default False
             Record the decisions of the scheduler; on one node only.
+        progress : callable, optional
+            Called from time to time with the number of finished tasks and of all tasks.
 
         Raises
         ------
@@ -156,7 +160,7 @@ class Simulation(NamedTuple):
             graph, owners = question.distribution.graph, question.distribution.owners
             nodes, costs = list(cluster.nodes), question.nodes[0].costs
         begun = time.perf_counter()
-        done = replayed(question, self.seed, engine)
+        done = replayed(question, self.seed, engine, progress)
         wall_s = time.perf_counter() - begun
         happened |= done.replay.records()
         if cluster is None:

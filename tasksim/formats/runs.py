@@ -14,6 +14,8 @@ from tasksim.run.foldernames import refuse_run_folder
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
@@ -80,7 +82,13 @@ def load_checked_run(path: str | Path) -> Run:
     return run
 
 
-def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
+def save_run(
+    run: Run,
+    folder: str | Path,
+    force: bool = False,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
     """Write *run* to *folder*, all or nothing.
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a summary of
@@ -98,6 +106,9 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
         selects that format.
     force : bool, default False
         Whether to replace an existing run.
+    progress : callable, optional
+        Called with the number of written records and that of all records, if *folder* is a run
+        folder: of other formats, the time is not known.
 
     Raises
     ------
@@ -122,7 +133,13 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     """
     where = path_of(folder, "folder")
     flag(force, "force")
-    found = format_of(where, "writes_run") or FORMATS.find("run")
+    own = FORMATS.find("run")
+    found = format_of(where, "writes_run") or own
+    if found is own:
+        from tasksim.run.runfolder import save
+
+        save(run, where, force, progress=progress)
+        return
     assert found.writes_run is not None  # chosen for this ability
     found.writes_run(run, where, force)
 

@@ -14,7 +14,7 @@ from tasksim.graph.counting import counted_times
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["CountedPart", "ParameterCosts", "parameter_costs", "text_of"]
 
@@ -93,7 +93,11 @@ class ParameterCosts:
 
 
 def parameter_costs(
-    run: Run | str | Path, repetitions: int = 5, *, trust: bool = False
+    run: Run | str | Path,
+    repetitions: int = 5,
+    *,
+    trust: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ParameterCosts:
     """Measure how long the indirect parameters of a run's tasks take to count.
 
@@ -108,6 +112,8 @@ def parameter_costs(
         How often the graph is made; medians are returned.
     trust : bool, default False
         Whether a generator is imported because the run's folder names it as ``MODULE:NAME``.
+    progress : callable, optional
+        Called with the number of graphs that were made, and that of all.
 
     Raises
     ------
@@ -146,6 +152,8 @@ def parameter_costs(
             graph_of(run, where, trust=trust)
             made_s.append(perf_counter() - begin_s)
         observed.append(times)
+        if progress is not None:
+            progress(len(observed), repetitions)
     if not observed[0]:
         raise InputError(
             f"{where}: '{run.graph_name}' marks no parameter as counted; mark the code that counts "

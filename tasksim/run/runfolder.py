@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from tasksim.run.recordtables import (
 from tasksim.run.tablechecks import check_references
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow
     from numpy.typing import NDArray
 
@@ -50,8 +52,17 @@ __all__ = [
 
 T = TypeVar("T", bound=RecordTable)
 
+ROWS_PER_GROUP: Final = 1 << 20
+"""Rows of a row group, Arrow's default: half a second's work."""
 
-def save(run: Run, folder: str | Path, force: bool = False) -> None:
+
+def save(
+    run: Run,
+    folder: str | Path,
+    force: bool = False,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
     """Write *run* to *folder*, completely or not at all.
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a summary of
@@ -59,7 +70,8 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     and ``memory.parquet`` the copies and the allocated memory; with several nodes,
     ``messages.parquet`` the messages; ``decisions.parquet`` the decisions of the scheduler and
     ``graph.npz`` the graph, if the run has them. Equal records give equal bytes.
-    Other files in a replaced run folder, such as a figure, stay there.
+    Other files in a replaced run folder, such as a figure, stay there. *progress* is called with
+    the number of written rows of all tables and that of all rows.
 
     Raises
     ------
@@ -75,7 +87,7 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     kept = sorted(p for p in path.iterdir() if p.name not in ALL) if path.is_dir() else []
     header = encode(run)
     with new_folder(path, force=force) as temporary:
-        fill(run, temporary, header)
+        fill(run, temporary, header, progress)
         for other in kept:
             if other.is_dir() and not other.is_symlink():
                 shutil.copytree(other, temporary / other.name, symlinks=True)
@@ -83,15 +95,29 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
                 shutil.copy2(other, temporary, follow_symlinks=False)
 
 
-def fill(run: Run, folder: Path, header: str | None = None) -> None:
+def fill(
+    run: Run,
+    folder: Path,
+    header: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
     """Write *run* into an empty *folder*, which becomes a run folder with its last file.
 
     *header* is the text of ``run.json`` if it was made before. Raise the same errors as
     :func:`save`.
     """
     header = encode(run) if header is None else header
-    for name, table in _tables(run).items():
-        _write(table, folder / name)
+    tables = _tables(run)
+    total, done = sum(map(len, tables.values())), 0
+
+    def wrote(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None:
+            progress(done, total)
+
+    for name, table in tables.items():
+        _write(table, folder / name, wrote)
     if run.graph is not None:
         save_graph(run.graph, folder / GRAPH)
     (folder / RUN_JSON).write_text(header, encoding="utf-8")
@@ -155,21 +181,29 @@ def _folder(path: Path) -> Path:
 # Tables
 
 
-def _write(table: RecordTable, path: Path) -> None:
+def _write(table: RecordTable, path: Path, wrote: Callable[[int], object] = lambda _: None) -> None:
+    """Write a table; *wrote* is called with the number of rows of each row group."""
     import pyarrow
     import pyarrow.parquet
 
     columns = dict(zip(table.dtypes, table.columns(), strict=True))
     known = {name: column for name, column in columns.items() if not is_unknown(table, name)}
+    whole = pyarrow.Table.from_arrays([_arrow(column) for column in known.values()], list(known))
     # Through Python's file: its errors have the reason, such as a full disk.
-    with path.open("wb") as file:
-        pyarrow.parquet.write_table(
-            pyarrow.Table.from_arrays([_arrow(column) for column in known.values()], list(known)),
+    with (
+        path.open("wb") as file,
+        pyarrow.parquet.ParquetWriter(
             file,
+            whole.schema,
             compression="zstd",
             store_schema=False,
             write_page_checksum=True,
-        )
+        ) as writer,
+    ):
+        for begin in range(0, max(1, len(whole)), ROWS_PER_GROUP):
+            part = whole.slice(begin, ROWS_PER_GROUP)
+            writer.write_table(part, ROWS_PER_GROUP)
+            wrote(len(part))
 
 
 def _arrow(column: NDArray[Any]) -> pyarrow.Array:

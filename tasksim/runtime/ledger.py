@@ -130,9 +130,13 @@ class Ledger:
 
     # Properties of all tasks together
 
+    def finished(self) -> int:
+        """Return the number of tasks that are done."""
+        return self.state.count(DONE)
+
     def over(self) -> bool:
         """Return whether all tasks are done."""
-        return self.state.count(DONE) == len(self.state)
+        return self.finished() == len(self.state)
 
     def idle(self) -> bool:
         """Return whether no task is executed and none will be submitted."""

@@ -16,7 +16,7 @@ from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -128,7 +128,11 @@ class Replays:
 
 
 def simulate_many(
-    scenarios: Iterable[Scenario], *, threads: int | None = None, engine: Engine = "auto"
+    scenarios: Iterable[Scenario],
+    *,
+    threads: int | None = None,
+    engine: Engine = "auto",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Replays:
     """Simulate many scenarios, and make what they have in common once.
 
@@ -143,6 +147,8 @@ def simulate_many(
         Number of simultaneous replays. Default: the number of usable cores.
     engine : {"auto", "simpy", "compiled"}, default "auto"
         Engine of the replays, as for :func:`simulate`.
+    progress : callable, optional
+        Called after each replay with the number of finished scenarios and that of all scenarios.
 
     Returns
     -------
@@ -184,7 +190,11 @@ def simulate_many(
     said = [line for told in advice for lines in told.values() for line in lines]
     for line in dict.fromkeys(said):
         warnings.warn(line, stacklevel=2)
-    found = list(totals(_simulations(asked, resolved), threads=threads or _cores(), engine=engine))
+    found = []
+    for row in totals(_simulations(asked, resolved), threads=threads or _cores(), engine=engine):
+        found.append(row)
+        if progress is not None:
+            progress(len(found), len(asked))
     kinds = {
         "makespan_s": np.float64, "busy_s": np.float64,
         "copied_bytes": np.int64, "copies": np.int64, "evictions": np.int64,

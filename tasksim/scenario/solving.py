@@ -84,7 +84,7 @@ def solve(
     *engine* and *digests* are for a simulated run, as in :func:`replay`.
     """
     if resolved.scenario.clock == "simulated":
-        return replay(resolved, check=check, engine=engine, digests=digests)
+        return replay(resolved, check=check, engine=engine, digests=digests, progress=progress)
     return execute(resolved, check=check, progress=progress).passed()
 
 
@@ -95,15 +95,19 @@ def replay(
     engine: Engine = "auto",
     digests: bool = True,
     decisions: bool = False,
+    progress: Progress | None = None,
 ) -> Run:
     """Simulate a scenario; raise :exc:`CheckFailed` if *check* finds a wrong result.
 
     *engine* is ``auto``, ``simpy`` or ``compiled``. *digests* adds those of the files to the
     configuration; that reads all files, and only a run that is written needs it. *decisions*
-    records those of the scheduler.
+    records those of the scheduler. *progress* is called from time to time with the number of
+    finished tasks and of all tasks.
     """
     config = encode(resolved.scenario, resolved, digests=digests)
-    run = resolved.simulation().run(check=check, engine=engine, config=config, decisions=decisions)
+    run = resolved.simulation().run(
+        check=check, engine=engine, config=config, decisions=decisions, progress=progress
+    )
     why = f" ({run.engine_why})" if run.engine_why else ""
     _log.info("%s: %d tasks simulated by engine %s%s in %.3f s, makespan %.9g s", run.graph_label,
               len(run), run.engine, why, run.wall_s, run.makespan_s)  # fmt: skip

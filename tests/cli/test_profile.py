@@ -1,5 +1,6 @@
 """`tasksim profile`, `tasksim report functions`: functions of any program, critical ones."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ from tasksim.calibration.profiling.functions import (
     read_profile,
     shares_distance,
 )
-from tasksim.calibration.profiling.profilers import parse_callgrind, parse_perf
+from tasksim.calibration.profiling.profilers import parse_callgrind, parse_perf, profile_program
 
 SOURCE = """
 #include <stdlib.h>
@@ -88,6 +89,21 @@ def test_instructions_are_counted_by_function(tasksim):
     text = tasksim("profile --source callgrind ./a.out 50000 --json")  # its second argument
     assert "large" in text.out
     assert "the program ended with exit code 1" in text.err
+
+
+@NEEDS
+def test_what_runs_is_told_with_the_time_that_callgrind_may_take(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.c").write_text(SOURCE)
+    subprocess.run(["cc", "-O1", "-o", "a.out", "a.c"], check=True)
+    told = []
+    profile_program(["./a.out", "50000"], "callgrind", alone=True, tell=told.append)
+    assert [line.partition(", about ")[0] for line in told] == [
+        "running ./a.out 50000 by itself",
+        "running ./a.out 50000 under callgrind",
+        "reading the counts",
+    ]
+    assert re.search(r"about \S+ m?s$", told[1])
 
 
 def test_lines_of_both_profilers_are_read():

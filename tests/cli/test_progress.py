@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import re
+import subprocess
+import sys
+import time
+from functools import partial
 
 import pytest
 
@@ -71,6 +76,50 @@ def test_no_bar_for_short_work(monkeypatch, capsys):
     be_a_terminal(monkeypatch)
     monkeypatch.setattr(progress, "SHOWN_AFTER_S", 60.0)
     assert shown([10, 40], capsys).err == ""
+
+
+def test_a_long_stage_is_shown(monkeypatch, capsys):
+    be_a_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.01)
+    with progress.stages("view", 1) as begin:
+        begin("reading")
+        time.sleep(0.3)
+    assert "reading" in capsys.readouterr().err
+
+
+def test_lines_where_a_bar_would_be_torn(monkeypatch, capsys):
+    progress.say("running ./solver under perf")
+    assert capsys.readouterr().err == ""
+    be_a_terminal(monkeypatch)
+    progress.say("running ./solver under perf")
+    assert capsys.readouterr().err == "running ./solver under perf\n"
+
+
+@pytest.mark.slow
+def test_simulating_and_writing_are_shown_on_a_terminal_alone(tmp_path):
+    words = [sys.executable, "-m", "tasksim", "simulate", "cholesky", "tiles=180"]
+    words += ["--platform", "xeon-24c", "-o", str(tmp_path / "run")]
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+    ) as command:
+        os.close(theirs)
+        seen = b"".join(iter(partial(_read, ours), b""))
+    os.close(ours)
+    assert command.returncode == 0
+    assert b"the graph" in seen
+    assert re.search(rb"/988260, \d+ s left", seen)
+    assert b"writing" in seen
+    done = subprocess.run([*words, "--force"], capture_output=True, check=True, env=environment)
+    assert done.stderr.decode() == f"Wrote {tmp_path / 'run'}\n"
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other end is closed
+        return b""
 
 
 def test_stages_have_no_time_left(clock, caplog):

@@ -155,7 +155,7 @@ def test_check_verifies_the_run(monkeypatch):
     )
 
     class Hasty(replay_module.Replay):
-        def run(self, rng):
+        def run(self, rng, progress=None):
             super().run(rng)
             self.ledger.start[:] = array("d", bytes(8 * len(self.ledger.start)))
 

@@ -7,16 +7,18 @@ import resource
 import shlex
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, TasksimError, unknown
+from tasksim.base.units import duration_text
 from tasksim.calibration.profiling.functions import FunctionProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["SOURCES", "Profiled", "parse_callgrind", "parse_perf", "profile_program"]
 
@@ -25,6 +27,8 @@ SAMPLES_PER_S: Final = 997
 """Samples per second: a prime, so that they do not keep step with what programs repeat."""
 EVENTS: Final = ("cycles:u", "cpu-clock:u")
 """Events that perf samples by: the processor's, or else the system's clock."""
+CALLGRIND_SLOWDOWN: Final = 50
+"""Usual ratio of a program's time under Callgrind to that by itself, by Valgrind's manual."""
 NAME: Final = re.compile(r"\((\d+)\)(?: (.*))?$")
 """Name in a file of Callgrind, which is written once, and later only its number."""
 
@@ -59,7 +63,11 @@ class Profiled:
 
 
 def profile_program(
-    command: Sequence[str], source: str = "auto", *, alone: bool = False
+    command: Sequence[str],
+    source: str = "auto",
+    *,
+    alone: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Profiled:
     """Run *command* under a profiler, with all processes that it starts; return its profile.
 
@@ -73,6 +81,9 @@ def profile_program(
         ``"auto"`` is perf where it may sample, else Callgrind.
     alone
         Whether the program is also run by itself, for the overhead.
+    tell
+        Called with what begins: a run of the program, or the reading of its profile. If the time of
+        a run by itself is known, that under Callgrind is estimated.
 
     Raises
     ------
@@ -93,15 +104,23 @@ def profile_program(
             "--source perf: perf is not there or may not sample here; install it, or allow it: "
             "'sysctl kernel.perf_event_paranoid=2'; --source callgrind needs Valgrind alone"
         )
-    alone_s = _run(command)[1] if alone else None
+    text = shlex.join(command)
+    alone_s = None
+    about = f", some {CALLGRIND_SLOWDOWN} times as long as by itself"
+    if alone:
+        tell(f"running {text} by itself")
+        begun = time.monotonic()
+        alone_s = _run(command)[1]
+        about = f", about {duration_text(CALLGRIND_SLOWDOWN * (time.monotonic() - begun))}"
     with TemporaryDirectory(prefix="tasksim-") as name:
         folder = Path(name)
-        text = shlex.join(command)
         if event is not None:
-            code, seconds, costs, counted = _by_perf(command, folder, event)
+            tell(f"running {text} under perf")
+            code, seconds, costs, counted = _by_perf(command, folder, event, tell)
             unit, told = "samples", f"perf ({counted})"
         else:
-            code, seconds, costs = _by_callgrind(command, folder)
+            tell(f"running {text} under callgrind{about}")
+            code, seconds, costs = _by_callgrind(command, folder, tell)
             unit, told = "instructions", "callgrind"
     if not costs:
         raise TasksimError(
@@ -140,11 +159,14 @@ SAMPLED_EVENT: Final = re.compile(r"^# Samples: .* of event '([^']+)'$", re.MULT
 """Event in a report of perf, which takes the clock where the processor counts no cycles."""
 
 
-def _by_perf(command: Sequence[str], folder: Path, event: str) -> tuple[int, float, Costs, str]:
+def _by_perf(
+    command: Sequence[str], folder: Path, event: str, tell: Callable[[str], None]
+) -> tuple[int, float, Costs, str]:
     """Return exit code, processor time, samples by function, and the event."""
     data = str(folder / "perf.data")
     words = ["perf", "record", "-q", "-e", event, "-F", str(SAMPLES_PER_S), "-o", data, "--"]
     code, seconds = _run([*words, *command])
+    tell("reading the samples")
     report = ["perf", "report", "-i", data, "--stdio", "--no-children", "--percent-limit", "0",
               "-F", "sample,dso,sym", "-t", "|"]  # fmt: skip
     done = subprocess.run(report, capture_output=True, text=True, check=False)
@@ -169,7 +191,9 @@ def parse_perf(lines: Iterable[str]) -> Costs:
     return costs
 
 
-def _by_callgrind(command: Sequence[str], folder: Path) -> tuple[int, float, Costs]:
+def _by_callgrind(
+    command: Sequence[str], folder: Path, tell: Callable[[str], None]
+) -> tuple[int, float, Costs]:
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise TasksimError(
@@ -178,6 +202,7 @@ def _by_callgrind(command: Sequence[str], folder: Path) -> tuple[int, float, Cos
     words = [valgrind, "--tool=callgrind", "--quiet", "--trace-children=yes",
              f"--callgrind-out-file={folder}/counts.%p"]  # fmt: skip
     code, seconds = _run([*words, *command])
+    tell("reading the counts")
     costs: Costs = {}
     for path in sorted(folder.glob("counts.*")):
         for name, cost in parse_callgrind(path.read_text().splitlines()).items():

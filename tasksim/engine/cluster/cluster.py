@@ -33,6 +33,7 @@ from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.node import Charges, Membership, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
+from tasksim.engine.progress import Reports
 from tasksim.engine.question import can_be_threads
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.locality import FarPart
     from tasksim.engine.machine.instant import SimultaneousPushes
+    from tasksim.engine.progress import Progress
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
@@ -199,8 +201,11 @@ class ClusterReplay:
         submission = Submission(node, release, overheads.submission)
         return Member(work, ledger, node, submission, communicator)
 
-    def run(self, seed: int) -> float:
+    def run(self, seed: int, progress: Progress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
+
+        *progress* is called from time to time with the number of finished tasks and of all tasks,
+        messages included.
 
         Raises :exc:`SchedulerError`, with the number of the node, if a scheduler breaks a rule or
         fails, and :exc:`InputError` if a task can never run.
@@ -214,7 +219,12 @@ class ClusterReplay:
                 for member in self.members:
                     member.submission.begin()
                 with suppress(AllDone):
-                    self._clock.run()
+                    if progress is None:
+                        self._clock.run()
+                    else:
+                        tasks = sum(len(member.ledger.state) for member in self.members)
+                        reports = Reports(progress, tasks, self._finished)
+                        self._clock.run_watched(reports.look)
             except (Exception, SystemExit) as error:
                 raise self._blamed(error) from error
         for member in self.members:
@@ -238,6 +248,9 @@ class ClusterReplay:
 
     def _idle(self) -> bool:
         return not self.messages.under_way and not any(member.busy() for member in self.members)
+
+    def _finished(self) -> int:
+        return sum(member.ledger.finished() for member in self.members)
 
     def _over(self) -> bool:
         return all(member.ledger.over() for member in self.members)

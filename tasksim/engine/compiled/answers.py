@@ -11,6 +11,7 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.run.record import MemoryTable, TransferTable
 from tasksim.run.recordtables import frozen
+from tasksim.runtime.rules import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,16 +23,21 @@ if TYPE_CHECKING:
     from tasksim.run.decisions import DecisionTable
     from tasksim.run.numa import NumaUse
 
-__all__ = ["NotedCopies", "ended", "numa_use", "read_decisions", "read_tasks"]
+__all__ = ["NotedCopies", "ended", "finished", "numa_use", "read_decisions", "read_tasks"]
 
 EVENTS_PER_CALL: Final = 100_000
 """Maximum number of events between two checks for Ctrl-C; the core comes back after 20 ms, too."""
 
 
-def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
+def ended(
+    go_on: Callable[[int | None, int], int],
+    handle: int | None,
+    look: Callable[[], None] | None = None,
+) -> int:
     """Let a replay go on until it ends; return the status.
 
-    Raises :exc:`~tasksim.base.interruption.Stopped` in a thread that was asked to give up.
+    *look* is called whenever the core comes back. Raises
+    :exc:`~tasksim.base.interruption.Stopped` in a thread that was asked to give up.
     """
     status = go_on(handle, EVENTS_PER_CALL)
     if status != interface.MORE:
@@ -40,8 +46,17 @@ def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
 
     while status == interface.MORE:
         give_up_if_asked()
+        if look is not None:
+            look()
         status = go_on(handle, EVENTS_PER_CALL)
     return status
+
+
+def finished(read: Callable[[Any], None], count: int) -> int:
+    """Return how many of *count* tasks are done; *read* fills columns."""
+    states = np.empty(count, np.int8)
+    read(ctypes.byref(interface.Tasks(state=states.ctypes.data)))
+    return int(np.count_nonzero(states == DONE))
 
 
 def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,7 @@ from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages,
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome, cluster_records
 from tasksim.engine.cluster.ways import Ways, way_table
 from tasksim.engine.cluster.work import Work
-from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
+from tasksim.engine.compiled.answers import NotedCopies, ended, finished, numa_use, read_tasks
 from tasksim.engine.compiled.flat import (
     flat_alone,
     flat_contention,
@@ -25,6 +25,7 @@ from tasksim.engine.compiled.flat import (
     scheduler_fields,
 )
 from tasksim.engine.compiled.view import KnownView
+from tasksim.engine.progress import Reports
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import (
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.machine.instant import SimultaneousPushes
+    from tasksim.engine.progress import Progress
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
@@ -113,8 +115,11 @@ class CompiledCluster:
         self._outcome = interface.Outcome()
         self._handle: int | None = None
 
-    def run(self, seed: int) -> float:
+    def run(self, seed: int, progress: Progress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
+
+        *progress* is called from time to time with the number of finished tasks and of all tasks,
+        messages included.
 
         Raises
         ------
@@ -122,14 +127,19 @@ class CompiledCluster:
             If the replay fails: SimPy's engine then raises the error.
         """
         self._make(seed)
-        status = ended(self._core.tasksim_replay_go_on, self._handle)
-        if status != interface.DONE:
-            raise Refused(f"the core has ended with status {status}")
         core, handle, noted = self._core, self._handle, self.messages
-        self.columns = [
-            read_tasks(partial(core.tasksim_cluster_tasks, handle, node), len(work.graph))
+        reads = [
+            (partial(core.tasksim_cluster_tasks, handle, node), len(work.graph))
             for node, work in enumerate(self._works)
         ]
+        look = None
+        if progress is not None:
+            tasks = sum(count for _, count in reads)
+            look = Reports(progress, tasks, lambda: sum(finished(*of) for of in reads)).look
+        status = ended(core.tasksim_replay_go_on, handle, look)
+        if status != interface.DONE:
+            raise Refused(f"the core has ended with status {status}")
+        self.columns = [read_tasks(*of) for of in reads]
         core.tasksim_cluster_messages(handle, noted.started.ctypes.data, noted.ended.ctypes.data)
         ends = (c["end_s"][: w.own_tasks] for c, w in zip(self.columns, self._works, strict=True))
         return max(float(column.max(initial=0.0)) for column in ends)

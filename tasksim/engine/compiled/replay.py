@@ -17,7 +17,14 @@ import numpy as np
 
 from tasksim.base.threadclock import no_garbage_collection
 from tasksim.core import interface, library
-from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_decisions, read_tasks
+from tasksim.engine.compiled.answers import (
+    NotedCopies,
+    ended,
+    finished,
+    numa_use,
+    read_decisions,
+    read_tasks,
+)
 from tasksim.engine.compiled.flat import (
     flat_alone,
     flat_contention,
@@ -26,6 +33,7 @@ from tasksim.engine.compiled.flat import (
     scheduler_fields,
 )
 from tasksim.engine.outcome import Outcome, records
+from tasksim.engine.progress import Reports
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.flat import (
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.compiled.view import KnownView
+    from tasksim.engine.progress import Progress
     from tasksim.engine.question import Question
     from tasksim.run.record import TaskTable
 
@@ -108,9 +117,10 @@ class CompiledReplay:
         self._columns: dict[str, NDArray[Any]] = {}
         self._copies: NotedCopies | None = None
 
-    def run(self, rng: random.Random) -> float:
+    def run(self, rng: random.Random, progress: Progress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
+        *progress* is called from time to time with the number of finished tasks and of all tasks.
         Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
         """
         policy = self._policy
@@ -120,7 +130,7 @@ class CompiledReplay:
             handle = self._new(ctypes.byref(told), None)
             self._kept = [told, *kept]
             weakref.finalize(self, self._core.tasksim_replay_free, handle)
-            self._run()
+            self._run(progress)
         else:
             from tasksim.runtime.blame import blaming
 
@@ -129,14 +139,18 @@ class CompiledReplay:
                 called = policy.called()
                 policy.show(self._new(None, ctypes.byref(called)))
                 policy.scheduler.attach(policy.view, rng)
-                self._run()
+                self._run(progress)
         return float(self._columns["end_s"].max(initial=0.0))
 
-    def _run(self) -> None:
-        status = ended(self._go_on, self._handle)
-        self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
+    def _run(self, progress: Progress | None) -> None:
+        count = len(self._asked.graph)
         read = partial(self._core.tasksim_replay_tasks, self._handle)
-        self._columns = read_tasks(read, len(self._asked.graph))
+        look = None
+        if progress is not None:
+            look = Reports(progress, count, partial(finished, read, count)).look
+        status = ended(self._go_on, self._handle, look)
+        self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
+        self._columns = read_tasks(read, count)
         if status != interface.DONE:
             raise self._error(status)
 

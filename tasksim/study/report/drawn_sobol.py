@@ -66,7 +66,12 @@ class DrawnIndex:
     simulated: int
 
 
-def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[DrawnIndex]:
+def drawn_sobol_indices(
+    table: StudyTable,
+    draws: int,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[DrawnIndex]:
     """Return the Sobol' indices over the ranges of a study's settings, the largest total first.
 
     Numbers are drawn between the smallest and the largest value of the study: whole numbers if all
@@ -82,6 +87,8 @@ def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[Dr
         A power of two. The number of simulations is *draws* times the number of axes plus two.
     seed : int, default 0
         Seed of the draws and of the bootstrap.
+    progress : callable, optional
+        Called with the number of finished simulations and that of all distinct ones.
 
     Raises
     ------
@@ -103,7 +110,7 @@ def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[Dr
     axes = [axis for axis in table.axes if axis.name != "seed"]
     _check(table, axes, draws)
     rng = np.random.default_rng(seed)
-    found = estimated(_Points(table, axes).log_makespans, len(axes), draws, rng)
+    found = estimated(_Points(table, axes, progress).log_makespans, len(axes), draws, rng)
     simulated = draws * (len(axes) + 2)
     indices = [
         DrawnIndex(axis.name, first, first_low, first_high, total, low, high, simulated)
@@ -167,8 +174,10 @@ def _check(table: StudyTable, axes: list[Axis], draws: int) -> None:
 class _Points:
     """Map from points of the unit cube to scenarios, which are variations of the study's cells."""
 
-    def __init__(self, table: StudyTable, axes: list[Axis]) -> None:
-        self._axes = axes
+    def __init__(
+        self, table: StudyTable, axes: list[Axis], progress: Callable[[int, int], None] | None
+    ) -> None:
+        self._axes, self._progress = axes, progress
         self._values = [_between(axis) for axis in axes]
         self._named = [i for i, axis in enumerate(axes) if not _is_range(axis)]
         self._bases = _bases(table, [axes[i].name for i in self._named])
@@ -179,7 +188,7 @@ class _Points:
 
         asked = [self._scenario(point) for point in points]
         distinct = list({scenario_text(one): one for one in asked}.values())
-        makespans = simulate_many(distinct).makespan_s.tolist()
+        makespans = simulate_many(distinct, progress=self._progress).makespan_s.tolist()
         found = dict(zip(map(scenario_text, distinct), makespans, strict=True))
         return np.log([found[scenario_text(one)] for one in asked])
 

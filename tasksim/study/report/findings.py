@@ -23,7 +23,7 @@ from tasksim.study.report.tournament import Standing, standings
 from tasksim.study.report.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.study.report.table import StudyTable
 
@@ -95,6 +95,7 @@ def examine(
     choose: Sequence[str] = (),
     sobol: bool = False,
     sobol_draws: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
     """Analyse a study's *table*.
 
@@ -108,6 +109,8 @@ def examine(
     sobol_draws : int, optional
         Number of draws for sampled Sobol' indices, which simulate points between the study's
         values; by default there are none.
+    progress : callable, optional
+        Called with the number of finished simulations of these draws, and that of all.
 
     Returns
     -------
@@ -148,5 +151,5 @@ def examine(
         sensitivities(table),
         interactions(table),
         sobol_indices(table) if sobol else None,
-        None if sobol_draws is None else drawn_sobol_indices(table, sobol_draws),
+        None if sobol_draws is None else drawn_sobol_indices(table, sobol_draws, progress=progress),
     )

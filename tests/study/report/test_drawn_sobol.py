@@ -53,7 +53,10 @@ def test_the_same_draws_give_the_same(table):
 
 def test_findings_have_them_where_they_are_asked_for(table):
     assert examine(table).sobol_drawn is None
-    found = examine(table, sobol_draws=8).to_json()
+    told = []
+    found = examine(table, sobol_draws=8, progress=lambda *of: told.append(of)).to_json()
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
+    assert told[-1][0] == told[-1][1]
     assert found["sobol_drawn"][0]["axis"] == "graph.length"
     json.dumps(found["sobol_drawn"])
 
