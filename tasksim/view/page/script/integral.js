@@ -1,5 +1,6 @@
 // Integrals of step functions: means over any stretch of time, whatever happens inside it.
 
+import { filled } from "./columns.js";
 import { ascending, countUpTo } from "./search.js";
 
 const STEPS_PER_SUM = 64; // times between two kept sums: what lies between is added when it is asked for
@@ -34,8 +35,8 @@ export class StepIntegral {
 class Steps {
   constructor({ times, weights }) {
     const order = weights ? ascending(times) : null;
-    this.times = order ? Float64Array.from(order, (i) => times[i]) : Float64Array.from(times).sort();
-    this.weights = order ? Float64Array.from(order, (i) => weights[i]) : null;
+    this.times = order ? filled(Float64Array, order.length, (i) => times[order[i]]) : new Float64Array(times).sort();
+    this.weights = order ? filled(Float64Array, order.length, (i) => weights[order[i]]) : null;
     const blocks = Math.floor(times.length / STEPS_PER_SUM) + 1;
     this.sums = { weight: new Float64Array(blocks), moment: new Float64Array(blocks) };
     for (let block = 1; block < blocks; block++) {

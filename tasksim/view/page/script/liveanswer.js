@@ -1,5 +1,6 @@
 // The answer of the core as the columns of a run, in the form in which pages hold recorded ones.
 
+import { dropColumns, filled } from "./columns.js";
 import { TICKS_PER_S } from "./livequestion.js";
 import { ascending } from "./search.js";
 
@@ -10,7 +11,7 @@ const BRINGS = 2; // reasons below it bring data for a task: fetch, prefetch
 /**
  * Return {header, columns, timeline} of an answer, but for what it shares with the recording of the graph.
  *
- * The times of the answer's tasks become ticks on the way: there is no room for both.
+ * The answer is used up: there is no room for both.
  */
 export function recordOf(machine, question, answer) {
   const { tasks } = answer, count = tasks.start_s.length;
@@ -31,14 +32,9 @@ export function recordOf(machine, question, answer) {
   if (answer.messages) addMessages(header, columns, answer.messages);
   if (answer.decisions) addDecisions(columns, answer.decisions);
   if (answer.decisions && header.memories.length) addAccesses(columns, question.graph);
-  return { header, columns, timeline: { ...timelineBy(machine, order, tasks, start, end, ready), ...copied } };
-}
-
-/** Return an array of a kind with a value for each of `count` rows; Array.from takes ten times as long. */
-function filled(Kind, count, value) {
-  const found = new Kind(count);
-  for (let row = 0; row < count; row++) found[row] = value(row);
-  return found;
+  const timeline = { ...timelineBy(machine, order, tasks, start, end, ready), ...copied };
+  dropColumns(start, end);
+  return { header, columns, timeline };
 }
 
 function tickOf(seconds) { return Math.round(seconds * TICKS_PER_S); }
@@ -49,10 +45,12 @@ function toTicks(seconds) {
   return seconds;
 }
 
-/** Return whole numbers in half of the room, if all are so small. */
+/** Return whole numbers in half of the room, if all are so small; those that are given are gone then. */
 function narrowed(values) {
   for (let row = 0; row < values.length; row++) if (!(values[row] >= 0 && values[row] <= MOST_NARROW)) return values;
-  return Uint32Array.from(values);
+  const found = new Uint32Array(values);
+  dropColumns(values);
+  return found;
 }
 
 /** Return the tasks by worker, then in the order in which it ran them. */
@@ -109,11 +107,14 @@ function criticalTasks(order, { worker, released_by: releasedBy }, end, ready) {
     const before = previous[task];
     task = before >= 0 && end[before] > ready[task] ? before : releasedBy[task];
   }
+  dropColumns(previous);
   return Int32Array.from(path.reverse());
 }
 
 /** Add the copies by link and start, as tables.py has those of recorded runs; return when they are made, in seconds. */
 function addCopies(header, columns, machine, question, copies, tasks, start) {
+  const { start_s: copyStart, end_s: copyEnd, requested_s: requested } = copies;
+  for (const times of [copyStart, copyEnd, requested]) toTicks(times);
   const rows = byLink(copies, machine.memories.length);
   for (const copy of rows) {
     const source = copies.source[copy], target = copies.target[copy], last = header.links.at(-1);
@@ -121,15 +122,16 @@ function addCopies(header, columns, machine, question, copies, tasks, start) {
     else header.links.push({ source, target, copies: 1 });
   }
   const column = (Kind, value) => filled(Kind, rows.length, (row) => value(rows[row]));
-  columns.copy_requested = narrowed(column(Float64Array, (copy) => (
-    tickOf(copies.start_s[copy]) - tickOf(copies.requested_s[copy]))));
+  columns.copy_requested = narrowed(column(Float64Array, (copy) => copyStart[copy] - requested[copy]));
   columns.copy_bytes = narrowed(column(Float64Array, (copy) => sizeOfCopy(question, copies, copy)));
   columns.copy_handle = column(Int32Array, (copy) => copies.handle[copy]);
   columns.copy_task = column(Int32Array, (copy) => copies.task[copy]);
   columns.copy_reason = column(Uint8Array, (copy) => copies.reason[copy]);
   columns.arrival = arrivals(machine, copies, tasks, start);
-  const inSeconds = (times) => column(Float64Array, (copy) => tickOf(times[copy]) / TICKS_PER_S);
-  return { copyStart: inSeconds(copies.start_s), copyEnd: inSeconds(copies.end_s) };
+  const inSeconds = (times) => column(Float64Array, (copy) => times[copy] / TICKS_PER_S);
+  const found = { copyStart: inSeconds(copyStart), copyEnd: inSeconds(copyEnd) };
+  dropColumns(rows, ...Object.values(copies));
+  return found;
 }
 
 /** Return the copies by source, target and start. */
@@ -166,7 +168,7 @@ function arrivals(machine, { task: tasks, target, reason, end_s: end }, { worker
   for (let copy = 0; copy < tasks.length; copy++) {
     const task = tasks[copy];
     if (task < 0 || reason[copy] >= BRINGS || memoryOf[worker[task]] !== target[copy]) continue;
-    came[task] = Math.max(came[task], tickOf(end[copy]));
+    came[task] = Math.max(came[task], end[copy]);
   }
   return narrowed(start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1)));
 }
@@ -185,9 +187,9 @@ function addDecisions(columns, { time_s: time, task, step, worker, queue, positi
 /** Add the data that each task accesses, and where data are at first. */
 function addAccesses(columns, { tasks, access_ptr: first, access_handle: handle, access_mode: mode, handle_home: home }) {
   columns.access_counts = filled(Int32Array, tasks, (task) => Number(first[task + 1] - first[task]));
-  columns.access_handle = Int32Array.from(handle);
-  columns.access_mode = Int8Array.from(mode);
-  columns.home = Int32Array.from(home);
+  columns.access_handle = new Int32Array(handle);
+  columns.access_mode = new Int8Array(mode);
+  columns.home = new Int32Array(home);
 }
 
 function addMemory(header, columns, { time_s: time, memory, used_bytes: used }) {

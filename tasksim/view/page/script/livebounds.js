@@ -1,5 +1,6 @@
 // Numbers of an answer: makespan, efficiency, lower bounds, copies.
 
+import { dropColumns } from "./columns.js";
 import { sizeOfCopy } from "./liveanswer.js";
 import { waitForMessages } from "./livenodes.js";
 import { ascending } from "./search.js";
@@ -17,6 +18,7 @@ export function criticalPath(graph, fastest) {
     rest[task] = fastest[task] + after;
     longest = Math.max(longest, rest[task]);
   }
+  dropColumns(rest);
   return longest;
 }
 
@@ -64,7 +66,8 @@ function alike(costs, tasks, workers) {
 
 /** Return the bound of two kinds: tasks by how much faster the first is; it takes the first of them. */
 function areaOfTwo([one, other], tasks) {
-  const order = ascending(one.row.map((seconds, task) => seconds / other.row[task]));
+  const ratios = one.row.map((seconds, task) => seconds / other.row[task]), order = ascending(ratios);
+  dropColumns(ratios);
   let ofOne = 0, ofOther = 0;
   for (const task of order) ofOther += other.row[task];
   if (!isFinite(ofOther)) ofOther = order.reduce((sum, task) => sum + (isFinite(other.row[task]) ? other.row[task] : 0), 0);
@@ -102,8 +105,8 @@ function normal(prices, kinds) {
   return prices.map((price) => price / sum);
 }
 
-/** Return the numbers of an answer that a page compares. */
-export function numbersOf(live, machine, question, answer) {
+/** Return the numbers of an answer that a page compares; *fastest* is the least duration of each task. */
+export function numbersOf(live, machine, question, answer, fastest) {
   const { costs } = question.question, tasks = answer.tasks.start_s.length;
   const { start_s: start, end_s: end } = answer.tasks;
   let busy = 0, bytes = 0;
@@ -116,7 +119,7 @@ export function numbersOf(live, machine, question, answer) {
     tasks,
     rate: answer.makespan_s ? live.flop / answer.makespan_s : 0,
     efficiency: capacity ? busy / capacity : 0,
-    criticalPath: criticalPath(question.graph, leastDurations(costs, tasks)),
+    criticalPath: criticalPath(question.graph, fastest),
     area: areaBound(costs, tasks, machine.classes.map(([, , workers]) => workers)),
     copies: copies.length,
     bytes,

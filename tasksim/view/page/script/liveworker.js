@@ -1,5 +1,6 @@
 // The worker of a live page: it replays what it is asked; a new request ends the one under way.
 
+import { dropColumns } from "./columns.js";
 import { loadCore } from "./core.js";
 import { recordOf } from "./liveanswer.js";
 import { leastDurations, numbersOf } from "./livebounds.js";
@@ -46,24 +47,29 @@ async function replay({ number, settings, whole: isWhole, decisions }) {
   const { live, machine, question, whole } = askedBy(state.live, settings);
   if (isWhole && decisions) recordDecisions(machine, question);
   const asked = state.core.ask(question);
+  let answer = null;
   try {
     while (asked.goOn(EVENTS)) {
       await pause();
       if (state.latest !== number) return;
     }
-    const answer = asked.answer();
+    answer = asked.answer();
     const took = performance.now() - begin;
     const all = machine.cluster ? together(live, machine, whole, answer) : { machine, question, answer };
     const energy = energyOf(all.machine, all.question, all.answer);
     if (!isWhole) return self.postMessage({ number, makespan: answer.makespan_s, energy, took });
     const fastest = leastDurations(whole.question.costs, whole.graph.tasks);
     const bounds = nodeBounds(live, machine, fastest, settings);
-    const numbers = { ...numbersOf(live, all.machine, all.question, all.answer), ...bounds, energy };
+    const numbers = { ...numbersOf(live, all.machine, all.question, all.answer, fastest), ...bounds, energy };
     const record = recordOf(all.machine, all.question, all.answer);
     const buffers = new Set([record.columns, record.timeline].flatMap(Object.values).map((column) => column.buffer));
+    dropColumns(fastest);
     self.postMessage({ number, numbers, record, took }, [...buffers]);
   } finally {
     asked.free();
+    // What was sent is gone already; the rest is large, and the next replay needs the room.
+    const { costs, estimates } = whole.question;
+    dropColumns(costs, estimates, ...[answer?.tasks, answer?.copies].flatMap((table) => Object.values(table ?? {})));
   }
 }
 

@@ -1,5 +1,6 @@
 // Messages between nodes: an arrow each, from the rows of one node to the task that read it first.
 
+import { filled } from "./columns.js";
 import { countUpTo } from "./search.js";
 
 const MOST_MESSAGES = 80; // arrows at once: more cross each other until none can be followed
@@ -8,8 +9,9 @@ const MOST_MESSAGES = 80; // arrows at once: more cross each other until none ca
 export function messagesOf(run) {
   const { columns, header } = run;
   if (!header.messages) return null;
-  const start = columns.message_start.map(run.seconds);
-  const end = columns.message_start.map((at, k) => run.seconds(at + columns.message_duration[k]));
+  const { message_start: starts, message_duration: durations } = columns;
+  const start = filled(Float64Array, starts.length, (k) => run.seconds(starts[k]));
+  const end = filled(Float64Array, starts.length, (k) => run.seconds(starts[k] + durations[k]));
   const longest = end.reduce((most, at, k) => Math.max(most, at - start[k]), 0);
   const toTask = new Map();
   columns.message_task.forEach((task, k) => {

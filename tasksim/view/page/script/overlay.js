@@ -1,6 +1,7 @@
 // The overlay: what moves over the picture without painting it anew: frames, arrows, paths, matches.
 
 import { within } from "./adjacency.js";
+import { filled } from "./columns.js";
 import { line } from "./frame.js";
 import { paintMessages } from "./messages.js";
 import { countUpTo } from "./search.js";
@@ -97,7 +98,7 @@ function paintPath(context, places, run, theme) {
 
 /** Return the steps of the path that are visible, at most so many of them, evenly chosen. */
 function visibleSteps(run, { from, to }) {
-  run.criticalStart ??= Float64Array.from(run.critical, (task) => run.start(task));
+  run.criticalStart ??= filled(Float64Array, run.critical.length, (place) => run.start(run.critical[place]));
   const first = Math.max(0, countUpTo(run.criticalStart, from) - 1);
   const end = Math.min(run.critical.length, countUpTo(run.criticalStart, to) + 1);
   const stride = Math.ceil((end - first) / MOST_STEPS);

@@ -1,5 +1,6 @@
 // Panels below the rows, on the same time axis: curves of ready tasks, memory, bandwidth, copies.
 
+import { dropColumns, filled } from "./columns.js";
 import { StepIntegral } from "./integral.js";
 import { line } from "./frame.js";
 import { countText, flopText, percentText, rateText, sizeText } from "./units.js";
@@ -51,17 +52,16 @@ function submittedCurves(runs, look) {
 /** Return the curve of a count that rises at some ticks and falls at some times; its run keeps it by its name. */
 function countCurve(look, name, rises, falls, run) {
   run.counts ??= {};
-  run.counts[name] ??= new StepIntegral({ times: inSeconds(rises, run) }, { times: falls });
+  if (!run.counts[name]) {
+    const times = inSeconds(rises, run);
+    run.counts[name] = new StepIntegral({ times }, { times: falls }); // it has them in order
+    dropColumns(times);
+  }
   const integral = run.counts[name];
   return { ...look, means: (from, to, count) => integral.means(from, to, count) };
 }
 
-/** Return ticks in seconds; Float64Array.from takes ten times as long. */
-function inSeconds(ticks, run) {
-  const found = new Float64Array(ticks.length);
-  for (let row = 0; row < found.length; row++) found[row] = run.seconds(ticks[row]);
-  return found;
-}
+function inSeconds(ticks, run) { return filled(Float64Array, ticks.length, (row) => run.seconds(ticks[row])); }
 
 /** Return how many nodes have fewer ready tasks, in the mean, than the least workers of a node. */
 function lackCurves(runs, look) {
@@ -145,7 +145,7 @@ function memoryCurves(runs, look) {
   return runs.flatMap((run) => run.header.known_memories.map((memory) => ({
     ...look(run, run.memories[memory].name),
     colour: MEMORY_COLOURS[memory % MEMORY_COLOURS.length],
-    means: greatest(run.columns[`memory_time_${memory}`].map(run.seconds), run.columns[`memory_used_${memory}`]),
+    means: greatest(inSeconds(run.columns[`memory_time_${memory}`], run), run.columns[`memory_used_${memory}`]),
   })));
 }
 

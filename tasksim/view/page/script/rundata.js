@@ -1,6 +1,6 @@
 // Data of a run: its tasks in the order in which workers ran them, and in their own order.
 
-import { unpack } from "./columns.js";
+import { filled, unpack } from "./columns.js";
 import { listsOf, reversed } from "./adjacency.js";
 import { messagesOf } from "./messages.js";
 import { decisionsOf } from "./playback.js";
@@ -35,7 +35,7 @@ export class RunData {
     this.iteration = columns.iteration ?? null;
     this.expected = columns.expected;
     this.flop = columns.flop ?? null;
-    this.critical = Int32Array.from(columns.critical);
+    this.critical = new Int32Array(columns.critical);
     this.predecessors = columns.lists ?? (columns.predecessors
       ? listsOf(columns.predecessors, columns.predecessor)
       : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
@@ -59,7 +59,7 @@ export class RunData {
 
   /** Return the tasks in order of their start; ordered when first asked for. */
   inOrder() {
-    this.order ??= ascending(Float64Array.from(this.slotOf, (slot) => this.slotStart[slot]));
+    this.order ??= ascending(filled(Float64Array, this.count, (task) => this.start(task)));
     return this.order;
   }
 
@@ -175,9 +175,10 @@ function timelineOf(columns, seconds) {
     releasedBy[row] = distance ? row - distance : -1;
     readyTick[row] = (distance ? endTick[row - distance] : submitted[row]) + ready[row];
   }
-  const slotTask = task instanceof Int32Array ? task : Int32Array.from(task);
+  const slotTask = task instanceof Int32Array ? task : new Int32Array(task);
   const { copy_start: copied, copy_duration: copying } = columns;
-  const copyStart = copied?.map(seconds), copyEnd = copied?.map((at, copy) => seconds(at + copying[copy]));
+  const copies = (ticksOf) => copied && filled(Float64Array, copied.length, (copy) => seconds(ticksOf(copy)));
+  const copyStart = copies((copy) => copied[copy]), copyEnd = copies((copy) => copied[copy] + copying[copy]);
   return { firstSlot, slotTask, slotStart, slotEnd, slotOf, worker: workerOf, releasedBy, readyTick, copyStart, copyEnd };
 }
 

@@ -1,5 +1,7 @@
 // Search in sorted numbers, and the order of unsorted ones.
 
+import { dropColumns } from "./columns.js";
+
 const WIDE_FROM = 20000; // numbers from which they are ordered by digits of two bytes: fewer digits, with a larger table each
 const SIGN_BIT = -(2 ** 31);
 
@@ -27,6 +29,27 @@ export function countUpToFrom(values, x, low, high) {
 
 /** Return the places of numbers in ascending order; equal ones keep theirs, and NaN comes last. */
 export function ascending(values) {
+  return orderOfWhole(values) ?? orderByDigits(values);
+}
+
+/** Return the order of whole numbers, such as ticks, which the browser sorts with their places in half of the time; null: others. */
+function orderOfWhole(values) {
+  const bits = 32 - Math.clz32(Math.max(values.length - 1, 1)), limit = 2 ** Math.min(64 - bits, 53);
+  const keys = new BigUint64Array(values.length), halves = new Uint32Array(keys.buffer);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (!(value >= 0 && value < limit && Number.isInteger(value))) return null;
+    halves[2 * i] = (value << bits) | i; // the lowest 32 bits of the number, in a shift
+    halves[2 * i + 1] = Math.floor(value / 2 ** (32 - bits));
+  }
+  keys.sort();
+  const order = new Uint32Array(values.length);
+  for (let i = 0; i < order.length; i++) order[i] = halves[2 * i] & (2 ** bits - 1);
+  dropColumns(keys);
+  return order;
+}
+
+function orderByDigits(values) {
   const count = values.length, Digits = count < WIDE_FROM ? Uint8Array : Uint16Array;
   const digits = new Digits(orderedBits(values).buffer), perValue = 8 / Digits.BYTES_PER_ELEMENT;
   let order = new Uint32Array(count), spare = new Uint32Array(count);
@@ -40,6 +63,7 @@ export function ascending(values) {
     for (let i = 0; i < count; i++) spare[next[digits[order[i] * perValue + digit]]++] = order[i];
     [order, spare] = [spare, order];
   }
+  dropColumns(digits, spare);
   return order;
 }
 
