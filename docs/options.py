@@ -123,7 +123,7 @@ def _meaning(option: click.Option, context: click.Context) -> str:
     """Return the help of an option, then its limits and its default as sentences."""
     extra = option.get_help_extra(context)
     text = option.help or ""
-    default = found[1] if (found := DEFAULT.search(text)) else extra.get("default", "").strip("()")
+    default = found[1] if (found := DEFAULT.search(text)) else extra.get("default", "")
     sentences = [in_markdown(DEFAULT.sub("", text))]
     if "required" in extra:
         sentences.append("Required.")

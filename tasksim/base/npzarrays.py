@@ -94,7 +94,7 @@ class NpzArrays:
             differs.
         """
         if name not in self:
-            raise ValueError(f"it has no {name}")
+            raise ValueError(f"array {name} is missing")
         try:
             return self._read(name, np.dtype(dtype), dimensions)
         except _UNREADABLE as error:

@@ -57,6 +57,11 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = list(examples)
         self.renamed = renamed or {}
+        for param in self.params:
+            # Click encloses a default that is a text in parentheses: [default: (5%)].
+            if isinstance(param, click.Option) and isinstance(param.show_default, str):
+                param.help = f"{param.help} [default: {param.show_default}]"
+                param.show_default = False
         self.params.append(click.Option(["--log"], metavar="LEVEL|FILE", help=LOG))
         # tasksim.cli.main looks for it among the arguments.
         self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG))

@@ -157,7 +157,7 @@ MAX_TRIALS: Final = 400
     type=TIME,
     default=30.0,
     show_default="30s",
-    help="Processor time for the fit: a larger budget tries more, and compares kinds on more"
+    help="Processor time for the fit: a larger one tries more models, and compares kinds on more"
     " samples.",
 )
 @seed_option

@@ -49,7 +49,9 @@ def importing() -> None:
     short_help="Import a machine that StarPU calibrated.",
 )
 @click.argument("sampling", type=PATH, metavar="SAMPLING_DIR")
-@click.option("--host", metavar="HOST", help="Name of the machine. [default: the only one there]")
+@click.option(
+    "--host", metavar="HOST", help="Name of the machine in StarPU's files. [default: the only one]"
+)
 @library_output_option("Library that gets platforms/HOST.yaml and models/HOST/.")
 @click.option("--skip-bad", is_flag=True, help="Skip malformed files instead of refusing them.")
 @force_option

@@ -61,7 +61,7 @@ __all__ = ["view"]
     metavar="RUN...|machine PLATFORM|octree KEY=VALUE...",
 )
 @output_option(
-    "File for the figure: .png, .pdf or .svg; of a machine also .html. [default: beside the"
+    "File of the figure: .png, .pdf or .svg, or .html for a machine. [default: beside the"
     " first run, RUN.png; in the current folder, PLATFORM.png or octree.png]"
 )
 @click.option(

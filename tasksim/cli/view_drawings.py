@@ -43,7 +43,7 @@ def view_machine(
     """
     if len(words) != 2:
         got = f"got {len(words) - 1} machines"
-        raise InputError(f"view machine: {got}; legal: one, a platform or a file of hwloc's (.xml)")
+        raise InputError(f"view machine: {got}; legal: one platform or file of hwloc (.xml)")
     for option, value in given.items():
         if value:
             raise InputError(f"{option} is for runs; 'view machine' takes -o, --html and --library")

@@ -221,7 +221,10 @@ def _graph(
     """Return the graph: a datum per edge that sends anything, dependencies for the others."""
     names = [row.fields[0] for row in costs.body]
     g = GraphBuilder(_title(path))
-    order = _topological(names, volumes)
+    order, waiting = topological_order(len(names), volumes)
+    if len(order) < len(names):
+        cycle = cycle_text([names[task] for task in find_cycle(volumes, waiting)])
+        raise CycleError(f"tasks depend on each other in a cycle: {cycle}")
     accesses: list[list[int]] = [[] for _ in names]
     waits: list[list[int]] = [[] for _ in names]
     for (source, target), (row, text) in volumes.items():
@@ -250,16 +253,6 @@ def _durations(row: CsvRow, processors: Mapping[str, int]) -> dict[str, float]:
             f"task '{row.fields[0]}' has no cost; legal: a cost on at least one processor"
         )
     return found
-
-
-def _topological(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the tasks in topological order, and otherwise in the order of the file."""
-    edges = list(pairs)
-    order, waiting = topological_order(len(names), edges)
-    if len(order) < len(names):
-        path = cycle_text([names[task] for task in find_cycle(edges, waiting)])
-        raise CycleError(f"tasks depend on each other in a cycle: {path}")
-    return order
 
 
 def _speeds(

@@ -60,7 +60,7 @@ def counting(*parameters: str, kernels: Sequence[str]) -> Iterator[None]:
     names = tuple(parameters), tuple(kernels) if isinstance(kernels, list | tuple) else ()
     for what, given in zip(("parameters", "kernels"), names, strict=True):
         if not given or not all(isinstance(name, str) for name in given):
-            raise InputError(f"counting: {what}: got {given or 'none'}; legal: names, as texts")
+            raise InputError(f"counting: {what}: got {given or 'none'}; legal: a list of names")
     times = _OBSERVED.get()
     if times is None:
         yield

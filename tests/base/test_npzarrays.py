@@ -56,7 +56,7 @@ def test_other_orders_and_types_of_bytes():
     arrays = NpzArrays(file)
     assert arrays.read("a", np.int32).tolist() == [0, 1, 2, 3, 4, 5]
     assert arrays.read("b", np.float64, 2).shape == (2, 3)
-    with pytest.raises(ValueError, match="it has no c"):
+    with pytest.raises(ValueError, match="array c is missing"):
         arrays.read("c", np.int32)
 
 

@@ -47,6 +47,10 @@ def test_every_command_has_examples_first(tasksim, name):
         assert "130" in out.split("Exit codes:")[1]
 
 
+def test_a_default_with_a_unit_is_shown_as_it_is_typed(tasksim):
+    assert "[default: 5%]" in tasksim("report kernels -h").out
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_is_a_command_line_that_parses(name):
     command = import_module(COMMANDS[name][0].partition(":")[0]).__dict__[

@@ -45,7 +45,7 @@ def test_only_marked_code_counts_and_only_where_it_is_observed():
 )
 def test_nameless_counts_are_refused(parameters, kernels):
     with (
-        pytest.raises(InputError, match="legal: names, as texts"),
+        pytest.raises(InputError, match="legal: a list of names"),
         counting(*parameters, kernels=kernels),
     ):
         pass
