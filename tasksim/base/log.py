@@ -17,9 +17,9 @@ DEBUG: Final = 10
 INFO: Final = 20
 """Level of decisions and results."""
 WARNING: Final = 30
-"""Level of what the user is warned of."""
-_CALLER: Final = 3
-"""Frames from ``logging`` up to the one that has something to say."""
+"""Level of warnings, which the user gets, too."""
+_CALLER_FRAMES: Final = 3
+"""Number of frames from ``logging`` up to the caller of a method of the log."""
 
 
 class Log:
@@ -49,7 +49,7 @@ class Log:
         self._say(INFO, text, values)
 
     def warning(self, text: str, *values: object) -> None:
-        """Log a warning, which the user has been given otherwise, too."""
+        """Log a warning that the user gets in another way."""
         self._say(WARNING, text, values)
 
     def _say(self, level: int, text: str, values: tuple[object, ...]) -> None:
@@ -59,4 +59,4 @@ class Log:
         logger = logging.getLogger(self._name)
         # Without handlers, logging itself would print warnings, which are printed already.
         if logger.isEnabledFor(level) and logger.hasHandlers():
-            logger.log(level, text, *values, stacklevel=_CALLER)
+            logger.log(level, text, *values, stacklevel=_CALLER_FRAMES)

@@ -66,16 +66,16 @@ def read_costs(
     Parameters
     ----------
     path
-        The file of costs. Its name has ``costs`` in it.
+        The file of costs, whose name contains ``costs``.
     edges, links
-        By default the files beside it of the same name with ``edges`` or ``links`` instead of
-        ``costs``; the one of links need not exist.
+        The files of edges and links; by default those beside it of the same name with ``edges`` or
+        ``links`` instead of ``costs``, of which the second need not exist.
 
     Returns
     -------
     CostFiles
-        Tasks in the order of the file as far as dependencies allow; each is a kernel named
-        as it is. Processors are workers, and architectures, each with a memory of its own.
+        Tasks in the order of the file as far as dependencies allow; each has a kernel of its own
+        name. Processors are workers, and architectures, each with a memory of its own.
 
     Raises
     ------
@@ -107,13 +107,13 @@ def _title(path: Path) -> str:
 def beside(path: Path, what: str) -> Path:
     """Return the file beside *path* of costs that has *what* (edges, links).
 
-    Raises :exc:`InputError` if the name of the first has no ``costs`` in it.
+    Raises :exc:`InputError` if the name of the file of costs does not contain ``costs``.
     """
     before, found, after = path.name.rpartition("costs")
     if not found:
         raise InputError(
-            f"{path}: the name has no 'costs' in it, so that the file of {what} beside it cannot"
-            f" be found; legal: costs.csv with {what}.csv"
+            f"{path}: the name does not contain 'costs', so that the file of {what} beside it"
+            f" cannot be found; legal: costs.csv with {what}.csv"
         )
     return path.with_name(f"{before}{what}{after}")
 
@@ -196,6 +196,7 @@ def _matrix(
 
 
 def _known(row: CsvRow, name: str, known: Mapping[str, int], kind: str) -> int:
+    """Return the number of a *known* task or processor."""
     if name not in known:
         some = ", ".join([*known][:8]) + (", ..." if len(known) > 8 else "")
         raise row.error(f"unknown {kind} '{name}'{nearest(name, known)} (known: {some})")
@@ -246,6 +247,7 @@ def _graph(
 
 
 def _durations(row: CsvRow, processors: Mapping[str, int]) -> dict[str, float]:
+    """Return the parameters of a task: its duration on each processor that can run it."""
     texts = zip(processors, row.fields[1:], strict=True)
     found = {parameter(name): row.number(text, f"cost on {name}") for name, text in texts if text}
     if not found:

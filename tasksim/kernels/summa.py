@@ -38,7 +38,7 @@ class Summa:
     seed : int
         The seed of the matrices.
     held : int array, or None
-        The data that have memory; None for all.
+        Numbers of the data that have memory here; None for all.
     """
 
     def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
@@ -81,6 +81,7 @@ class Summa:
         return Residual(error / unit, RESIDUAL_TOLERANCE, "residual ‖Cx − A(Bx)‖ / (√n ε ‖A‖ ‖B‖)")
 
     def _times(self, name: str, x: Floats) -> Floats:
+        """Return the product of the initial matrix *name* and the vector *x*."""
         result = np.zeros_like(x)
         for i in range(self._tiles):
             for j in range(self._tiles):
@@ -88,10 +89,12 @@ class Summa:
         return result
 
     def _drawn(self, name: str, row: int, column: int) -> NDArray[Any]:
+        """Return the initial values of a tile of A or B."""
         random = np.random.default_rng([self._seed, "AB".index(name), row, column])
         return (random.random((self._b, self._b)) - 0.5).astype(self._dtype)
 
     def _tile(self, name: str, row: int, column: int) -> NDArray[Any] | None:
+        """Return the array of a tile; None if it has no memory here."""
         data = self.blocks.array(self.blocks.handle(name, row, column), self._dtype)
         return None if data is None else data.reshape((self._b, self._b), order="F")
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["picture"]
 
-LEAF_INCH, LEVEL_INCH = 0.95, 0.85
+LEAF_INCHES, LEVEL_INCHES = 0.95, 0.85
 """Width of a leaf and height of a level, in inches: a box of three short lines of small print."""
-WIDEST_INCH: Final = 60.0
+MAX_WIDTH_INCHES: Final = 60.0
 """Maximum width in inches: a picture of more leaves is not readable, but the text is."""
 
 
 def picture(found: ChoosingTree) -> Figure:
     """Return a drawing of the tree, with questions, answers and choices."""
     leaves = (len(found.tree) + 1) // 2
-    width = min(max(4.0, LEAF_INCH * leaves), WIDEST_INCH)
-    figure = new_figure(max(1.6, LEVEL_INCH * (found.tree.depth + 1.4)), width)
+    width = min(max(4.0, LEAF_INCHES * leaves), MAX_WIDTH_INCHES)
+    figure = new_figure(max(1.6, LEVEL_INCHES * (found.tree.depth + 1.4)), width)
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-0.6, leaves - 0.4)
@@ -42,6 +42,7 @@ def picture(found: ChoosingTree) -> Figure:
 
 
 def _leaves(node: Node) -> int:
+    """Return the number of leaves below a node, itself included."""
     return 1 if isinstance(node, Leaf) else _leaves(node.low) + _leaves(node.high)
 
 
@@ -53,6 +54,7 @@ def _centre(node: Node, first: int) -> float:
 
 
 def _draw(axes: Axes, found: ChoosingTree, node: Node, first: int, depth: int) -> None:
+    """Draw a node, whose leaves are numbered from *first*, and all below it."""
     x = _centre(node, first)
     if isinstance(node, Leaf):
         choice = found.tree.choices[node.choice]

@@ -44,9 +44,9 @@ def ssor(
     Parameters
     ----------
     block_rows, block_columns
-        The blocks of the grid.
+        Number of rows and of columns of blocks.
     block_size
-        Points in a row, and in a column, of a block's plane.
+        Number of points in a row, and in a column, of a block's plane.
     planes
         Number of planes.
     iterations

@@ -1,6 +1,6 @@
 """Readers of samples, measured durations of a kernel, in files of many tools.
 
-:func:`read_samples` finds out the format.
+:func:`read_samples` recognises the format by the content.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def read_samples(
     samples = samples_in(
         path, duration=duration, parameters=parameters, part=part, categorical=categorical
     )
-    if said := unused_text(one for one in samples.unused if not one.chosen):
-        warnings.warn(f"{path}: not used: {said}", stacklevel=2)
+    if unused := unused_text(one for one in samples.unused if not one.chosen):
+        warnings.warn(f"{path}: not used: {unused}", stacklevel=2)
     for note in samples.notes:
         warnings.warn(f"{path}: {note}", stacklevel=2)
     return samples

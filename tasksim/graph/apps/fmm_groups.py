@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.graph.octree.interactions import GroupPairs
     from tasksim.graph.octree.tree import Tree
 
-__all__ = ["Family", "Groups", "families", "groups_of", "own", "sum_per_group"]
+__all__ = ["Family", "Groups", "families", "groups_of", "of_own_pairs", "sum_per_group"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Groups:
     Attributes
     ----------
     cells
-        int64 [groups]: the cells of each.
+        int64 [groups]: the number of cells of each.
     interval
         int64 [groups]: the number of Morton indices from its first cell to its last, both included;
         not all of them have a cell.
@@ -52,9 +52,9 @@ class Family:
     parent, child
         int64 [pairs]: the groups' numbers, each on its own level.
     parent_cells
-        int64 [pairs]: the cells of the parent group with a child in the child group.
+        int64 [pairs]: the number of cells of the parent group with a child in the child group.
     links
-        int64 [pairs]: the (parent, child) pairs of cells, that is, those children.
+        int64 [pairs]: the number of (parent, child) pairs of cells, that is, of those children.
     """
 
     parent: Int64
@@ -98,7 +98,7 @@ def families(tree: Tree, level: int, group_size: int) -> Family:
     return Family(parent[first], child[first], parent_cells, links)
 
 
-def own(pairs: GroupPairs, values: Int64, groups: int) -> Int64:
+def of_own_pairs(pairs: GroupPairs, values: Int64, groups: int) -> Int64:
     """Return the value of each group with itself, from *values*, one per pair of groups."""
     inside: NDArray[np.bool_] = pairs.target == pairs.source
     result = np.zeros(groups, dtype=np.int64)

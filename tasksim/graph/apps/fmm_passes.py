@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tasksim.graph.apps.fmm_groups import families, groups_of, own, sum_per_group
+from tasksim.graph.apps.fmm_groups import families, groups_of, of_own_pairs, sum_per_group
 from tasksim.graph.builder import RW, Commute, R
 from tasksim.graph.counting import counting
 from tasksim.graph.octree.interactions import (
@@ -157,7 +157,7 @@ class Passes:
             )  # fmt: skip
         priority = self.priority["P2P_in", self.leaf_level]
         with counting(*COUNTED_P2P[1], kernels=COUNTED_P2P[0]):
-            inside = own(pairs, pairs.work, len(leaf)) + sum_per_group(
+            inside = of_own_pairs(pairs, pairs.work, len(leaf)) + sum_per_group(
                 self.tree.counts**2, self.group_size
             )
         for i, work in enumerate(inside.tolist()):
@@ -247,7 +247,7 @@ class Passes:
         pairs = m2l_groups(self.tree, level, self.group_size)
         cell, priority = self.levels[level], self.priority["M2L_in", level]
         with counting(*COUNTED_M2L[1], kernels=COUNTED_M2L[0]):
-            inside = own(pairs, pairs.pairs, len(cell))
+            inside = of_own_pairs(pairs, pairs.pairs, len(cell))
         for i, interactions in enumerate(inside.tolist()):
             self.g.insert(
                 "M2L_in", R(cell.symb[i]), R(cell.up[i]), Commute(cell.down[i]),

@@ -23,7 +23,7 @@ def jacobi(
     Parameters
     ----------
     block_rows, block_columns
-        The blocks of the grid.
+        Number of rows and of columns of blocks.
     block_size
         Points in a row and in a column of a block.
     iterations

@@ -51,6 +51,7 @@ _PROGRAM: Final = (
     "import sys; sys.path[:] = {paths!r}; "
     "from tasksim.study.executors.child import serve; serve({number})"
 )
+"""Program of a child, with the paths of its parent's modules and the number of its pipe."""
 
 
 class Child:

@@ -29,9 +29,11 @@ _GUID: Final = re.compile(r'\("GUID" <\d+>; U?INT\d+; (\d{1,20})\)')
 _ATTRIBUTES: Final = "ADDITIONAL ATTRIBUTES:"
 _EVENTS: Final = "=== Events ="
 _HEADINGS: Final = ("Event ", "-----", "=====", "=== ")
+"""Beginnings of lines that otf2-print adds to those of events."""
 _ACCELERATORS: Final = ("ACCELERATOR_STREAM", "GPU")
 _OF_REGIONS: Final = ("ENTER", "LEAVE")
 _OF_TASKS: Final = ("THREAD_TASK_CREATE", "THREAD_TASK_SWITCH", "THREAD_TASK_COMPLETE")
+"""Types of events that concern regions, and OpenMP's tasks."""
 Reader: TypeAlias = OpenMPTasks | TaskRegions | OutermostRegions
 READERS: Final[dict[type[Reader], tuple[str, str]]] = {
     OpenMPTasks: (
@@ -111,6 +113,7 @@ class _Content:
         self._hand_on()
 
     def _event(self, line: str, number: int) -> None:
+        """Keep an event of a region or a task until its attributes are read; count the others."""
         match = _EVENT.match(line)
         if match is None:  # perhaps part of a name with a line break
             self._unknown_lines += not line.startswith(_HEADINGS)
