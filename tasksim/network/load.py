@@ -291,8 +291,9 @@ def _problem(document: YamlDocument, problem: FileProblem, changed: Mapping[str,
 
 
 _FILE: Final = re.compile(r"(.+\.(?:xml|ya?ml))(?::(.*))?", re.DOTALL)
-_COMMA: Final = re.compile(r",(?![^\[]*\])")
-"""Pattern of a comma outside brackets."""
+_PART: Final = re.compile(r"(?:[^,\[]|\[[^\[\]]*\]|\[)++")
+"""Pattern of a part of a list whose commas count outside brackets alone; it goes on to the end of a
+bracket once, where a look ahead from each comma would take the square of a long one."""
 
 
 def split_text(text: str) -> tuple[str, dict[str, Any]]:
@@ -326,7 +327,7 @@ def split_text(text: str) -> tuple[str, dict[str, Any]]:
 
 def _fields(rest: str, text: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    for part in filter(None, _COMMA.split(rest)):
+    for part in _PART.findall(rest):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals:
             raise InputError(f"network '{text}': expected FIELD=VALUE, got '{part}'")

@@ -73,6 +73,6 @@ def clusters(_: Path) -> dict[str, Input]:
 
 
 def hwloc(_: Path) -> dict[str, Input]:
-    from hwloc_files import OLD, WITH_GPU
+    from tests.hwloc_files import OLD, WITH_GPU
 
     return {name: {"machine.xml": text.encode()} for name, text in (("2", WITH_GPU), ("1", OLD))}

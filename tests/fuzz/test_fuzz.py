@@ -65,11 +65,16 @@ def test_long_words_take_as_long_as_they_are(reader, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", [b"PAPI_" + b"L" * LARGEST + b"+: 1", b"real time" + b" " * LARGEST]
+    ("reader", "name", "content"),
+    [
+        ("counters", "counted", PAPI.encode() + b"PAPI_" + b"L" * LARGEST + b"+: 1,"),
+        ("counters", "counted", PAPI.encode() + b"real time" + b" " * LARGEST + b","),
+        ("network-text", "text", b"torus:x=1,[" + b"," * 2 * LARGEST),
+    ],
 )
-def test_long_lines_of_papi_take_as_long_as_they_are(line, tmp_path):
-    (tmp_path / "counted").write_bytes(PAPI.encode() + line + b",")
-    find = check(TARGETS["counters"].read, tmp_path)
+def test_long_lines_take_as_long_as_they_are(reader, name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    find = check(TARGETS[reader].read, tmp_path)
     assert find is None, str(find)
 
 
