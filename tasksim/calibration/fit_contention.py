@@ -11,7 +11,7 @@ kernel is what its tasks took longer than alone, over the time that they overlap
 with it, a model of the runs on one core has the mean duration of the runs on several. A fit over
 all tasks distributes it over the neighbours. A pair that was rarely seen, or only in noise, is
 drawn to the kernel's mean loss, and that of a kernel with few tasks to the mean of all kernels, by
-their standard errors; nothing is drawn to zero.
+their standard errors; that mean is drawn to zero only as far as it may be off by a tenth.
 """
 
 from __future__ import annotations

@@ -153,10 +153,14 @@ class _Graph:
             del pairs[taken_of.index(max(taken_of))]
 
     def counted(self, count: int) -> list[_Pair]:
-        """Return the calm pairs of runs; of too few, the calmest others, too."""
+        """Return the calm pairs of runs, if they are half of all; all others count, too, otherwise.
+
+        Durations leave out what others took, so that many disturbed pairs say more than few calm
+        ones.
+        """
         pairs = self.pairs[count]
         calm = [pair for pair in pairs if pair.calm]
-        return calm if len(calm) >= MIN_ROUNDS else sorted(pairs, key=_disturbance)[:MIN_ROUNDS]
+        return calm if len(calm) >= max(MIN_ROUNDS, len(pairs) / 2) else pairs
 
     def known(self, tolerance: float) -> bool:
         """Return whether the slowdown of all tasks together is known to *tolerance*."""
@@ -165,9 +169,6 @@ class _Graph:
             for n in self.pairs
         ]
         return all(len(r) >= MIN_ROUNDS and relative_half_width(r) <= tolerance for r in ratios)
-
-
-_disturbance = attrgetter("disturbance")
 
 
 class Neighbours:
