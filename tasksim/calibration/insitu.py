@@ -107,7 +107,10 @@ def measure_in_situ(
     graph with too few, the calmest disturbed ones. *neighbours*, if given, run each graph on
     several cores after its run here, until they are settled, too.
     """
-    past = _PastProbes(len(platform.workers)) if has_thread_clock() else None
+    # Predictions are for as many workers as the runs on all cores have: how far others disturb
+    # these is judged by them.
+    most = len(platform.workers) if neighbours is None else neighbours.workers
+    past = _PastProbes(most) if has_thread_clock() else None
     runners = [_Runner(graph, platform, options, observed, past) for graph in graphs]
     begun = time.monotonic()
     gate = run_gate(len(platform.workers)) if options.calm else None
@@ -116,15 +119,18 @@ def measure_in_situ(
         for turn in count():
             scheduler = options.schedulers[turn % len(options.schedulers)]
             for runner in runners:
-                run = runner.execute(scheduler) if turn == 0 else None
-                if turn > 0 and (run := runner.run(scheduler, gate, until)) is not None:
+                if turn == 0:
+                    run = runner.execute(scheduler)
+                    if neighbours is not None:
+                        neighbours.follow(runner.graph, run, runner.run_as, warm=False)
+                elif (counted := runner.run(scheduler, gate, until)) is not None:
+                    number, probes, run = collected.next_run, runner.probes, counted
+                    _add(counted, runner.graph, collected, observed)
+                    if neighbours is not None:
+                        run = neighbours.follow(runner.graph, counted, runner.run_as, warm=True)
                     slowed = slowdown(run, runner.run_as)
-                    if slowed is not None and runner.probes:
-                        row = SlowdownRow.of(runner.probes, slowed)
-                        observed.slowdowns[collected.next_run] = row
-                    _add(run, runner.graph, collected, observed)
-                if neighbours is not None and run is not None:
-                    neighbours.follow(runner.graph, run, runner.run_as, warm=turn > 0)
+                    if slowed is not None and probes:
+                        observed.slowdowns[number] = SlowdownRow.of(probes, slowed)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
             settled = all(runner.calm for runner in runners) and collected.settled(options)

@@ -200,11 +200,11 @@ class Neighbours:
         with single_threaded_blas():
             measure_bandwidth(self.found, self.workers, BANDWIDTH_SHARE * self._options.max_seconds)
 
-    def follow(self, graph: TaskGraph, alone: Run, run_as: TaskGraph, *, warm: bool) -> None:
-        """Run *graph* on several cores after the run *alone*, with the same scheduler.
+    def follow(self, graph: TaskGraph, alone: Run, run_as: TaskGraph, *, warm: bool) -> Run:
+        """Run *graph* on several cores after the run *alone*; return the run on all cores.
 
-        The runs are those of *run_as*, the same graph with more dependencies. Runs that are not
-        *warm*, the first ones, touch memory, and do not count.
+        They have the same scheduler, and are runs of *run_as*, the same graph with more
+        dependencies. Runs that are not *warm*, the first ones, touch memory, and do not count.
         """
         known = self._graphs.get(id(graph))
         if known is None:
@@ -217,6 +217,7 @@ class Neighbours:
                     known.add(count, alone, run)
                     if count == self.workers:
                         self.found.gaps.append(gaps(run))
+        return run
 
     def settled(self) -> bool:
         """Return whether the slowdowns of all graphs are known well enough."""

@@ -14,6 +14,7 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration import insitu
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.contention import calibrate_contended
 from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path
 
 pytestmark = pytest.mark.skipif(not has_thread_clock(), reason="no clock of threads here")
@@ -84,6 +85,19 @@ def test_replaced_samples_take_their_slowdowns_along(library, monkeypatch):
     calibrate([GRAPH], library, machine="here", workers=1, options=options, replace=True)
     rows = read_slowdowns(slowdown_path(library / "models" / "here"))
     assert {row.slowdown for row in rows.values()} == {7.0}
+
+
+def test_with_contention_the_runs_on_all_cores_tell_how_far_others_disturb(tmp_path, monkeypatch):
+    probed = []
+    monkeypatch.setattr(
+        insitu, "_PastProbes", lambda workers: probed.append(workers) or (lambda: [2.0] * 4)
+    )
+    monkeypatch.setattr(insitu, "slowdown", lambda run, _graph: 1.0 + len(run.workers))
+    options = CalibrationOptions(max_seconds=0.4)
+    calibrate_contended([GRAPH], tmp_path, machine="here", workers=2, options=options)
+    rows = read_slowdowns(slowdown_path(tmp_path / "models" / "here"))
+    assert {tuple(row) for row in rows.values()} == {(2.0, 1.0, 3.0)}
+    assert probed == [2]
 
 
 @pytest.mark.parametrize("probes", [0.5, -1.0, float("nan"), float("inf"), [], [1.0, 0.0]])
