@@ -19,7 +19,7 @@ help:
 	@echo "make wasm      the same as WebAssembly, for pages that replay in a browser"
 	@echo "make test      style, types and the fast tests, with few cases of what is drawn: minutes"
 	@echo "make smoke     the tests of what differs between installations"
-	@echo "make test-all  the same with the slow tests, more cases, and the pages: what CI runs first"
+	@echo "make test-all  the same with the slow tests and the pages: what CI runs"
 	@echo "make test-blas the numeric tests as older and newer processors run them"
 	@echo "make docs      these pages, figures, notebooks and the API reference as HTML: build/docs/"
 	@echo "make man       a man page of each command: build/man/"
@@ -72,7 +72,7 @@ smoke: $(VENV)/.installed $(CORE)
 	$(PYTEST) -m "not slow" $(SMOKE)
 
 test-all: lint docs $(CORE) $(WASM)
-	TASKSIM_MORE_CASES=1 $(PYTEST) --durations=15 --durations-min=1
+	$(PYTEST) --durations=15 --durations-min=1
 
 # OpenBLAS, NumPy and others told to take the code that they have for other processors.
 test-blas: $(VENV)/.installed $(CORE)

@@ -1,4 +1,4 @@
-"""Number of cases that a test tries: a fifth in `make test`, two fifths in CI, all on request."""
+"""Number of cases that a test tries: a fifth, as CI does; two fifths, or all, on request."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 LONG = os.environ.get("TASKSIM_LONG_TESTS") == "1"
 """Whether tests try all their cases, for hours."""
 FIFTHS = 5 if LONG else 2 if os.environ.get("TASKSIM_MORE_CASES") == "1" else 1
-"""Fifths of the cases that are tried. `make test-all`, and so CI, sets the variable for two: the
-cases are the same in each run, so more of them would tell the same again."""
+"""Fifths of the cases that are tried. CI tries one: the cases are the same in each run, so more of
+them would tell the same again."""
 LEAST = 5
 """Fewer drawn cases are hardly more than the simplest ones, with which Hypothesis begins."""
 

@@ -15,7 +15,7 @@ one or from a logarithm.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +46,8 @@ MAX_CANDIDATES: Final = 1000
 MAX_SCREENED: Final = 12_000
 """Maximum number of terms among which those are screened: ten parameters of which two are divisors
 have 9000, in 2 s."""
+MAX_TABLE: Final = 1 << 20
+"""Maximum number of values of terms that are checked at once: they take 8 MB."""
 MIN_POWER_VALUES: Final = 3
 """Number of values below which a parameter is in terms only as itself or its inverse: any shape
 passes through two points."""
@@ -215,9 +217,18 @@ def _automatic(
     def terms_with(divisors: tuple[str, ...]) -> Terms:
         whole, order = _few(varying, lattice, divisors, most)
         orders.append(order)
-        determined = [t for t in whole if all(_enough(f, values[f.parameter]) for f in t.factors)]
-        return _usable(Terms(names, tuple(determined)), few)
+        # Most terms are those of the call before, with other divisors.
+        fresh = [t for t in whole if t not in checked]
+        checked.update(dict.fromkeys(fresh, False))
+        determined = [t for t in fresh if all(map(enough, t.factors))]
+        checked.update(dict.fromkeys(_usable(Terms(names, tuple(determined)), few).terms, True))
+        return Terms(names, tuple(t for t in whole if checked[t]))
 
+    @cache
+    def enough(factor: Factor) -> bool:
+        return _enough(factor, values[factor.parameter])
+
+    checked: dict[Term, bool] = {}
     orders: list[int] = []
     values = {name: _Values.of(column) for name, column in columns.items()}
     divisors: tuple[str, ...] = ()
@@ -361,13 +372,18 @@ def _over(above: Term, names: tuple[str, ...], *divisors: tuple[str, float]) -> 
 
 def _complexity(term: Term) -> tuple[float, ...]:
     """Return the sort key of terms: few parameters, no functions, small exponents first."""
-    plain = [abs(f.exponent) for f in term.factors if not f.function]
-    exponentials = sum(f.function == "exp" for f in term.factors)
-    logs = sum(f.exponent for f in term.factors if f.function)
-    broken = sum(e % 1 != 0 for e in plain)
-    fine = sum((2 * e) % 1 != 0 for e in plain)
+    exponentials = logs = fine = broken = total = 0.0
+    for factor in term.factors:
+        exponent = abs(factor.exponent)
+        if not factor.function:
+            total += exponent
+            broken += exponent % 1 != 0
+            fine += (2 * exponent) % 1 != 0
+        else:
+            exponentials += factor.function == "exp"
+            logs += factor.exponent
     parameters = len({f.parameter for f in term.factors})
-    return (parameters, exponentials, logs, fine, broken, sum(plain))
+    return (parameters, exponentials, logs, fine, broken, total)
 
 
 def _level_terms(
@@ -394,15 +410,28 @@ def _level_terms(
 
 
 def _usable(terms: Terms, rows: Floats) -> Terms:
-    kept = []
-    for term in terms.terms:
-        values = term.evaluate(terms.names, rows)
-        if not (np.isfinite(values).all() and np.ptp(values) > 0):
-            continue
-        # The logarithm of a parameter below 1 is negative.
-        logs = [f.parameter for f in term.factors if f.function in ("log", "log2")]
-        if all(rows[:, terms.names.index(name)].min() >= 1 for name in logs):
-            kept.append(term)
+    """Return the terms that are finite, vary, and have no logarithm of a value below 1."""
+    lowest = dict(zip(terms.names, rows.min(axis=0).tolist(), strict=True))
+    legal = [
+        term
+        for term in terms.terms
+        if all(lowest[f.parameter] >= 1 for f in term.factors if f.function in ("log", "log2"))
+    ]
+    kept: list[Term] = []
+    known: dict[Factor, Floats] = {}
+    size = max(1, MAX_TABLE // len(rows))
+    for begin in range(0, len(legal), size):
+        some = legal[begin : begin + size]
+        table = np.ones((len(some), len(rows)))
+        with np.errstate(all="ignore"):
+            for values, term in zip(table, some, strict=True):
+                for factor in term.factors:
+                    if factor not in known:
+                        column = rows[:, terms.names.index(factor.parameter)]
+                        known[factor] = factor.evaluate(column)
+                    values *= known[factor]
+            good = np.isfinite(table).all(axis=1) & (np.ptp(table, axis=1) > 0)
+        kept += [term for term, is_good in zip(some, good.tolist(), strict=True) if is_good]
     return Terms(terms.names, tuple(kept))
 
 

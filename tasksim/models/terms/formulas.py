@@ -24,6 +24,7 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -439,6 +440,11 @@ def _exponent_text(exponent: float) -> str:
 
 def canonical(term: Term, names: tuple[str, ...]) -> Term:
     """Return *term* with equal factors merged, in the order of *names*."""
+    keys = [(names.index(f.parameter), f.function, f.level) for f in term.factors]
+    if len(set(keys)) == len(keys) and all(f.exponent and f.function != "is" for f in term.factors):
+        # Of a search, most of the thousands of products have nothing to merge.
+        placed = sorted(zip(keys, term.factors, strict=True), key=itemgetter(0))
+        return Term(tuple(factor for _, factor in placed))
     powers: dict[tuple[int, str, Function, float], float] = {}
     categories = {(f.parameter, f.level): f.category for f in term.factors}
     for f in term.factors:
