@@ -30,7 +30,7 @@ from tasksim.native.cluster.records import task_table
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import network_of_fields
 from tasksim.platform.description import Platform
-from tasksim.scenario.durations import constants
+from tasksim.scenario.durations import known_durations
 from tasksim.selective.policies import POLICIES
 from tasksim.selective.ranks.choosing import MessageRule, statistics_of_ranks
 from tasksim.selective.ranks.execute import execute_over_ranks
@@ -196,7 +196,7 @@ def simulate(
     found = {}
     for number, tile in enumerate(tiles):
         graph = session.graph(tile)
-        models = constants(graph, Platform.identical(1), seconds[tile])
+        models = known_durations(graph, Platform.identical(1), seconds[tile])
         for other, scheduler in enumerate(SCHEDULERS):
             run = Simulation(graph, cluster, models, scheduler, grid=session.grid).run()
             found[number * len(SCHEDULERS) + other] = run.makespan_s

@@ -44,7 +44,7 @@ from tasksim.network.load import network_of_fields
 from tasksim.platform.description import Platform
 from tasksim.run.measured import MeasuredDurations
 from tasksim.run.sharedcores import alone_s
-from tasksim.scenario.durations import constants
+from tasksim.scenario.durations import known_durations
 from tasksim.scenario.over_ranks import RankedScenario
 from tasksim.scenario.scenario import Scenario
 
@@ -116,7 +116,7 @@ class Means:
     def models(self, graph: TaskGraph) -> Any:
         """Return models of the kernels of *graph*."""
         seconds = {name: statistics.fmean(taken) for name, taken in self._taken.items()}
-        return constants(graph, Platform.identical(1), seconds)
+        return known_durations(graph, Platform.identical(1), seconds)
 
 
 def session(options: argparse.Namespace) -> None:

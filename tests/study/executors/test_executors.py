@@ -20,7 +20,7 @@ from tasksim.study.executors import local
 from tasksim.study.executors.child import Children
 from tasksim.study.executors.local import SerialExecutor
 from tasksim.study.executors.pool import Pool
-from tasksim.study.executors.registry import EXECUTORS, describe, opened
+from tasksim.study.executors.registry import EXECUTORS, opened
 from tasksim.study.sweep import running, studies
 from tasksim.study.sweep.studies import run_study
 
@@ -228,7 +228,7 @@ def test_an_executor_that_refuses_is_told(monkeypatch, study_file, tmp_path, yie
 
 
 def test_each_executor_says_where_it_computes():
-    assert all(text.startswith("Compute ") for text in describe().values())
+    assert all(text.startswith("Compute ") for text in EXECUTORS.summaries().values())
 
 
 def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_path, monkeypatch):
