@@ -300,7 +300,7 @@ def network(path: Path, library: Path, name: str | None, force: bool, as_json: b
     """Import a network of SimGrid's.
 
     FILE is a platform file of SimGrid, .xml: a cluster (flat, with a backbone, a fat tree, a torus
-    or a dragonfly), or hosts, links and routes.
+    or a dragonfly), hosts, links and routes, or zones in zones.
     """
     refuse_unwritable(library / "networks" / "x")
     from tasksim.formats.simgrid import import_network

@@ -1,4 +1,4 @@
-"""Networks in platform files of SimGrid, as a cluster or as hosts, links and routes.
+"""Networks in platform files of SimGrid: a cluster, hosts with links and routes, nested zones.
 
 The reader supports the networks of SimGrid's versions 4 and 4.1, including the files that StarPU
 writes for its runs over MPI, which describe the nodes beside the cluster. The contents become the
@@ -20,6 +20,7 @@ from tasksim.base.files import write_text
 from tasksim.base.numerals import whole_number
 from tasksim.base.units import exact_quantity
 from tasksim.formats.xmltext import BANDWIDTHS, TIMES, XmlProblems, goes_back, parse_xml
+from tasksim.network.description import MAX_HOSTS as MAX_NETWORK_HOSTS
 from tasksim.network.load import network_of_fields, read_network
 
 if TYPE_CHECKING:
@@ -29,7 +30,24 @@ if TYPE_CHECKING:
     from tasksim.formats.xmltext import Element
     from tasksim.network.description import Network
 
-__all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
+__all__ = [
+    "BETWEEN_ANY",
+    "DUPLEX",
+    "MODEL",
+    "OPPOSITE",
+    "STAR",
+    "ZONES",
+    "FileLinks",
+    "bandwidth_of",
+    "crossed_links",
+    "host_numbers",
+    "import_network",
+    "network_fields",
+    "read_link",
+    "read_network_xml",
+    "routing_of",
+    "time_of",
+]
 
 MODEL: Final = "smpi"
 """Model of messages for files of SimGrid, which name none: the default of ``smpirun``."""
@@ -39,6 +57,20 @@ OPPOSITE: Final = {"UP": "DOWN", "DOWN": "UP"}
 POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
 BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
 """Routings that combine several routes."""
+STAR: Final = ("cluster", "star")
+"""Routings over the middle of a zone."""
+WITHOUT_ROUTES: Final = ("none", "empty", "vivaldi")
+"""Routings of zones with one member, or whose members cannot communicate."""
+ZONES: Final = ("zone", "AS")
+"""Elements of zones, today and in version 3."""
+UNREAD: Final = {
+    "peer": "its latencies follow from coordinates",
+    "bypassRoute": "routes follow from zones",
+    "bypassZoneRoute": "routes follow from zones",
+    "bypassASroute": "routes follow from zones",
+    "trace_connect": "networks do not change over time",
+}
+"""Elements that change a network in a way which has no counterpart here, with the reason."""
 MAX_HOSTS: Final = 1000
 """Largest number of hosts of an explicit network, whose routes are listed: a million routes take
 300 MB."""
@@ -70,13 +102,45 @@ def network_fields(path: Path) -> dict[str, Any]:
         found = f"<{root.name} version='{root.attributes.get('version', '')}'>"
         problems.at(root, "<platform version='4'> or <platform version='4.1'>", found)
         problems.raise_any()
+    for element in root.below():
+        if element.name in UNREAD:
+            problems.at(element, f"no <{element.name}>: {UNREAD[element.name]}", "one")
     clusters = [element for element in root.below() if element.name == "cluster"]
-    for other in clusters[1:]:
-        problems.at(other, "one <cluster>", f"another, of {other.attributes.get('id', 'no id')}")
-    read = _cluster_fields if clusters else _explicit_fields
-    fields = read(clusters[0] if clusters else root, problems)
+    if any(element.name == "actor" for element in root.below()):
+        problems.at(root, "a platform: a <cluster>, or a <host> or more", "a deployment of actors")
+        problems.raise_any()
+    from tasksim.formats.simgrid_zones import has_zones, zones_fields
+
+    if has_zones(root):
+        fields = zones_fields(root, problems)
+    elif clusters:
+        fields = _cluster_fields(clusters[0], problems)
+    else:
+        fields = _explicit_fields(root, problems)
     problems.raise_any()
     return fields
+
+
+@dataclass
+class FileLinks:
+    """FileLinks of a file.
+
+    Attributes
+    ----------
+    sections : dict of str -> dict
+        FileLinks by their names in a section ``network:``.
+    split : dict of str -> bool
+        Name of a link in the file -> whether each direction has a link of its own.
+    """
+
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    split: dict[str, bool] = field(default_factory=dict)
+
+    @staticmethod
+    def named(name: str, way: str) -> str:
+        """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
+        plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
+        return f"link-{plain}-{way}" if way else f"link-{plain}-0"
 
 
 @dataclass
@@ -85,10 +149,7 @@ class _Found:
 
     hosts: dict[str, None] = field(default_factory=dict)
     routers: dict[str, None] = field(default_factory=dict)
-    links: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Links by their names in a section ``network:``."""
-    split: dict[str, bool] = field(default_factory=dict)
-    """Name of a link in the file -> whether each direction has a link of its own."""
+    links: FileLinks = field(default_factory=FileLinks)
     routes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
 
@@ -97,14 +158,14 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     found = _Found()
     shortest = False
     for element in root.below():
-        if element.name in ("AS", "zone"):
-            shortest |= element.attributes.get("routing", "").lower() in BETWEEN_ANY
+        if element.name in ZONES:
+            shortest |= routing_of(element, problems) in BETWEEN_ANY
         elif element.name == "host":
             found.hosts[problems.attribute(element, "id")] = None
         elif element.name == "router":
             found.routers[problems.attribute(element, "id")] = None
         elif element.name == "link":
-            _link(element, found, problems)
+            read_link(element, found.links, problems)
         elif element.name == "route":
             _route(element, found, problems)
     if not found.hosts:
@@ -117,7 +178,7 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     return {
         "topology": "explicit",
         "hosts": list(hosts),
-        "links": found.links,
+        "links": found.links.sections,
         "routes": [
             {"from": source, "to": target, "links": links, "one_way": True}
             for (source, target), links in routes.items()
@@ -126,40 +187,45 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     }
 
 
-def _link(element: Element, found: _Found, problems: XmlProblems) -> None:
+def routing_of(zone: Element, problems: XmlProblems) -> str:
+    """Return the routing of a *zone* in small letters."""
+    routing = zone.attributes.get("routing", "").lower()
+    legal = ("full", *BETWEEN_ANY, *STAR, *WITHOUT_ROUTES)
+    if routing not in legal:
+        words = ", ".join(map(str.capitalize, legal))
+        problems.at(zone, f"routing: {words}", f"'{zone.attributes.get('routing', '')}'")
+    members = [child for child in zone.children if child.name in (*ZONES, "cluster", "host")]
+    if routing == "vivaldi" and len(members) > 1:
+        what = "a routing other than Vivaldi, whose latencies follow from coordinates"
+        problems.at(zone, f"{what}, or one member", f"{len(members)}")
+    return routing
+
+
+def read_link(element: Element, links: FileLinks, problems: XmlProblems) -> None:
+    """Add the link that an *element* describes to *links*."""
     name = problems.attribute(element, "id")
-    if name in found.split:
+    if name in links.split:
         problems.at(element, "each link once", f"'{name}' again")
-    fields = {"bandwidth": _bandwidth(element, "bandwidth", problems)}
+    fields = {"bandwidth": bandwidth_of(element, "bandwidth", problems)}
     if "latency" in element.attributes:
-        fields["latency"] = _time(element, "latency", problems)
+        fields["latency"] = time_of(element, "latency", problems)
     policy = element.attributes.get("sharing_policy", "SHARED")
     if policy not in POLICIES:
         problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
     shared = {"shared": False} if policy == "FATPIPE" else {}
-    found.split[name] = policy == "SPLITDUPLEX"
-    for way in OPPOSITE if found.split[name] else ("",):
-        found.links[_plain(name, way)] = {**fields, **shared}
-
-
-def _plain(name: str, way: str) -> str:
-    """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
-    plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
-    return f"link-{plain}-{way}" if way else f"link-{plain}-0"
+    links.split[name] = policy == "SPLITDUPLEX"
+    for way in OPPOSITE if links.split[name] else ("",):
+        links.sections[links.named(name, way)] = {**fields, **shared}
 
 
 def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
     ends = {**found.hosts, **found.routers}
     source = problems.reference(element, "src", ends, "host")
     target = problems.reference(element, "dst", ends, "host")
-    crossed = [
-        _crossed(child, found, problems) for child in element.children if child.name == "link_ctn"
-    ]
-    if not crossed:
-        problems.at(element, "a route of one link or more", "none")
-    routes = {(source, target): [_plain(name, way) for name, way in crossed]}
+    crossed = crossed_links(element, found.links, problems)
+    routes = {(source, target): [FileLinks.named(name, way) for name, way in crossed]}
     if goes_back(element):
-        back = [_plain(name, OPPOSITE.get(way, "")) for name, way in reversed(crossed)]
+        back = [FileLinks.named(name, OPPOSITE.get(way, "")) for name, way in reversed(crossed)]
         routes[target, source] = back
     for one, other in routes:
         if (one, other) in found.routes:
@@ -167,15 +233,20 @@ def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
     found.routes |= routes
 
 
-def _crossed(child: Element, found: _Found, problems: XmlProblems) -> tuple[str, str]:
-    """Return the link that a ``<link_ctn>`` names, and its direction; empty if it has one only."""
-    name = problems.reference(child, "id", found.split, "link")
-    if not found.split.get(name):
-        return name, ""
-    way = child.attributes.get("direction", "")
-    if way not in OPPOSITE:
-        problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
-    return name, way
+def crossed_links(route: Element, links: FileLinks, problems: XmlProblems) -> list[tuple[str, str]]:
+    """Return the links of a *route* by name, each with its direction; empty if it has one only."""
+    crossed = []
+    for child in route.children:
+        if child.name != "link_ctn":
+            continue
+        name = problems.reference(child, "id", links.split, "link")
+        way = child.attributes.get("direction", "") if links.split.get(name) else ""
+        if links.split.get(name) and way not in OPPOSITE:
+            problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
+        crossed.append((name, way))
+    if not crossed:
+        problems.at(route, "a route of one link or more", "none")
+    return crossed
 
 
 def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
@@ -217,10 +288,10 @@ def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
         legal = ", ".join(_TOPOLOGIES)
         problems.at(cluster, f"topology: {legal}", f"'{topology}'{nearest(topology, _TOPOLOGIES)}")
         return {}
-    hosts = _hosts(cluster, problems)
+    hosts = len(host_numbers(cluster, problems))
     fields: dict[str, Any] = {
-        "bandwidth": _bandwidth(cluster, "bw", problems),
-        "latency": _time(cluster, "lat", problems),
+        "bandwidth": bandwidth_of(cluster, "bw", problems),
+        "latency": time_of(cluster, "lat", problems),
     }
     policy = cluster.attributes.get("sharing_policy", "SPLITDUPLEX")
     if policy not in DUPLEX:
@@ -228,47 +299,52 @@ def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
     elif not DUPLEX[policy]:
         fields["full_duplex"] = False
     if "loopback_bw" in cluster.attributes:
-        fields["loopback_bandwidth"] = _bandwidth(cluster, "loopback_bw", problems)
+        fields["loopback_bandwidth"] = bandwidth_of(cluster, "loopback_bw", problems)
         if "loopback_lat" in cluster.attributes:
-            fields["loopback_latency"] = _time(cluster, "loopback_lat", problems)
+            fields["loopback_latency"] = time_of(cluster, "loopback_lat", problems)
     return {**_TOPOLOGIES[topology](cluster, hosts, problems), **fields}
 
 
-def _hosts(cluster: Element, problems: XmlProblems) -> int:
-    """Return the number of hosts in the ``radical`` of a *cluster*: ``0-3,7``."""
+def host_numbers(cluster: Element, problems: XmlProblems) -> list[int]:
+    """Return the numbers in the ``radical`` of a *cluster*: ``0-3,7``."""
     text = problems.attribute(cluster, "radical")
-    count = 0
+    numbers: list[int] = []
     for part in text.split(",") if text else ():
         match = _RANGE.fullmatch(part.strip())
         first = int(match[1]) if match else 0
         last = int(match[2] or match[1]) if match else -1
         if last < first:
             problems.at(cluster, "radical: numbers and ranges such as 0-15,20", f"'{text[:40]}'")
-            return 1
-        count += last - first + 1
-    return count
+            return [0]
+        if len(numbers) + last - first >= MAX_NETWORK_HOSTS:
+            problems.at(cluster, f"at most {MAX_NETWORK_HOSTS} hosts", f"'{text[:40]}'")
+            return [0]
+        numbers += range(first, last + 1)
+    return numbers
 
 
-def _bandwidth(element: Element, name: str, problems: XmlProblems) -> str:
+def bandwidth_of(element: Element, name: str, problems: XmlProblems) -> str:
+    """Return a bandwidth among the attributes of an *element*."""
     value = problems.quantity(element, name, "bandwidth", BANDWIDTHS)
     if not value > 0:
         problems.at(element, f"{name}: a number above 0", f"'{element.attributes[name]}'")
     return exact_quantity(value, "bandwidth")
 
 
-def _time(element: Element, name: str, problems: XmlProblems) -> str:
+def time_of(element: Element, name: str, problems: XmlProblems) -> str:
+    """Return a time among the attributes of an *element*."""
     return exact_quantity(problems.quantity(element, name, "time", TIMES), "time")
 
 
 def _flat(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
     fields: dict[str, Any] = {"topology": "switch", "nodes": hosts}
     if "limiter_link" in cluster.attributes:
-        fields["limiter"] = _bandwidth(cluster, "limiter_link", problems)
+        fields["limiter"] = bandwidth_of(cluster, "limiter_link", problems)
     if "bb_bw" in cluster.attributes:
         fields["topology"] = "backbone"
-        fields["backbone_bandwidth"] = _bandwidth(cluster, "bb_bw", problems)
+        fields["backbone_bandwidth"] = bandwidth_of(cluster, "bb_bw", problems)
         if "bb_lat" in cluster.attributes:
-            fields["backbone_latency"] = _time(cluster, "bb_lat", problems)
+            fields["backbone_latency"] = time_of(cluster, "bb_lat", problems)
         policy = cluster.attributes.get("bb_sharing_policy", "SHARED")
         if policy not in ("SHARED", "FATPIPE"):
             problems.at(cluster, "bb_sharing_policy: SHARED, FATPIPE", f"'{policy}'")

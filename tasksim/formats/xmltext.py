@@ -35,6 +35,10 @@ __all__ = [
 BANDWIDTHS: Final = {"": "B/s"} | {
     f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
 }
+BITS: Final = {
+    f"{prefix}bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
+}
+"""Bandwidths in bits per second, of which eight are a byte."""
 TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 DEEPEST: Final = 100
 """Maximum nesting of elements, as functions that walk them are recursive: StarPU's files have four
@@ -110,9 +114,12 @@ class XmlProblems(Problems):
         """Return an attribute that is a number with one of the *units*, in tasksim's notation."""
         text = self.attribute(element, name)
         match = _QUANTITY.fullmatch(text.strip())
-        if match is not None and match[2] in units:
+        bits = BITS if units is BANDWIDTHS else {}
+        if match is not None and match[2] in {**units, **bits}:
             with suppress(InputError):  # beyond the range of floats
-                return parse_quantity(f"{match[1]} {units[match[2]]}", dimension)
+                unit = {**units, **bits}[match[2]]
+                number = parse_quantity(f"{match[1]} {unit}", dimension)
+                return number / 8 if match[2] in bits else number
         if text:
             legal = ", ".join(unit for unit in units if unit)
             self.at(element, f"{name}: a number and one of {legal}", f"'{text[:40]}'")

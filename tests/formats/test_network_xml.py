@@ -24,6 +24,19 @@ ZONE = """<zone id="z" routing="{}">
 </zone>
 """
 
+GRID = """<zone id="grid" routing="Full"><prop/>
+<cluster id="den" prefix="d" suffix="" radical="0-1" speed="1f" bw="1Gbps" lat="1us"
+  bb_bw="8GBps" bb_lat="2us" limiter_link="2GBps" loopback_bw="9GBps" router_id="router"/>
+<zone id="hut" routing="Cluster"><router id="door"/><host id="h" speed="1f"/>
+<host_link id="h" up='cable_UP' down='cable_DOWN'/>
+<link id="cable" bandwidth="1GBps" latency="4us" sharing_policy="SPLITDUPLEX"/>
+<cabinet id="shelf" prefix="s" suffix="" radical="0-1" speed="1f" bw="1GBps" lat="5us"/>
+<backbone id="beam" bandwidth="2GBps" latency="6us"/></zone>
+<link id="wan" bandwidth="1MBps" latency="1ms"/>
+<zoneRoute src="den" dst='hut' gw_src='router' gw_dst="door"><link_ctn id="wan"/></zoneRoute>
+</zone>
+"""
+
 
 def written(tmp_path, body, name="net.xml"):
     path = tmp_path / name
@@ -79,6 +92,30 @@ def test_full_routing_has_the_routes_that_are_listed(tmp_path):
         network.topology.route(0, 1)
 
 
+@pytest.mark.parametrize(
+    ("ends", "links"),
+    [
+        (("d0", "d1"), "den_5f_link_5f_0_5f_limiter-0 den_5f_link_5f_0-UP den_5f_backbone-0 "
+         "den_5f_link_5f_1-DOWN den_5f_link_5f_1_5f_limiter-0"),
+        (("d0", "d0"), "den_5f_link_5f_0_5f_loopback-0"),
+        (("h", "s1"), "cable-UP beam-0 link_5f_s1-DOWN"),
+        (("s0", "d1"), "link_5f_s0-UP beam-0 wan-0 den_5f_backbone-0 den_5f_link_5f_1-DOWN "
+         "den_5f_link_5f_1_5f_limiter-0"),
+    ],
+)  # fmt: skip
+def test_clusters_and_cabinets_in_zones_are_read(tmp_path, ends, links):
+    path = written(tmp_path, GRID)
+    import_network(path, tmp_path / "lib", "grid")
+    for network in (load_network(path), load_network("grid", tmp_path / "lib")):
+        topology = network.topology
+        assert (str(topology), topology.hosts) == ("3 zones", ("d0", "d1", "h", "s0", "s1"))
+        way = topology.route(*map(topology.hosts.index, ends))
+        assert [topology.link_name(link) for link in way] == [f"link-{n}" for n in links.split()]
+        assert network.links.bandwidth_bytes_per_s[way[-2:][0]] > 0
+    cable = network.topology.kinds["link-den_5f_link_5f_0-UP"]
+    assert network.links.bandwidth_bytes_per_s[cable] == 125e6  # a gigabit
+
+
 def test_an_imported_network_is_found_by_its_name(tmp_path):
     path = written(tmp_path, ZONE.format("Floyd"))
     target, _ = import_network(path, tmp_path / "lib", "campus")
@@ -103,7 +140,18 @@ def test_an_imported_network_is_found_by_its_name(tmp_path):
         (CLUSTER.format(' topology="TORUS" topo_parameters="4,x"'), "counts such as 4,4,4"),
         (CLUSTER.format(' topology="FAT_TREE"'), "topo_parameters"),
         (CLUSTER.format(' sharing_policy="FATPIPE"'), "sharing_policy: SPLITDUPLEX"),
-        (CLUSTER.format("") * 2, "expected one <cluster>"),
+        (CLUSTER.format("") * 2, "expected one zone around all others, found 2"),
+        (GRID.replace("gw_src='router'", "gw_src='ruter'"), "did you mean 'router'?"),
+        (GRID.replace("dst='hut'", "dst='hat'"), "expected a member of the file, found 'hat'"),
+        (
+            GRID.replace("up='cable_UP'", "up='cable'"),
+            "up: a link of the file, or NAME_UP of a split",
+        ),
+        (GRID.replace('routing="Cluster"', 'routing="Cluttered"'), "routing: Full, Floyd"),
+        (GRID.replace('routing="Full"', 'routing="Vivaldi"'), "whose latencies follow from coord"),
+        (GRID.replace("<prop/>", "<peer id='p'/>"), "expected no <peer>: its latencies follow"),
+        (GRID.replace("<prop/>", "<bypassRoute/>"), "expected no <bypassRoute>: routes follow"),
+        ("<actor host='a' function='f'/>", "found a deployment of actors"),
         ("", "a <cluster>, or a <host> or more"),
         (ZONE.format("Full").replace('dst="b"', 'dst="bb"'), "did you mean 'b'"),
         (ZONE.format("Full").replace('ctn id="l2"', 'ctn id="l3"'), "did you mean 'l2'"),

@@ -137,6 +137,115 @@ def test_what_is_wrong_with_explicit_links_is_told_by_line_and_column(tmp_path, 
     assert said in str(error.value)
 
 
+ZONES = """network:
+  topology: zones
+  links:
+    a-up: {bandwidth: 1 GB/s, latency: 1 us}
+    a-down: {bandwidth: 1 GB/s, latency: 1 us}
+    b: {bandwidth: 1 GB/s, latency: 2 us}
+    middle: {bandwidth: 4 GB/s, latency: 3 us}
+    wan: {bandwidth: 0.1 GB/s, latency: 1 ms}
+    tail: {bandwidth: 1 GB/s, latency: 5 us}
+    far: {bandwidth: 1 GB/s, latency: 7 us}
+    self: {bandwidth: 9 GB/s}
+  zones:
+    grid:
+      combines: true
+      routes:
+        - {from: star, to: line, links: [wan], leaves: gate, enters: c}
+        - {from: line, to: star, links: [wan], leaves: c, enters: gate}
+        - {from: line, to: alone, links: [far], leaves: d, enters: e}
+    star:
+      within: grid
+      hosts: [a, b]
+      routers: [gate]
+      routes:
+        - {from: a, links: [a-up, middle]}
+        - {to: a, links: [middle, a-down]}
+        - {from: b, links: [b, middle]}
+        - {to: b, links: [middle, b]}
+        - {from: b, to: b, links: [self]}
+        - {from: gate, links: []}
+        - {to: gate, links: []}
+    line:
+      within: grid
+      hosts: [c, d]
+      routes:
+        - {from: c, to: d, links: [tail]}
+        - {from: d, to: c, links: [tail]}
+    alone:
+      within: grid
+      hosts: [e]
+"""
+
+
+@pytest.fixture
+def zones(tmp_path):
+    path = tmp_path / "net.yaml"
+    path.write_text(ZONES)
+    return read_network(path)
+
+
+@pytest.mark.parametrize(
+    ("ends", "links"),
+    [
+        ("ab", "a-up middle b"),  # the middle is crossed once
+        ("ba", "b middle a-down"),
+        ("bb", "self"),
+        ("ac", "a-up middle wan"),
+        ("ad", "a-up middle wan tail"),
+        ("da", "tail wan middle a-down"),
+        ("ae", "a-up middle wan tail far"),  # two routes between zones, and the way inside between
+        ("ce", "tail far"),
+    ],
+)
+def test_routes_in_zones_are_composed(zones, ends, links):
+    assert (str(zones.topology), zones.nodes) == ("4 zones", 5)
+    assert names(zones, *map("abcde".index, ends)) == links.split()
+
+
+def test_zones_without_a_way_back_say_so(zones):
+    with pytest.raises(InputError, match="no route from e to a, which must communicate"):
+        zones.topology.route(4, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "to: line, links",
+            "to: lien, links",
+            "'lien' is no member of zone grid, did you mean 'line'?",
+        ),
+        ("from: a, links", "from: c, links", "'c' is no member of zone star"),
+        ("leaves: gate", "leaves: gat", "leaves: 'gat' is no host or router in zone star"),
+        (", enters: c}", "}", "say where it enters zone line: a host or router in it"),
+        (
+            "to: d, links: [tail]",
+            "to: d, enters: d, links: [tail]",
+            "enters: its end 'd' is no zone",
+        ),
+        ("[c, d]", "[c, a]", "zones.line.hosts.1: 'a' again"),
+        ("within: grid\n      hosts: [e]", "hosts: [e]", "within: zone grid is the outermost"),
+        (
+            "within: grid\n      hosts: [e]",
+            "within: gird\n      hosts: [e]",
+            "did you mean 'grid'?",
+        ),
+        ("[self]", "[slef]", "no such link 'slef', did you mean 'self'?"),
+        ("{to: b, links", "{to: a, links", "another route between the same members"),
+        ("{from: gate, links", "{links", "a route from a member, to one, or both"),
+    ],
+)
+def test_what_is_wrong_with_zones_is_told_by_its_place(tmp_path, old, new, said):
+    path = tmp_path / "net.yaml"
+    assert old in ZONES
+    path.write_text(ZONES.replace(old, new, 1))
+    with pytest.raises(InputError) as error:
+        read_network(path)
+    assert said in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 
     from tasksim.base.documents import Location
 
-__all__ = ["Explicit", "ExplicitSection", "NamedLink"]
+__all__ = [
+    "Explicit",
+    "ExplicitSection",
+    "LinkSection",
+    "NamedLink",
+    "NamedTopology",
+    "named_links",
+]
 
 
 class NamedLink(NamedTuple):
@@ -44,22 +51,18 @@ class NamedLink(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explicit:
-    """Named hosts, *named* links, and the route of each pair of hosts, by their numbers."""
+class NamedTopology:
+    """Named hosts and *named* links; subclasses know the routes."""
 
     hosts: tuple[str, ...]
     named: tuple[NamedLink, ...]
-    route_of: Mapping[tuple[int, int], tuple[int, ...]]
-
-    def __str__(self) -> str:
-        return "explicit links"
 
     @property
     def nodes(self) -> int:
         """Number of hosts."""
         return len(self.hosts)
 
-    def sized(self, nodes: int) -> Explicit:  # noqa: ARG002
+    def sized(self, nodes: int) -> Self:  # noqa: ARG002
         """Return the topology, whose number of hosts is fixed."""
         return self
 
@@ -75,6 +78,30 @@ class Explicit:
             (link.bandwidth_bytes_per_s, link.latency_s, link.shared) for link in self.named
         )
 
+    def no_route(self, source: int, target: int) -> InputError:
+        """Return the error of two hosts without a route."""
+        ends = f"{self.hosts[source]} to {self.hosts[target]}"
+        return InputError(f"the network has no route from {ends}, which must communicate")
+
+    @property
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """Each link, by its name."""
+        return {link.name: np.array([number]) for number, link in enumerate(self.named)}
+
+    def link_name(self, link: int) -> str:
+        """Return the given name."""
+        return self.named[link].name
+
+
+@dataclass(frozen=True)
+class Explicit(NamedTopology):
+    """A route for each pair of hosts, by their numbers."""
+
+    route_of: Mapping[tuple[int, int], tuple[int, ...]]
+
+    def __str__(self) -> str:
+        return "explicit links"
+
     def route(self, source: int, target: int) -> tuple[int, ...]:
         """Return the route.
 
@@ -85,18 +112,8 @@ class Explicit:
         """
         found = self.route_of.get((source, target))
         if found is None:
-            ends = f"{self.hosts[source]} to {self.hosts[target]}"
-            raise InputError(f"the network has no route from {ends}, which must communicate")
+            raise self.no_route(source, target)
         return found
-
-    @property
-    def kinds(self) -> dict[str, NDArray[np.int64]]:
-        """Each link, by its name."""
-        return {link.name: np.array([number]) for number, link in enumerate(self.named)}
-
-    def link_name(self, link: int) -> str:
-        """Return the given name."""
-        return self.named[link].name
 
 
 class LinkSection(Section):
@@ -153,11 +170,15 @@ class ExplicitSection(Section):
             routes[host[route.source], host[route.target]] = links
             if not route.one_way:
                 routes[host[route.target], host[route.source]] = links[::-1]
-        named = tuple(
-            NamedLink(name, link.bandwidth, link.latency, link.shared)
-            for name, link in self.links.items()
-        )
-        return Explicit(tuple(self.hosts), named, routes)
+        return Explicit(tuple(self.hosts), named_links(self.links), routes)
+
+
+def named_links(sections: Mapping[str, LinkSection]) -> tuple[NamedLink, ...]:
+    """Return the links of *sections*."""
+    return tuple(
+        NamedLink(name, link.bandwidth, link.latency, link.shared)
+        for name, link in sections.items()
+    )
 
 
 def _check_route(

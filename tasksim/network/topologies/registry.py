@@ -27,6 +27,7 @@ TOPOLOGIES: Final[Registry[type[Section]]] = Registry(
         "torus": "tasksim.network.topologies.torus:TorusSection",
         "dragonfly": "tasksim.network.topologies.dragonfly:DragonflySection",
         "explicit": "tasksim.network.topologies.explicit:ExplicitSection",
+        "zones": "tasksim.network.topologies.zones:ZonesSection",
     },
     _adopt,
 )
