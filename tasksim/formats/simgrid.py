@@ -7,7 +7,6 @@ fields of a section ``network:``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import prod
@@ -18,9 +17,21 @@ import yaml
 from tasksim.base.errors import nearest
 from tasksim.base.files import write_text
 from tasksim.base.numerals import whole_number
-from tasksim.base.units import exact_quantity
-from tasksim.formats.xmltext import BANDWIDTHS, TIMES, XmlProblems, goes_back, parse_xml
-from tasksim.network.description import MAX_HOSTS as MAX_NETWORK_HOSTS
+from tasksim.formats.simgrid_elements import (
+    BETWEEN_ANY,
+    DUPLEX,
+    OPPOSITE,
+    ZONES,
+    FileLinks,
+    bandwidth_of,
+    crossed_links,
+    host_numbers,
+    read_link,
+    routing_of,
+    time_of,
+)
+from tasksim.formats.simgrid_zones import has_zones, zones_fields
+from tasksim.formats.xmltext import XmlProblems, goes_back, parse_xml
 from tasksim.network.load import network_of_fields, read_network
 
 if TYPE_CHECKING:
@@ -30,39 +41,11 @@ if TYPE_CHECKING:
     from tasksim.formats.xmltext import Element
     from tasksim.network.description import Network
 
-__all__ = [
-    "BETWEEN_ANY",
-    "DUPLEX",
-    "MODEL",
-    "OPPOSITE",
-    "STAR",
-    "ZONES",
-    "FileLinks",
-    "bandwidth_of",
-    "crossed_links",
-    "host_numbers",
-    "import_network",
-    "network_fields",
-    "read_link",
-    "read_network_xml",
-    "routing_of",
-    "time_of",
-]
+__all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
 
 MODEL: Final = "smpi"
 """Model of messages for files of SimGrid, which name none: the default of ``smpirun``."""
 
-OPPOSITE: Final = {"UP": "DOWN", "DOWN": "UP"}
-"""Direction of a split link -> the other one."""
-POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
-BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
-"""Routings that combine several routes."""
-STAR: Final = ("cluster", "star")
-"""Routings over the middle of a zone."""
-WITHOUT_ROUTES: Final = ("none", "empty", "vivaldi")
-"""Routings of zones with one member, or whose members cannot communicate."""
-ZONES: Final = ("zone", "AS")
-"""Elements of zones, today and in version 3."""
 UNREAD: Final = {
     "peer": "its latencies follow from coordinates",
     "bypassRoute": "routes follow from zones",
@@ -109,8 +92,6 @@ def network_fields(path: Path) -> dict[str, Any]:
     if any(element.name == "actor" for element in root.below()):
         problems.at(root, "a platform: a <cluster>, or a <host> or more", "a deployment of actors")
         problems.raise_any()
-    from tasksim.formats.simgrid_zones import has_zones, zones_fields
-
     if has_zones(root):
         fields = zones_fields(root, problems)
     elif clusters:
@@ -119,28 +100,6 @@ def network_fields(path: Path) -> dict[str, Any]:
         fields = _explicit_fields(root, problems)
     problems.raise_any()
     return fields
-
-
-@dataclass
-class FileLinks:
-    """FileLinks of a file.
-
-    Attributes
-    ----------
-    sections : dict of str -> dict
-        FileLinks by their names in a section ``network:``.
-    split : dict of str -> bool
-        Name of a link in the file -> whether each direction has a link of its own.
-    """
-
-    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
-    split: dict[str, bool] = field(default_factory=dict)
-
-    @staticmethod
-    def named(name: str, way: str) -> str:
-        """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
-        plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
-        return f"link-{plain}-{way}" if way else f"link-{plain}-0"
 
 
 @dataclass
@@ -187,37 +146,6 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     }
 
 
-def routing_of(zone: Element, problems: XmlProblems) -> str:
-    """Return the routing of a *zone* in small letters."""
-    routing = zone.attributes.get("routing", "").lower()
-    legal = ("full", *BETWEEN_ANY, *STAR, *WITHOUT_ROUTES)
-    if routing not in legal:
-        words = ", ".join(map(str.capitalize, legal))
-        problems.at(zone, f"routing: {words}", f"'{zone.attributes.get('routing', '')}'")
-    members = [child for child in zone.children if child.name in (*ZONES, "cluster", "host")]
-    if routing == "vivaldi" and len(members) > 1:
-        what = "a routing other than Vivaldi, whose latencies follow from coordinates"
-        problems.at(zone, f"{what}, or one member", f"{len(members)}")
-    return routing
-
-
-def read_link(element: Element, links: FileLinks, problems: XmlProblems) -> None:
-    """Add the link that an *element* describes to *links*."""
-    name = problems.attribute(element, "id")
-    if name in links.split:
-        problems.at(element, "each link once", f"'{name}' again")
-    fields = {"bandwidth": bandwidth_of(element, "bandwidth", problems)}
-    if "latency" in element.attributes:
-        fields["latency"] = time_of(element, "latency", problems)
-    policy = element.attributes.get("sharing_policy", "SHARED")
-    if policy not in POLICIES:
-        problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
-    shared = {"shared": False} if policy == "FATPIPE" else {}
-    links.split[name] = policy == "SPLITDUPLEX"
-    for way in OPPOSITE if links.split[name] else ("",):
-        links.sections[links.named(name, way)] = {**fields, **shared}
-
-
 def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
     ends = {**found.hosts, **found.routers}
     source = problems.reference(element, "src", ends, "host")
@@ -231,22 +159,6 @@ def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
         if (one, other) in found.routes:
             problems.at(element, "one route from a host to another", f"another, {one} to {other}")
     found.routes |= routes
-
-
-def crossed_links(route: Element, links: FileLinks, problems: XmlProblems) -> list[tuple[str, str]]:
-    """Return the links of a *route* by name, each with its direction; empty if it has one only."""
-    crossed = []
-    for child in route.children:
-        if child.name != "link_ctn":
-            continue
-        name = problems.reference(child, "id", links.split, "link")
-        way = child.attributes.get("direction", "") if links.split.get(name) else ""
-        if links.split.get(name) and way not in OPPOSITE:
-            problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
-        crossed.append((name, way))
-    if not crossed:
-        problems.at(route, "a route of one link or more", "none")
-    return crossed
 
 
 def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
@@ -277,10 +189,6 @@ def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
     return routes
 
 
-DUPLEX: Final = {"SPLITDUPLEX": True, "FULLDUPLEX": True, "SHARED": False}
-_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-
-
 def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
     """Return the fields of a section ``network:`` for a *cluster*."""
     topology = cluster.attributes.get("topology", "FLAT")
@@ -303,37 +211,6 @@ def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
         if "loopback_lat" in cluster.attributes:
             fields["loopback_latency"] = time_of(cluster, "loopback_lat", problems)
     return {**_TOPOLOGIES[topology](cluster, hosts, problems), **fields}
-
-
-def host_numbers(cluster: Element, problems: XmlProblems) -> list[int]:
-    """Return the numbers in the ``radical`` of a *cluster*: ``0-3,7``."""
-    text = problems.attribute(cluster, "radical")
-    numbers: list[int] = []
-    for part in text.split(",") if text else ():
-        match = _RANGE.fullmatch(part.strip())
-        first = int(match[1]) if match else 0
-        last = int(match[2] or match[1]) if match else -1
-        if last < first:
-            problems.at(cluster, "radical: numbers and ranges such as 0-15,20", f"'{text[:40]}'")
-            return [0]
-        if len(numbers) + last - first >= MAX_NETWORK_HOSTS:
-            problems.at(cluster, f"at most {MAX_NETWORK_HOSTS} hosts", f"'{text[:40]}'")
-            return [0]
-        numbers += range(first, last + 1)
-    return numbers
-
-
-def bandwidth_of(element: Element, name: str, problems: XmlProblems) -> str:
-    """Return a bandwidth among the attributes of an *element*."""
-    value = problems.quantity(element, name, "bandwidth", BANDWIDTHS)
-    if not value > 0:
-        problems.at(element, f"{name}: a number above 0", f"'{element.attributes[name]}'")
-    return exact_quantity(value, "bandwidth")
-
-
-def time_of(element: Element, name: str, problems: XmlProblems) -> str:
-    """Return a time among the attributes of an *element*."""
-    return exact_quantity(problems.quantity(element, name, "time", TIMES), "time")
 
 
 def _flat(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:

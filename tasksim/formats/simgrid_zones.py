@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import nearest
-from tasksim.formats.simgrid import (
+from tasksim.formats.simgrid_elements import (
     BETWEEN_ANY,
     DUPLEX,
     OPPOSITE,
@@ -93,9 +93,9 @@ def zones_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
 def _zone(element: Element, within: str | None, read: _Read) -> None:
     """Read a zone with all that is in it."""
     problems = read.problems
-    name = _member(element, within, read)
+    name = _member(element, "zone", within, read)
     if element.name == "cluster":
-        _cluster(element, name, read)
+        _cluster(element, name, within, read)
         return
     routing = routing_of(element, problems)
     read.zones[_word(name)] = _section(within, combines=routing in BETWEEN_ANY)
@@ -104,7 +104,7 @@ def _zone(element: Element, within: str | None, read: _Read) -> None:
         if child.name in (*ZONES, "cluster"):
             _zone(child, name, read)
         elif child.name in ("host", "router"):
-            end = _member(child, name, read)
+            end = _member(child, child.name, name, read)
             read.zones[_word(name)][f"{child.name}s"].append(end)
             if routing in STAR and child.name == "router":
                 _spoke(end, name, [], [], read)
@@ -131,22 +131,22 @@ def _word(name: str) -> str:
     return "zone-" + re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name) + "-0"
 
 
-def _member(element: Element, within: str | None, read: _Read) -> str:
-    """Return the name of a zone, a host or a router, which is a member of the zone *within*."""
+def _member(element: Element, what: str, within: str | None, read: _Read) -> str:
+    """Return the name of a zone, host or router, a new member of the zone *within*."""
     name = read.problems.attribute(element, "id")
-    _add_member(element, name, within, read)
+    _add_member(element, name, what, within, read)
     return name
 
 
-def _add_member(element: Element, name: str, within: str | None, read: _Read) -> None:
+def _add_member(element: Element, name: str, what: str, within: str | None, read: _Read) -> None:
     if name in read.members or name in read.ends:
         read.problems.at(element, "each name once", f"'{name}' again")
     if within is not None:
         read.members[within][name] = None
-    if element.name in (*ZONES, "cluster") and name == element.attributes.get("id"):
+    if what == "zone":
         read.members[name] = {}
     else:
-        read.ends[name] = "router" if element.name == "router" else "host"
+        read.ends[name] = what
 
 
 def _spoke(end: str, zone: str, up: list[str], down: list[str], read: _Read) -> None:
@@ -155,12 +155,11 @@ def _spoke(end: str, zone: str, up: list[str], down: list[str], read: _Read) -> 
     routes += [{"from": end, "links": up}, {"to": end, "links": down}]
 
 
-def _cluster(element: Element, name: str, read: _Read) -> None:
+def _cluster(element: Element, name: str, within: str | None, read: _Read) -> None:
     """Read a flat cluster: a star of hosts, with a router to leave it by."""
     problems, attributes, sections = read.problems, element.attributes, read.links.sections
     if attributes.get("topology", "FLAT") != "FLAT":
         problems.at(element, "flat clusters beside others", f"topology '{attributes['topology']}'")
-    within = next((zone for zone, members in read.members.items() if name in members), None)
     read.zones[_word(name)] = _section(within)
     prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
     cable = {
@@ -180,7 +179,7 @@ def _cluster(element: Element, name: str, read: _Read) -> None:
             sections[middle[0]]["shared"] = False
     for number in host_numbers(element, problems):
         host = f"{prefix}{number}{suffix}"
-        _add_member(element, host, name, read)
+        _add_member(element, host, "host", name, read)
         read.zones[_word(name)]["hosts"].append(host)
         link = f"{name}_link_{number}"
         limiter = []
@@ -200,10 +199,7 @@ def _cluster(element: Element, name: str, read: _Read) -> None:
             routes = read.zones[_word(name)]["routes"]
             routes.append({"from": host, "to": host, "links": [loopback]})
     router = attributes.get("router_id") or f"{prefix}{name}_router{suffix}"
-    if router in read.ends:
-        problems.at(element, "each name once", f"the router '{router}' again")
-    read.members[name][router] = None
-    read.ends[router] = "router"
+    _add_member(element, router, "router", name, read)
     read.zones[_word(name)]["routers"].append(router)
     _spoke(router, name, [], [], read)
 
@@ -218,7 +214,7 @@ def _cabinet(element: Element, zone: str, read: _Read) -> None:
     middle = [read.backbones[zone]] if zone in read.backbones else []
     for number in host_numbers(element, read.problems):
         host = f"{prefix}{number}{suffix}"
-        _add_member(element, host, zone, read)
+        _add_member(element, host, "host", zone, read)
         read.zones[_word(zone)]["hosts"].append(host)
         up, down = (read.links.named(f"link_{host}", way) for way in OPPOSITE)
         read.links.sections[up] = read.links.sections[down] = cable

@@ -38,6 +38,17 @@ XML_ZONE = """<zone id="z" routing="Full">
 <route src="a" dst="c"><link_ctn id="l:1" direction="UP"/><link_ctn id="l2"/></route>
 </zone>
 """
+XML_ZONES = """<zone id="grid" routing="Floyd">
+<cluster id="den" prefix="d" suffix="" radical="0-1" speed="1f" bw="1Gbps" lat="1us" bb_bw="8GBps"/>
+<zone id="hut" routing="Cluster"><router id="door"/><host id="h" speed="1f"/>
+<link id="cable" bandwidth="1GBps" latency="4us" sharing_policy="SPLITDUPLEX"/>
+<host_link id="h" up="cable_UP" down="cable_DOWN"/>
+<cabinet id="shelf" prefix="s" suffix="" radical="0-1" speed="1f" bw="1GBps" lat="5us"/>
+<backbone id="beam" bandwidth="2GBps" latency="6us"/></zone>
+<link id="wan" bandwidth="1MBps" latency="1ms"/>
+<zoneRoute src="den" dst="hut" gw_src="dden_router" gw_dst="door"><link_ctn id="wan"/></zoneRoute>
+</zone>
+"""
 XML = {
     "switch": XML_CLUSTER.format(""),
     "backbone": XML_CLUSTER.format(' bb_bw="288GBps" bb_lat="1us" limiter_link="5GBps"'),
@@ -45,6 +56,7 @@ XML = {
     "torus": XML_CLUSTER.format(' topology="TORUS" topo_parameters="4,2,2"'),
     "dragonfly": XML_CLUSTER.format(' topology="DRAGONFLY" topo_parameters="2,1;2,1;2,1;2"'),
     "zone": XML_ZONE,
+    "zones": XML_ZONES,
 }
 
 

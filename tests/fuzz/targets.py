@@ -94,7 +94,9 @@ MODULES = {
     "counters": "formats/counters.py",
     "network": "network/load.py network/topologies",
     "network-text": "network/load.py network/topologies",
-    "network-xml": "formats/simgrid.py formats/xmltext.py",
+    "network-xml": (
+        "formats/simgrid.py formats/simgrid_elements.py formats/simgrid_zones.py formats/xmltext.py"
+    ),
     "cluster": "network/clusterfile.py network/load.py",
     "graph": "graph/graph_file.py base/npzarrays.py",
     "costs": "formats/costs_csv.py base/documents/csv_table.py",

@@ -209,7 +209,7 @@ class ZonesSection(Section):
     ) -> Any:
         """Return *value*, if zones are nested, members are there once, and names are known."""
         count = len(found)
-        if name == "zones" and before["links"] is not BAD:
+        if name == "zones" and before["links"] is not BAD and BAD not in value.values():
             _check_zones(value, before["links"], location, found)
         return value if len(found) == count else BAD
 

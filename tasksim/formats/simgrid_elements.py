@@ -1,0 +1,143 @@
+"""Elements of SimGrid's platform files: links, routes, hosts by numbers, quantities."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.units import exact_quantity
+from tasksim.formats.xmltext import BANDWIDTHS, TIMES
+from tasksim.network.description import MAX_HOSTS
+
+if TYPE_CHECKING:
+    from tasksim.formats.xmltext import Element, XmlProblems
+
+__all__ = [
+    "BETWEEN_ANY",
+    "DUPLEX",
+    "OPPOSITE",
+    "STAR",
+    "ZONES",
+    "FileLinks",
+    "bandwidth_of",
+    "crossed_links",
+    "host_numbers",
+    "read_link",
+    "routing_of",
+    "time_of",
+]
+
+OPPOSITE: Final = {"UP": "DOWN", "DOWN": "UP"}
+"""Direction of a split link -> the other one."""
+POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
+BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
+"""Routings that combine several routes."""
+STAR: Final = ("cluster", "star")
+"""Routings over the middle of a zone."""
+WITHOUT_ROUTES: Final = ("none", "empty", "vivaldi")
+"""Routings of zones with one member, or whose members cannot communicate."""
+ZONES: Final = ("zone", "AS")
+"""Elements of zones, today and in version 3."""
+DUPLEX: Final = {"SPLITDUPLEX": True, "FULLDUPLEX": True, "SHARED": False}
+_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
+@dataclass
+class FileLinks:
+    """FileLinks of a file.
+
+    Attributes
+    ----------
+    sections : dict of str -> dict
+        FileLinks by their names in a section ``network:``.
+    split : dict of str -> bool
+        Name of a link in the file -> whether each direction has a link of its own.
+    """
+
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    split: dict[str, bool] = field(default_factory=dict)
+
+    @staticmethod
+    def named(name: str, way: str) -> str:
+        """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
+        plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
+        return f"link-{plain}-{way}" if way else f"link-{plain}-0"
+
+
+def routing_of(zone: Element, problems: XmlProblems) -> str:
+    """Return the routing of a *zone* in small letters."""
+    routing = zone.attributes.get("routing", "").lower()
+    legal = ("full", *BETWEEN_ANY, *STAR, *WITHOUT_ROUTES)
+    if routing not in legal:
+        words = ", ".join(map(str.capitalize, legal))
+        problems.at(zone, f"routing: {words}", f"'{zone.attributes.get('routing', '')}'")
+    members = [child for child in zone.children if child.name in (*ZONES, "cluster", "host")]
+    if routing == "vivaldi" and len(members) > 1:
+        what = "a routing other than Vivaldi, whose latencies follow from coordinates"
+        problems.at(zone, f"{what}, or one member", f"{len(members)}")
+    return routing
+
+
+def read_link(element: Element, links: FileLinks, problems: XmlProblems) -> None:
+    """Add the link that an *element* describes to *links*."""
+    name = problems.attribute(element, "id")
+    if name in links.split:
+        problems.at(element, "each link once", f"'{name}' again")
+    fields = {"bandwidth": bandwidth_of(element, "bandwidth", problems)}
+    if "latency" in element.attributes:
+        fields["latency"] = time_of(element, "latency", problems)
+    policy = element.attributes.get("sharing_policy", "SHARED")
+    if policy not in POLICIES:
+        problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
+    shared = {"shared": False} if policy == "FATPIPE" else {}
+    links.split[name] = policy == "SPLITDUPLEX"
+    for way in OPPOSITE if links.split[name] else ("",):
+        links.sections[links.named(name, way)] = {**fields, **shared}
+
+
+def crossed_links(route: Element, links: FileLinks, problems: XmlProblems) -> list[tuple[str, str]]:
+    """Return the links of a *route* by name, each with its direction; empty if it has one only."""
+    crossed = []
+    for child in route.children:
+        if child.name != "link_ctn":
+            continue
+        name = problems.reference(child, "id", links.split, "link")
+        way = child.attributes.get("direction", "") if links.split.get(name) else ""
+        if links.split.get(name) and way not in OPPOSITE:
+            problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
+        crossed.append((name, way))
+    if not crossed:
+        problems.at(route, "a route of one link or more", "none")
+    return crossed
+
+
+def host_numbers(cluster: Element, problems: XmlProblems) -> list[int]:
+    """Return the numbers in the ``radical`` of a *cluster*: ``0-3,7``."""
+    text = problems.attribute(cluster, "radical")
+    numbers: list[int] = []
+    for part in text.split(",") if text else ():
+        match = _RANGE.fullmatch(part.strip())
+        first = int(match[1]) if match else 0
+        last = int(match[2] or match[1]) if match else -1
+        if last < first:
+            problems.at(cluster, "radical: numbers and ranges such as 0-15,20", f"'{text[:40]}'")
+            return [0]
+        if len(numbers) + last - first >= MAX_HOSTS:
+            problems.at(cluster, f"at most {MAX_HOSTS} hosts", f"'{text[:40]}'")
+            return [0]
+        numbers += range(first, last + 1)
+    return numbers
+
+
+def bandwidth_of(element: Element, name: str, problems: XmlProblems) -> str:
+    """Return a bandwidth among the attributes of an *element*."""
+    value = problems.quantity(element, name, "bandwidth", BANDWIDTHS)
+    if not value > 0:
+        problems.at(element, f"{name}: a number above 0", f"'{element.attributes[name]}'")
+    return exact_quantity(value, "bandwidth")
+
+
+def time_of(element: Element, name: str, problems: XmlProblems) -> str:
+    """Return a time among the attributes of an *element*."""
+    return exact_quantity(problems.quantity(element, name, "time", TIMES), "time")
