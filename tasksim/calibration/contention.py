@@ -18,6 +18,7 @@ from tasksim.calibration.fit_runs import measured_overheads
 from tasksim.calibration.neighbours import Neighbours
 from tasksim.calibration.write_library import ARCHITECTURE, Destination, write_platform
 from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
+from tasksim.native.calm_moments import MAX_SHARE_TAKEN
 from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
@@ -123,6 +124,12 @@ def _notes(found: Measured, written: Mapping[str, Contention], workers: int) -> 
         mean = _mean_text(*found.mean[kernel]) if kernel in found.mean else ""
         notes.append(f"{kernel}: slowdown beside {', '.join(texts) or 'none'}{mean}; {share}")
     notes += found.impossible
+    if found.used_by_others > MAX_SHARE_TAKEN:
+        used = f"other programs used {100 * found.used_by_others:.0f} % of the cores"
+        notes.append(
+            f"{used}: kernels on one core had neighbours, too, so that slowdowns are too small for"
+            " a calm machine"
+        )
     if found.disturbed:
         notes.append(f"{found.disturbed} measurements of contention had no calm moment")
     return notes

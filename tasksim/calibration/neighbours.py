@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from functools import partial
 from itertools import combinations_with_replacement
+from math import isnan, nan
 from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -33,6 +34,8 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.native.calm_moments import MAX_SHARE_TAKEN, gate_of, measure_calmly
 from tasksim.native.execute import execute
+from tasksim.native.machine_account import busy_s
+from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import worst_share
 
@@ -66,6 +69,9 @@ MAX_ROUNDS: Final = 20
 """Largest number of rounds that count: means of twenty are more precise than calm moments differ.
 Within these bounds there are as many as time allows: cores of a virtual machine may share their
 path to memory for minutes and then not for a second, as the host places them."""
+MIN_USE_INTERVAL_S: Final = 1.0
+"""Shortest time for which the use of cores by others is judged, in seconds: the system's account
+has ticks of 10 ms for each core."""
 MIN_SLOWDOWN: Final = 0.98
 """Smallest plausible slowdown: no neighbour makes a kernel faster, and medians of calm moments
 differ by 2 %."""
@@ -94,6 +100,8 @@ class Measured:
         Costs of the runtime in the runs on all cores.
     disturbed : int
         Number of measurements without a calm moment.
+    used_by_others : float
+        Share of the cores that other programs used meanwhile.
     impossible : list of str
         Descriptions of values that break a physical limit, with their least error.
     """
@@ -106,6 +114,7 @@ class Measured:
     bandwidths: list[float] = dataclasses.field(default_factory=list)
     gaps: list[Gaps] = dataclasses.field(default_factory=list)
     disturbed: int = 0
+    used_by_others: float = 0.0
     impossible: list[str] = dataclasses.field(default_factory=list)
 
     def of(self, kernel: str) -> Contention:
@@ -124,7 +133,8 @@ class _Pair(NamedTuple):
     order: tuple[NDArray[np.int32], NDArray[np.int32]]
     """Tasks in the order of their starts, on one core and on several."""
     disturbance: float
-    """Largest share of a worker's time that others took from one of the two."""
+    """Largest share of a worker's time that others took from one of the two, or share of all cores
+    that others used meanwhile, if that is larger: a run on one core is not alone beside them."""
 
     @property
     def calm(self) -> bool:
@@ -140,11 +150,14 @@ class _Graph:
         self.programs: dict[int, Program] = {count: bind(graph, count, seed) for count in counts}
         self.pairs: dict[int, list[_Pair]] = {count: [] for count in counts}
 
-    def add(self, count: int, alone: Run, run: Run) -> None:
-        """Add a pair of runs; of too many, drop the most disturbed one, or the oldest."""
+    def add(self, count: int, alone: Run, run: Run, used: float) -> None:
+        """Add a pair of runs, while others *used* a share of the cores.
+
+        Of too many, drop the most disturbed one, or the oldest.
+        """
         orders = (np.argsort(each.tasks.start_s, kind="stable") for each in (alone, run))
         one, other = (order.astype(np.int32) for order in orders)
-        taken = max(worst_share(alone), worst_share(run))
+        taken = max(worst_share(alone), worst_share(run), used)
         pairs = self.pairs[count]
         beside = Beside.of(alone, run, self.graph, self.knots)
         pairs.append(_Pair(beside, (one, other), taken))
@@ -171,6 +184,36 @@ class _Graph:
         return all(len(r) >= MIN_ROUNDS and relative_half_width(r) <= tolerance for r in ratios)
 
 
+class _UseByOthers:
+    """Share of the usable cores that other programs use; 0 if the system does not report it."""
+
+    def __init__(self) -> None:
+        self._seen = deque([self._now()])
+        self._first = self._seen[0]
+
+    def __call__(self) -> float:
+        """Return the share over the last second or more."""
+        self._seen.append(self._now())
+        while len(self._seen) > 2 and self._seen[-1][0] - self._seen[1][0] >= MIN_USE_INTERVAL_S:
+            self._seen.popleft()
+        return self._between(self._seen[0], self._seen[-1])
+
+    def in_all(self) -> float:
+        """Return the share since the beginning."""
+        return self._between(self._first, self._now())
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        busy = busy_s()
+        return time.monotonic(), nan if busy is None else busy - time.process_time()
+
+    @staticmethod
+    def _between(earlier: tuple[float, float], later: tuple[float, float]) -> float:
+        whole_s = (later[0] - earlier[0]) * len(usable_cores())
+        share = (later[1] - earlier[1]) / whole_s if whole_s else nan
+        return 0.0 if isnan(share) else min(max(share, 0.0), 1.0)
+
+
 class Neighbours:
     """Measurement of kernels beside each other, in turn with their measurement on one core.
 
@@ -194,6 +237,7 @@ class Neighbours:
         powers = (2**k for k in range(1, workers.bit_length()) if 2**k <= workers)
         self._counts = sorted({workers, *powers})
         self._graphs: dict[int, _Graph] = {}
+        self._used = _UseByOthers()
 
     def measure_bandwidth(self) -> None:
         """Measure the bandwidth of memory."""
@@ -214,7 +258,7 @@ class Neighbours:
             run = execute(run_as, platform, alone.scheduler, program=program, pin=self._options.pin)
             if warm:
                 with unbroken():
-                    known.add(count, alone, run)
+                    known.add(count, alone, run, self._used())
                     if count == self.workers:
                         self.found.gaps.append(gaps(run))
         return run
@@ -245,6 +289,7 @@ class Neighbours:
     def result(self, localities: Mapping[str, Locality]) -> Measured:
         """Return all results; the costs of far data of *localities* are not contention."""
         found, seen = self.found, dict[str, list[Seen]]()
+        found.used_by_others = self._used.in_all()
         every = [graph.graph.model_names for graph in self._graphs.values()]
         names = list(dict.fromkeys(name for of in every for name in of))
         for graph in self._graphs.values():

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.run.record import Disturbance
 
-__all__ = ["MachineAccount", "disturbance_of", "pressure_s", "throttled_s"]
+__all__ = ["MachineAccount", "busy_s", "disturbance_of", "pressure_s", "throttled_s"]
 
 STAT_FILE: Final = Path("/proc/stat")
 STEAL_COLUMN: Final = 8
 """Column of a core in /proc/stat (proc(5)) with the time that the host took, in clock ticks of
 1/100 s."""
+BUSY_COLUMNS: Final = (1, 2, 3, 6, 7)
+"""Columns with the time for which a core was busy: user, nice, system, interrupts."""
 PRESSURE_FILE: Final = Path("/proc/pressure/cpu")
 PRESSURE_PATTERN: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
 """Total time in which some thread of the machine had no core, in microseconds (Linux's
@@ -87,13 +89,24 @@ def disturbance_of(
 
 def stolen_ticks() -> int | None:
     """Return the clock ticks that the host took from the usable cores; None if unknown."""
+    return _ticks([STEAL_COLUMN])
+
+
+def busy_s() -> float | None:
+    """Return the time for which usable cores were busy, in seconds, summed up; None if unknown."""
+    ticks = _ticks(BUSY_COLUMNS)
+    return None if ticks is None else ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(of: Sequence[int]) -> int | None:
+    """Return the clock ticks in some columns of the usable cores; None if they are unknown."""
     wanted = {f"cpu{core}" for core in usable_cores()}
     found: list[int] = []
     with suppress(OSError, ValueError, IndexError), STAT_FILE.open(encoding="ascii") as lines:
         for line in lines:
             columns = line.split()
             if columns[0] in wanted:
-                found.append(int(columns[STEAL_COLUMN]))
+                found.append(sum(int(columns[column]) for column in of))
     return sum(found) if len(found) == len(wanted) else None
 
 

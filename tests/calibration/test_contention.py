@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -185,6 +186,7 @@ def test_durations_and_slowdowns_are_of_the_same_moments(monkeypatch, tmp_path, 
     monkeypatch.setattr(
         Neighbours, "measure_bandwidth", lambda self: self.found.bandwidths.append(8e9)
     )
+    monkeypatch.setattr(neighbours, "busy_s", lambda: None)
     options = CalibrationOptions(max_seconds=8.0, tolerance=1e-6)
     report = calibrate_contended(
         [GRAPH], tmp_path, workers=workers, machine="here", options=options
@@ -268,6 +270,25 @@ def test_share_of_memory_is_that_of_its_demand():
     found.beside["gemm"] = {"lacpy": (1.13,)}
     assert found.of("gemm") == Contention(2e9, 0.25, {"lacpy": (1.13,)})
     assert found.of("lacpy") == Contention(8e9, 1.0)  # one core gets no more
+
+
+def test_what_other_programs_use_of_the_cores_is_told(monkeypatch, tmp_path):
+    """A program that is busy on one of two cores, beside the runs on the other."""
+    begun = time.monotonic()
+
+    def busy():
+        return time.process_time() + 1.0 * (time.monotonic() - begun)
+
+    monkeypatch.setattr(neighbours, "busy_s", busy)
+    monkeypatch.setattr(neighbours, "usable_cores", lambda: [0, 1])
+    options = CalibrationOptions(max_seconds=0.5)
+    items = ["cholesky tiles=2 tile_size=32"]
+    report = calibrate_contended(items, tmp_path, workers=2, machine="here", options=options)
+    (told,) = [note for note in report.notes if note.startswith("other programs used")]
+    assert told.startswith("other programs used 50 % of the cores: kernels on one core had")
+    monkeypatch.setattr(neighbours, "busy_s", time.process_time)
+    report = calibrate_contended(items, tmp_path, workers=2, machine="here", options=options)
+    assert not [note for note in report.notes if note.startswith("other programs used")]
 
 
 def test_one_core_has_no_neighbours(tmp_path):
