@@ -105,7 +105,7 @@ def trace(tmp_path):
 def test_arrows_between_memories_are_copies(trace):
     run = trace(FETCH_LINES + WRITE_BACK_LINES).run
     copies = run.transfers
-    assert [memory.name for memory in run.memories] == ["ram", "memory1"]
+    assert [memory.name for memory in run.memories] == ["ram", "gpu0"]
     assert copies.source.tolist() == [0, 1]
     assert copies.target.tolist() == [1, 0]
     assert copies.size_bytes.tolist() == [4_000_000, 4_000_000]

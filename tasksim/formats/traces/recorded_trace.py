@@ -215,8 +215,17 @@ def _memories(
     if len(names) > 1 and not copied:
         found.note("the trace has no copies between memories, so memories are left out")
         return (), dict.fromkeys(workers, 0)
-    several = tuple(MemoryInfo(name, _node(name)) for name in names)
-    return several if len(names) > 1 else (), memory_of
+    if len(names) < 2:
+        return (), memory_of
+    if found.numbered_memories:
+        # The memories of accelerators are called as in an imported platform.
+        at_cpus = {memory_of[name] for name in workers if found.architecture(name) == "cpu"}
+        devices = sorted(set(memory_of.values()) - at_cpus - {0})
+        names = [
+            f"gpu{devices.index(place)}" if place in devices else name
+            for place, name in enumerate(names)
+        ]
+    return tuple(MemoryInfo(name, _node(name)) for name in names), memory_of
 
 
 def _node(memory: str) -> int:

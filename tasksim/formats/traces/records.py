@@ -109,6 +109,8 @@ class Records:
         self.copied_size: dict[str, int] = {}
         """Datum -> size of its copies, for data that tasks need not access."""
         self.memories: tuple[str, ...] = ()
+        self.numbered_memories = False
+        """Whether the trace has numbers of memories, and these names were made of them."""
         self.has_data = False
         self.has_edges = False
 

@@ -338,6 +338,7 @@ def _add_copies(found: Records, path: Path, names: Mapping[str, str]) -> None:
         return
     found.copies = read.copies
     found.memories = tuple(map(memory_name, sorted(read.memories)))
+    found.numbered_memories = True
     found.memory_of = {
         worker: memory_name(int(memory)) if memory.isdecimal() else memory
         for worker, memory in found.memory_of.items()
