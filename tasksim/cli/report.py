@@ -310,7 +310,9 @@ def account(run: Path, as_json: bool) -> None:
     if as_json:
         print_json({**found.to_json(), "states_s": states})
         return
-    lines = _account_lines(found, len(recorded.workers))
+    copies = recorded.transfers
+    needed = copies is None or not len(copies) or bool((copies.task >= 0).any())
+    lines = _account_lines(found, len(recorded.workers), data_known=needed)
     if states is not None:
         lines += _state_lines(states, found.recorded_s, len(recorded.workers))
     click.echo("\n".join(lines))
@@ -327,7 +329,8 @@ def _state_lines(states: Mapping[str, float], total_s: float, workers: int) -> l
     ]
 
 
-def _account_lines(found: Account, workers: int) -> list[str]:
+def _account_lines(found: Account, workers: int, *, data_known: bool) -> list[str]:
+    """Return the lines of an account; *data_known* says whether copies are those of known tasks."""
     from tasksim.base.units import format_size, format_time
 
     total = found.recorded_s or 1.0
@@ -354,7 +357,12 @@ def _account_lines(found: Account, workers: int) -> list[str]:
         "",
         f"idle time, mean of {workers} workers:",
     ]
-    lines += [line(f"  {WAITED[name]}", s / workers) for name, s in found.waiting_s.items()]
+    for name, seconds in found.waiting_s.items():
+        if name == "transfer" and not data_known:
+            # As in traces of StarPU; the time is part of that for the runtime.
+            lines.append(f"{f'  {WAITED[name]}':<58}{'unknown':>10}")
+        else:
+            lines.append(line(f"  {WAITED[name]}", seconds / workers))
     if found.numa is None:
         return lines
     return [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from tasksim.base.errors import InputError
+from tasksim.cli.main import cli
 from tasksim.formats.runs import read_trace
 from tasksim.formats.traces.tracefolder import save_trace
 from tasksim.platform.load import load
@@ -126,6 +128,13 @@ def test_the_platform_has_a_link_of_the_bandwidth_of_the_copies(trace, tmp_path)
     save_trace(trace(FETCH_LINES), tmp_path / "run")
     (link,) = load(tmp_path / "run" / "platform.yaml").links
     assert link.bandwidth_bytes_per_s == pytest.approx(2e9)
+
+
+def test_the_account_does_not_say_0_s_for_data(trace, tmp_path):
+    """Nothing says which task needed a copy, so nothing says which task waited for it."""
+    save_trace(trace(FETCH_LINES), tmp_path / "run")
+    lines = CliRunner().invoke(cli, ["report", "account", str(tmp_path / "run")]).output.split("\n")
+    assert [line.split() for line in lines if "for data" in line] == [["for", "data", "unknown"]]
 
 
 def test_without_copies_memories_are_left_out(trace):
