@@ -55,7 +55,7 @@ class Application:
 
     See Also
     --------
-    application : makes and registers an application.
+    application : Make and register an application.
     """
 
     def __init__(self, name: str, function: Callable[..., object]) -> None:
@@ -149,8 +149,8 @@ def application(name: str) -> Callable[[Callable[..., object]], Application]:
 
     See Also
     --------
-    kernel : declares the function of tasks.
-    generator : registers a function that only makes graphs.
+    kernel : Declare the function of tasks.
+    generator : Register a function that only makes graphs.
 
     Examples
     --------

@@ -76,8 +76,8 @@ class TaskFlow:
 
     See Also
     --------
-    application : registers a function that fills a flow.
-    GraphBuilder : the same for graphs that are only simulated.
+    application : Register a function that fills a flow.
+    GraphBuilder : The same for graphs that are only simulated.
 
     Examples
     --------

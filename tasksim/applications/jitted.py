@@ -90,7 +90,7 @@ def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
 
     See Also
     --------
-    tasksim.applications.foreign : functions that already have an address.
+    tasksim.applications.foreign : Functions that already have an address.
     """
     import numba
 

@@ -82,8 +82,8 @@ class Kernel:
 
     See Also
     --------
-    kernel : makes a kernel from a function.
-    TaskFlow.insert : makes a task of a kernel.
+    kernel : Make a kernel from a function.
+    TaskFlow.insert : Make a task of a kernel.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ def kernel(
 
     See Also
     --------
-    application : inserts the tasks of kernels.
+    application : Insert the tasks of kernels.
 
     Examples
     --------

@@ -87,7 +87,7 @@ class TasksimError(Exception):
 
     See Also
     --------
-    InputError, CheckFailed : the subclasses that callers handle most often.
+    InputError, CheckFailed : The subclasses that callers handle most often.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class InputError(TasksimError, ValueError):
 
     See Also
     --------
-    TasksimError : the base class of all errors.
+    TasksimError : The base class of all errors.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class CheckFailed(TasksimError):
 
     See Also
     --------
-    check_run : raises it.
+    check_run : The check that raises it.
 
     Examples
     --------

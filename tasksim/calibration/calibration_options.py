@@ -51,7 +51,7 @@ class CalibrationOptions:
         Longest time of measuring, in seconds.
     schedulers : tuple of str, default ("lws", "eager")
     seed : int, default 0
-        Of the data, and of the schedulers' random choices.
+        Seed of the data, and of the schedulers' random choices.
     pin : bool, default True
         Pin each thread to a core.
     calm : bool, default False
@@ -64,7 +64,7 @@ class CalibrationOptions:
 
     See Also
     --------
-    calibrate : takes them.
+    calibrate : Calibrate with these options.
 
     Examples
     --------

@@ -36,9 +36,9 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
     Parameters
     ----------
     error : BaseException
-        What ended the command with *arguments*.
+        Error that ended the command with *arguments*.
     arguments : sequence of str
-        Of the command line.
+        Arguments of the command line.
 
     Returns
     -------

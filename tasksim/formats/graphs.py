@@ -41,8 +41,8 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
 
     See Also
     --------
-    read_graph : also the platform and models of a file.
-    tasksim.graph.graph_file.save : writes a graph to a file.
+    read_graph : Read also the platform and models of a file.
+    tasksim.graph.graph_file.save : Write a graph to a file.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
 
     See Also
     --------
-    load_graph : the graph alone.
+    load_graph : The graph alone.
 
     Examples
     --------

@@ -45,8 +45,8 @@ def load_platform(
 
     See Also
     --------
-    Platform.identical : identical workers, without a file.
-    import_machine : a platform from measurements of StarPU.
+    Platform.identical : Identical workers, without a file.
+    import_machine : A platform from measurements of StarPU.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def load_network(text: str | Path, library: str | Path | None = None) -> Network
 
     See Also
     --------
-    load_platform : the platform of a node.
+    load_platform : The platform of a node.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class Format:
     Parameters
     ----------
     summary : str
-        What it is, in one line; ``tasksim list formats`` prints it.
+        Summary in one line, for ``tasksim list formats``.
     suffixes : tuple of str, default ()
         Suffixes that decide if no format recognises the content: ``(".csv",)``.
     recognises : callable, optional
@@ -102,7 +102,7 @@ class Format:
 
     See Also
     --------
-    format_of : the format of a file.
+    format_of : The format of a file.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def format_of(path: Path, verb: Verb) -> Format | None:
 
     See Also
     --------
-    formats_that : all formats with an ability.
+    formats_that : All formats with an ability.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def load_run(path: str | Path) -> Run:
 
     See Also
     --------
-    save_run : writes a run.
+    save_run : Write a run.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def save_run(
 
     See Also
     --------
-    load_run : reads a run back.
+    load_run : Read a run back.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
 
     See Also
     --------
-    load_run : the run alone.
+    load_run : The run alone.
     """
     where = path_of(path, "trace")
     if not exists(where):
@@ -221,7 +221,7 @@ def compare(a: Run | str | Path, b: Run | str | Path, *, any_graph: bool = False
 
     See Also
     --------
-    practical_critical_path : why a run took its time.
+    practical_critical_path : Why a run took its time.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def check_run(
 
     See Also
     --------
-    simulate : its *check* includes this check.
+    simulate : Its *check* includes this check.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def practical_critical_path(run: Run | str | Path) -> PracticalPath:
 
     See Also
     --------
-    bounds : lower bounds on the makespan.
+    bounds : Lower bounds on the makespan.
 
     Examples
     --------

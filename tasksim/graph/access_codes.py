@@ -48,7 +48,7 @@ def R(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    RW : reads and writes.
+    RW : Access that reads and writes.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def W(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    RW : reads the old value, too.
+    RW : Access that reads the old value, too.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def RW(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    R, W : only read, only write.
-    Commute : the same in any order.
+    R, W : Accesses that only read, or only write.
+    Commute : The same in any order.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def Commute(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    RW : in the order of submission.
-    Reduce : also together.
+    RW : Accesses in the order of submission.
+    Reduce : Accesses that may also run together.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def Reduce(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    Commute : in any order, one at a time.
+    Commute : Accesses in any order, one at a time.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def Scratch(handle: int) -> int:  # noqa: N802
 
     See Also
     --------
-    W : writes for others to read.
+    W : Access that writes for others to read.
 
     Examples
     --------

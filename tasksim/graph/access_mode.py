@@ -17,7 +17,7 @@ class AccessMode(IntEnum):
 
     See Also
     --------
-    R, W, RW, Commute, Reduce, Scratch : accesses in these modes, for :class:`GraphBuilder`.
+    R, W, RW, Commute, Reduce, Scratch : Accesses in these modes, for :class:`GraphBuilder`.
 
     Examples
     --------

@@ -150,7 +150,7 @@ def critical_path(graph: TaskGraph, durations_s: ArrayLike) -> tuple[float, list
     Returns
     -------
     length : float
-        In seconds; 0 for a graph without tasks.
+        Length in seconds; 0 for a graph without tasks.
     tasks : list of int
     """
     level = bottom_levels(graph, durations_s)

@@ -82,8 +82,8 @@ class GraphBuilder:
 
     See Also
     --------
-    generator : registers a function by name.
-    TaskGraph : the graph that it builds.
+    generator : Register a function by name.
+    TaskGraph : The graph that it builds.
 
     Examples
     --------
@@ -253,8 +253,8 @@ class GraphBuilder:
 
         See Also
         --------
-        wont_use : hints that a datum is not needed any more.
-        build : also checks the accesses.
+        wont_use : Hint that a datum is not needed any more.
+        build : Build the graph, and check the accesses.
 
         Examples
         --------

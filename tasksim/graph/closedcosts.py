@@ -35,7 +35,7 @@ def closed_costs(graph: TaskGraph) -> dict[str, float] | None:
 
     See Also
     --------
-    longest_path : the path of a run with the largest cost, for any graph.
+    longest_path : The path of a run with the largest cost, for any graph.
 
     Examples
     --------

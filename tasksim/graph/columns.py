@@ -82,7 +82,7 @@ class ColumnBuilder:
 
     See Also
     --------
-    tasksim.graph.builder.GraphBuilder : takes single tasks, and reads like the algorithm.
+    tasksim.graph.builder.GraphBuilder : Builder that takes single tasks, as the algorithm does.
     """
 
     def __init__(self, name: str, tasks: int, model_names: Mapping[str, str] | None = None) -> None:

@@ -49,7 +49,7 @@ def counting(*parameters: str, kernels: Sequence[str]) -> Iterator[None]:
 
     See Also
     --------
-    parameter_costs : the time of counting, beside the run.
+    parameter_costs : The time of counting, beside the run.
 
     Examples
     --------

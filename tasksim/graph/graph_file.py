@@ -49,7 +49,7 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
 
     See Also
     --------
-    load : reads the file, as does :func:`tasksim.load_graph`.
+    load : Read the file, as :func:`tasksim.load_graph` does.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def load(path: str | Path) -> TaskGraph:
 
     See Also
     --------
-    save : writes the file.
+    save : Write the file.
     """
     path = Path(path)
     if is_folder(path):

@@ -28,7 +28,7 @@ class Matrix:
 
     See Also
     --------
-    GraphBuilder.matrix : makes a matrix.
+    GraphBuilder.matrix : Make a matrix.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Vector:
 
     See Also
     --------
-    GraphBuilder.vector : makes a vector.
+    GraphBuilder.vector : Make a vector.
 
     Examples
     --------

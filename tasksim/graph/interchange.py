@@ -51,8 +51,8 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
 
     See Also
     --------
-    from_networkx : the inverse.
-    save_graph : writes a graph to a file.
+    from_networkx : The inverse.
+    save_graph : Write a graph to a file.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
 
     See Also
     --------
-    to_networkx : the way back.
-    GraphBuilder : makes graphs whose data imply the dependencies.
+    to_networkx : The way back.
+    GraphBuilder : Builder of graphs whose data imply the dependencies.
 
     Examples
     --------

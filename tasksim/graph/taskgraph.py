@@ -133,7 +133,7 @@ class TaskGraph:
     successors : ndarray, int32 [edges]
         The successors, ascending, no duplicates.
     handle_size : ndarray, int64 [handles]
-        In bytes.
+        The size of each datum, in bytes.
     handle_home : ndarray, int32 [handles]
         The initial memory of each datum.
     handle_blocks : tuple of HandleBlock, default ()
@@ -160,8 +160,8 @@ class TaskGraph:
 
     See Also
     --------
-    GraphBuilder : builds a graph.
-    save_graph, load_graph : write and read a file.
+    GraphBuilder : Builder of a graph.
+    save_graph, load_graph : Write and read a file.
 
     Examples
     --------

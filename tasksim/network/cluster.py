@@ -43,7 +43,7 @@ class Cluster:
 
     See Also
     --------
-    tasksim.engine.simulation.Simulation : replays a graph on a cluster.
+    tasksim.engine.simulation.Simulation : Replay of a graph on a cluster.
 
     Examples
     --------

@@ -109,7 +109,7 @@ class Network:
 
     See Also
     --------
-    tasksim.network.load.read_network : reads one from a text or a file.
+    tasksim.network.load.read_network : Read one from a text or a file.
 
     Examples
     --------

@@ -221,7 +221,7 @@ def read_network(text: str | Path, library: Path | None = None) -> Network:
 
     See Also
     --------
-    tasksim.formats.platforms.load_network : reads SimGrid's files, too.
+    tasksim.formats.platforms.load_network : Read SimGrid's files, too.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Optimum:
         Makespans in seconds of dynamic schedulers, with the priorities of the graph and with those
         of the plan; empty if there was no time for them.
     improvements : tuple of Improvement
-        What was found when.
+        Improvements of the best plan, with their times.
     seed : int
         Seed of the search.
     steps : int
@@ -87,11 +87,11 @@ class Optimum:
     interrupted : bool
         Whether Ctrl-C ended the search.
     notes : tuple of str
-        What was left out, and why.
+        Parts that were left out, and why.
 
     See Also
     --------
-    optimize : makes one.
+    optimize : Search for one.
 
     Examples
     --------

@@ -167,8 +167,8 @@ def optimize(
 
     See Also
     --------
-    tasksim.plan : a plan by one heuristic, without search.
-    tasksim.bounds : lower bounds on the makespan.
+    tasksim.plan : A plan by one heuristic, without search.
+    tasksim.bounds : Lower bounds on the makespan.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Overheads:
 
     See Also
     --------
-    Allocation, Copying : costs of devices and copies.
+    Allocation, Copying : Costs of devices and copies.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class Allocation:
 
     See Also
     --------
-    Overheads : costs of the runtime.
-    Memory : the size of a device's memory.
+    Overheads : Costs of the runtime.
+    Memory : The size of a device's memory.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Copying:
 
     See Also
     --------
-    Link : the speed of copies.
+    Link : The speed of copies.
 
     Examples
     --------

@@ -60,8 +60,8 @@ def load(
 
     See Also
     --------
-    dump : writes a platform file.
-    tasksim.load_platform : also reads platforms of other formats.
+    dump : Write a platform file.
+    tasksim.load_platform : Read platforms of other formats, too.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def dump(
 
     See Also
     --------
-    load : reads the file.
+    load : Read the file.
 
     Examples
     --------

@@ -59,8 +59,8 @@ class Worker:
 
     See Also
     --------
-    Platform : has workers.
-    Device : the driver of an architecture's workers.
+    Platform : The machine, with its workers.
+    Device : The driver of an architecture's workers.
 
     Examples
     --------
@@ -94,8 +94,8 @@ class Memory:
 
     See Also
     --------
-    Platform : has memory domains.
-    Link : connects memories.
+    Platform : The machine, with its memories.
+    Link : A connection of memories.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Link:
 
     See Also
     --------
-    Route : several links in sequence.
+    Route : Several links in sequence.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class Route:
 
     See Also
     --------
-    Link : also a route between two memories.
+    Link : Also a route between two memories.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class Device:
 
     See Also
     --------
-    Platform : has the devices by architecture.
+    Platform : The machine, with its devices by architecture.
 
     Examples
     --------
@@ -237,8 +237,8 @@ class MemoryDomain:
 
     See Also
     --------
-    Platform : has them.
-    tasksim.models.contention.Contention : the kernels' demand of bandwidth.
+    Platform : The machine that has them.
+    tasksim.models.contention.Contention : The kernels' demand of bandwidth.
 
     Examples
     --------
@@ -273,7 +273,7 @@ class MemoryLevel:
 
     See Also
     --------
-    tasksim.models.kinds.counted.CounterModel : models that use the latencies.
+    tasksim.models.kinds.counted.CounterModel : Models that use the latencies.
 
     Examples
     --------
@@ -301,7 +301,7 @@ class NumaKernel:
 
     See Also
     --------
-    Numa : has the kernels by name.
+    Numa : Costs of remote accesses, with the kernels by name.
 
     Examples
     --------
@@ -341,7 +341,7 @@ class Numa:
 
     See Also
     --------
-    MemoryDomain : has the workers, the size and the bandwidth of a domain.
+    MemoryDomain : The workers, the size and the bandwidth of a domain.
 
     Examples
     --------

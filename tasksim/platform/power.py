@@ -25,7 +25,7 @@ class Frequency:
 
     See Also
     --------
-    Power : depends on the frequency.
+    Power : The power, which depends on the frequency.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ArchitecturePower:
 
     See Also
     --------
-    Power : has the architectures.
+    Power : The power of a machine, by architecture.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Power:
 
     See Also
     --------
-    tasksim.run.energy.energy : the energy of a run.
+    tasksim.run.energy.energy : The energy of a run.
 
     Examples
     --------

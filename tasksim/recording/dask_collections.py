@@ -46,7 +46,7 @@ def from_dask(collection: Any, name: str = "dask", optimize: bool = True) -> Tas
 
     See Also
     --------
-    record : also how long tasks take, by computing them.
+    record : Record tasks while they are computed, with their durations.
 
     Examples
     --------

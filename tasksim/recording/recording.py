@@ -70,8 +70,8 @@ def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
 
     See Also
     --------
-    from_dask : the graph of a Dask collection, without computing it.
-    simulate : predicts a run of a recorded one elsewhere.
+    from_dask : The graph of a Dask collection, without computing it.
+    simulate : Predict a run of a recorded one elsewhere.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Recording:
 
     See Also
     --------
-    record : makes one.
+    record : Record a program.
 
     Examples
     --------

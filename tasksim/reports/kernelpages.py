@@ -76,7 +76,7 @@ def write_pages(
     InputError
         If *folder* exists and *force* is not given, or is no folder of kernel reports.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses.
     """
     refuse_reports(folder, force=force)
     given = _Runs.of(runs, repeated)

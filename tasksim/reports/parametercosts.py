@@ -51,9 +51,9 @@ class ParameterCosts:
     graph_s
         Time to make the graph, counting included: the median over the repetitions.
     makespan_s
-        Of the run.
+        Makespan of the run.
     parts
-        What is counted.
+        Counted parts of the program.
     """
 
     tasks: int
@@ -122,7 +122,7 @@ def parameter_costs(
 
     See Also
     --------
-    counting : marks the code that counts.
+    counting : Mark the code that counts.
 
     Examples
     --------

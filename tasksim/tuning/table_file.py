@@ -50,7 +50,7 @@ def read_performance(
 
     See Also
     --------
-    PerformanceTable.of : makes a table of columns in memory.
+    PerformanceTable.of : Make a table of columns in memory.
     """
     reader = _Reader.of(path, features, choices, limit)
     if not reader.rows:

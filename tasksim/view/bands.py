@@ -101,9 +101,9 @@ def coverage_image(
     Parameters
     ----------
     boxes :
-        What to draw.
+        The boxes to draw.
     start, end :
-        Where the boxes begin and end along x, in pixels.
+        Beginnings and ends of the boxes along x, in pixels.
     edges :
         As ``boxes.edges``, in pixels.
     size :

@@ -119,7 +119,7 @@ def panel_others(
     runs : Run or a sequence of Run
         A curve per run that knows the processor time of its tasks.
     ax : Axes, optional
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
     until_s : float, optional
         The end of the time axis; default: the longest makespan.
     legend : bool, default True

@@ -193,7 +193,7 @@ def figure(
 
     See Also
     --------
-    save_figure : writes it to a file.
+    save_figure : Write it to a file.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def save_figure(
 
     See Also
     --------
-    figure : draws runs.
+    figure : Draw runs.
 
     Examples
     --------

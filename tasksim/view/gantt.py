@@ -255,9 +255,9 @@ def panel_gantt(
     Parameters
     ----------
     run :
-        What to draw.
+        The run to draw.
     ax :
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
     bounds :
         Lower bounds on the makespan; default: those kept in the run. ``{}`` draws none.
     until_s :

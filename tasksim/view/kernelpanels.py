@@ -204,7 +204,7 @@ def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:
     runs :
         Two runs of the same tasks: the measured one first.
     ax :
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
 
     Raises
     ------

@@ -119,8 +119,8 @@ def machine_figure(machine: Platform | str | Path, library: str | Path | None = 
 
     See Also
     --------
-    save_figure : writes it to a file.
-    import_hwloc : a platform of what hwloc sees.
+    save_figure : Write it to a file.
+    import_hwloc : A platform of what hwloc sees.
 
     Examples
     --------

@@ -80,9 +80,9 @@ def panel_memory(
     Parameters
     ----------
     run :
-        What to draw; nothing is drawn of a run that does not say how full its memories were.
+        The run; the panel is empty if the run has no record of the use of its memories.
     ax :
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
     until_s :
         The end of the time axis; default: the makespan.
     legend :

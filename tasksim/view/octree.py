@@ -202,11 +202,11 @@ def octree_figure(
     group_size : int, default 8
         Cells per group.
     distribution : str, default "cube"
-        Of particles that are drawn, as those of the generator ``fmm``.
+        Distribution of drawn particles, as for the generator ``fmm``.
     dimension : int, default 2
-        2 or 3, of particles that are drawn.
+        Dimension of drawn particles: 2 or 3.
     seed : int, default 0
-        Of particles that are drawn.
+        Seed of drawn particles.
     cell : int, optional
         Morton index of the leaf whose interaction list is shown. By default one in the middle of
         the curve.
@@ -226,8 +226,8 @@ def octree_figure(
 
     See Also
     --------
-    save_figure : writes it to a file.
-    generate : the task graph over such a tree, ``fmm``.
+    save_figure : Write it to a file.
+    generate : The task graph over such a tree, ``fmm``.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Look:
     until_s : float
         The end of the time axis.
     title : str, default ""
-        Of the run, for the panel of a run that names it.
+        Title of the run, for the panel of a run that shows it.
     legend : bool, default True
         Whether the panel says which curve is which run.
     arrows : bool, default False
@@ -60,7 +60,7 @@ class Panel:
     Parameters
     ----------
     summary : str
-        What it shows, in one line; ``tasksim list panels`` prints it.
+        Summary in one line, for ``tasksim list panels``.
     place : {"per run", "together", "below"}
         One per run, or one for all runs, on the time axis that all share; or in the last row.
     draw : callable
@@ -71,17 +71,17 @@ class Panel:
     shows : callable, optional
         ``shows(run)``: whether there is something to draw of the run; default: always.
     needs : str, default ""
-        What runs must have recorded, in words, for the message where none has.
+        Record that runs must have, in words, for the message if none has it.
     by_default : bool, default False
-        Whether figures have it where nobody says which panels they want.
+        Whether figures have it by default.
     more_inches : float, default 0.0
-        What a panel in the last row is higher for each further run.
+        Additional height of a panel in the last row per further run.
     wide : bool, default False
         Whether a panel without a time axis has a row of its own.
 
     See Also
     --------
-    tasksim.view.figure.figure : draws panels of runs.
+    tasksim.view.figure.figure : Draw panels of runs.
 
     Examples
     --------

@@ -51,9 +51,9 @@ def panel_utilisation(run: Run, ax: Axes | None = None, *, until_s: float | None
     Parameters
     ----------
     run :
-        What to draw: a row per worker, the first on top; the darker, the busier.
+        The run: a row per worker, the first on top; the darker, the busier.
     ax :
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
     until_s :
         The end of the time axis; default: the makespan.
     """
@@ -97,9 +97,9 @@ def panel_power(run: Run, ax: Axes | None = None, *, until_s: float | None = Non
     Parameters
     ----------
     run : Run
-        Of a platform with a section ``power:``.
+        Run on a platform with a section ``power:``.
     ax : Axes, optional
-        Where; default: a new figure.
+        Axes to draw on; default: those of a new figure.
     until_s : float, optional
         The end of the time axis; default: the makespan.
 

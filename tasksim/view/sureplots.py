@@ -71,8 +71,8 @@ def figure_sure(predictions: Predictions) -> Figure:
     Parameters
     ----------
     predictions : Prediction or mapping of str to Prediction
-        What :func:`how_sure` returned; or several by name, schedulers say, whose fans are one
-        below another. The tornado is that of the first.
+        Result of :func:`how_sure`; or several by name, schedulers say, whose fans are one below
+        another. The tornado is that of the first.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def figure_sure(predictions: Predictions) -> Figure:
 
     See Also
     --------
-    how_sure : makes predictions.
-    save_figure : writes the figure to a file.
+    how_sure : Make such predictions.
+    save_figure : Write the figure to a file.
 
     Examples
     --------
@@ -311,10 +311,10 @@ def share_inside(positions: ArrayLike, level: float) -> float:
     Parameters
     ----------
     positions : array_like
-        Of each run in what was predicted of it, from 0, shorter than all, to 1, longer
+        Position of each run in its prediction, from 0, shorter than all, to 1, longer
         (:func:`tasksim.run.replicated.position`).
     level : float
-        Of the interval, between 0 and 1; its two tails are alike.
+        Level of the interval, between 0 and 1; its two tails are alike.
 
     Examples
     --------
@@ -349,7 +349,7 @@ def figure_inside(positions: Mapping[str, ArrayLike], level: float = 0.95) -> Fi
 
     See Also
     --------
-    tasksim.figure_sure : of one prediction.
+    tasksim.figure_sure : Figure of one prediction.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class Profiled:
     alone_s : float or None
         Processor time of the program by itself; None if it was not run.
     exit_code : int
-        What the profiled program returned.
+        Exit code of the profiled program.
     """
 
     profile: FunctionProfile

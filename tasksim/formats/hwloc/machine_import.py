@@ -95,8 +95,8 @@ def import_hwloc(
 
     See Also
     --------
-    import_machine : a platform and models from measurements of StarPU.
-    load_platform : reads such a file directly, without a library.
+    import_machine : A platform and models from measurements of StarPU.
+    load_platform : Read such a file directly, without a library.
 
     Examples
     --------

@@ -126,7 +126,7 @@ def import_machine(
 
     See Also
     --------
-    export_models : the inverse.
+    export_models : The inverse.
 
     Examples
     --------

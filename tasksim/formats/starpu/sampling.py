@@ -92,7 +92,7 @@ def export_models(
 
     See Also
     --------
-    import_machine : the inverse.
+    import_machine : The inverse.
 
     Examples
     --------

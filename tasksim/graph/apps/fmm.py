@@ -119,14 +119,14 @@ def fmm(
     group_size
         Cells per group.
     distribution
-        Where the particles are: in the cube, in a ball, on a sphere, on a sphere dense at its
+        Places of the particles: in the cube, in a ball, on a sphere, on a sphere dense at its
         poles, on an ellipsoid (dense there, too), or as in Plummer's model of a star cluster.
     order
         Nodes per axis of the interpolation: a cell's expansion has order ** dimension numbers.
     dimension
         2 or 3. Kernels in 2-D have models of their own (``M2L_in_2d``).
     seed
-        Of the particles.
+        Seed of the particles.
     """
     tree = tree_of_distribution(distribution, particles, height, dimension, seed)
     return graph_of_tree(tree, group_size, order)

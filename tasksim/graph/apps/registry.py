@@ -195,7 +195,7 @@ def generator(name: str) -> Callable[[Function], Function]:
 
     See Also
     --------
-    generate : makes a graph by the name of its generator.
+    generate : Make a graph by the name of its generator.
 
     Examples
     --------
@@ -274,8 +274,8 @@ def generate(name: str, /, **arguments: object) -> TaskGraph:
 
     See Also
     --------
-    generator : registers a function.
-    load_graph : loads a graph by name or from a file.
+    generator : Register a function.
+    load_graph : Load a graph by name or from a file.
 
     Examples
     --------

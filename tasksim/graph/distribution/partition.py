@@ -148,7 +148,7 @@ def partitioned(graph: TaskGraph, grid: Grid) -> Placement:
 
     See Also
     --------
-    by_metis : the same by METIS.
+    by_metis : The same by METIS.
 
     Examples
     --------

@@ -136,7 +136,7 @@ def distribute(
 
     See Also
     --------
-    tasksim.graph.distribution.owners.owners_of : distributions by name.
+    tasksim.graph.distribution.owners.owners_of : Distributions by name.
 
     Examples
     --------

@@ -305,8 +305,8 @@ def _around(index: Int64, dimension: int, level: int) -> Int64:
     Returns
     -------
     int64 array [n, 3^d]
-        In the order of ``itertools.product((-1, 0, 1), repeat=d)``: the cell itself is in the
-        middle.
+        Neighbours in the order of ``itertools.product((-1, 0, 1), repeat=d)``: the cell itself is
+        in the middle.
     """
     around = np.zeros((len(index), 1), dtype=np.int64)
     for axis in range(dimension):

@@ -106,7 +106,7 @@ def leaf_index(positions: NDArray[np.float64], height: int) -> NDArray[np.int64]
     Parameters
     ----------
     positions : float64 array [n, d]
-        In the unit box, both borders allowed.
+        Positions in the unit box, both borders allowed.
     height : int
         Levels of the tree, the root and the leaves included.
 

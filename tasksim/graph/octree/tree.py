@@ -123,7 +123,7 @@ def tree_of_particles(positions: NDArray[np.float64], height: int) -> tuple[Tree
     Parameters
     ----------
     positions : float64 array [n, d]
-        In the unit box; both borders are allowed, see :func:`~.morton.leaf_index`.
+        Positions in the unit box; both borders are allowed, see :func:`~.morton.leaf_index`.
     height : int
         As in :class:`~tasksim.graph.octree.tree.Tree`.
 

@@ -26,7 +26,7 @@ class ThreadAccount:
     Attributes
     ----------
     busy_s : float
-        In tasks, and in the program around them.
+        Time in tasks, and in the program around them.
     creation_s : float
         Between two creations by one task: the runtime's calls, and what the program does there.
     runtime_s : float

@@ -91,7 +91,7 @@ class Pieces:
     task : ndarray
         Task of each piece in the history; -1 for barriers.
     role, phase, site : ndarray
-        What it belongs to, what came before, and the place in the program.
+        Its task or region, the event before it, and its place in the program.
     creates : ndarray of bool
         Whether it ends with the creation of a task.
     created_ns, start_ns, end_ns, cpu_ns, thread, clock_ns : ndarray

@@ -27,12 +27,12 @@ def recover_openmp(folder: str | Path, *, kernels: Any = None, data: Any = None)
     kernels : mapping of str to str, or path, optional
         New names of kernels, as for :func:`record_openmp`.
     data : mapping of str to mapping, or path, optional
-        What its data are, as for :func:`record_openmp`.
+        Description of its data, as for :func:`record_openmp`.
 
     Returns
     -------
     OpenMPRecording
-        What was recorded. How the program ended is not known: its ``ended`` is None.
+        Its ``ended`` is None, as the end of the program is unknown.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def recover_openmp(folder: str | Path, *, kernels: Any = None, data: Any = None)
 
     See Also
     --------
-    record_openmp : records a program.
+    record_openmp : Record a program.
 
     Examples
     --------

@@ -117,10 +117,10 @@ class Trace:
     Attributes
     ----------
     threads : tuple of ThreadRecords
-        In order of number.
+        Records of the threads, in the order of their numbers.
     sites : dict of int -> Site
     notes : dict of str -> list of str
-        What the recorder reported: "started", "fork", "full", ... -> the texts after the word.
+        Notes of the recorder: "started", "fork", "full", ... -> the texts after the word.
     data : list of str
         Lines that the program has written of its data.
     """

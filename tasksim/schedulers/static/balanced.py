@@ -57,7 +57,7 @@ def fcp(problem: Problem, *, queue: int = 0) -> Plan:
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     queue : int, default 0
         How many ready tasks are ordered; 0 for the number of workers, as in the paper.
     """

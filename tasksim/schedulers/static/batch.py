@@ -33,7 +33,7 @@ def min_min(problem: Problem, *, rounds: bool = False) -> Plan:
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     rounds : bool, default False
         Whether tasks that become ready wait until all that were ready before them are placed; the
         papers leave it open.

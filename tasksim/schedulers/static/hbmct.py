@@ -36,7 +36,7 @@ def hbmct(problem: Problem, *, begin: str = "execution") -> Plan:
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     begin : {"execution", "completion"}
         The first worker: the one of the least duration, or the one where the task, if it were
         alone, ends first.

@@ -51,7 +51,7 @@ def met(problem: Problem, *, ties: str = "first") -> Plan:
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     ties : {"first", "free"}
         Whether the first of the workers of least duration is taken, as the paper's machines, no two
         of which are alike, leave open, or the one that is free first.

@@ -89,7 +89,7 @@ def dls(problem: Problem, *, average: str = "median", descendants: bool = False)
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     average : {"median", "mean"}
         The average of durations over workers; the paper has the median.
     descendants : bool, default False
@@ -200,7 +200,7 @@ def wba(problem: Problem, rng: random.Random | None = None, *, alpha: float = 0.
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     rng : random.Random, optional
         The source of random choices; by default one with seed 0.
     alpha : float, default 0.5

@@ -42,7 +42,7 @@ def heteroprio_static(problem: Problem, *, spoliation: bool = True) -> Plan:
     Parameters
     ----------
     problem : Problem
-        What to plan.
+        The problem to plan.
     spoliation : bool, default True
         Whether idle workers take over running tasks.
     """

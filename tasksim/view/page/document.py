@@ -79,11 +79,11 @@ def save_page(
     runs : Run, str, Path or a sequence of these
         Up to four, above each other on one time axis.
     path : str or Path
-        Where: a file ``.html``.
+        File to write: ``.html``.
     force : bool, default False
         Whether to replace a file that is there.
     names : sequence of str or None, default None
-        What the page calls the runs; None: by what tells them apart, such as the scheduler.
+        Names of the runs on the page; None: the facts in which they differ, such as the scheduler.
     trust : bool, default False
         Whether a generator that a run names as ``MODULE:NAME`` is imported, to make its graph.
 
@@ -97,7 +97,7 @@ def save_page(
 
     See Also
     --------
-    figure : draws runs on paper.
+    figure : Draw runs on paper.
 
     Examples
     --------

@@ -58,13 +58,14 @@ class Subject:
     ----------
     run : Run
     name : str
-        What the page calls it.
+        Name of the run on the page.
     graph : TaskGraph or None
         Its graph; None: it cannot be made again, and only what released each task is known.
     expected_s : ndarray, float64 [tasks]
-        What each task would take where it ran; NaN: nothing says it.
+        Expected duration of each task where it ran; NaN if it is unknown.
     expected_by : str
-        What says it: the kernel models of the run, or the median of tasks of its kind.
+        Source of the expected durations: the kernel models of the run, or the median of tasks of
+        its kind.
     """
 
     run: Run
@@ -81,7 +82,7 @@ def subject_of(run: Run, name: str, *, trust: bool = False) -> Subject:
     ----------
     run : Run
     name : str
-        What to call it.
+        Name of the run on the page.
     trust : bool, default False
         Whether a generator that the run names as ``MODULE:NAME`` is imported.
 

@@ -72,7 +72,7 @@ class Definitions:
     ----------
     regions : dict of int -> Region
     locations : list of Location
-        In the order of the archive, which numbers the rows.
+        Locations in the order of the archive, which numbers the rows.
     nodes : dict of int -> int
         Process -> number of its place in the tree of the system.
     """
