@@ -10,9 +10,10 @@
 - ``user``: the same as ``venv``, by a user without rights (where this one is root);
 - ``offline``: from a folder of wheels, in a network namespace without a network (root);
 - ``pipx``: the command alone, where pipx is installed;
-- ``sdist``: the source distribution.
+- ``sdist``: the source distribution;
+- ``compiled``: the same with compilers on the PATH; no other has one.
 
-None has a compiler on its PATH. Pages are copied to a folder without the package, so that the
+Pages are copied to a folder without the package, so that the
 installed one is executed. Prints a row per environment; the exit code is 1 if a page printed
 something else than it says.
 """
@@ -162,6 +163,7 @@ ENVIRONMENTS: dict[str, Callable[[Tried, str, Path, Path], Path]] = {
     "offline": install_offline,
     "pipx": install_pipx,
     "sdist": install_source,
+    "compiled": install_source,
 }
 
 
@@ -200,12 +202,13 @@ def tried(
         folder = Path(place)
         hidden = ("PYTHONPATH", "VIRTUAL_ENV", "CXX", "WASM_CXX")
         environment = {key: value for key, value in os.environ.items() if key not in hidden}
-        programs = folder / "programs"
-        without_compilers(programs)
         environment |= {
             "HOME": place, "EXECUTED_PAGES": str(folder / "pages"), "TMPDIR": place,
-            "PATH": str(programs),
         }  # fmt: skip
+        if name != "compiled":
+            programs = folder / "programs"
+            without_compilers(programs)
+            environment["PATH"] = str(programs)
         one = Tried(folder, environment=environment)
         copy_pages(folder / "pages")
         if name == "user":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ class Coverage:
         """Return the number of lines of a reader, and those that have not run, by file.
 
         *modules* are files or folders of the package. Of their functions those count that have run,
-        and those that they name, so that writers in the same files do not.
+        and those that they call, so that writers in the same files do not.
         """
         entered = {(code.co_filename, *_key(code)): lines for code, lines in self._unseen.items()}
         total, missed = 0, {}
@@ -112,10 +113,21 @@ def _key(code: CodeType) -> tuple[int, str, int]:
     return code.co_firstlineno, code.co_name, column
 
 
+def _called(code: CodeType) -> Iterator[str]:
+    """Yield the names of functions that a function names, and of private methods.
+
+    Those of public methods say little: many classes have a ``to_json``, and readers write none.
+    """
+    for step in dis.get_instructions(code):
+        name = step.argval
+        if isinstance(name, str) and (step.opname == "LOAD_GLOBAL" or name.startswith("_")):
+            yield name
+
+
 def _named(
     functions: dict[tuple[int, str, int], CodeType], run: list[tuple[int, str, int]]
 ) -> set[tuple[int, str, int]]:
-    """Return *run* and the functions that those name or contain, and so on."""
+    """Return *run* and the functions that those call or contain, and so on."""
     found: set[tuple[int, str, int]] = set()
     left = list(run)
     while left:
@@ -124,7 +136,7 @@ def _named(
             continue
         found.add(key)
         code = functions[key]
-        names = {*code.co_names, *code.co_freevars}
+        names = set(_called(code))
         left += [other for other in functions if other[1] in names]
         left += [_key(inner) for inner in _functions(code)]
     return found

@@ -23,6 +23,20 @@ TEXTS = (
 )
 SWITCH = "{topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}"
 HERE = f"version: 1\nnetwork: {SWITCH}\n"
+MODEL = """\
+model:
+    name: hockney
+    pieces: [{above: 0, latency: 2, bandwidth: 0.9}, {above: 1 MB}]
+    envelope: 16 B
+    shared: true
+    window: 0
+    send: [{above: 0, fixed: 1 us, per_kilobyte: 10 ns}, {above: 1 kB, fixed: 2 us}]
+    receive: [{above: 0, fixed: 1 us}]
+"""
+CHANGED = (
+    f"version: 1\nnetwork:\n  topology: switch\n  bandwidth: 12.5 GB/s\n  latency: 1 us\n  {MODEL}"
+)
+BESIDE = HERE.replace("}", ", model: smpi, eager: 64 kB, cross_traffic: 0.05}")
 CLUSTER = f"nodes: {{count: 4, like: identical-8, cores: 2}}\nnetwork: {SWITCH}\n"
 
 HEAD = "<?xml version='1.0'?>\n<platform version='4.1'>\n"
@@ -68,7 +82,8 @@ def networks(folder: Path) -> dict[str, Input]:
     """Return files as tasksim writes them, of what SimGrid's describe, and one by hand."""
     from tasksim.formats.simgrid import import_network
 
-    found: dict[str, Input] = {"hand": {"net.yaml": HERE.encode()}}
+    hand = {"hand": HERE, "changed": CHANGED, "beside": BESIDE}
+    found: dict[str, Input] = {name: {"net.yaml": text.encode()} for name, text in hand.items()}
     for name, text in XML.items():
         (folder / "net.xml").write_text(f"{HEAD}{text}</platform>\n")
         import_network(folder / "net.xml", folder / name)
@@ -81,7 +96,11 @@ def network_xml(_: Path) -> dict[str, Input]:
 
 
 def clusters(_: Path) -> dict[str, Input]:
-    return {"like": {"cluster.yaml": CLUSTER.encode()}}
+    changed = CLUSTER.partition("network:")[0] + CHANGED.partition("\n")[2]
+    return {
+        "like": {"cluster.yaml": CLUSTER.encode()},
+        "changed": {"cluster.yaml": changed.encode()},
+    }
 
 
 def hwloc(_: Path) -> dict[str, Input]:

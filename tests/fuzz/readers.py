@@ -63,13 +63,13 @@ def calibrated_samples(folder: Path) -> object:
     return read_samples(folder / "gemm.samples.csv")
 
 
-def samples(name: str) -> Callable[[Path], object]:
-    """Return the reader of the samples in the file *name*, of whatever format."""
+def samples(name: str, part: str | None = None) -> Callable[[Path], object]:
+    """Return the reader of the samples in the file *name*, of whatever format, or a *part*."""
 
     def read(folder: Path) -> object:
         from tasksim.formats.samples import samples_in
 
-        return samples_in(folder / name)
+        return samples_in(folder / name, part=part)
 
     return read
 

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,7 +24,8 @@ FINDS = HERE / "finds"
 MAX_FINDS = 5
 """After which a process that has died is not followed by another: they may all do."""
 SILENCE_S = 60.0
-"""After the time is over: an input takes `CPU_S` at most, and the machine may be busy."""
+"""CPU time of a process after which it is ended, once the time is over: an input takes `CPU_S` at
+most. On a busy machine, it may be a long time."""
 
 
 @dataclass
@@ -95,14 +97,31 @@ def _searched(result: Result, seed: int, seconds: float, inputs: int, nice: int)
                 command, stdout=output, stderr=subprocess.STDOUT, env=_environment(nice),
                 preexec_fn=lambda: os.nice(nice),
             )  # fmt: skip
-            try:
-                process.wait(min(seconds, 10**6) + SILENCE_S if seconds < 10**5 else None)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _wait(process, seconds if seconds < 10**5 else None)
             output.seek(0)
             text = output.read().decode("utf-8", "replace")
         return _take(result, text, folder, process.returncode)
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float | None) -> None:
+    """Wait until a process ends, or for some *seconds*, and then as long as it may take to end."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        limit_s = _cpu_s(process) + SILENCE_S
+        while process.poll() is None and _cpu_s(process) < limit_s:
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+
+
+def _cpu_s(process: subprocess.Popen[bytes]) -> float:
+    """Return the CPU time of a process; infinite if it has ended."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _environment(nice: int) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from .readers import TEXT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tasksim.models.files.store import Entry, Measured
 
 PLATFORMS = {
     "small": "version: 1\nworkers:\n  cpu: {count: 2}\n",
@@ -134,7 +137,28 @@ def coefficients(folder: Path) -> dict[str, Input]:
         path = folder / kind
         save_kernel(path, "gemm", {"cpu": Entry(model, measured)}, machine=Machine("m", {"a": 1}))
         found[kind] = in_folder(path)
+    entry = _entry_with_all(next(iter(_models().values())), measured)
+    save_kernel(folder / "all", "gemm", {"cpu": entry}, machine=Machine("m", {"a": 1}))
+    found["all"] = in_folder(folder / "all")
     return found
+
+
+def _entry_with_all(model: Any, measured: Measured) -> Entry:
+    """Return an entry with everything that may stand beside a model."""
+    from tasksim.models.contention import Contention
+    from tasksim.models.files.store import Entry
+    from tasksim.models.locality import Locality
+    from tasksim.models.uncertainty.runeffects import RunEffect
+
+    return Entry(
+        model,
+        replace(measured, clock="processor", stopped={"a": "budget"}),
+        Locality(8.0, 0.01, 0.5),
+        0.5,
+        RunEffect(0.03, 0.01, 5),
+        Contention(1e9, 0.25, {"gemm": (1.25,)}),
+        model,
+    )
 
 
 def models(folder: Path) -> dict[str, Input]:
@@ -240,8 +264,6 @@ def costs(folder: Path) -> dict[str, Input]:
 
 
 def runs(folder: Path) -> dict[str, Input]:
-    from dataclasses import replace
-
     import tasksim
     from tasksim.graph.apps.registry import generate
     from tasksim.platform.load import load

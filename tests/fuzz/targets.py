@@ -43,6 +43,7 @@ TARGETS = {
     "json-samples": Target(readers.samples("samples.jsonl"), seeds.json_samples),
     "extrap-samples": Target(readers.samples("samples.txt"), seeds.extrap_samples),
     "starpu-samples": Target(readers.samples("samples.out"), starpu_seeds.starpu_samples),
+    "starpu-means": Target(readers.samples("work.laptop", "cpu"), starpu_seeds.starpu_codelets),
     "counters": Target(readers.counters, seeds.counters),
     "network": Target(readers.network("net.yaml"), network_seeds.networks),
     "network-text": Target(readers.network_text, network_seeds.network_texts),
@@ -82,7 +83,7 @@ TARGETS = {
 _TABLES = "formats/samples/cells.py formats/samples/columns.py"
 MODULES = {
     "platform": "platform",
-    "settings": "platform",
+    "settings": "platform/settings.py platform/names.py",
     "coefficients": "models/files",
     "models": "models/files",
     "calibrated-samples": "models/files/store.py",
@@ -91,6 +92,7 @@ MODULES = {
     "json-samples": f"formats/samples/jsonfile.py {_TABLES}",
     "extrap-samples": "formats/samples/extrap.py",
     "starpu-samples": "formats/samples/starpufiles.py",
+    "starpu-means": "formats/samples/starpufiles.py formats/starpu/codelet_file.py",
     "counters": "formats/counters.py",
     "network": "network/load.py network/topologies",
     "network-text": "network/load.py network/topologies",
