@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tasksim.platform.costs import Allocation, Copying, Overheads
+from tasksim.platform.cross_references import member, split_full_name
 from tasksim.platform.description import (
     Device,
     Link,
@@ -17,7 +18,6 @@ from tasksim.platform.description import (
     Worker,
 )
 from tasksim.platform.device_copies import expanded
-from tasksim.platform.names import member, split_full_name
 from tasksim.platform.parts import LOCAL_DISTANCE, Numa, NumaKernel
 from tasksim.platform.power import ArchitecturePower, Frequency, Power
 

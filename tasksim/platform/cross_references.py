@@ -11,14 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.documents import FileProblem, Location
 from tasksim.base.documents.sections import NAME_PATTERN
+from tasksim.base.errors import nearest
 from tasksim.platform.description import MAX_DEVICES, MAX_WORKERS, unreached
-from tasksim.platform.names import choice, entries, member, names, split_full_name
 from tasksim.platform.parts import FIRST_TOUCH, INTERLEAVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["fill_defaults", "problems"]
+__all__ = ["entries", "fill_defaults", "member", "names", "problems", "split_full_name"]
+
+
+def entries(data: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the well-formed entries of one section."""
+    found = data.get(section)
+    if not isinstance(found, dict):
+        return []
+    return [(name, entry) for name, entry in found.items() if isinstance(entry, dict)]
+
+
+def names(data: Mapping[str, Any], section: str) -> list[str]:
+    """Return the names that one section declares."""
+    found = data.get(section)
+    return list(found) if isinstance(found, dict) else []
 
 
 def fill_defaults(data: dict[str, Any]) -> None:
@@ -55,7 +69,7 @@ def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     power, known = data.get("power"), names(data, "arch")
     for name in names(power, "arch") if isinstance(power, dict) else ():
         if name not in known:
-            text = f"unknown architecture ({choice(name, known)}"
+            text = f"unknown architecture ({_choice(name, known)}"
             yield FileProblem(("power", "arch", name), text, at_key=True)
     yield from _route_problems(data)
     yield from _unreached(data)
@@ -73,7 +87,7 @@ def _group_problems(
     group, location = groups[name], ("workers", name)
     architecture, known = group.get("arch"), names(data, "arch")
     if isinstance(architecture, str) and architecture not in known:
-        what = f"unknown architecture; give it an entry in `arch:` ({choice(architecture, known)}"
+        what = f"unknown architecture; give it an entry in `arch:` ({_choice(architecture, known)}"
         yield FileProblem((*location, "arch"), what)
     memory, known = group.get("memory"), names(data, "memories")
     if memory is None and len(known) > 1:
@@ -81,7 +95,7 @@ def _group_problems(
         yield FileProblem((*location, "memory"), what)
     for where, given in _each((*location, "memory"), memory):
         if isinstance(given, str) and given not in known:
-            yield FileProblem(where, f"unknown memory ({choice(given, known)}")
+            yield FileProblem(where, f"unknown memory ({_choice(given, known)}")
     if isinstance(memory, list):  # each entry describes a device
         models, count = group.get("models"), group.get("count")
         if isinstance(models, list) and models and memory and len(models) != len(memory):
@@ -93,11 +107,16 @@ def _group_problems(
             yield FileProblem((*location, "count"), what)
     drivers, others = group.get("drivers"), [other for other in groups if other != name]
     if isinstance(drivers, str) and drivers not in others:
-        what = f"unknown group, must be another group of workers ({choice(drivers, others)}"
+        what = f"unknown group, must be another group of workers ({_choice(drivers, others)}"
         yield FileProblem((*location, "drivers"), what)
     elif isinstance(drivers, str) and groups[drivers].get("drivers") is not None:
         what = f"must be a group that needs no drivers itself (got {drivers!r})"
         yield FileProblem((*location, "drivers"), what)
+
+
+def _choice(got: str, known: list[str]) -> str:
+    """Return the end of a message: the value, the legal ones, and the nearest match."""
+    return f"got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"
 
 
 def _each(location: Location, given: object) -> list[tuple[Location, object]]:
@@ -105,21 +124,6 @@ def _each(location: Location, given: object) -> list[tuple[Location, object]]:
     if isinstance(given, list):
         return [((*location, index), item) for index, item in enumerate(given)]
     return [(location, given)]
-
-
-def _list_problems(location: Location, group: Mapping[str, Any]) -> Iterator[FileProblem]:
-    """Yield the problems of lists that describe devices."""
-    memory, models = group.get("memory"), group.get("models")
-    if not isinstance(memory, list):
-        return
-    if isinstance(models, list) and models and memory and len(models) != len(memory):
-        got = f"got {len(models)} for {len(memory)}"
-        yield FileProblem((*location, "models"), f"must have an entry per entry of memory ({got})")
-    count = group.get("count")
-    if isinstance(count, int) and MAX_DEVICES < count <= MAX_WORKERS:
-        got = f"got {count}, legal {MAX_DEVICES}"
-        what = f"too many workers with memories of their own ({got})"
-        yield FileProblem((*location, "count"), what)
 
 
 def _core_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
@@ -152,7 +156,7 @@ def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
             if not isinstance(group, str):
                 continue
             if group not in groups:
-                yield FileProblem(where, f"unknown group ({choice(group, list(groups))}")
+                yield FileProblem(where, f"unknown group ({_choice(group, list(groups))}")
             elif groups[group].get("arch", group) in devices:
                 yield FileProblem(where, f"workers of {group} drive devices, must be cores")
             elif (first := owner.setdefault(group, name)) != name:
@@ -176,7 +180,7 @@ def _numa_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
         yield from _matrix_problems(("numa", name), numa.get(name), domains)
     placement, legal = numa.get("placement"), [FIRST_TOUCH, INTERLEAVED, *domains]
     if isinstance(placement, str) and placement not in legal:
-        yield FileProblem(("numa", "placement"), f"unknown placement ({choice(placement, legal)}")
+        yield FileProblem(("numa", "placement"), f"unknown placement ({_choice(placement, legal)}")
 
 
 def _domain_names(data: Mapping[str, Any]) -> list[str]:
@@ -189,6 +193,11 @@ def _domain_names(data: Mapping[str, Any]) -> list[str]:
         parts = -(-count // each) if each else 0
         found += [name] if parts == 1 else [member(name, part) for part in range(parts)]
     return found
+
+
+def member(group: str, index: int) -> str:
+    """Return the name of one of several: ``cpu3``, or ``p100-3`` to separate digits."""
+    return f"{group}-{index}" if group[-1:].isdigit() else f"{group}{index}"
 
 
 def _matrix_problems(
@@ -229,7 +238,7 @@ def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
             node, memory = split_full_name(end)
             if memory not in memories or (node is not None and not node < nodes > 1):
                 known = False
-                yield FileProblem((*location, index), f"unknown memory ({choice(end, legal)}")
+                yield FileProblem((*location, index), f"unknown memory ({_choice(end, legal)}")
         if known and ends[0] == ends[1]:
             yield FileProblem(location, f"must be two different memories (got {ends[0]!r} twice)")
         elif known and ("/" in ends[0]) != ("/" in ends[1]):
@@ -253,12 +262,12 @@ def _route_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
                 what = f"routes lead within a node; between nodes there are links (got {name!r})"
                 yield FileProblem((*location, key), what)
             elif isinstance(name, str) and name not in memories:
-                yield FileProblem((*location, key), f"unknown memory ({choice(name, memories)}")
+                yield FileProblem((*location, key), f"unknown memory ({_choice(name, memories)}")
         crossed = route.get("links")
         for number, name in enumerate(crossed) if isinstance(crossed, list) else ():
             where = (*location, "links", number)
             if isinstance(name, str) and name not in links:
-                yield FileProblem(where, f"unknown link ({choice(name, links)}")
+                yield FileProblem(where, f"unknown link ({_choice(name, links)}")
             elif isinstance(name, str) and name in between_nodes:
                 yield FileProblem(where, f"link {name} is between nodes, routes lead within a node")
         ends = _ends(route)
@@ -271,6 +280,12 @@ def _route_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
             yield FileProblem(location, what)
         elif ends is not None:
             first[ends] = index
+
+
+def split_full_name(name: str) -> tuple[int | None, str]:
+    """Return the node and the memory of ``node1/ram``; a plain name has no node."""
+    match = re.fullmatch(r"node(0|[1-9][0-9]{0,8})/(.+)", name)
+    return (int(match[1]), match[2]) if match else (None, name)
 
 
 def _routes(data: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.platform.names import entries
+from tasksim.platform.cross_references import entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

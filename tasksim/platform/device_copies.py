@@ -11,14 +11,15 @@ begins or ends there; a link between two devices may belong to both. All other l
 
 from __future__ import annotations
 
-from itertools import permutations
+import re
+from itertools import chain, count, permutations
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasksim.platform.names import continued, renamed, split_full_name, unique
+from tasksim.platform.cross_references import split_full_name
 from tasksim.platform.schema import RouteSection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from tasksim.platform.schema import LinkSection, PlatformFile, WorkersSection
 
@@ -200,7 +201,7 @@ class _Expansion:
         names = {i: i.memory for i in self.here if not i.copy}
         taken = list(self.file.memories)
         for copy in [i for i in self.here if i.copy]:
-            names[copy] = continued(copy.memory, taken)
+            names[copy] = _continued(copy.memory, taken)
             taken.append(names[copy])
         return names
 
@@ -243,7 +244,7 @@ class _Expansion:
             names = {memory: self.names[i] for memory, i in ends.items()}
             section = self.links[link]
             between = section.between and [names.get(end, end) for end in section.between]
-            name = unique(renamed(link, names), self.links)
+            name = _unique(_renamed(link, names), self.links)
             self.links[name] = section.changed(between=between)
             self.link_copies[key] = name
         return self.link_copies[key]
@@ -258,3 +259,32 @@ class _Expansion:
             if name in crossed or (whole and (ends or name not in self.file_links.owners)):
                 links[name] = section if whole else section.changed(between=None)
         return links
+
+
+def _continued(name: str, taken: Iterable[str]) -> str:
+    """Return *name* with the first number after those of the names *taken*.
+
+    >>> _continued("gpu0", ["ram", "gpu0", "gpu1"]), _continued("gpu", ["gpu"])
+    ('gpu2', 'gpu1')
+    """
+    base = name.rstrip("0123456789")
+    numbers = [re.fullmatch(rf"{re.escape(base)}([0-9]*)", other) for other in taken]
+    return f"{base}{1 + max(int(match[1] or 0) for match in numbers if match)}"
+
+
+def _renamed(link: str, new: Mapping[str, str]) -> str:
+    """Return the name of a copy of a link, with its memories replaced or appended.
+
+    >>> _renamed("ram-gpu0", {"gpu0": "gpu3"}), _renamed("slot", {"gpu0": "gpu3"})
+    ('ram-gpu3', 'slot-gpu3')
+    """
+    words = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
+    pattern = rf"(?<![A-Za-z0-9])({words})(?![A-Za-z0-9])"
+    replaced = re.sub(pattern, lambda match: new[match[1]], link)
+    return replaced if replaced != link else "-".join([link, *new.values()])
+
+
+def _unique(name: str, taken: Container[str]) -> str:
+    """Return *name*, followed by a number if it is taken."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(n for n in chain([name], numbered) if n not in taken)

@@ -21,13 +21,13 @@ from tasksim.base.files import is_file, is_folder, write_text
 from tasksim.base.versions import newer
 from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
+from tasksim.platform.cross_references import entries
 from tasksim.platform.dependent_values import (
     MEASURED,
     fit_cores,
     frequencies,
     keep_model_frequency,
 )
-from tasksim.platform.names import entries
 from tasksim.platform.schema import PlatformFile
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from tasksim.base.documents.yaml_document import plain_value
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.platform.costs import Allocation, Copying
+from tasksim.platform.cross_references import entries
 from tasksim.platform.dependent_values import (
     MEASURED,
     fit_cores,
@@ -26,7 +27,6 @@ from tasksim.platform.dependent_values import (
     is_count,
     keep_model_frequency,
 )
-from tasksim.platform.names import entries
 from tasksim.platform.parts import FIRST_TOUCH
 from tasksim.platform.power import EXPONENT
 

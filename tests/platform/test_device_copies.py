@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.platform import description
-from tasksim.platform import names as names_module
+from tasksim.platform import description, device_copies
 from tasksim.platform.description import check_platform
 from tasksim.platform.load import load
 
@@ -364,6 +363,6 @@ def test_the_summary_of_many_memories_is_short(machine):
     assert text.endswith("gpu4 6 GiB, ...; no overheads")
 
 
-@pytest.mark.parametrize("module", [names_module, description])
+@pytest.mark.parametrize("module", [device_copies, description])
 def test_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0

@@ -13,8 +13,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tasksim.base.errors import InputError
+from tasksim.platform.cross_references import entries, names
 from tasksim.platform.load import load, settable
-from tasksim.platform.names import entries, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
