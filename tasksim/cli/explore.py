@@ -81,7 +81,7 @@ def explore_command(
     scenario, which no option can change; sliders may be asked for. A native run is replayed on the
     platform where it ran, unless --platform or --workers is given.
     """
-    from tasksim.scenario.source import Source
+    from tasksim.scenario.resolved import Source
     from tasksim.view.live.page import explore, refuse_live_page, scenario_of_run
 
     refuse_live_page(output, force=force)

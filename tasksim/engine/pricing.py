@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Models
-    from tasksim.engine.locality import FarPart
+    from tasksim.engine.locality import FarCharge, FarPart
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.locality import Locality
@@ -85,7 +85,7 @@ class Prices:
             # The modelled mean is the duration with all data near plus the mean cost of far data,
             # so that cost is limited by the minimum that must remain.
             self.far = FarPart.of(self.localities, graph, platform, modelled_s)
-        self.means = self._near(modelled_s)
+        self.means = modelled_s if self.far is None else self.far.near(modelled_s)
         self.slowing: Slowing | None = None
         self.estimates = modelled_s
         if platform.memory_domains:
@@ -114,6 +114,11 @@ class Prices:
             )
         return replace(graph, handle_home=np.zeros_like(homes))
 
+    @property
+    def charge(self) -> FarCharge | None:
+        """Addition to a task's cost when it starts, for far data; None if no model has locality."""
+        return None if self.far is None else self.far.charge(self.graph)
+
     def costs(
         self,
         noise: Noise = "none",
@@ -125,10 +130,9 @@ class Prices:
         *drawn*, if given, returns the modelled durations instead.
         """
         if drawn is not None:
-            return self._near(drawn())
-        if noise == "none":
+            modelled_s = drawn()
+        elif noise == "none":
             return self.means
-        return self._near(self._demands.draws(np.random.default_rng([seed, 1])))
-
-    def _near(self, modelled_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        else:
+            modelled_s = self._demands.draws(np.random.default_rng([seed, 1]))
         return modelled_s if self.far is None else self.far.near(modelled_s)

@@ -242,7 +242,7 @@ class Settled:
             scheduler,
             costs,
             prices.estimates,
-            None if prices.far is None else prices.far.charge(prices.graph),
+            prices.charge,
             asked.simultaneous_pushes,
             times,
             prices.slowing,

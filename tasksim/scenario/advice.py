@@ -9,9 +9,10 @@ import numpy as np
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.models.fitted import bounding_parameters, row_text, unlike_fixed
 from tasksim.models.rows import distinct_rows
+from tasksim.scenario.kernel_models import model_architectures
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tasksim.network.cluster import Cluster
     from tasksim.platform.description import Platform
     from tasksim.run.measured import MeasuredDurations
+    from tasksim.scenario.setup import Setup
 
 __all__ = [
     "beyond_contention",
@@ -33,6 +35,7 @@ __all__ = [
     "refuse_misspelt_synchronous",
     "taken_for_computing",
     "unused_durations",
+    "warnings_of",
     "without_models",
     "without_noise",
     "without_remote_cost",
@@ -41,6 +44,40 @@ __all__ = [
 # Similarity (difflib's ratio) above which a name counts as misspelt: two letters of a short name
 # swapped, "potfr", or one left out. The kernels "getrf" and "potrf" have a similarity of 0.6.
 NEAR = 0.8
+
+
+def warnings_of(
+    topics: Sequence[str],
+    graph: TaskGraph,
+    platform: Platform,
+    models: Any,
+    given: Collection[str],
+    cluster: Cluster | None,
+    scenario: Setup,
+) -> dict[str, list[str]]:
+    """Return the warnings of a simulation by topic.
+
+    :meth:`tasksim.scenario.resolved.Resolved.advice` explains the topics. *given* has the kernels
+    with given durations; *models* may be None if no topic is about them.
+    """
+    used = model_architectures(platform)
+    nodes = [platform] if cluster is None else cluster.nodes
+    grid, owner = scenario.node_grid, scenario.owner
+    about: dict[str, Callable[[], list[str]]] = {
+        "without_models": lambda: [
+            *without_models(graph, models, used),
+            *bound_by_durations(graph, given, models, used),
+        ],
+        "extrapolated": lambda: extrapolated(graph, models, used),
+        "beyond_contention": lambda: beyond_contention(graph, platform, models),
+        "without_noise": lambda: without_noise(graph, models, used),
+        "clocked": lambda: taken_for_computing(graph, models, platform),
+        "numa": lambda: without_remote_cost(graph, platform, models, cluster),
+        "overfull": lambda: overfull_nodes(graph, nodes, grid, owner),
+        "unused_durations": lambda: unused_durations(graph, used),
+        "disturbed": lambda: disturbed(models),
+    }
+    return {topic: about[topic]() for topic in topics}
 
 
 def refuse_misspelt_synchronous(

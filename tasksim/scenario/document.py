@@ -183,7 +183,9 @@ def _graph(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
         if graph.name not in registry.GENERATORS or "priorities" not in graph.arguments:
             return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
         graph = graph.name
-    if not registry.names_generator(graph):
+    # The source has decided already whether the name is that of a generator.
+    generated = registry.names_generator(graph) if found is None else found.source.format is None
+    if not generated:
         return {"name": None, "path": _absolute(graph), "settings": []}
     settings = list(scenario.settings)
     if isinstance(made, TaskGraph):

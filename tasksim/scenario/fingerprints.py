@@ -168,7 +168,7 @@ def _platform_content(scenario: Setup, resolver: Resolver) -> Any:
 
 def _models_content(scenario: Setup, resolver: Resolver) -> Any:
     from tasksim.models.files.store import ModelLibrary
-    from tasksim.scenario.model_names import models_path
+    from tasksim.scenario.kernel_models import models_path
 
     if isinstance(scenario.durations, str):
         return scenario.durations

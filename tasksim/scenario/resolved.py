@@ -1,37 +1,44 @@
-"""Resolution of the names in a scenario to its graph, platform and models."""
+"""Resolution of the names in a scenario to its graph, platform and models.
+
+:class:`Source` decides what the name of the graph stands for, :class:`Resolver` finds the rest, and
+a :class:`Resolved` has what was found.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from tasksim.base.errors import InputError, option
+from tasksim.graph.apps.registry import names_generator, parse
+from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import (
     kernels_without,
     known_durations,
     seconds_of_graph,
 )
-from tasksim.scenario.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from tasksim.engine.durations import Models
     from tasksim.engine.simulation import Simulation
-    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.formats.registry import Format, GraphInput
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
-    from tasksim.run.measured import MeasuredDurations, Word
+    from tasksim.run.measured import Word
+    from tasksim.run.record import Run
+    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.setup import Setup
 
 __all__ = [
     "Resolved",
     "Resolver",
-    "model_architectures",
+    "Source",
     "network_file",
     "resolve",
 ]
@@ -43,6 +50,87 @@ ADVICE: Final = (
 """Topics of a simulation's warnings, in the order of their output."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where the graph of a scenario comes from, decided once.
+
+    Attributes
+    ----------
+    given : str, TaskGraph or Run
+        The graph of the scenario, or its name.
+    settings : tuple of str
+        Settings of the generator.
+    format : Format or None
+        Format of a file, or of the folder of a run; None for a generator or an object.
+    recorded : Replayed or None
+        The recorded run that takes the place of a graph.
+    """
+
+    given: str | TaskGraph | Run
+    settings: tuple[str, ...] = ()
+    format: Format | None = None
+    recorded: Replayed | None = None
+
+    @classmethod
+    def of(cls, scenario: Setup) -> Source:
+        """Return the source of a scenario's graph; it reads a recorded run, but no graph.
+
+        Raises
+        ------
+        InputError
+            If the name is unknown, or the run is malformed.
+        """
+        given, settings = scenario.graph, scenario.settings
+        if isinstance(given, TaskGraph) or (isinstance(given, str) and names_generator(given)):
+            return cls(given, settings)
+        found, recorded, is_run = None, None, True
+        if isinstance(given, str):
+            from tasksim.formats.graphs import file_format
+            from tasksim.run.foldernames import is_run_folder
+
+            found = file_format(given)
+            is_run = is_run_folder(Path(given))
+        # Formats of other packages may read both graphs and runs: those files are graphs here.
+        if is_run:
+            from tasksim.scenario.replayed import Replayed
+
+            library = None if scenario.library is None else Path(scenario.library)
+            recorded = Replayed.of(given, library)
+        return cls(given, settings, found, recorded)
+
+    @cached_property
+    def graph(self) -> TaskGraph:
+        """The task graph."""
+        given, recorded = self.given, self.recorded
+        if isinstance(given, TaskGraph):
+            made = given
+        elif recorded is not None:
+            made = recorded.graph
+        elif self.format is not None:
+            return self.content.graph
+        else:
+            return parse(str(given), self.settings)
+        if self.settings:
+            raise InputError(f"graph {made.name}: only a generator takes settings")
+        return made
+
+    @cached_property
+    def content(self) -> GraphInput:
+        """Content of the file: the graph, and the platform and models that come with it."""
+        from tasksim.formats.graphs import graph_in
+
+        return graph_in(Path(str(self.given)), self.format, self.settings)
+
+    @property
+    def brings_platform(self) -> bool:
+        """Whether it is a file of costs per processor, which has its own platform and models."""
+        return self.format is not None and self.format.brings_platform
+
+    def files(self) -> list[Path]:
+        """Return the files of the graph; none of a generator or an object."""
+        return [] if self.format is None else self.format.files_of(Path(str(self.given)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,31 +300,13 @@ class Resolved:
             mute.add("disturbed")
         if mute.issuperset(said):
             return said
-        from tasksim.scenario import advice
+        from tasksim.scenario.advice import warnings_of
 
-        used = model_architectures(platform)
+        topics = tuple(topic for topic in said if topic not in mute)
         given = {name.rpartition(":")[2] for name in self.seconds or ()}
-        nodes = [platform] if self.cluster is None else self.cluster.nodes
-        grid, owner = self.scenario.node_grid, self.scenario.owner
-        answers: dict[str, Callable[[], list[str]]] = {
-            "without_models": lambda: [
-                *advice.without_models(graph, self.known_models(), used),
-                *advice.bound_by_durations(graph, given, self.known_models(), used),
-            ],
-            "extrapolated": lambda: advice.extrapolated(graph, self.known_models(), used),
-            "beyond_contention": lambda: advice.beyond_contention(
-                graph, platform, self.known_models()
-            ),
-            "without_noise": lambda: advice.without_noise(graph, self.known_models(), used),
-            "clocked": lambda: advice.taken_for_computing(graph, self.known_models(), platform),
-            "numa": lambda: advice.without_remote_cost(
-                graph, platform, self.known_models(), self.cluster
-            ),
-            "overfull": lambda: advice.overfull_nodes(graph, nodes, grid, owner),
-            "unused_durations": lambda: advice.unused_durations(graph, used),
-            "disturbed": lambda: advice.disturbed(cast("MeasuredDurations", models)),
-        }
-        return said | {topic: answers[topic]() for topic in said if topic not in mute}
+        return said | warnings_of(
+            topics, graph, platform, models, given, self.cluster, self.scenario
+        )
 
     def warnings(self) -> list[str]:
         """Return all lines of :meth:`advice`."""
@@ -339,7 +409,7 @@ class Resolver:
         if scenario.models is not None and not isinstance(scenario.models, str):
             return scenario.models
         from tasksim.models.files.store import ModelLibrary
-        from tasksim.scenario.model_names import models_path
+        from tasksim.scenario.kernel_models import models_path
 
         path = models_path(scenario, platform, graph)
         return self.once(("models", path.resolve()), lambda: ModelLibrary(path))
@@ -353,20 +423,21 @@ class Resolver:
         completed: bool,
     ) -> tuple[TaskGraph, Platform]:
         """Return graph and platform with the files' facts about Python's lock and energies."""
-        from tasksim.scenario.model_names import require_models
+        from tasksim.scenario.kernel_models import (
+            model_architectures,
+            require_models,
+            with_energies,
+            with_lock_turns,
+        )
 
         simulated = scenario.clock != "native"
         architectures = model_architectures(platform)
         require_models(models, graph, architectures, completed=simulated, further=completed)
         if platform.power is not None:
-            from tasksim.scenario.library_facts import with_energies
-
             told = (graph, platform, models)
             key = ("energies", *map(id, told))
             platform = self.once(key, lambda: (told, with_energies(*told)))[1]
         if simulated:
-            from tasksim.scenario.library_facts import with_lock_turns
-
             parts = graph, models, architectures
             key = ("in turns", id(graph), id(models), parts[-1])
             graph = self.once(key, lambda: (parts, with_lock_turns(*parts)))[1]
@@ -438,7 +509,7 @@ class Resolver:
             raise InputError(
                 f"{option('model_names')} is for models, but {source.given} has durations"
             )
-        from tasksim.scenario.model_names import with_model_names
+        from tasksim.scenario.kernel_models import with_model_names
 
         graph = source.graph
         renamed = ("renamed", id(graph), names)
@@ -527,12 +598,6 @@ def _has_several_durations(names: Sequence[str]) -> bool:
     from tasksim.models.rows import DURATION
 
     return DURATION in names and sum(name.endswith("_s") for name in names) > 1
-
-
-def model_architectures(platform: Platform) -> tuple[str, ...]:
-    """Return the architectures whose models the workers use."""
-    used = [group.models for group in platform.classes]
-    return tuple(dict.fromkeys(used))
 
 
 def _folder(library: str | None) -> Path | None:

@@ -10,7 +10,7 @@ from tasksim.graph.apps.dense import item_bytes
 from tasksim.graph.apps.registry import generate
 from tasksim.models.rows import SIZE
 from tasksim.scenario.advice import extrapolated
-from tasksim.scenario.model_names import with_model_names
+from tasksim.scenario.kernel_models import with_model_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

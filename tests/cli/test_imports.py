@@ -112,7 +112,7 @@ LEFT_OUT = {
 """What no simulation needs that is alone on one node, keeps nothing and goes well."""
 READS_NO_FILE = {
     "base.files", "base.library", "engine.locality", "engine.room", "formats", "models.files",
-    "platform.load", "platform.power", "scenario.advice", "scenario.model_names",
+    "platform.load", "platform.power", "scenario.advice", "scenario.kernel_models",
 }  # fmt: skip
 """What it needs neither if it has workers and durations instead of a platform and models."""
 RARELY_NEEDED = {"array", "csv", "heapq", "importlib.metadata", "json", "subprocess", "tempfile"}
