@@ -35,8 +35,8 @@ def main() -> None:
             interrupts.hold()
             code = INTERRUPTED_EXIT_CODE
             sys.stderr.write("Interrupted.\n")
-        # All is said and written. There is nothing left to interrupt but Python's own end, which
-        # waits for threads; but after an interruption, it does not.
+        # Everything is printed and written. Only Python's own end is left to interrupt, which
+        # waits for threads, except after an interruption.
         ending = _signal.SIG_IGN if code == INTERRUPTED_EXIT_CODE else _signal.SIG_DFL
         _signal.signal(_signal.SIGINT, ending)
     gc.freeze()  # nothing that is left is garbage: to look for it takes longer than to free it

@@ -1,8 +1,8 @@
 """Log of what tasksim reads, decides and writes, with a logger of Python's ``logging`` per room.
 
 Lines go to the loggers ``tasksim.ROOM``, below ``tasksim``. A program that listens has imported
-``logging``; until then a line costs a look into ``sys.modules``, and no command imports ``logging``
-in vain.
+``logging``; until then a line costs a look into ``sys.modules``, and no command imports
+``logging``.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ class DomainSteering:
                 "--repetitions, or a calmer machine"
             )
         elif power is None:
-            more = "how errors shrink is not known yet"
+            more = "the decrease of errors is unknown yet"
         elif power < MIN_POWER:
             more = f"the errors of {self.model} no longer shrink: another --kind may err less"
         else:

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 __all__ = ["FittedKernel", "RecordedCalibration", "calibrate_from"]
 
 MIN_SAMPLES: Final = 10
-"""Number of samples of a configuration below which its mean is said to be uncertain: as many as a
+"""Number of samples of a configuration below which its mean is reported as uncertain: as many as a
 calibration wants, and as StarPU does."""
 MIN_CONFIGURATIONS: Final = 4
 """Smallest number of configurations that a search for terms takes."""
@@ -367,7 +367,7 @@ class _Fitting:
         told = {kernel for part in parts for (kernel, _), some in part.items() if is_told(some)}
         if told:
             self.notes.append(
-                f"{_listed(sorted(told))}: no model, as each task says what it takes ({DURATION})"
+                f"{_listed(sorted(told))}: no model, as each task has its own duration ({DURATION})"
             )
         short_ones = Counter[str]()
         for one, part in zip(self.runs, parts, strict=True):

@@ -431,7 +431,7 @@ class Steered:
     until
         Requested half-width of the mean makespan's interval, relative.
     half_width
-        Reached half-width; infinite if it is not known yet.
+        Reached half-width; infinite if it is unknown yet.
     makespan_s
         Mean makespan of the simulations that steered.
     seconds

@@ -83,7 +83,7 @@ def calibrate_openmp(library: Path, name: str | None, *, as_json: bool) -> None:
         told = {"runtime": found.runtime, **seconds, "notes": list(found.notes), "output": path}
         print_json(told)
     else:
-        click.echo(f"on two threads of {found.runtime}, beyond what one takes:")
+        click.echo(f"on two threads of {found.runtime}, in addition to the time on one:")
         for field, text in OPENMP_COSTS.items():
             name = field.removesuffix("_s")
             click.echo(f"{name:10} {format_time(getattr(cost, field)):>8}  {text}")

@@ -501,7 +501,7 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
     from tasksim.models.files.coefficients import Entry, Machine, Measured
     from tasksim.models.files.store import save_kernel
 
-    # Nobody says when they were measured, but not later than the file was written.
+    # The time of the measurements is unknown, but it is no later than that of the file.
     when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
     entry = Entry(found.model, Measured(when, f"samples of {file.name}"))
     machine = Machine(output.absolute().parent.name or "unknown")

@@ -108,7 +108,7 @@ def save_run(
         Whether to replace an existing run.
     progress : callable, optional
         Called with the number of written records and that of all records, if *folder* is a run
-        folder: of other formats, the time is not known.
+        folder: for other formats, the time is unknown.
 
     Raises
     ------

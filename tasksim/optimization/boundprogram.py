@@ -55,7 +55,7 @@ class Window(NamedTuple):
     before_s: float
     """Length of the path before each task, in seconds: the part begins there."""
     behind_s: float
-    """Length of the path behind each task, in seconds: the part ends so long before the end."""
+    """Length of the path behind each task, in seconds, from the end of the part to the end."""
     tasks: Int64
     """The tasks with such paths that the class can run."""
 

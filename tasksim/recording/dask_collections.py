@@ -23,8 +23,8 @@ def from_dask(collection: Any, name: str = "dask", optimize: bool = True) -> Tas
 
     Tasks are numbered in the order in which Dask prefers to run them, and have priorities in it.
     Kernels are what Dask calls its tasks: of a key such as ``("sum-aggregate-8f3c", 0)`` the part
-    ``sum-aggregate``. How large the results are and how long tasks take is not known before they
-    have run: :func:`record` tells, of the same graph.
+    ``sum-aggregate``. The sizes of results and the durations of tasks are unknown before they
+    have run: :func:`record` measures them, for the same graph.
 
     Parameters
     ----------

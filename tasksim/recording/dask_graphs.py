@@ -54,7 +54,7 @@ class DaskWatch:
 
         if not hasattr(local, "execute_task"):
             version = version_of("dask")
-            self._log.notes.append(f"Dask {version} runs tasks in a way that is not known here")
+            self._log.notes.append(f"Dask {version} runs tasks in an unknown way")
             return
         self._patches.set(local, "execute_task", self._timing(local.execute_task))
         self._callback = Callback(

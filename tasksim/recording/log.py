@@ -39,8 +39,8 @@ MAIN_THREAD: Final = "main thread"
 function can have this name."""
 OWN_S: Final = 1e-3
 """Minimum work of a thread between two waits that counts as a task of its own, in seconds: some ten
-times the cost of waking a thread. Less cannot be told from that cost, and would double the number
-of tasks."""
+times the cost of waking a thread. Less is hard to distinguish from that cost, and would double the
+number of tasks."""
 
 
 class Datum:

@@ -20,7 +20,7 @@ BUSY: Final = 0.7
 """Share of the workers' time in tasks from which the tasks themselves are examined: with a smaller
 share, the program does not keep the workers busy."""
 STARTING_S: Final = 0.1
-"""Time that processes took to start, in seconds, from which it is told: a fork takes a tenth."""
+"""Shortest start of processes that is noted, in seconds: a fork takes a tenth."""
 STARTING: Final = 0.1
 """The same as a share of the makespan: less is within the error of replays."""
 ALONE: Final = (0.3, 1.25)

@@ -171,7 +171,7 @@ class Darts(Scheduler):
             if not missing:
                 ready.append(task)
             estimate = self.view.estimates[group][task]
-            seconds = estimate if estimate > 0.0 else 0.0  # NaN: it is not known
+            seconds = estimate if estimate > 0.0 else 0.0  # NaN: unknown
             for handle in missing:
                 found = candidates.setdefault(handle, _Candidate())
                 found.all_s += seconds

@@ -175,7 +175,7 @@ class MultiPrio(Scheduler):
         for group, architecture in enumerate(self._architecture):
             if self.view.able[task] >> group & 1:
                 estimate = self.view.estimates[group][task]
-                known = estimate if estimate > 0.0 else 0.0  # NaN: it is not known
+                known = estimate if estimate > 0.0 else 0.0  # NaN: unknown
                 found[architecture] = min(found[architecture], known)
         return found
 

@@ -4,7 +4,7 @@ Where ranks or tasks wait for the slowest of several, the maximum of means is le
 maxima, so a run that charges means is too short. Drawn charges scatter as the measured durations
 do. They are dealt like cards: every sample once in a random order, then all again, so that a sum of
 many charges is that of as many means. Their distance from the mean is stretched to that of the
-population from which so many samples were taken.
+population that the samples are from.
 """
 
 from __future__ import annotations

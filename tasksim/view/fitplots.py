@@ -26,7 +26,7 @@ __all__ = ["kinds_height_inches", "panel_curve", "panel_dependence", "panel_kind
 BLUE, GREY, DARK = PALETTE[0], "#9aa5b1", "#222222"
 MAX_SHOWN_FACTOR: Final = 8.0
 """Error, relative to the least, up to which bars are drawn whole: beyond, others would be too short
-to be told apart, and the number says it."""
+to distinguish, and the number is there."""
 
 
 def kinds_height_inches(kinds: int) -> float:

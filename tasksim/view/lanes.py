@@ -96,9 +96,9 @@ COLOUR: Final = "#5b3a8c"
 def draw_message_arrows(axes: Axes, run: Run) -> str:
     """Draw an arrow per message, from the middle of a node's rows to the worker that read it first.
 
-    It begins when the data begin to move and ends when they are there. Of more messages than can
-    be told apart, the one that took longest in each slice of time has its arrow; the text that is
-    returned says so.
+    It begins when the data begin to move and ends when they are there. If there are too many to
+    distinguish, only the longest message in each slice of time has an arrow; the returned text says
+    so.
     """
     messages = run.messages
     if messages is None or not len(messages):
@@ -190,9 +190,9 @@ def transfer_legend(runs: Iterable[Run]) -> list[Patch]:
 def draw_arrows(axes: Axes, run: Run) -> str:
     """Draw an arrow per copy, from where it came to the worker that waited for it.
 
-    Where that is not known, or on no worker of the memory, an arrow leads to the nearest row of
-    the workers of that memory. Of more copies than can be told apart, the one that took longest
-    in each slice of time has its arrow; the text that is returned says so.
+    If that worker is unknown, or does not use the memory, the arrow leads to the nearest row of the
+    workers of that memory. If there are too many copies to distinguish, only the longest one in
+    each slice of time has an arrow; the returned text says so.
     """
     if run.transfers is None or not len(run.transfers):
         return ""

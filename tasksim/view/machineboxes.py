@@ -42,9 +42,9 @@ class Box:
     """A box of the drawing, with boxes inside."""
 
     kind: str
-    """Says the colour: machine, package, domain, memory, cache, core, device, more."""
+    """Kind, for the colour: machine, package, domain, memory, cache, core, device, more."""
     label: str
-    """What it is, with its number."""
+    """Name of the part of the machine, with its number."""
     facts: tuple[str, ...] = ()
     """Further lines, such as sizes."""
     children: list[Box] = field(default_factory=list)

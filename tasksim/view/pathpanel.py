@@ -45,8 +45,8 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     """Draw two bars per run: the practical critical path, and the mean of the workers.
 
     Both are as long as the makespan. A kernel that has more of the upper than of the lower bar
-    holds the run up; what is grey in the upper one nobody computes. Of several nodes, the time in
-    which messages on the path move is told from other waiting.
+    holds the run up; nobody computes during the grey parts of the upper one. For several nodes, the
+    time of messages on the path is separate from other waiting.
     """
     several = [runs] if isinstance(runs, Run) else list(runs)
     further_inches = max(0, len(several) - 1) * _RUN_INCHES

@@ -143,10 +143,11 @@ def panel_fan(predictions: Predictions, ax: Axes | None = None) -> Axes:
 
 
 def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = "") -> Axes:
-    """Draw what each kernel does to the makespan where it takes longer or shorter, the most on top.
+    """Draw the effect of each kernel's duration on the makespan, the largest on top.
 
-    By one standard deviation of what its tasks take in the mean of a run, which is said beside its
-    name; other kernels take what they take. The number beside the bar is its share of the variance.
+    The duration varies by one standard deviation of the mean of a run, which stands beside the
+    kernel's name; those of other kernels stay. The number beside the bar is the kernel's share of
+    the variance.
     """
     kernels = sorted(prediction.kernels, key=lambda kernel: -abs(kernel.swing_s))
     drawn = [kernel for kernel in kernels if kernel.swing_s][:MAX_KERNELS]

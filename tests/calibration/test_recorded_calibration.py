@@ -186,7 +186,7 @@ def test_kernels_that_can_have_no_model_are_named(tmp_path):
     assert found.notes[0] == (
         "no model of kernel 'a/b': a name must not contain '/' or begin with '.'"
     )
-    assert "barrier: no model, as each task says what it takes (duration_s)" in found.notes
+    assert "barrier: no model, as each task has its own duration (duration_s)" in found.notes
     assert any(
         note.startswith("fewer than 10 samples") and "work (1)" in note for note in found.notes
     )

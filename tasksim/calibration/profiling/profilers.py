@@ -58,7 +58,7 @@ class Profiled:
 
     @property
     def overhead(self) -> float | None:
-        """Share of processor time that profiling adds; None if it is not known."""
+        """Share of processor time that profiling adds; None if it is unknown."""
         return None if not self.alone_s else self.seconds / self.alone_s - 1.0
 
 

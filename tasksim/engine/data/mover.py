@@ -39,7 +39,7 @@ class Mover:
     def fetch(self, needs: Needs, taker: Taker) -> int:
         """Bring the data of *needs* to the memory of *taker*, and pin them there.
 
-        Returns the number of data that are missing; *taker* is told of each arrival.
+        Return the number of data that are missing; *taker* hears of each arrival.
         """
         copies, opened, memory = self._copies, self._requests.of, taker.memory
         valid, store, bit = copies.valid, copies.stores[memory], 1 << memory

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tree", "tree_of_counts", "tree_of_distribution", "tree_of_particles"]
 
-# Up to so many possible leaves the particles are counted in one table of 128 MiB.
 _DENSE_LEAVES = 1 << 24
+"""Largest number of possible leaves for which one table of 128 MiB counts the particles."""
 
 
 @dataclass(frozen=True, eq=False)

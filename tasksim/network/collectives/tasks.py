@@ -116,7 +116,7 @@ class _Insertion:
         while going:
             able = [rank for rank in going if self.apart.isdisjoint(rank.waits_for)]
             if not able:
-                raise InputError("collective: ranks wait for messages that nobody sends")
+                raise InputError("collective: ranks wait for messages that no rank sends")
             ended = {rank.number for rank in able if not self._go_on(rank)}
             going = [rank for rank in going if rank.number not in ended]
 

@@ -97,10 +97,10 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
 def costs_of(run: Run, pieces: Pieces) -> Overheads:
     """Return the runtime's costs in replays: per task that is fetched, thread that wakes or starts.
 
-    What was ready when its thread had done the task before was fetched: all of that time is
-    charged, per piece. A piece that goes on with a task without a wait costs nothing. What became
-    ready while its thread looked in vain was noticed after the median of these times: a mean would
-    have replays charge every wait with the few in which a thread was interrupted.
+    A piece that was ready when its thread had done the task before was fetched: all of that time
+    is charged, per piece. A piece that goes on with a task without a wait costs nothing. A piece
+    that became ready while its thread searched was noticed after the median of these times: a mean
+    would charge every wait with the few in which a thread was interrupted.
     """
     gaps = _gaps(pieces, run)
     ready_s = run.tasks.ready_s[gaps.piece]

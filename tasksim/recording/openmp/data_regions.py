@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Region", "fill", "guessed_sizes", "is_used"]
 
 MAX_GAPS: Final = 8
-"""How many times the median distance of addresses the next one may be away for the distance to be
-taken as the size of the datum, where no distance is the rule; beyond it lies another array."""
+"""Largest distance to the next address, in median distances, that counts as the size of a datum if
+distances vary: a larger one leads to another array."""
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ class Ending(IntEnum):
 
 
 BLOCK_RECORDS: Final = 1 << 16
-"""How many records are made numbers of Python at once, which take ten times their memory."""
+"""Number of records converted to numbers of Python at once, which take ten times their memory."""
 _BEGIN: Final = 1
 _TASKWAIT, _TASKGROUP, _TASKGROUP_WAIT = 5, 6, 15
 _WAITS: Final = (_TASKWAIT, _TASKGROUP_WAIT, 1, 2, 3, 4, 8, 9, 10)
@@ -486,7 +486,7 @@ class _Reader:
             if self._task != NOTHING:
                 self._waiting.add(self._task)
             return
-        # The end of an implicit task in a region of one thread may not be told.
+        # The runtime may not report the end of an implicit task in a region of one thread.
         self._waiting.discard(self._task)
         self._go_on()
 

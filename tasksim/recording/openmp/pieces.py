@@ -38,7 +38,7 @@ __all__ = ["Phase", "Pieces", "Role", "pieces_of"]
 
 
 class Role(IntEnum):
-    """What a piece belongs to."""
+    """Part of a program that a piece belongs to."""
 
     TASK = 0
     PARALLEL = 1
@@ -53,7 +53,7 @@ class Role(IntEnum):
 
 
 class Phase(IntEnum):
-    """What came before a piece within its task."""
+    """Event that precedes a piece within its task."""
 
     FIRST = 0
     CREATED = 1

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenMPProgram", "find_program", "find_recorder", "find_runtime"]
 
 LOADER_TIMEOUT_S: Final = 30.0
-"""How long the dynamic loader may take to list the libraries of a program, in seconds."""
+"""Timeout of the dynamic loader for the list of the libraries of a program, in seconds."""
 INSTALL: Final = (
     "install one: 'apt-get install libomp-14-dev' (Debian, Ubuntu), 'dnf install libomp' (Fedora), "
     "or 'pip install tasksim[openmp]'"

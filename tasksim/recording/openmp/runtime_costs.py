@@ -158,7 +158,7 @@ def measure_runtime(
         Number of recordings of each kind; medians of the calmest third count, and the least start,
         as whatever else runs only delays it.
     progress : callable, optional
-        Is told what is measured, and which share of all is done.
+        Called with the current measurement and the share that is done.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def closed_loop(
     accuracy : float
         Wanted relative error.
     report : callable
-        Returns the report on some runs, fitted to those on up to so many ranks.
+        Returns the report on some runs, fitted to those on up to a number of ranks.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def closed_loop(
     known, rounds = list(few), []
     for run in further:
         most = max(map(ranks_of, known))
-        if ranks_of(run) <= most:  # of no more ranks: it tells nothing of more
+        if ranks_of(run) <= most:  # on no more ranks: it is no test of an extrapolation
             known.append(run)
             continue
         row = report([*known, run], most).table.iloc[0]

@@ -14,12 +14,12 @@ __all__ = ["Found", "Question"]
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for.
+    """Question of a search for instances that are bad for a scheduler.
 
     Attributes
     ----------
     first, second
-        The scheduler that shall be bad, and the one that it is compared with; ``best``: the best
+        The scheduler that should do badly, and the one that it is compared with; ``best``: the best
         static algorithm, instance by instance.
     tasks, workers, platform
         Number of tasks, number of processors, or the name of a platform.

@@ -24,7 +24,7 @@ INSTANCE_FILES: Final = ("costs.csv", "edges.csv", "links.csv")
 DECISIONS_TOLD: Final = 3
 """Number of decisions that the page explains: the first is most of the loss."""
 LEAST_SAVING: Final = 0.005
-"""Least share of the makespan that another place must save to be told: it is not 0 % in print."""
+"""Least share of the makespan that another place must save to be listed: less prints as 0 %."""
 MAX_EXPLAINED_TASKS: Final = 200
 """Largest number of tasks of an instance whose decisions are tried one by one."""
 

@@ -134,7 +134,7 @@ def save_page(
 
 
 def refuse_page(path: Path, runs: int, *, force: bool) -> None:
-    """Raise, before the work is done, what :func:`save_page` would raise of so many *runs*."""
+    """Raise, before any work, the errors of :func:`save_page` for this number of *runs*."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a page is a '.html' file, not '{path.suffix}'")
     if not 1 <= runs <= MOST_RUNS:
@@ -214,7 +214,7 @@ def _latest_s(subject: Subject) -> float:
 
 
 def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
-    """Return what is said of a run, and its columns as text."""
+    """Return the facts of a run for the page, and its columns as text."""
     run, columns = subject.run, Columns()
     add_tasks(columns, subject, ticks)
     links = add_copies(columns, run, ticks)
