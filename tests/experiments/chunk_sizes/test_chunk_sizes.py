@@ -17,6 +17,7 @@ TINY_DESIGN = (
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("commands_here")
 def test_a_small_experiment_shows_every_exhibit(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["experiments.chunk_sizes", *TINY_DESIGN.split(), "--json"])

@@ -39,6 +39,7 @@ def run_main(monkeypatch, *words):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("commands_here")
 def test_a_small_experiment_shows_every_exhibit(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     code = run_main(monkeypatch, *TINY_DESIGN.split(), "--json")

@@ -137,6 +137,7 @@ def test_the_overhead_is_told_of_one_node_and_of_ranks():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("commands_here")
 def test_a_tiny_experiment(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["experiments.selective_execution", *TINY_DESIGN, "--json"])

@@ -60,6 +60,7 @@ def call(monkeypatch, capsys, *words):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("commands_here")
 def test_the_whole_experiment_makes_every_exhibit(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     code, out, err = call(monkeypatch, capsys, *TINY_DESIGN)
