@@ -229,11 +229,14 @@ def learn(
         _smooth(one, columns, everything, rest, moments, features, parts[:1], some, seed)
         for one in (ridges if len(table) > len(some) else ())
     ]
+    learnt: dict[float, Scales] = {trial.ridge: trial.scales for trial in trials}
     if trials:
         ridges = (min(trials, key=lambda trial: trial.error).ridge,)
     every = np.arange(len(table))
     trials = [
-        _smooth(one, columns, everything, rest, moments, features, parts, every, seed)
+        _smooth(
+            one, columns, everything, rest, moments, features, parts, every, seed, learnt.get(one)
+        )
         for one in ridges
     ]
     smooth = min(trials, key=lambda trial: trial.error)
@@ -309,10 +312,15 @@ def _smooth(
     parts: list[_Part],
     some: Indices,
     seed: int,
+    scales: Scales | None = None,
 ) -> _Smooth:
-    """Return the process after a surface with this *ridge*, fitted to *some* of the rows."""
-    left = rest - everything.at(ridge).predict(columns)
-    scales = learn_scales(columns, left, features.parameters, seed)
+    """Return the process after a surface with this *ridge*, fitted to *some* of the rows.
+
+    *scales* are those that an earlier trial of the same ridge learnt.
+    """
+    if scales is None:
+        left = rest - everything.at(ridge).predict(columns)
+        scales = learn_scales(columns, left, features.parameters, seed)
     surfaces = [m.at(ridge).predict(columns) for m in moments[: len(parts)]]
     rests = [p.rest - s for p, s in zip(parts, surfaces, strict=True)]
     regressions = []

@@ -220,7 +220,7 @@ class HybridModel(TensorBase):
         Number of folds of the cross-validation.
     budget_s : float, default=10.0
         Approximate time of the search for rank, cells and ridge. It counts operations, not
-        seconds: the same samples always give the same model. Of more than 1024 configurations,
+        seconds: the same samples always give the same model. Of more than 256 configurations,
         where a cross-validation does not repeat the search, up to 30 s.
     fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
