@@ -1,7 +1,7 @@
 // The live view: it asks the worker what the settings ask, and shows the answer above the base.
 
 import { reversed } from "./adjacency.js";
-import { inflatedBytes } from "./columns.js";
+import { dropColumns, inflatedBytes } from "./columns.js";
 import { fromHash } from "./hash.js";
 import { commandOf } from "./livecommand.js";
 import { graphName, keepGraph, liveAt } from "./livegraphs.js";
@@ -149,9 +149,11 @@ export class LiveView {
     });
   }
 
-  /** Keep of the recording only what runs share: the base is in its place now. */
+  /** Keep of the recording only what runs share: the base is in its place now, and is shown next. */
   #forgetRecording() {
-    const { makespan, header, graph } = this.recording;
+    const { makespan, header, graph, columns } = this.recording;
+    const shared = new Set(Object.values(this.#sharedBy(this.live).columns));
+    this.shownAlone = [this.recording, columns].flatMap(Object.values).filter((column) => ArrayBuffer.isView(column) && !shared.has(column));
     this.recording = { makespan, header, graph };
   }
 
@@ -177,8 +179,12 @@ export class LiveView {
     if (data.refused) return this.panel.refuse(data.refused);
     const { numbers, took } = data;
     Object.assign(this, { answer: { numbers, took }, shown: settings });
+    const alone = data === this.base ? [] : [data.record.columns, data.record.timeline].flatMap(Object.values);
     const run = this.#runOf(data, 0, "what if", liveAt(this.live, settings));
     if (hasSameGraph(run, this.baseRun)) run.reference = this.baseRun;
+    // What was shown before is large, and there may be no room for three runs.
+    dropColumns(...this.shownAlone);
+    this.shownAlone = alone;
     this.app.showRuns([run, this.baseRun]);
     // Only now are there the runs of which the address says which task is pinned.
     if (this.pin) this.app.state.pin = pinOf(this.pin, this.app.runs);

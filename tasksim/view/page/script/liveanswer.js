@@ -33,7 +33,6 @@ export function recordOf(machine, question, answer) {
   if (answer.decisions) addDecisions(columns, answer.decisions);
   if (answer.decisions && header.memories.length) addAccesses(columns, question.graph);
   const timeline = { ...timelineBy(machine, order, tasks, start, end, ready), ...copied };
-  dropColumns(start, end);
   return { header, columns, timeline };
 }
 
@@ -56,7 +55,9 @@ function narrowed(values) {
 /** Return the tasks by worker, then in the order in which it ran them. */
 function slots(worker, start, end, ready) {
   const next = firstSlots(worker), order = new Int32Array(worker.length);
-  for (const task of ascending(start)) order[next[worker[task]]++] = task;
+  const byStart = ascending(start);
+  for (const task of byStart) order[next[worker[task]]++] = task;
+  dropColumns(byStart);
   // Only tasks that begin at once are not in order yet: few, and next to each other.
   const isLater = (a, b) => worker[a] === worker[b] && start[a] === start[b]
     && (end[a] - end[b] || ready[a] - ready[b] || a - b) > 0;
@@ -81,7 +82,11 @@ function firstSlots(worker, workers = worker.reduce((most, each) => Math.max(mos
 function timelineBy(machine, slotTask, { worker, released_by: releasedBy }, start, end, ready) {
   const count = slotTask.length, slotOf = new Int32Array(count);
   slotTask.forEach((task, slot) => { slotOf[task] = slot; });
-  const inSeconds = (ticks) => filled(Float64Array, count, (slot) => ticks[slotTask[slot]] / TICKS_PER_S);
+  const inSeconds = (ticks) => {
+    const found = filled(Float64Array, count, (slot) => ticks[slotTask[slot]] / TICKS_PER_S);
+    dropColumns(ticks);
+    return found;
+  };
   return {
     firstSlot: firstSlots(worker, machine.workers.length), slotTask, slotStart: inSeconds(start), slotEnd: inSeconds(end),
     slotOf, worker, releasedBy, readyTick: narrowed(ready),
@@ -115,22 +120,29 @@ function criticalTasks(order, { worker, released_by: releasedBy }, end, ready) {
 function addCopies(header, columns, machine, question, copies, tasks, start) {
   const { start_s: copyStart, end_s: copyEnd, requested_s: requested } = copies;
   for (const times of [copyStart, copyEnd, requested]) toTicks(times);
+  columns.arrival = arrivals(machine, copies, tasks, start);
   const rows = byLink(copies, machine.memories.length);
   for (const copy of rows) {
     const source = copies.source[copy], target = copies.target[copy], last = header.links.at(-1);
     if (last?.source === source && last.target === target) last.copies += 1;
     else header.links.push({ source, target, copies: 1 });
   }
+  dropColumns(copies.source, copies.target);
   const column = (Kind, value) => filled(Kind, rows.length, (row) => value(rows[row]));
-  columns.copy_requested = narrowed(column(Float64Array, (copy) => copyStart[copy] - requested[copy]));
+  // A column goes when those made of it are there.
+  const moved = (Kind, values, value) => {
+    const found = column(Kind, value);
+    dropColumns(values);
+    return found;
+  };
+  columns.copy_requested = narrowed(moved(Float64Array, requested, (copy) => copyStart[copy] - requested[copy]));
   columns.copy_bytes = narrowed(column(Float64Array, (copy) => sizeOfCopy(question, copies, copy)));
-  columns.copy_handle = column(Int32Array, (copy) => copies.handle[copy]);
-  columns.copy_task = column(Int32Array, (copy) => copies.task[copy]);
-  columns.copy_reason = column(Uint8Array, (copy) => copies.reason[copy]);
-  columns.arrival = arrivals(machine, copies, tasks, start);
-  const inSeconds = (times) => column(Float64Array, (copy) => times[copy] / TICKS_PER_S);
+  columns.copy_handle = moved(Int32Array, copies.handle, (copy) => copies.handle[copy]);
+  columns.copy_task = moved(Int32Array, copies.task, (copy) => copies.task[copy]);
+  columns.copy_reason = moved(Uint8Array, copies.reason, (copy) => copies.reason[copy]);
+  const inSeconds = (times) => moved(Float64Array, times, (copy) => times[copy] / TICKS_PER_S);
   const found = { copyStart: inSeconds(copyStart), copyEnd: inSeconds(copyEnd) };
-  dropColumns(rows, ...Object.values(copies));
+  dropColumns(rows);
   return found;
 }
 
@@ -140,7 +152,9 @@ function byLink({ source, target, start_s: start }, memories) {
   const next = new Uint32Array(memories * memories + 1), found = new Uint32Array(start.length);
   for (let copy = 0; copy < start.length; copy++) next[linkOf(copy) + 1]++;
   for (let link = 1; link < next.length; link++) next[link] += next[link - 1];
-  for (const copy of ascending(start)) found[next[linkOf(copy)]++] = copy;
+  const order = ascending(start);
+  for (const copy of order) found[next[linkOf(copy)]++] = copy;
+  dropColumns(order);
   return found;
 }
 
@@ -170,7 +184,10 @@ function arrivals(machine, { task: tasks, target, reason, end_s: end }, { worker
     if (task < 0 || reason[copy] >= BRINGS || memoryOf[worker[task]] !== target[copy]) continue;
     came[task] = Math.max(came[task], end[copy]);
   }
-  return narrowed(start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1)));
+  for (let task = 0; task < came.length; task++) {
+    came[task] = came[task] < 0 ? 0 : start[task] - Math.min(came[task], start[task]) + 1;
+  }
+  return narrowed(came);
 }
 
 /** Add the decisions of the scheduler; only rows of candidates have terms. */
