@@ -202,7 +202,7 @@ void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *
   if (!log) return;
   totals->copies = log->copies();
   const auto size = ended.view().graph.size;
-  for (const int handle : log->handle.values()) totals->copied_bytes += size[handle];
+  log->handle.for_each([&](int handle) { totals->copied_bytes += size[handle]; });
 }
 
 void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }

@@ -64,7 +64,7 @@ Ragged<Need> ordered_needs(const Graph &graph, bool apart) {
     for (i64 k = graph.access_ptr[task]; k < graph.access_ptr[task + 1]; ++k) {
       const auto mode = graph.access_mode[k];
       if (reads(mode) || writes(mode))
-        found.items.push_back({graph.access_handle[k], reads(mode), writes(mode)});
+        found.items.emplace_back(graph.access_handle[k], reads(mode), writes(mode));
     }
     if (apart)
       sort_few(found.items, found.ptr.back(), has_lower_number);
@@ -77,6 +77,8 @@ Ragged<Need> ordered_needs(const Graph &graph, bool apart) {
 
 Ragged<std::int32_t> commutative_handles(const Graph &graph) {
   Ragged<std::int32_t> found;
+  const auto &modes = graph.access_mode;
+  if (std::find(modes.begin(), modes.end(), COMMUTATIVE) == modes.end()) return found;
   found.ptr.reserve(graph.tasks + 1);
   found.ptr.push_back(0);
   for (int task = 0; task < graph.tasks; ++task) {
@@ -147,7 +149,7 @@ Ragged<Use> uses_of(const Graph &graph) {
 
 Graph::Graph(const tasksim_graph &given) {
   expect(given.tasks >= 0 && given.tasks <= MAX_TASKS);
-  expect(given.handles >= 0 && given.handles <= MAX_TASKS);
+  expect(given.handles >= 0 && given.handles <= MAX_HANDLES);
   expect(given.kernels >= 0 && given.kernels <= MAX_TASKS && given.hints >= 0);
   expect(given.apart == 0 || given.apart == 1);
   tasks = static_cast<int>(given.tasks);

@@ -26,11 +26,17 @@ inline void expect(bool holds) {
   if (!holds) throw BadArrays{};
 }
 
-// An access of a task to a datum.
+// An access of a task to a datum, in one word: large graphs have several for each task.
 struct Need {
-  std::int32_t handle;
-  bool reads, writes;
+  Need() : Need(0, false, false) {}
+  Need(int handle, bool reads, bool writes)
+      : handle(static_cast<std::uint32_t>(handle)), reads(reads), writes(writes) {}
+
+  std::uint32_t handle : 30;
+  bool reads : 1, writes : 1;
 };
+static_assert(sizeof(Need) == 4);
+inline constexpr i64 MAX_HANDLES = i64{1} << 30;
 
 // Lists of different lengths, stored one after the other.
 template <class T>
@@ -92,7 +98,7 @@ class Graph {
 
   std::vector<std::int32_t> predecessors;  // number per task
   Ragged<Need> needs;                      // written data first, then by handle, as StarPU does
-  Ragged<std::int32_t> exclusive;          // commutative handles per task; empty if there are none
+  Ragged<std::int32_t> exclusive;          // commutative handles per task; no rows if there are none
   Ragged<std::int32_t> writers;            // per handle, the tasks that write it, by number
   Ragged<std::int32_t> hint_waits;         // per hint, the tasks whose ends it waits for
   std::vector<std::int8_t> hint_drops;     // per hint, whether it drops a received copy

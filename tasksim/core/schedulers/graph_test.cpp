@@ -44,6 +44,10 @@ int ready_at_first(const Graph &graph) {
   int ready = 0;
   for (int task = 0; task < graph.tasks; ++task) {
     if (graph.predecessors[task]) continue;
+    if (graph.exclusive.empty()) {
+      ++ready;
+      continue;
+    }
     const auto handles = graph.exclusive[task];
     if (std::ranges::any_of(handles, [&](int handle) { return held[handle]; })) continue;
     for (const int handle : handles) held[handle] = true;

@@ -16,8 +16,9 @@ namespace tasksim {
 
 #ifdef __wasm__
 
-// A column that only grows, in blocks, which are joined for its reader. In WebAssembly realloc copies
-// and memory is never given back: columns that double beside each other take five times their size.
+// A column that only grows, in blocks, which its reader joins. In WebAssembly realloc copies and memory
+// is never given back: columns that double beside each other take five times their size, and one that
+// is joined beside its blocks twice.
 template <class Value>
 class Column {
   static_assert(std::is_trivially_copyable_v<Value>);
@@ -34,27 +35,16 @@ class Column {
 
   i64 size() const { return size_; }
 
-  // The values in one piece; none may be added afterwards.
-  Value *data() {
-    if (blocks_.size() > 1) join();
-    return blocks_.empty() ? nullptr : blocks_.front().get();
+  // The addresses of the blocks, in place of values: the reader knows it (view/page/script/core.js).
+  Value *data() { return reinterpret_cast<Value *>(blocks_.data()); }
+
+  template <class Body>
+  void for_each(Body body) const {
+    for (i64 row = 0; row < size_; ++row) body(blocks_[row / BLOCK_VALUES][row % BLOCK_VALUES]);
   }
-  std::span<const Value> values() { return {data(), static_cast<std::size_t>(size_)}; }
 
  private:
-  static constexpr i64 BLOCK_VALUES = 4096;
-
-  void join() {
-    auto joined = std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(size_));
-    Value *next = joined.get();
-    for (auto &block : blocks_) {
-      const i64 left = size_ - (next - joined.get());
-      next = std::copy_n(block.get(), std::min(BLOCK_VALUES, left), next);
-      block.reset();
-    }
-    blocks_.clear();
-    blocks_.push_back(std::move(joined));
-  }
+  static constexpr i64 BLOCK_VALUES = 4096;  // as in view/page/script/instance.js
 
   std::vector<std::unique_ptr<Value[]>> blocks_;
   i64 size_ = 0, used_ = BLOCK_VALUES;  // values of all blocks, of the last one
@@ -84,7 +74,11 @@ class Column {
 
   i64 size() const { return size_; }
   Value *data() { return values_; }
-  std::span<const Value> values() { return {values_, static_cast<std::size_t>(size_)}; }
+
+  template <class Body>
+  void for_each(Body body) const {
+    for (i64 row = 0; row < size_; ++row) body(values_[row]);
+  }
 
  private:
   // First capacity: most replays, made by the thousand, are short.

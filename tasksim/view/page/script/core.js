@@ -215,7 +215,8 @@ class Asked {
       const place = arena.take(LOG.bytes);
       const log = this.instance.call(`${kind}_log`, this.handle, ...which, place);
       if (!log) throw new TypeError("the answer was taken before");
-      const { time_s, memory, used_bytes, ...copies } = arena.read(LOG, place, counts);
+      const { time_s, memory, used_bytes, ...copies } = arena.read(
+        LOG, place, counts, (...column) => this.instance.joined(...column));
       this.instance.call("log_free", log);
       return { copies, memory: { time_s, memory, used_bytes } };
     });

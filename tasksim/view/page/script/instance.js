@@ -19,6 +19,7 @@ const REFUSALS = {
   13: ["too-late", () => "a time exceeds 292 years"],
 };
 const BUG = 12;
+const BLOCK_VALUES = 4096; // as in core/engine/data/copy_log.h
 
 /** Error of a question that has no answer: its status as a word, task, worker and a number. */
 export class Refused extends Error {
@@ -82,6 +83,16 @@ export class Instance {
   /** Return a copy of a column of the core. */
   column(kind, place, length) {
     return new COLUMN_TYPES[kind](this.#exports.memory.buffer, place, length).slice();
+  }
+
+  /** Return the values of a column of the core that lies in blocks, whose places are at *place*. */
+  joined(kind, place, length) {
+    const Type = COLUMN_TYPES[kind], { buffer } = this.#exports.memory, found = new Type(length);
+    new Uint32Array(buffer, place, Math.ceil(length / BLOCK_VALUES)).forEach((block, number) => {
+      const first = number * BLOCK_VALUES;
+      found.set(new Type(buffer, block, Math.min(BLOCK_VALUES, length - first)), first);
+    });
+    return found;
   }
 
   take(bytes) {
@@ -201,15 +212,15 @@ export class Arena {
     else view.setBigInt64(place, whole(value, name), true);
   }
 
-  /** Return the fields of a structure that the core has filled: numbers, and copies of columns. */
-  read({ fields }, place, counts = {}) {
+  /** Return the fields of a structure that the core has filled: numbers, and copies of columns, which *copied* makes. */
+  read({ fields }, place, counts = {}, copied = (...column) => this.instance.column(...column)) {
     const view = this.instance.view();
     const found = {};
     for (const { name, kind, length, optional, place: offset } of fields) {
       if (length !== null) {
         const column = view.getUint32(place + offset, true);
         const rows = columnLength(length, counts, {});
-        if (column || !(rows || optional)) found[name] = this.instance.column(kind, column, rows);
+        if (column || !(rows || optional)) found[name] = copied(kind, column, rows);
       } else if (kind === "number") {
         found[name] = view.getFloat64(place + offset, true);
       } else {
