@@ -309,10 +309,24 @@ def scenarios(folder: Path) -> dict[str, Input]:
             "qr rows=2 columns=2", workers=1, clock="native", scheduler="dmda:beta=2"
         ),
         "file": Scenario("graph.npz", platform="machine.yaml", models="models.json", seed=7),
+        "nodes": Scenario(
+            "cholesky tiles=4",
+            platform="xeon-2c",
+            nodes=2,
+            grid="1x2",
+            owner="column",
+            network="switch:bandwidth=1GB/s,latency=1us",
+            model_names="{kernel}-old",
+        ),
     }
+    written = {name: encode(scenario) for name, scenario in made.items()}
+    written["of version 1"] = {
+        "graph": {"name": "cholesky", "settings": ["tiles=2"]}, "workers": 2, "models": None,
+        "library": None, "scheduler": "lws", "seed": 0, "pin": True,
+    }  # fmt: skip
     return {
-        name: {"scenario.json": json.dumps(encode(scenario), indent=2).encode()}
-        for name, scenario in made.items()
+        name: {"scenario.json": json.dumps(data, indent=2).encode()}
+        for name, data in written.items()
     }
 
 

@@ -68,11 +68,16 @@ def traces(form: str, name: str) -> Callable[[Path], dict[str, Input]]:
         import tasksim
         from tasksim.formats.registry import FORMATS
 
-        run = tasksim.simulate("cholesky tiles=2", "xeon-2c")
-        FORMATS.find(form).writes_run(run, folder / name, True)
-        if (folder / name).is_dir():
-            return {"run": {p.name: p.read_bytes() for p in (folder / name).iterdir()}}
-        return {"run": {name: (folder / name).read_bytes()}}
+        found: dict[str, Input] = {}
+        for machine, names in (("xeon-2c", None), ("h100-15c", "chol_model_{kernel}")):
+            given = {"scheduler": "dmda", "model_names": names}
+            run = tasksim.simulate("cholesky tiles=2", machine, **given)  # without and with copies
+            place = folder / machine / name
+            place.parent.mkdir()
+            FORMATS.find(form).writes_run(run, place, True)
+            files = place.iterdir() if place.is_dir() else [place]
+            found[machine] = {path.name: path.read_bytes() for path in files}
+        return found
 
     return write
 
