@@ -41,6 +41,17 @@ CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
 MIN_SAID_SHARE: Final = 0.05
 """Share of the tasks' time taken by other programs that is worth a warning."""
+MIN_INTERRUPTED: Final = 3
+"""Smallest number of interrupted tasks of a kernel, and of others, that tell what an interruption
+costs."""
+MIN_TASKS: Final = 10
+"""Smallest number of tasks of a kernel that tell how far they differ."""
+DEVIATION_RATIO: Final = 1.4826
+"""Ratio of the standard deviation to the median absolute deviation of normal noise."""
+EXTREME_DEVIATIONS: Final = 5.0
+"""Standard deviations from the median beyond which a duration is a stall."""
+MAX_COST_SHARE: Final = 0.5
+"""Largest share of a task that an interruption costs: kernels of .3 ms lose 30 to 40 %."""
 MIN_OWN_SHARE: Final = 1e-3
 """Smallest share of its duration that a task computes: less counts as waiting only."""
 
@@ -92,8 +103,9 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     """Return the duration that each task of *run* would have had if no other program had its core.
 
     An interrupted task takes its processor time plus the usual wait of its kernel's uninterrupted
-    tasks; other tasks keep their durations. Where the host of a virtual machine took time, or may
-    have, time that tasks of non-blocking kernels lost without an interruption is left out, too.
+    tasks, less the cost of interruptions in this run: others have filled the core's caches
+    meanwhile. Other tasks keep their durations. Where the host of a virtual machine took time, or
+    may have, time that tasks of non-blocking kernels lost without an interruption is left out, too.
 
     See Also
     --------
@@ -104,8 +116,49 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     share = usual[kernel]
     told = run.disturbance
     of_host = told is not None and (told.steal_s is None or told.steal_s > 0)
-    interrupted = (tasks.preemptions > 0) | (of_host & (share <= BLOCKING_SHARE))
-    return own_s(tasks.duration_s, lost, share, interrupted)
+    preempted = tasks.preemptions > 0
+    interrupted = preempted | (of_host & (share <= BLOCKING_SHARE))
+    own = own_s(tasks.duration_s, lost, share, interrupted)
+    computing = (usual <= BLOCKING_SHARE)[kernel]
+    cost_s = _interruption_s(own[computing], preempted[computing], kernel[computing])
+    return np.where(preempted, np.maximum(own - cost_s, (1.0 - MAX_COST_SHARE) * own), own)
+
+
+def _interruption_s(
+    own: NDArray[np.float64], preempted: NDArray[np.bool_], kernel: NDArray[np.intp]
+) -> float:
+    """Return the processor time that an interruption costs a task; 0 if it is unknown.
+
+    *own* are processor times of tasks, *kernel* their kernels. To fill the caches again costs the
+    same in all kernels, so the mean is over all of them.
+    """
+    costs, variances = [], []
+    for number in np.unique(kernel):
+        mine = kernel == number
+        every, held = own[mine], preempted[mine]
+        interrupted = int(held.sum())
+        whole = len(every) - interrupted
+        if min(interrupted, whole) < MIN_INTERRUPTED or len(every) < MIN_TASKS:
+            continue
+        middle = float(np.median(every))
+        deviation = DEVIATION_RATIO * float(np.median(np.abs(every - middle)))
+        # A stall would count for many tasks, and interruptions cost less than half of a task.
+        reach = max(MAX_COST_SHARE * middle, EXTREME_DEVIATIONS * deviation)
+        every = np.clip(every, max(middle - reach, MIN_OWN_SHARE * middle), middle + reach)
+        # A task that takes twice as long is interrupted twice as often: without a cost, the
+        # harmonic mean of interrupted tasks is the mean of all.
+        mean_s = 1.0 / float((1.0 / every[held]).mean())
+        part = whole / len(every)
+        costs.append((mean_s - float(every.mean())) / part)
+        variances.append(deviation**2 * (1.0 / interrupted + 1.0 / len(every)) / part**2)
+    if not costs:
+        return 0.0
+    weights = 1.0 / np.maximum(variances, CLOCK_TICK_S**2)
+    cost_s = float(weights @ costs / weights.sum())
+    if cost_s <= 0.0:
+        return 0.0
+    # Where tasks differ much, or few were interrupted, it may be chance (James and Stein).
+    return max(0.0, 1.0 - 1.0 / float(weights.sum()) / cost_s**2) * cost_s
 
 
 def own_s(

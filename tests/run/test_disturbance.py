@@ -202,3 +202,27 @@ def test_of_a_worker_others_take_the_same_share_on_any_number_of_cores(make, wor
     stolen = replace(run, disturbance=replace(waited, steal_s=0.01 + 0.02 * workers))
     assert worst_share(stolen) == pytest.approx(0.31)
     assert worst_share(replace(run, disturbance=None)) == 0.0
+
+
+@pytest.mark.parametrize(("spread", "cost_s"), [(0.02, 1e-4), (0.02, 0.0), (0.7, 0.0)])
+def test_what_interruptions_cost_in_caches_is_left_out(make, spread, cost_s):
+    """Others take a core now and then, and the task that has it needs its data again.
+
+    A long task is interrupted more often than a short one, which is no cost of interruptions.
+    """
+    rng = np.random.default_rng(1)
+    alone = 1e-3 * np.exp(spread * rng.standard_normal(4000))
+    preempted = rng.random(4000) < 1.0 - np.exp(-alone / 4e-3)
+    cpu = alone + cost_s * preempted
+    ends = np.cumsum(cpu + 3e-3 * preempted)
+    rows = [
+        (1, 0, 0.0, 0.0, end - taken - 3e-3 * held, end, -1)
+        for end, taken, held in zip(ends, cpu, preempted, strict=True)
+    ]
+    run = make.run(rows, workers=("cpu0",))
+    tasks = replace(run.tasks, cpu_s=cpu, preemptions=preempted.astype(np.int32))
+    run = replace(run, kind="native", tasks=tasks, disturbance=Disturbance((9.0,), (9,), 0.0))
+    found = undisturbed_s(run)
+    assert found.mean() == pytest.approx(alone.mean(), rel=0.002)
+    assert found[preempted] == pytest.approx(alone[preempted], abs=1e-5)
+    assert found[~preempted] == pytest.approx(alone[~preempted])
