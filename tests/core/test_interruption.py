@@ -175,9 +175,9 @@ def test_replays_of_other_threads_are_not_waited_for(monkeypatch, given):
 def test_what_the_core_refuses_is_replayed_by_the_caller(monkeypatch):
     replaying = []
 
-    def by_simpy(question, seed, why, replay=choice._replayed_by_simpy):
+    def by_simpy(*given, replay=choice._replayed_by_simpy):
         replaying.append(threading.current_thread())
-        return replay(question, seed, why)
+        return replay(*given)
 
     monkeypatch.setattr(choice, "_replayed_by_simpy", by_simpy)
     graph = generate("cholesky", tiles=3)

@@ -11,7 +11,6 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.run.record import MemoryTable, TransferTable
 from tasksim.run.recordtables import frozen
-from tasksim.runtime.rules import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +53,8 @@ def ended(
 
 def finished(read: Callable[[Any], None], count: int) -> int:
     """Return how many of *count* tasks are done; *read* fills columns."""
+    from tasksim.runtime.rules import DONE  # most replays end before they are asked
+
     states = np.empty(count, np.int8)
     read(ctypes.byref(interface.Tasks(state=states.ctypes.data)))
     return int(np.count_nonzero(states == DONE))

@@ -10,7 +10,6 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.graph.access_mode import FETCHING_MODES, AccessMode
-from tasksim.graph.dependencies import WRITES
 from tasksim.platform.copyestimates import copy_seconds
 
 if TYPE_CHECKING:
@@ -69,6 +68,7 @@ def flows_of(graph: TaskGraph) -> Flows:
     it, from each task of that run.
     """
     from tasksim.graph.csr import spans
+    from tasksim.graph.dependencies import WRITES
 
     task, handle, mode = _accesses_by_handle(graph)
     if not len(task):
