@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import combinations, product
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -135,8 +136,28 @@ def _sorted_lattice(
     names: tuple[str, ...], lattice: Lattice, divisors: tuple[str, ...]
 ) -> tuple[Term, ...]:
     """Return the sorted terms, cached since every fold of a cross-validation needs them."""
-    found = dict.fromkeys([*_lattice(names, lattice), *_ratios(names, lattice, divisors)])
-    return tuple(sorted(found, key=_complexity))
+    found = dict(_ranked(names, lattice, ()))
+    for chosen in [(name,) for name in divisors] + list(combinations(divisors, 2)):
+        found.update(_ranked(names, lattice, chosen))
+    return tuple(term for term, _ in sorted(found.items(), key=itemgetter(1)))
+
+
+@lru_cache(maxsize=128)
+def _ranked(
+    names: tuple[str, ...], lattice: Lattice, below: tuple[str, ...]
+) -> tuple[tuple[Term, tuple[float, ...]], ...]:
+    """Return terms with their sort keys: those without a divisor, over one, or over two.
+
+    They are cached since the search for divisors asks for the same ones beside others.
+    """
+    if not below:
+        terms = _lattice(names, lattice)
+    elif len(below) == 1:
+        terms = _ratios(names, lattice, below[0])
+    else:
+        above = _numerators(names, lattice, below, lattice.order - 2)
+        terms = (_over(term, names, *((name, 1.0) for name in below)) for term in above)
+    return tuple((term, _complexity(term)) for term in terms)
 
 
 def find_candidates(
@@ -333,26 +354,22 @@ def _finer(names: tuple[str, ...], lattice: Lattice) -> Iterator[Term]:
                 yield canonical(Term((Factor(name, "", exponent), squared)), names)
 
 
-def _ratios(names: tuple[str, ...], lattice: Lattice, divisors: tuple[str, ...]) -> Iterator[Term]:
-    """Yield products over a power of one of *divisors*, or over two of them.
+def _ratios(names: tuple[str, ...], lattice: Lattice, divisor: str) -> Iterator[Term]:
+    """Yield products over a power of the *divisor*.
 
     Products of more than one parameter, and of logarithms, are divided by the parameter or by its
     square root, as the panels of matrices on a square of processes are.
     """
-    for divisor in divisors:
-        for above in _numerators(names, lattice, (divisor,), lattice.order - 1):
-            plain = all(not f.function for f in above.factors)
-            yield _over(above, names, (divisor, 1.0))
-            if plain and len(above.factors) < lattice.order - 1:
-                yield _over(above, names, (divisor, 0.5))
-            if plain and len(above.factors) <= 1:
-                yield _over(above, names, (divisor, 2.0))
-            if plain and lattice.logarithms:
-                logarithm = Factor(divisor, "log2")
-                yield _over(Term((*above.factors, logarithm)), names, (divisor, 1.0))
-    for pair in combinations(divisors, 2):
-        for above in _numerators(names, lattice, pair, lattice.order - 2):
-            yield _over(above, names, *((divisor, 1.0) for divisor in pair))
+    for above in _numerators(names, lattice, (divisor,), lattice.order - 1):
+        plain = all(not f.function for f in above.factors)
+        yield _over(above, names, (divisor, 1.0))
+        if plain and len(above.factors) < lattice.order - 1:
+            yield _over(above, names, (divisor, 0.5))
+        if plain and len(above.factors) <= 1:
+            yield _over(above, names, (divisor, 2.0))
+        if plain and lattice.logarithms:
+            logarithm = Factor(divisor, "log2")
+            yield _over(Term((*above.factors, logarithm)), names, (divisor, 1.0))
 
 
 def _numerators(
