@@ -26,6 +26,7 @@ from tasksim.formats.traces.recutils import (
     rank_of,
 )
 from tasksim.formats.traces.textlines import csv_rows
+from tasksim.platform.description import MAX_MEMORIES
 from tasksim.run.recordtables import TransferTable
 
 if TYPE_CHECKING:
@@ -218,6 +219,10 @@ def _add_links(found: Records, folder: Path) -> None:
         return
     rows = list(zip(entities["Type"], entities["Name"], entities["Parent"], strict=True))
     memories = [str(name) for kind, name, _ in rows if kind == MEMORY]
+    if len(memories) > MAX_MEMORIES:
+        raise InputError(
+            f"{folder / ENTITIES}: {len(memories)} memories; legal: at most {MAX_MEMORIES}"
+        )
     found.memory_of.update({str(n): str(parent) for kind, n, parent in rows if kind == "Worker"})
     number = {name: at for at, name in enumerate(memories)}
     found.memories = tuple(memories)
