@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from counter_files import PAPI
@@ -18,11 +18,10 @@ from fuzz.mutations import NUMBER, mutated
 from fuzz.rules import check
 from fuzz.search import FINDS, search
 from fuzz.smaller import smaller
-from fuzz.targets import TARGETS
+from fuzz.targets import MODULES, TARGETS
 from tiers import few
 
-if TYPE_CHECKING:
-    from pathlib import Path
+import tasksim
 
 KEPT = sorted(path for path in FINDS.glob("*/*") if path.is_dir())
 INPUTS = few(100)
@@ -82,6 +81,13 @@ def test_long_lines_take_as_long_as_they_are(reader, name, content, tmp_path):
 def test_what_was_found_is_mended(kept):
     find = check(TARGETS[kept.parent.name].read, kept)
     assert find is None, str(find)
+
+
+def test_every_reader_has_files_whose_lines_count():
+    package = Path(tasksim.__file__).parent
+    assert set(MODULES) == set(TARGETS)
+    for reader, modules in MODULES.items():
+        assert [name for name in modules.split() if not (package / name).exists()] == [], reader
 
 
 def test_every_find_is_of_a_reader():
