@@ -83,7 +83,7 @@ TARGETS = {
 _TABLES = "formats/samples/cells.py formats/samples/columns.py"
 MODULES = {
     "platform": "platform",
-    "settings": "platform/settings.py platform/names.py",
+    "settings": "platform/settings.py",
     "coefficients": "models/files",
     "models": "models/files",
     "calibrated-samples": "models/files/store.py",
