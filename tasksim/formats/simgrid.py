@@ -18,10 +18,10 @@ from tasksim.base.errors import nearest
 from tasksim.base.files import write_text
 from tasksim.base.numerals import whole_number
 from tasksim.formats.simgrid_elements import (
-    BETWEEN_ANY,
-    DUPLEX,
-    OPPOSITE,
-    ZONES,
+    COMBINING_ROUTINGS,
+    DUPLEX_POLICIES,
+    OPPOSITE_WAYS,
+    ZONE_ELEMENTS,
     FileLinks,
     bandwidth_of,
     crossed_links,
@@ -46,7 +46,7 @@ __all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
 MODEL: Final = "smpi"
 """Model of messages for files of SimGrid, which name none: the default of ``smpirun``."""
 
-UNREAD: Final = {
+REFUSED_ELEMENTS: Final = {
     "peer": "its latencies follow from coordinates",
     "bypassRoute": "routes follow from zones",
     "bypassZoneRoute": "routes follow from zones",
@@ -86,8 +86,8 @@ def network_fields(path: Path) -> dict[str, Any]:
         problems.at(root, "<platform version='4'> or <platform version='4.1'>", found)
         problems.raise_any()
     for element in root.below():
-        if element.name in UNREAD:
-            problems.at(element, f"no <{element.name}>: {UNREAD[element.name]}", "one")
+        if element.name in REFUSED_ELEMENTS:
+            problems.at(element, f"no <{element.name}>: {REFUSED_ELEMENTS[element.name]}", "one")
     clusters = [element for element in root.below() if element.name == "cluster"]
     if any(element.name == "actor" for element in root.below()):
         problems.at(root, "a platform: a <cluster>, or a <host> or more", "a deployment of actors")
@@ -117,8 +117,8 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     found = _Found()
     shortest = False
     for element in root.below():
-        if element.name in ZONES:
-            shortest |= routing_of(element, problems) in BETWEEN_ANY
+        if element.name in ZONE_ELEMENTS:
+            shortest |= routing_of(element, problems) in COMBINING_ROUTINGS
         elif element.name == "host":
             found.hosts[problems.attribute(element, "id")] = None
         elif element.name == "router":
@@ -153,7 +153,9 @@ def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
     crossed = crossed_links(element, found.links, problems)
     routes = {(source, target): [FileLinks.named(name, way) for name, way in crossed]}
     if goes_back(element):
-        back = [FileLinks.named(name, OPPOSITE.get(way, "")) for name, way in reversed(crossed)]
+        back = [
+            FileLinks.named(name, OPPOSITE_WAYS.get(way, "")) for name, way in reversed(crossed)
+        ]
         routes[target, source] = back
     for one, other in routes:
         if (one, other) in found.routes:
@@ -202,9 +204,9 @@ def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
         "latency": time_of(cluster, "lat", problems),
     }
     policy = cluster.attributes.get("sharing_policy", "SPLITDUPLEX")
-    if policy not in DUPLEX:
-        problems.at(cluster, f"sharing_policy: {', '.join(DUPLEX)}", f"'{policy}'")
-    elif not DUPLEX[policy]:
+    if policy not in DUPLEX_POLICIES:
+        problems.at(cluster, f"sharing_policy: {', '.join(DUPLEX_POLICIES)}", f"'{policy}'")
+    elif not DUPLEX_POLICIES[policy]:
         fields["full_duplex"] = False
     if "loopback_bw" in cluster.attributes:
         fields["loopback_bandwidth"] = bandwidth_of(cluster, "loopback_bw", problems)

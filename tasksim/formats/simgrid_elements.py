@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tasksim.formats.xmltext import Element, XmlProblems
 
 __all__ = [
-    "BETWEEN_ANY",
-    "DUPLEX",
-    "OPPOSITE",
-    "STAR",
-    "ZONES",
+    "COMBINING_ROUTINGS",
+    "DUPLEX_POLICIES",
+    "OPPOSITE_WAYS",
+    "STAR_ROUTINGS",
+    "ZONE_ELEMENTS",
     "FileLinks",
     "bandwidth_of",
     "crossed_links",
@@ -28,29 +28,29 @@ __all__ = [
     "time_of",
 ]
 
-OPPOSITE: Final = {"UP": "DOWN", "DOWN": "UP"}
+OPPOSITE_WAYS: Final = {"UP": "DOWN", "DOWN": "UP"}
 """Direction of a split link -> the other one."""
-POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
-BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
+SHARING_POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
+COMBINING_ROUTINGS: Final = ("floyd", "dijkstra", "dijkstracache")
 """Routings that combine several routes."""
-STAR: Final = ("cluster", "star")
+STAR_ROUTINGS: Final = ("cluster", "star")
 """Routings over the middle of a zone."""
-WITHOUT_ROUTES: Final = ("none", "empty", "vivaldi")
+ROUTELESS_ROUTINGS: Final = ("none", "empty", "vivaldi")
 """Routings of zones with one member, or whose members cannot communicate."""
-ZONES: Final = ("zone", "AS")
+ZONE_ELEMENTS: Final = ("zone", "AS")
 """Elements of zones, today and in version 3."""
-DUPLEX: Final = {"SPLITDUPLEX": True, "FULLDUPLEX": True, "SHARED": False}
+DUPLEX_POLICIES: Final = {"SPLITDUPLEX": True, "FULLDUPLEX": True, "SHARED": False}
 _RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 @dataclass
 class FileLinks:
-    """FileLinks of a file.
+    """Links of a platform file.
 
     Attributes
     ----------
     sections : dict of str -> dict
-        FileLinks by their names in a section ``network:``.
+        Links by their names in a section ``network:``.
     split : dict of str -> bool
         Name of a link in the file -> whether each direction has a link of its own.
     """
@@ -68,11 +68,13 @@ class FileLinks:
 def routing_of(zone: Element, problems: XmlProblems) -> str:
     """Return the routing of a *zone* in small letters."""
     routing = zone.attributes.get("routing", "").lower()
-    legal = ("full", *BETWEEN_ANY, *STAR, *WITHOUT_ROUTES)
+    legal = ("full", *COMBINING_ROUTINGS, *STAR_ROUTINGS, *ROUTELESS_ROUTINGS)
     if routing not in legal:
         words = ", ".join(map(str.capitalize, legal))
         problems.at(zone, f"routing: {words}", f"'{zone.attributes.get('routing', '')}'")
-    members = [child for child in zone.children if child.name in (*ZONES, "cluster", "host")]
+    members = [
+        child for child in zone.children if child.name in (*ZONE_ELEMENTS, "cluster", "host")
+    ]
     if routing == "vivaldi" and len(members) > 1:
         what = "a routing other than Vivaldi, whose latencies follow from coordinates"
         problems.at(zone, f"{what}, or one member", f"{len(members)}")
@@ -88,11 +90,11 @@ def read_link(element: Element, links: FileLinks, problems: XmlProblems) -> None
     if "latency" in element.attributes:
         fields["latency"] = time_of(element, "latency", problems)
     policy = element.attributes.get("sharing_policy", "SHARED")
-    if policy not in POLICIES:
-        problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
+    if policy not in SHARING_POLICIES:
+        problems.at(element, f"sharing_policy: {', '.join(SHARING_POLICIES)}", f"'{policy}'")
     shared = {"shared": False} if policy == "FATPIPE" else {}
     links.split[name] = policy == "SPLITDUPLEX"
-    for way in OPPOSITE if links.split[name] else ("",):
+    for way in OPPOSITE_WAYS if links.split[name] else ("",):
         links.sections[links.named(name, way)] = {**fields, **shared}
 
 
@@ -104,7 +106,7 @@ def crossed_links(route: Element, links: FileLinks, problems: XmlProblems) -> li
             continue
         name = problems.reference(child, "id", links.split, "link")
         way = child.attributes.get("direction", "") if links.split.get(name) else ""
-        if links.split.get(name) and way not in OPPOSITE:
+        if links.split.get(name) and way not in OPPOSITE_WAYS:
             problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
         crossed.append((name, way))
     if not crossed:

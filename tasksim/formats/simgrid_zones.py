@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import nearest
 from tasksim.formats.simgrid_elements import (
-    BETWEEN_ANY,
-    DUPLEX,
-    OPPOSITE,
-    STAR,
-    ZONES,
+    COMBINING_ROUTINGS,
+    DUPLEX_POLICIES,
+    OPPOSITE_WAYS,
+    STAR_ROUTINGS,
+    ZONE_ELEMENTS,
     FileLinks,
     bandwidth_of,
     crossed_links,
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["has_zones", "zones_fields"]
 
-BETWEEN_ZONES: Final = ("zoneRoute", "ASroute")
+ZONE_ROUTE_ELEMENTS: Final = ("zoneRoute", "ASroute")
 """Elements of routes between zones, today and in version 3."""
-LINKS: Final = ("link", "backbone")
+LINK_ELEMENTS: Final = ("link", "backbone")
 
 
 def has_zones(root: Element) -> bool:
@@ -44,9 +44,10 @@ def has_zones(root: Element) -> bool:
     return (
         clusters > 1
         or (clusters == 1 and any(element.name == "host" for element in below))
-        or any(element.name in BETWEEN_ZONES for element in below)
+        or any(element.name in ZONE_ROUTE_ELEMENTS for element in below)
         or any(
-            element.name in ZONES and element.attributes.get("routing", "").lower() in STAR
+            element.name in ZONE_ELEMENTS
+            and element.attributes.get("routing", "").lower() in STAR_ROUTINGS
             for element in below
         )
     )
@@ -75,7 +76,9 @@ class _Read:
 def zones_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     """Return the fields of a section ``network:`` with the zones below *root*."""
     read = _Read(problems)
-    outermost = [element for element in root.children if element.name in (*ZONES, "cluster")]
+    outermost = [
+        element for element in root.children if element.name in (*ZONE_ELEMENTS, "cluster")
+    ]
     if len(outermost) != 1:
         problems.at(root, "one zone around all others", f"{len(outermost)}")
     for element in outermost[:1]:
@@ -98,23 +101,23 @@ def _zone(element: Element, within: str | None, read: _Read) -> None:
         _cluster(element, name, within, read)
         return
     routing = routing_of(element, problems)
-    read.zones[_word(name)] = _section(within, combines=routing in BETWEEN_ANY)
+    read.zones[_word(name)] = _section(within, combines=routing in COMBINING_ROUTINGS)
     # Links first: a backbone is in the middle of all cabinets, wherever it stands.
-    for child in sorted(element.children, key=lambda child: child.name not in LINKS):
-        if child.name in (*ZONES, "cluster"):
+    for child in sorted(element.children, key=lambda child: child.name not in LINK_ELEMENTS):
+        if child.name in (*ZONE_ELEMENTS, "cluster"):
             _zone(child, name, read)
         elif child.name in ("host", "router"):
             end = _member(child, child.name, name, read)
             read.zones[_word(name)][f"{child.name}s"].append(end)
-            if routing in STAR and child.name == "router":
+            if routing in STAR_ROUTINGS and child.name == "router":
                 _spoke(end, name, [], [], read)
-        elif child.name in LINKS:
+        elif child.name in LINK_ELEMENTS:
             read_link(child, read.links, problems)
             if child.name == "backbone":
                 read.backbones[name] = read.links.named(child.attributes.get("id", ""), "")
         elif child.name == "cabinet":
             _cabinet(child, name, read)
-        elif child.name in ("route", *BETWEEN_ZONES, "host_link"):
+        elif child.name in ("route", *ZONE_ROUTE_ELEMENTS, "host_link"):
             read.after.append((child, name))
 
 
@@ -167,8 +170,8 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
         "latency": time_of(element, "lat", problems),
     }
     policy = attributes.get("sharing_policy", "SPLITDUPLEX")
-    if policy not in DUPLEX:
-        problems.at(element, f"sharing_policy: {', '.join(DUPLEX)}", f"'{policy}'")
+    if policy not in DUPLEX_POLICIES:
+        problems.at(element, f"sharing_policy: {', '.join(DUPLEX_POLICIES)}", f"'{policy}'")
     middle = []
     if "bb_bw" in attributes:
         middle = [read.links.named(f"{name}_backbone", "")]
@@ -186,7 +189,7 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
         if "limiter_link" in attributes:
             limiter = [read.links.named(f"{link}_limiter", "")]
             sections[limiter[0]] = {"bandwidth": bandwidth_of(element, "limiter_link", problems)}
-        ways = OPPOSITE if DUPLEX.get(policy, True) else ("",) * 2
+        ways = OPPOSITE_WAYS if DUPLEX_POLICIES.get(policy, True) else ("",) * 2
         up, down = (read.links.named(link, way) for way in ways)
         sections[up] = sections[down] = cable
         _spoke(host, name, [*limiter, up, *middle], [*middle, down, *limiter], read)
@@ -216,7 +219,7 @@ def _cabinet(element: Element, zone: str, read: _Read) -> None:
         host = f"{prefix}{number}{suffix}"
         _add_member(element, host, "host", zone, read)
         read.zones[_word(zone)]["hosts"].append(host)
-        up, down = (read.links.named(f"link_{host}", way) for way in OPPOSITE)
+        up, down = (read.links.named(f"link_{host}", way) for way in OPPOSITE_WAYS)
         read.links.sections[up] = read.links.sections[down] = cable
         _spoke(host, zone, [up, *middle], [*middle, down], read)
 
@@ -235,7 +238,7 @@ def _one_way(element: Element, attribute: str, read: _Read) -> str:
     """Return a link by its name, or one direction of a split link: ``NAME_UP``."""
     name = read.problems.attribute(element, attribute)
     base, _, way = name.rpartition("_")
-    if read.links.split.get(base) and way in OPPOSITE:
+    if read.links.split.get(base) and way in OPPOSITE_WAYS:
         return read.links.named(base, way)
     if read.links.split.get(name, True):
         known = [each for each, split in read.links.split.items() if not split]
@@ -258,7 +261,9 @@ def _route(element: Element, zone: str, read: _Read) -> None:
     crossed = crossed_links(element, read.links, problems)
     ways = [(ends, [read.links.named(*link) for link in crossed])]
     if goes_back(element):
-        back = [read.links.named(name, OPPOSITE.get(way, "")) for name, way in reversed(crossed)]
+        back = [
+            read.links.named(name, OPPOSITE_WAYS.get(way, "")) for name, way in reversed(crossed)
+        ]
         ways.append((ends[::-1], back))
     for ((source, leaves), (target, enters)), links in ways:
         if (zone, source, target) in read.routed:

@@ -35,7 +35,7 @@ __all__ = [
 BANDWIDTHS: Final = {"": "B/s"} | {
     f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
 }
-BITS: Final = {
+BIT_RATE_UNITS: Final = {
     f"{prefix}bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
 }
 """Bandwidths in bits per second, of which eight are a byte."""
@@ -114,7 +114,7 @@ class XmlProblems(Problems):
         """Return an attribute that is a number with one of the *units*, in tasksim's notation."""
         text = self.attribute(element, name)
         match = _QUANTITY.fullmatch(text.strip())
-        bits = BITS if units is BANDWIDTHS else {}
+        bits = BIT_RATE_UNITS if units is BANDWIDTHS else {}
         if match is not None and match[2] in {**units, **bits}:
             with suppress(InputError):  # beyond the range of floats
                 unit = {**units, **bits}[match[2]]

@@ -41,10 +41,10 @@ CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
 MIN_SAID_SHARE: Final = 0.05
 """Share of the tasks' time taken by other programs that is worth a warning."""
-MIN_INTERRUPTED: Final = 3
+MIN_INTERRUPTED_TASKS: Final = 3
 """Smallest number of interrupted tasks of a kernel, and of others, that tell what an interruption
 costs."""
-MIN_TASKS: Final = 10
+MIN_KERNEL_TASKS: Final = 10
 """Smallest number of tasks of a kernel that tell how far they differ."""
 DEVIATION_RATIO: Final = 1.4826
 """Ratio of the standard deviation to the median absolute deviation of normal noise."""
@@ -138,7 +138,7 @@ def _interruption_s(
         every, held = own[mine], preempted[mine]
         interrupted = int(held.sum())
         whole = len(every) - interrupted
-        if min(interrupted, whole) < MIN_INTERRUPTED or len(every) < MIN_TASKS:
+        if min(interrupted, whole) < MIN_INTERRUPTED_TASKS or len(every) < MIN_KERNEL_TASKS:
             continue
         middle = float(np.median(every))
         deviation = DEVIATION_RATIO * float(np.median(np.abs(every - middle)))

@@ -46,7 +46,7 @@ MAX_CLASSES: Final = 64
 """Maximum number of classes of workers in the core: a mask of classes is one word."""
 MAX_MEMORIES: Final = 64
 """Maximum number of memories in the core: a mask of memories is one word."""
-HOOKS: Final = (
+SCHEDULER_METHODS: Final = (
     "attach", "push", "choose", "chosen", "commit", "pop", "started", "finished", "core_options",
     "core_tables",
 )  # fmt: skip
@@ -255,7 +255,7 @@ def ported(scheduler: Scheduler) -> Ported | None:
     name = getattr(kind, "core", "")
     if not (name and _is_built_in(kind)) or any(hasattr(kind, key) for key in vars(scheduler)):
         return None
-    if not all(_is_built_in(getattr(kind, hook)) for hook in HOOKS):
+    if not all(_is_built_in(getattr(kind, hook)) for hook in SCHEDULER_METHODS):
         return None
     numbers = scheduler.core_options()
     if not all(isinstance(number, int | float) and isfinite(number) for number in numbers.values()):

@@ -47,7 +47,7 @@ MAX_CANDIDATES: Final = 1000
 MAX_SCREENED: Final = 12_000
 """Maximum number of terms among which those are screened: ten parameters of which two are divisors
 have 9000, in 2 s."""
-MAX_TABLE: Final = 1 << 20
+MAX_TABLE_VALUES: Final = 1 << 20
 """Maximum number of values of terms that are checked at once: they take 8 MB."""
 MIN_POWER_VALUES: Final = 3
 """Number of values below which a parameter is in terms only as itself or its inverse: any shape
@@ -436,7 +436,7 @@ def _usable(terms: Terms, rows: Floats) -> Terms:
     ]
     kept: list[Term] = []
     known: dict[Factor, Floats] = {}
-    size = max(1, MAX_TABLE // len(rows))
+    size = max(1, MAX_TABLE_VALUES // len(rows))
     for begin in range(0, len(legal), size):
         some = legal[begin : begin + size]
         table = np.ones((len(some), len(rows)))
