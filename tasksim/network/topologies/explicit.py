@@ -37,6 +37,7 @@ __all__ = [
     "LinkSection",
     "NamedLink",
     "NamedTopology",
+    "check_links",
     "named_links",
 ]
 
@@ -193,10 +194,7 @@ def _check_route(
         if end not in before["hosts"]:
             what = f"no such host '{end}'{nearest(end, before['hosts'])}"
             found.append(FileProblem((*location, word), what))
-    for place, link in enumerate(route.links):
-        if link not in before["links"]:
-            what = f"no such link '{link}'{nearest(link, before['links'])}"
-            found.append(FileProblem((*location, "links", place), what))
+    check_links(route.links, before["links"], location, found)
     ways = [(route.source, route.target)]
     if not route.one_way and route.source != route.target:
         ways.append((route.target, route.source))
@@ -204,3 +202,13 @@ def _check_route(
         if way in ends:
             found.append(FileProblem(location, f"another route from {way[0]} to {way[1]}"))
         ends[way] = None
+
+
+def check_links(
+    names: list[str], links: Mapping[str, LinkSection], location: Location, found: Found
+) -> None:
+    """Note names of a route's links that are no *links*."""
+    for place, link in enumerate(names):
+        if link not in links:
+            what = f"no such link '{link}'{nearest(link, links)}"
+            found.append(FileProblem((*location, "links", place), what))

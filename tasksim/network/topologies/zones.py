@@ -21,7 +21,12 @@ from tasksim.base.documents.sections import (
     given,
 )
 from tasksim.base.errors import nearest
-from tasksim.network.topologies.explicit import LinkSection, NamedTopology, named_links
+from tasksim.network.topologies.explicit import (
+    LinkSection,
+    NamedTopology,
+    check_links,
+    named_links,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -296,7 +301,4 @@ def _check_route(
         elif gate is None and end in zones:
             what = f"say where it {gate_word} zone {end}: a host or router in it"
             found.append(FileProblem(place, what))
-    for number, link in enumerate(route.links):
-        if link not in links:
-            what = f"no such link '{link}'{nearest(link, links)}"
-            found.append(FileProblem((*place, "links", number), what))
+    check_links(route.links, links, place, found)
