@@ -96,9 +96,10 @@ def test_lines_where_a_bar_would_be_torn(monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_simulating_and_writing_are_shown_on_a_terminal_alone(tmp_path):
-    words = [sys.executable, "-m", "tasksim", "simulate", "cholesky", "tiles=180"]
-    words += ["--platform", "xeon-24c", "-o", str(tmp_path / "run")]
+def test_a_long_simulation_is_shown_on_a_terminal_alone(tmp_path):
+    # SimPy's engine takes seconds for so many tasks, on any machine.
+    words = [sys.executable, "-m", "tasksim", "simulate", "cholesky", "tiles=80"]
+    words += ["--engine", "simpy", "--platform", "xeon-24c", "-o", str(tmp_path / "run")]
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     with subprocess.Popen(
@@ -108,9 +109,7 @@ def test_simulating_and_writing_are_shown_on_a_terminal_alone(tmp_path):
         seen = b"".join(iter(partial(_read, ours), b""))
     os.close(ours)
     assert command.returncode == 0
-    assert b"the graph" in seen
-    assert re.search(rb"/988260, \d+ s left", seen)
-    assert b"writing" in seen
+    assert re.search(rb"/88560, \d+ s left", seen)
     done = subprocess.run([*words, "--force"], capture_output=True, check=True, env=environment)
     assert done.stderr.decode() == f"Wrote {tmp_path / 'run'}\n"
 

@@ -20,7 +20,7 @@ def test_kinds_are_those_of_their_classes():
         assert issubclass(found, KernelModel)
         assert found.kind == kind
     expected = "A model with the same duration for any parameters."
-    assert registry.describe()["constant"] == expected
+    assert registry.KINDS.summaries()["constant"] == expected
 
 
 def test_unknown_kinds_get_the_nearest():
@@ -65,4 +65,4 @@ def test_what_is_no_model_is_refused(declared, found):
     ):
         registry.model_class("other")
     with pytest.warns(PluginWarning, match="package 'theirs'"):
-        assert "other" not in registry.describe()
+        assert "other" not in registry.KINDS.summaries()

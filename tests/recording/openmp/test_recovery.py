@@ -70,7 +70,7 @@ def test_a_program_goes_on_and_is_recorded_when_tasksim_is_killed(compiled, tmp_
     wait_for(lambda: not RawTrace.read(raw).is_running())
     done = CliRunner().invoke(cli, ["import", "openmp", str(raw), "-o", str(out)])
     assert done.exit_code == 0, done.output
-    assert "its recording was ended before its end" in done.stderr
+    assert "the recording was ended before the program" in done.stderr
     assert tasksim.load_run(out).config["recorded"]["tasks"] == 21
     assert raw.exists()
 
