@@ -38,12 +38,13 @@ LINK_ELEMENTS: Final = ("link", "backbone")
 
 
 def has_zones(root: Element) -> bool:
-    """Return whether a file is more than one cluster, or than hosts and routes between them."""
+    """Return whether a file is more than one cluster, or than hosts and routes between them.
+
+    Hosts beside a cluster to which no route leads are those of StarPU's nodes, not of the network.
+    """
     below = list(root.below())
-    clusters = sum(element.name == "cluster" for element in below)
     return (
-        clusters > 1
-        or (clusters == 1 and any(element.name == "host" for element in below))
+        sum(element.name == "cluster" for element in below) > 1
         or any(element.name in ZONE_ROUTE_ELEMENTS for element in below)
         or any(
             element.name in ZONE_ELEMENTS
