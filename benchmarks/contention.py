@@ -208,7 +208,7 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
 
 
 def measured_beside(calls: Sequence[KernelCall], seconds: float) -> Measured:
-    """Return how *calls* slow each other down on two cores."""
+    """Return the measured slowdowns of *calls* beside each other on two cores."""
     found = Measured()
     with single_threaded_blas():
         measure_bandwidth(found, 2, seconds / 2)

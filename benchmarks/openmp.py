@@ -277,7 +277,7 @@ def line(row: Row) -> str:
 
 
 def typical(errors: list[float]) -> float:
-    """Return what half of the errors are within."""
+    """Return the median of the absolute errors."""
     return statistics.median(map(abs, errors))
 
 

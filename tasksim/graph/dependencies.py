@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["READS", "WRITES", "Accesses", "first_repeated", "infer_dependencies", "merge_repeated"]
+__all__ = [
+    "MODE_READS",
+    "MODE_WRITES",
+    "Accesses",
+    "first_repeated",
+    "infer_dependencies",
+    "merge_repeated",
+]
 
-READS: Final = np.array([mode in READING_MODES for mode in range(8)])
+MODE_READS: Final = np.array([mode in READING_MODES for mode in range(8)])
 """Access mode -> whether the task needs the previous value of the datum."""
-WRITES: Final = np.array([mode in WRITING_MODES for mode in range(8)])
+MODE_WRITES: Final = np.array([mode in WRITING_MODES for mode in range(8)])
 """Access mode -> whether the task changes the datum."""
 
 BATCH: Final = 2**15

@@ -13,7 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.dependencies import READS, WRITES
+from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.recordtables import TransferReason
 
@@ -233,7 +233,7 @@ class Coherence:
         self._reduced[graph.access_handle[graph.access_mode == AccessMode.REDUCTION]] = True
 
         # The writes, sorted by datum and time.
-        task, handle = self._accesses(WRITES)
+        task, handle = self._accesses(MODE_WRITES)
         keys = self._write_keys(handle, self._rank[task])
         order = np.argsort(keys)
         self._writer, self._written, self._writes = task[order], handle[order], keys[order]
@@ -253,7 +253,7 @@ class Coherence:
 
     def invalid_reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return task and handle of every read that found no valid copy in its memory."""
-        task, handle = self._accesses(READS)
+        task, handle = self._accesses(MODE_READS)
         valid = np.empty(len(task), dtype=bool)
         for part in _pieces(len(task)):
             by = task[part]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 FOLDERS = ("benchmarks", "experiments")
 
 
@@ -26,10 +26,10 @@ def imported(tree: ast.Module) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_all_names_exist(folder):
     missing = []
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    for path in sorted((PROJECT_FOLDER / folder).rglob("*.py")):
         for module, name in imported(ast.parse(path.read_text())):
             whole = f"{module}.{name}"
             package = hasattr(import_module(module), "__path__")
             if not hasattr(import_module(module), name) and not (package and find_spec(whole)):
-                missing.append(f"{path.relative_to(ROOT)}: {whole}")
+                missing.append(f"{path.relative_to(PROJECT_FOLDER)}: {whole}")
     assert not missing

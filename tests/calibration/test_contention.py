@@ -38,7 +38,7 @@ SECONDS = {"gemm": 1.7e-3, "trsm": 9e-4, "syrk": 8e-4, "potrf": 5e-4}
 
 
 def linear(workers):
-    """Return what kernels lose: TRUTH beside one busy neighbour of two cores, or beside all."""
+    """Return slowdowns that grow with each busy neighbour; beside all neighbours they are TRUTH."""
     return {
         kernel: {
             name: tuple(1 + (factor - 1) * n / (workers - 1) for n in range(1, workers))
@@ -49,7 +49,7 @@ def linear(workers):
 
 
 def flat(_workers):
-    """Return what kernels lose where one neighbour is as bad as many."""
+    """Return slowdowns where one busy neighbour slows kernels as much as many."""
     return {kernel: {name: (f,) for name, f in row.items()} for kernel, row in TRUTH.items()}
 
 

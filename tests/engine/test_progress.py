@@ -11,8 +11,8 @@ from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import replay
 
-TILES = 12
-TASKS = 364
+TILES_PER_ROW = 12
+TASK_COUNT = 364
 ENGINES = ["simpy", *(["compiled"] if status().available else [])]
 pytestmark = pytest.mark.one_engine("each is asked by itself")
 
@@ -28,7 +28,7 @@ def often(monkeypatch):
 
 def scenario(**more):
     durations = "potrf=1,trsm=3,syrk=3,gemm=6"
-    return Scenario(f"cholesky tiles={TILES}", workers=3, durations=durations, **more)
+    return Scenario(f"cholesky tiles={TILES_PER_ROW}", workers=3, durations=durations, **more)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -40,8 +40,8 @@ def test_the_number_of_finished_tasks_grows_to_that_of_all(often, engine, schedu
     counts = [done for done, _ in told]
     assert counts == sorted(counts)
     assert counts[0] == 0
-    assert TASKS - 20 < counts[-1] <= TASKS
-    assert {total for _, total in told} == {TASKS}
+    assert TASK_COUNT - 20 < counts[-1] <= TASK_COUNT
+    assert {total for _, total in told} == {TASK_COUNT}
     assert run.tasks == replay(asked, engine=engine).tasks
 
 
@@ -53,7 +53,7 @@ def test_on_nodes_tasks_and_messages_count(often, engine):
     )
     run = replay(asked, engine=engine, progress=lambda *of: told.append(of))
     (total,) = {total for _, total in told}
-    assert total > TASKS
+    assert total > TASK_COUNT
     counts = [done for done, _ in told]
     assert counts == sorted(counts)
     assert total - 20 < counts[-1] <= total

@@ -1,4 +1,4 @@
-"""What tests of whole experiments need: commands in this process."""
+"""Fixture of whole experiments, which runs their commands in the process of the tests."""
 
 from __future__ import annotations
 

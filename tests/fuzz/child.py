@@ -23,7 +23,7 @@ from .inputs import put
 from .mutations import mutated
 from .rules import check, watch_actions
 from .smaller import smaller
-from .targets import MODULES, TARGETS
+from .targets import MODULES_BY_READER, TARGETS
 
 if TYPE_CHECKING:
     from .inputs import Input
@@ -148,7 +148,7 @@ def main() -> None:
     search = Search(given.reader, given.seed, given.folder / "input")
     search.run(given.seconds, given.inputs)
     search.tell()
-    total, missed = search.coverage.of_modules(MODULES[given.reader].split())
+    total, missed = search.coverage.of_modules(MODULES_BY_READER[given.reader].split())
     print(json.dumps({"done": {"total": total, "missed": missed}}), flush=True)
 
 

@@ -108,7 +108,7 @@ def _functions(code: CodeType) -> Iterator[CodeType]:
 
 
 def _key(code: CodeType) -> tuple[int, str, int]:
-    """Return what tells functions of one file apart; several lambdas may be on one line."""
+    """Return a key of a function in its file, with the column: lambdas may share a line."""
     column = next((start for _, _, start, _ in code.co_positions() if start is not None), 0)
     return code.co_firstlineno, code.co_name, column
 

@@ -43,7 +43,7 @@ class Result:
     total: int = 0
     """Lines of the reader's modules."""
     missed: dict[str, list[int]] = field(default_factory=dict)
-    """Those of them that no input of the last process reached, by file."""
+    """Lines by file that the inputs of the last process did not reach."""
     finds: list[tuple[str, Input]] = field(default_factory=list)
 
     def __str__(self) -> str:

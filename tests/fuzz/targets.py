@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .inputs import Input
 
-__all__ = ["MODULES", "TARGETS", "Target"]
+__all__ = ["MODULES_BY_READER", "TARGETS", "Target"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ TARGETS = {
 """All readers, by the names that ``python -m tests.fuzz`` takes."""
 
 _TABLES = "formats/samples/cells.py formats/samples/columns.py"
-MODULES = {
+MODULES_BY_READER = {
     "platform": "platform",
     "settings": "platform/settings.py",
     "coefficients": "models/files",

@@ -9,7 +9,7 @@ import pytest
 from tasksim.native import machine_account
 from tasksim.native.machine_account import busy_s, stolen_ticks
 
-STAT = """\
+STAT_TEXT = """\
 cpu  999 9 99 9999 9 9 9 9 9 9
 cpu0 100 2 30 500 7 4 5 6 1 1
 cpu1 200 0 10 400 9 0 0 3 0 0
@@ -22,7 +22,7 @@ intr 12345
 def stat(tmp_path, monkeypatch):
     """Return the path of a made-up account of three cores, of which two may be used."""
     path = tmp_path / "stat"
-    path.write_text(STAT, encoding="ascii")
+    path.write_text(STAT_TEXT, encoding="ascii")
     monkeypatch.setattr(machine_account, "STAT_FILE", path)
     monkeypatch.setattr(machine_account, "usable_cores", lambda: [0, 1])
     return path

@@ -137,7 +137,7 @@ def test_what_is_wrong_with_explicit_links_is_told_by_line_and_column(tmp_path, 
     assert said in str(error.value)
 
 
-ZONES = """network:
+ZONES_FILE = """network:
   topology: zones
   links:
     a-up: {bandwidth: 1 GB/s, latency: 1 us}
@@ -182,7 +182,7 @@ ZONES = """network:
 @pytest.fixture
 def zones(tmp_path):
     path = tmp_path / "net.yaml"
-    path.write_text(ZONES)
+    path.write_text(ZONES_FILE)
     return read_network(path)
 
 
@@ -239,8 +239,8 @@ def test_zones_without_a_way_back_say_so(zones):
 )
 def test_what_is_wrong_with_zones_is_told_by_its_place(tmp_path, old, new, said):
     path = tmp_path / "net.yaml"
-    assert old in ZONES
-    path.write_text(ZONES.replace(old, new, 1))
+    assert old in ZONES_FILE
+    path.write_text(ZONES_FILE.replace(old, new, 1))
     with pytest.raises(InputError) as error:
         read_network(path)
     assert said in str(error.value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.dependencies import READS, WRITES
+from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks
     written bytes count once each.
     """
     node, single = np.zeros(tasks, np.int32), np.zeros(tasks, np.bool_)
-    places = np.flatnonzero(WRITES[accesses.mode])
+    places = np.flatnonzero(MODE_WRITES[accesses.mode])
     if len(places):
         task, owner = accesses.task[places], owners[accesses.handle[places]]
         starts = np.flatnonzero(np.diff(task, prepend=-1))
@@ -34,7 +34,7 @@ def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks
         node[task[starts]], single[task[starts]] = lowest, lowest == highest
     if not single.all():
         several = accesses.take(~single[accesses.task] & (accesses.mode != AccessMode.SCRATCH))
-        times = READS[several.mode].astype(np.int64) + WRITES[several.mode]
+        times = MODE_READS[several.mode].astype(np.int64) + MODE_WRITES[several.mode]
         keys = several.task.astype(np.int64) << 32 | owners[several.handle]
         held, place = np.unique(keys, return_inverse=True)
         amount = np.zeros(len(held), np.int64)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.graph.dependencies import READS, WRITES
+from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,8 +106,8 @@ def needed_messages(
     Without *cache*, each reader of a remote datum has a message of its own.
     """
     remote = owners[accesses.handle] != executor[accesses.task]
-    read = np.flatnonzero(remote & READS[accesses.mode])
-    written = np.flatnonzero(remote & WRITES[accesses.mode])
+    read = np.flatnonzero(remote & MODE_READS[accesses.mode])
+    written = np.flatnonzero(remote & MODE_WRITES[accesses.mode])
     first, dropped = _first_readers(accesses, executor, read, hints, cache=cache)
     before = posting_order(accesses.task[first], first, after=False)
     behind = posting_order(accesses.task[written], written, after=True)
@@ -164,7 +164,7 @@ def _ends_of_versions(accesses: Accesses, hints: tuple[Int32, Int32]) -> Int64:
 
     A drop before a task counts as half a task earlier.
     """
-    places = np.flatnonzero(WRITES[accesses.mode])
+    places = np.flatnonzero(MODE_WRITES[accesses.mode])
     written = accesses.handle[places].astype(np.int64) << 33
     written |= accesses.task[places].astype(np.int64) << 1
     handle, after = (column.astype(np.int64) for column in hints)

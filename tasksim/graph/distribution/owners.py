@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.registry import Registry
-from tasksim.graph.dependencies import WRITES
+from tasksim.graph.dependencies import MODE_WRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
         executor[tasks] = said
     owners = np.zeros(graph.handles, np.int64)
     task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    for chosen in (np.ones(len(task), np.bool_), WRITES[graph.access_mode]):
+    for chosen in (np.ones(len(task), np.bool_), MODE_WRITES[graph.access_mode]):
         found, first = np.unique(graph.access_handle[chosen], return_index=True)
         owners[found] = executor[task[chosen][first]]
     return Placement(owners, executor)

@@ -20,7 +20,7 @@ import numpy as np
 from tasksim.base.extras import needed_for
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import pointers_of_counts
-from tasksim.graph.dependencies import READS, WRITES
+from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 from tasksim.graph.distribution.owners import Placement
 from tasksim.graph.flop import task_flop
 
@@ -91,7 +91,7 @@ def affinity_of(graph: TaskGraph) -> Affinity:
     home = _homes(task, handle, mode, len(graph))
     without_data = np.flatnonzero(home < 0)
     home[without_data] = graph.handles + np.arange(len(without_data))
-    times = READS[mode].astype(np.int64) + WRITES[mode]
+    times = MODE_READS[mode].astype(np.int64) + MODE_WRITES[mode]
     before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
     source = np.concatenate((home[task], home[before]))
     target = np.concatenate((handle, home[graph.successors]))
@@ -109,7 +109,7 @@ def _homes(
 ) -> NDArray[np.int64]:
     """Return the first datum that each task writes, or else reads, or -1."""
     home = np.full(tasks, -1, np.int64)
-    for chosen in (np.ones(len(task), np.bool_), WRITES[mode]):
+    for chosen in (np.ones(len(task), np.bool_), MODE_WRITES[mode]):
         found, first = np.unique(task[chosen], return_index=True)
         home[found] = handle[chosen][first]
     return home

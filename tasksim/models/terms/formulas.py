@@ -442,7 +442,7 @@ def canonical(term: Term, names: tuple[str, ...]) -> Term:
     """Return *term* with equal factors merged, in the order of *names*."""
     keys = [(names.index(f.parameter), f.function, f.level) for f in term.factors]
     if len(set(keys)) == len(keys) and all(f.exponent and f.function != "is" for f in term.factors):
-        # Of a search, most of the thousands of products have nothing to merge.
+        # A search makes thousands of products, most of which have no equal factors.
         placed = sorted(zip(keys, term.factors, strict=True), key=itemgetter(0))
         return Term(tuple(factor for _, factor in placed))
     powers: dict[tuple[int, str, Function, float], float] = {}

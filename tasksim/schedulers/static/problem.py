@@ -68,7 +68,7 @@ def flows_of(graph: TaskGraph) -> Flows:
     it, from each task of that run.
     """
     from tasksim.graph.csr import spans
-    from tasksim.graph.dependencies import WRITES
+    from tasksim.graph.dependencies import MODE_WRITES
 
     task, handle, mode = _accesses_by_handle(graph)
     if not len(task):
@@ -77,7 +77,7 @@ def flows_of(graph: TaskGraph) -> Flows:
     starts = _runs(handle, mode)
     ends = np.append(starts[1:], len(task))
     first_mode = mode[starts]
-    writer = _last_writer(handle[starts], WRITES[first_mode])
+    writer = _last_writer(handle[starts], MODE_WRITES[first_mode])
     reads = np.flatnonzero(_FETCHES[first_mode])
     homeless = reads[writer[reads] < 0]
     fed = reads[writer[reads] >= 0]
