@@ -7,6 +7,7 @@ whose files had another shape; its name has the date and the commit.
 import importlib.util
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def here(tmp_path, monkeypatch):
 
 def called(line):
     """Call a command line; return what it prints."""
-    result = CliRunner().invoke(cli, line.split(), prog_name="tasksim")
+    result = CliRunner().invoke(cli, shlex.split(line), prog_name="tasksim")
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -140,8 +141,9 @@ def test_kernel_models_predict_what_they_were_fitted_to(folder):
 
 @pytest.mark.parametrize("folder", kept("calibration"))
 def test_calibrations_simulate(folder):
+    library = shlex.quote(str(folder))
     said = called(
-        f"simulate cholesky tiles=3 tile_size=16 --platform here --library {folder} --json"
+        f"simulate cholesky tiles=3 tile_size=16 --platform here --library {library} --json"
     )
     found = json.loads(said)
     assert (found["workers"], found["makespan_s"] > 0) == (2, True)
@@ -156,7 +158,7 @@ def test_graphs_are_read(folder):
 @pytest.mark.parametrize("folder", kept("study"))
 def test_stores_of_studies_are_read(folder):
     assert read_header(folder).cells == 4
-    found = json.loads(called(f"study table {folder} --json"))
+    found = json.loads(called(f"study table {shlex.quote(str(folder))} --json"))
     makespans = [row["makespan_s"] for row in found["rows"]]
     assert makespans == [8.0, 8.0, 17.0, 17.0]
 
@@ -224,6 +226,6 @@ def test_files_of_a_newer_version_are_refused_in_the_same_words(here, kind, file
 )
 def test_texts_of_a_newer_version_are_refused_in_the_same_words(here, text, line):
     (here / "newer.yaml").write_text(text)
-    result = CliRunner().invoke(cli, line.split(), prog_name="tasksim")
+    result = CliRunner().invoke(cli, shlex.split(line), prog_name="tasksim")
     assert result.exit_code == 2
     assert "version 99 is newer than 1, which this tasksim reads: update tasksim" in result.stderr
