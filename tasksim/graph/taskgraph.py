@@ -22,10 +22,24 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int32, Int64
 
-__all__ = ["COLUMNS", "THREAD_START", "Binding", "HandleBlock", "TaskGraph"]
+__all__ = [
+    "COLUMNS",
+    "MAIN_THREAD",
+    "THREAD_START",
+    "WORKER_START",
+    "Binding",
+    "HandleBlock",
+    "TaskGraph",
+]
 
 THREAD_START: Final = "thread start"
 """Kernel of the tasks that are the start of a thread in a recording, held by that thread."""
+WORKER_START: Final = "worker start"
+"""Kernel of the tasks that are the start of a pool's worker process in a recording. No function can
+have this name."""
+MAIN_THREAD: Final = "main thread"
+"""Kernel of the work that a submitting thread does between a wait and its next submission. No
+function can have this name, either."""
 
 
 class Binding(IntEnum):
@@ -267,10 +281,19 @@ class TaskGraph:
 
     @cached_property
     def starts(self) -> int:
-        """The number of tasks that are the start of a worker, in recorded OpenMP programs."""
+        """The number of the last worker whose start is a task, in recorded programs.
+
+        OpenMP's first thread, and the main thread of a program with a pool, have none.
+        """
+        if WORKER_START in self.kernels:
+            has_main = MAIN_THREAD in self.kernels
+            return self._tasks_of(WORKER_START) - (0 if has_main else 1)
         if THREAD_START not in self.kernels or not len(self.binding):
             return 0
-        return int((self.kernel == self.kernels.index(THREAD_START)).sum())
+        return self._tasks_of(THREAD_START)
+
+    def _tasks_of(self, kernel: str) -> int:
+        return int((self.kernel == self.kernels.index(kernel)).sum())
 
     def kernel_of(self, task: int) -> str:
         """Return the name of the kernel of *task*."""

@@ -37,7 +37,7 @@ class Overheads:
         Time to start a copy, on the worker that drives the device.
     start_s : float, default 0.0
         Time until a core other than the first is ready for its first task, unless that is its
-        start, as in recordings of OpenMP programs on several threads.
+        start, as in recordings of OpenMP programs on several threads and of pools of processes.
     creation_s : float, default 0.0
         Time to create a task on a team of several threads, less the time on one. Replays of OpenMP
         programs that were recorded on one thread charge it if there are more workers.

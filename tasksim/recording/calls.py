@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from tasksim.recording.results import size_of
@@ -74,10 +75,12 @@ def note_times(
     cpu_s: float,
     preemptions: int,
     process: int,
+    ready_s: float = nan,
 ) -> None:
-    """Note how a call in another process went."""
+    """Note how a call in another process went, and when that was there as a worker."""
     if log.is_open:  # later ends are left out
         task.worker, task.raised = process, raised
         task.cpu_s, task.preemptions = cpu_s, preemptions
         task.start_s, task.end_s = start_s, end_s
+        log.ready_s[process] = ready_s
         task.result.size_bytes = size_of(result)

@@ -6,9 +6,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 from math import nan
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.threadclock import preemptions
+from tasksim.graph.taskgraph import MAIN_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -18,10 +19,10 @@ __all__ = [
     "DASK",
     "FUTURES",
     "JOBLIB",
-    "MAIN_THREAD",
     "MULTIPROCESSING",
     "PARSL",
     "Datum",
+    "Launch",
     "Log",
     "RecordedTask",
     "counted",
@@ -34,9 +35,6 @@ PARSL: Final = "parsl"
 MULTIPROCESSING: Final = "multiprocessing"
 ASYNCIO: Final = "asyncio"
 
-MAIN_THREAD: Final = "main thread"
-"""Kernel of the work that a submitting thread does between a wait and its next submission. No
-function can have this name."""
 OWN_S: Final = 1e-3
 """Minimum work of a thread between two waits that counts as a task of its own, in seconds: some ten
 times the cost of waking a thread. Less is hard to distinguish from that cost, and would double the
@@ -95,6 +93,21 @@ class RecordedTask:
         return self.end_s == self.end_s  # not NaN
 
 
+class Launch(NamedTuple):
+    """Launch of a process that is a worker of a pool.
+
+    Attributes
+    ----------
+    begun_s
+        Time of the launch.
+    after
+        Tasks whose end the launching thread had seen.
+    """
+
+    begun_s: float
+    after: list[RecordedTask]
+
+
 class _Here(threading.local):
     """State of the current thread."""
 
@@ -134,6 +147,10 @@ class Log:
         """Tasks of Dask that were seen to run in a graph that is not recorded."""
         self.processes = 0
         """Tasks that were processes which the program started itself."""
+        self.launches: dict[int, Launch] = {}
+        """Number of a worker process -> its launch."""
+        self.ready_s: dict[int, float] = {}
+        """Number of a process that ran tasks -> when it was there as a worker, if known."""
         self.here = _Here()
         self._places = 0
         self._pools = 0
@@ -220,6 +237,23 @@ class Log:
         )
         here.seen = []
         self.tasks.append(here.waited)
+
+    # Workers
+
+    def launching(self) -> Launch:
+        """Return the launch of a worker process that this thread is about to do."""
+        here, now = self.here, time.perf_counter()
+        if here.task is not None:
+            return Launch(now, [*here.task.after])
+        if here.seen:
+            self._did(now)
+            here.since_s = here.submitted_s = now
+        return Launch(now, [] if here.waited is None else [here.waited])
+
+    def launched(self, process: int, launch: Launch) -> None:
+        """Note that a worker process is launched, which is no part of a submission."""
+        self.launches[process] = launch
+        self.here.since_s += time.perf_counter() - launch.begun_s
 
     # Waits
 

@@ -1,7 +1,8 @@
 """Recording of processes that a program starts itself, ``multiprocessing.Process``.
 
 A process is a task, from the start of its function to the end. It tells its times by a pipe when it
-ends; one that is killed tells none, and is left out.
+ends; one that is killed tells none, and is left out. A process that a library starts as a worker of
+a pool is no task, but its start is recorded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.recording.calls import Submission, note_times
 from tasksim.recording.functions import carried_by, function_and_name, unwrapped
 from tasksim.recording.log import MULTIPROCESSING
-from tasksim.recording.timed_call import ProcessRun
+from tasksim.recording.timed_call import ProcessRun, WorkerStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,8 @@ LIBRARIES: Final = frozenset(
     {"billiard", "concurrent", "dask", "distributed", "joblib", "loky", "multiprocessing"}
 )
 """Packages whose processes are workers of pools, or serve: their work is recorded elsewhere."""
+INITIALIZER: Final = "initializer"
+"""Parameter of the functions that workers of pools run, in all of these libraries."""
 
 
 class ProcessWatch:
@@ -65,9 +68,11 @@ class ProcessWatch:
 
         @functools.wraps(original)
         def start(self_: Any) -> Any:
-            function = _function_of(self_)
-            if not self._log.is_open or function is None:
+            if not self._log.is_open:
                 return original(self_)
+            function = _function_of(self_)
+            if function is None:
+                return self._start_worker(original, self_)
             from multiprocessing import Pipe
 
             arguments = (*self_._args, *self_._kwargs.values(), *carried_by(function))
@@ -88,6 +93,22 @@ class ProcessWatch:
             return None
 
         return start
+
+    def _start_worker(self, original: Callable[..., Any], process: Any) -> Any:
+        """Start a process of a library; if it is a worker of a pool, note when and after what."""
+        place = _place_of_initializer(process)
+        if place is None:
+            return original(process)
+        arguments = process._args
+        initializer = WorkerStart(arguments[place])
+        process._args = (*arguments[:place], initializer, *arguments[place + 1 :])
+        launch = self._log.launching()
+        try:
+            found = original(process)
+        finally:
+            process._args = arguments
+        self._log.launched(process.pid, launch)
+        return found
 
     def _seeing(self, original: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
         """Return the recorded version of a method that shows whether a process has ended."""
@@ -129,3 +150,12 @@ def _function_of(process: Any) -> Any:
     names = (getattr(unwrapped(function), "__module__", ""), type(process).__module__)
     roots = {str(name).partition(".")[0] for name in names[: 1 if process._target else 2]}
     return None if roots & LIBRARIES else function
+
+
+def _place_of_initializer(process: Any) -> int | None:
+    """Return the place of a worker's initializer among its arguments; None: it is no worker."""
+    from inspect import signature
+
+    target, count = process._target, len(process._args)
+    names = [] if target is None else list(signature(target).parameters)[:count]
+    return names.index(INITIALIZER) if INITIALIZER in names else None

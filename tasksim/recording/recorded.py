@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import duration_text
-from tasksim.recording.log import ASYNCIO, MAIN_THREAD
+from tasksim.graph.taskgraph import MAIN_THREAD
+from tasksim.recording.log import ASYNCIO
 from tasksim.recording.replayable import Replayable, costs
 from tasksim.recording.tables import CPU, ended, graph_of, run_of
+from tasksim.recording.worker_starts import starts_of, with_starts
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.run.record import Run
@@ -33,7 +37,9 @@ class Recorded:
     """The run, the graph and the costs of a closed log."""
 
     def __init__(self, log: Log, name: str, wall_s: float) -> None:
-        tasks = ended(log)
+        work_and_main = ended(log)
+        starts = starts_of(log, work_and_main)
+        tasks = with_starts(work_and_main, starts)
         work = [task for task in tasks if task.kernel[0] != MAIN_THREAD]
         origin = {
             "of": sorted({task.source for task in work}),
@@ -47,7 +53,7 @@ class Recorded:
             *log.notes,
             *log.caveats(),
             *_of_the_lock(log, work, self.run),
-            *_of_starting(tasks),
+            *_of_starting(tasks, {start.worker for start in starts}),
         ]
         serial_s = log.submission_s + log.dask_loop_s
         self.replayable = Replayable(self.run, costs(self.run, serial_s / max(1, len(work))))
@@ -74,8 +80,11 @@ def _of_the_lock(log: Log, work: list[RecordedTask], run: Run) -> list[str]:
     ]
 
 
-def _of_starting(tasks: list[RecordedTask]) -> list[str]:
-    """Return a note if processes took long to start, which is not a cost of their tasks."""
+def _of_starting(tasks: list[RecordedTask], started: set[Hashable]) -> list[str]:
+    """Return a note if processes took long to start, and the program did not start them itself.
+
+    *started* has the workers whose starts are tasks.
+    """
     pools: dict[int, list[RecordedTask]] = {}
     for task in tasks:
         if isinstance(task.worker, int):
@@ -83,6 +92,7 @@ def _of_starting(tasks: list[RecordedTask]) -> list[str]:
     starting_s = sum(
         min(task.start_s for task in pool) - min(task.submitted_s for task in pool)
         for pool in pools.values()
+        if started.isdisjoint(task.worker for task in pool)
     )
     whole_s = max(task.end_s for task in tasks) - min(task.submitted_s for task in tasks)
     if starting_s < STARTING_S or starting_s < STARTING * whole_s:

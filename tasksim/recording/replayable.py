@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.units import exact_quantity
+from tasksim.graph.taskgraph import WORKER_START
 from tasksim.platform.description import Memory, Overheads, Platform, Worker
 from tasksim.recording.tables import CPU, MAIN
 
@@ -56,10 +58,7 @@ class Replayable:
         flag(force, "force")
         save(self._run, where, force)
         platform, cost = self.platform(), self._costs
-        counts = {
-            kind: sum(worker.architecture == kind for worker in platform.workers)
-            for kind in (CPU, MAIN)
-        }
+        counts = Counter(worker.architecture for worker in platform.workers)
         seconds = {
             "submission": cost.submission_s, "task": cost.task_s, "wakeup": cost.wakeup_s,
             "push": cost.push_s, "start": cost.start_s,
@@ -67,7 +66,7 @@ class Replayable:
         description = {
             "name": platform.name,
             "memories": {"ram": {}},
-            "workers": {kind: {"count": count} for kind, count in counts.items() if count},
+            "workers": {kind: {"count": count} for kind, count in counts.items()},
             "overheads": {k: exact_quantity(s, "time") for k, s in seconds.items() if s},
         }
         dump(description, Path(where, PLATFORM), comment="Written by `tasksim record`.")
@@ -76,10 +75,13 @@ class Replayable:
 def costs(run: Run, submission_s: float) -> Overheads:
     """Return the costs of the program's runtime between tasks, from its recorded run.
 
-    *submission_s* is the time that one submission takes the thread that submits.
+    *submission_s* is the time that one submission takes the thread that submits. Workers that the
+    run did not have start after the median of the recorded starts.
     """
     lost_s = workers_lost_s(run) + main_threads_lost_s(run)
-    return Overheads(submission_s=submission_s, task_s=lost_s / len(run))
+    starts = np.array([name == WORKER_START for name in run.kernel_names])[run.tasks.kernel]
+    start_s = float(np.median(run.tasks.duration_s[starts])) if starts.any() else 0.0
+    return Overheads(submission_s=submission_s, task_s=lost_s / len(run), start_s=start_s)
 
 
 def main_threads_lost_s(run: Run) -> float:
@@ -109,8 +111,12 @@ def workers_lost_s(run: Run) -> float:
 
 
 def platform_like(run: Run, overheads: Overheads, workers: int | None = None) -> Platform:
-    """Return the platform of a recorded *run*, with as many *workers* if a number is given."""
-    counts = {kind: sum(w.architecture == kind for w in run.workers) for kind in (CPU, MAIN)}
+    """Return the platform of a recorded *run*, with as many *workers* if a number is given.
+
+    Main threads come before workers that start: the first of a platform is there at once.
+    """
+    kinds = (MAIN, CPU) if WORKER_START in run.kernel_names else (CPU, MAIN)
+    counts = {kind: sum(w.architecture == kind for w in run.workers) for kind in kinds}
     if workers is not None:
         counts[CPU] = workers
     names = [(f"{kind}{n}", kind) for kind, count in counts.items() for n in range(count)]

@@ -12,9 +12,9 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.graph.taskgraph import MAIN_THREAD, WORKER_START
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.asyncio_tasks import Place
-from tasksim.recording.log import MAIN_THREAD
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
@@ -145,11 +145,18 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
             names[task.kernel],
             *reads,
             W(handle[task.result]),
-            priority=len(tasks) - 1 - number[task] if task.by_dask else 0,
+            priority=_priority(task, len(tasks), number[task]),
             after=after,
         )
     sizes = np.array([datum.size_bytes for datum in data], dtype=np.int64)
     return replace(g.build(), handle_size=sizes)
+
+
+def _priority(task: RecordedTask, count: int, number: int) -> int:
+    """Return the priority: Dask's order; a worker starts before it takes a task."""
+    if task.kernel[0] == WORKER_START:
+        return count
+    return count - 1 - number if task.by_dask else 0
 
 
 def kernel_names(tasks: Iterable[RecordedTask]) -> dict[tuple[str, str], str]:

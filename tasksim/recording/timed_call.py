@@ -8,18 +8,27 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from math import nan
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tasksim.base.threadclock import preemptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AWAITED", "ProcessRun", "TimedCall", "call_with", "call_with_all"]
+__all__ = [
+    "AWAITED",
+    "ProcessRun",
+    "TimedCall",
+    "WorkerStart",
+    "call_with",
+    "call_with_all",
+]
 
 AWAITED: dict[int, Callable[..., None]] = {}
 """Number of a call -> function that receives its result, whether it raised, its start, its end, its
-processor time, its preemptions, and its process. Calls that nobody waits for are absent."""
+processor time, its preemptions, its process, and when that process was there as a worker. Calls
+that nobody waits for are absent."""
 
 
 class TimedCall:
@@ -46,7 +55,24 @@ class TimedCall:
         end_s = time.perf_counter()
         start_s, cpu_s, preempted = begun
         cpu_s, preempted = time.thread_time() - cpu_s, preemptions() - preempted
-        return _Message(self.number, result, raised, start_s, end_s, cpu_s, preempted, os.getpid())
+        times = start_s, end_s, cpu_s, preempted, os.getpid(), WorkerStart.ready_s
+        return _Message(self.number, result, raised, *times)
+
+
+class WorkerStart:
+    """The initializer of a pool's worker, which notes when that worker can take tasks."""
+
+    ready_s: ClassVar[float] = nan
+    """Time at which this process was there as a worker; NaN: unknown, or it is none."""
+
+    def __init__(self, initializer: Callable[..., Any] | None) -> None:
+        self._initializer = initializer
+
+    def __call__(self, *arguments: Any) -> None:
+        """Initialise the worker as the pool would."""
+        if self._initializer is not None:
+            self._initializer(*arguments)
+        WorkerStart.ready_s = time.perf_counter()
 
 
 def call_with(pair: tuple[Callable[..., Any], Any]) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, option
-from tasksim.graph.taskgraph import Binding
+from tasksim.graph.taskgraph import WORKER_START, Binding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,8 @@ class MeasuredDurations:
     executed each task at once. On a platform with more workers, what a task does between two
     creations takes longer by that platform's costs of a creation.
 
+    The start of a worker of a pool takes no time on a platform that has too few workers for it.
+
     See Also
     --------
     tasksim.simulate : Accepts an instance as *models*; ``durations="measured"`` creates one.
@@ -90,6 +93,7 @@ class MeasuredDurations:
         self._where = np.zeros(len(graph), np.int64)
         self._where[ran.task] = where[ran.worker]
         self._rows = {name: self._row(number) for number, name in enumerate(named)}
+        self._starts = _starts(run) if run.kind == "native" else {}
         self._of_one_thread = run.kind == "native" and len(run.workers) == 1
 
     def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
@@ -114,6 +118,9 @@ class MeasuredDurations:
             for name in kinds
         ]
         table = np.array(rows)
+        for row, name in zip(table, kinds, strict=True):
+            count = sum(worker.architecture == name for worker in platform.workers)
+            row[[task for task, worker in self._starts.get(name, ()) if worker >= count]] = 0.0
         nowhere = np.flatnonzero(np.isinf(table).all(axis=0))
         if len(nowhere):
             raise InputError(
@@ -155,6 +162,23 @@ class MeasuredDurations:
         row = _means(number, self._seconds, here)
         row = np.where(np.isinf(row), _means(graph.kernel, self._seconds, here), row)
         return np.where(here, self._seconds, row) if self.what != "means" else row
+
+
+def _starts(run: Run) -> dict[str, list[tuple[int, int]]]:
+    """Return per architecture the starts of workers: the task, and the number of the worker."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    if WORKER_START not in run.kernel_names:
+        return found
+    number: list[int] = []
+    count: Counter[str] = Counter()
+    for worker in run.workers:
+        number.append(count[worker.architecture])
+        count[worker.architecture] += 1
+    chosen = np.flatnonzero(run.tasks.kernel == run.kernel_names.index(WORKER_START))
+    for task, worker in zip(run.tasks.task[chosen], run.tasks.worker[chosen], strict=True):
+        kind = run.workers[worker].architecture
+        found.setdefault(kind, []).append((int(task), number[worker]))
+    return found
 
 
 class Creations(NamedTuple):

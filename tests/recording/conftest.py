@@ -9,8 +9,9 @@ import tasksim
 
 @pytest.fixture
 def no_own_work(monkeypatch):
-    """Have threads never work between waits for so long that it is a task, however slow it is."""
+    """Have neither work between waits nor starts of workers be tasks, however long they take."""
     monkeypatch.setattr("tasksim.recording.log.OWN_S", float("inf"))
+    monkeypatch.setattr("tasksim.recording.worker_starts.MIN_START_S", float("inf"))
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ import threading
 import pytest
 
 import tasksim
-from tasksim.recording.log import MAIN_THREAD, Log, RecordedTask
+from tasksim.graph.taskgraph import MAIN_THREAD
+from tasksim.recording.log import Log, RecordedTask
 from tasksim.recording.recorded import Recorded
 from tasksim.recording.replayable import (
     costs,
