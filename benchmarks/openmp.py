@@ -1,30 +1,38 @@
 """How well does a recording of an OpenMP program explain its own run, and one on more threads?
 
     python benchmarks/openmp.py                           # some minutes, on a calm machine
-    python benchmarks/openmp.py --keep 5 --programs fib,lu
+    python benchmarks/openmp.py --rounds 5 --programs fib,lu
     python benchmarks/openmp.py --sizes coarse            # larger tasks
     python benchmarks/openmp.py --sizes other             # sizes between
     python benchmarks/openmp.py --costs                   # half a minute
 
-The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, round by
-round, until each has enough calm recordings: those whose threads had a core nearly all the time, by
-their processor clocks. No clock tells how fast a core was: on a virtual machine, whose cores
-compute for neighbours, too, the same program may take twice as much processor time from one second
-to the next. Rounds meet each program in fast seconds and in slow ones, and medians are compared.
+The programs of ``examples/openmp`` are compiled and recorded in rounds: each on one thread and on
+two, one right after the other, which is a pair. A pair is calm if two conditions hold, of which
+neither looks at the time that is judged:
+
+- *references*, short pieces of work before and after it, took at most 6 % longer than ever:
+  products of matrices on one core and on both, and copies of memory (the gate of ``--calm``, which
+  waits for such moments, too). No clock of the program tells how fast a core was: on a virtual
+  machine, whose cores compute for neighbours, too, the same program may take twice as much
+  processor time from one second to the next;
+- its threads had a core nearly all the time, by their processor clocks.
+
+A program without a calm pair has the figures of all its pairs, and does not count in the summary.
 Libomp is told not to yield the core after each task (``KMP_USE_YIELD=0``), which on a machine that
-others use is given to them. Printed, as medians with the worst in brackets:
+others use is given to them. Printed, as medians over the calm pairs with the worst in brackets:
 
 - *itself*: the replay of a recording on its own threads over its makespan;
 - *spread*: how far makespans of calm recordings on two threads are from their median: half of them
   are closer than the first figure, all than the second;
-- *1 for 2*: what recordings on one thread predict for two, in the median, over their median;
+- *1 for 2*: what the recording on one thread predicts for two, over its neighbour on two;
 - *tasks*: how many times as long the same tasks took on two threads, which share caches and memory;
 - *creation*: by how much longer the creation of all tasks took: on one thread, the runtime executes
   each at once, and puts it in no queue;
 - *start*: how long the second thread took to start, which one thread does not know of;
 - *with all*: the prediction with work that much longer, and half of the start;
 - *costs*: what recordings on one thread predict for two with the runtime's costs, as
-  ``tasksim calibrate openmp`` measures them, at the begin and without any of these programs.
+  ``tasksim calibrate openmp`` measures them, without any of these programs: the medians of three
+  measurements before, between and after the rounds; and the same for all pairs, calm or not.
 
 Then the costs of recording: processor time per task of 50 us, and once per program.
 """
@@ -39,7 +47,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -47,6 +56,8 @@ import numpy as np
 
 from tasksim import Platform, simulate
 from tasksim.base.errors import InputError
+from tasksim.native.calm_moments import Probe, ProbedGate
+from tasksim.platform.costs import Overheads
 from tasksim.recording.openmp.openmp_recording import PreparedProgram
 from tasksim.recording.openmp.pieces import Role
 from tasksim.recording.openmp.program import run_program
@@ -87,6 +98,9 @@ MAX_OFF_CORE: Final = 0.02
 START_S: Final = 4e-4
 """Longest start of a thread that is calm, in seconds: the median of calm ones is .3 ms."""
 START: Final = "thread start"
+COPIED_BYTES: Final = 64 * 2**20
+"""Size of the memory that a reference copies: beyond all caches."""
+COPIES: Final = 3
 TASKS_OF_50_US: Final = """
 #include <stdlib.h>
 int main(int count, char **values)
@@ -108,11 +122,63 @@ int main(int count, char **values)
 """
 
 
+class Pair(NamedTuple):
+    """A recording of a program on one thread and one on two, made right after each other.
+
+    Attributes
+    ----------
+    slowed : float
+        Time of the slowest reference before and after the pair, over its shortest ever.
+    """
+
+    one: OpenMPRecording
+    two: OpenMPRecording
+    slowed: float
+
+    @property
+    def had_cores(self) -> bool:
+        """Whether the threads of both had a core nearly all the time."""
+        return all(
+            len(each.run.workers) == threads and off_core(each) < MAX_OFF_CORE
+            for threads, each in enumerate((self.one, self.two), 1)
+        )
+
+
+class References:
+    """Pieces of work whose time tells how fast the machine is; a call returns a ratio, 1 or more.
+
+    It is the largest of the pieces' times over their shortest so far.
+    """
+
+    def __init__(self) -> None:
+        self._source = np.random.default_rng(0).random(COPIED_BYTES // 8)
+        self._target = np.empty_like(self._source)
+        self._pieces = (Probe(1), Probe(2), self._copy_s)
+        self._shortest_s = [float("inf")] * len(self._pieces)
+
+    def __call__(self) -> float:
+        """Return how much longer than ever the slowest piece takes now."""
+        took_s = [piece() for piece in self._pieces]
+        self._shortest_s = list(map(min, self._shortest_s, took_s))
+        return max(now_s / least_s for now_s, least_s in zip(took_s, self._shortest_s, strict=True))
+
+    def _copy_s(self) -> float:
+        times = []
+        for _ in range(COPIES):
+            begun = time.perf_counter()
+            np.copyto(self._target, self._source)
+            times.append(time.perf_counter() - begun)
+        return statistics.median(times)
+
+
 class Row(NamedTuple):
     """Figures of a program; errors as shares."""
 
     name: str
     tasks: int
+    calm: int
+    pairs: int
+    real_s: float
     one: list[float]
     two: list[float]
     spread: list[float]
@@ -122,53 +188,84 @@ class Row(NamedTuple):
     start_s: float
     with_all: float
     with_costs: float
+    with_costs_of_all: float
+
+
+HEADER: Final = (
+    f"{'':13} {'tasks':>5} {'calm':>7} {'2 threads':>10} {'itself, 1':>17} {'itself, 2':>17} "
+    f"{'spread':>15} {'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8} "
+    f"{'costs':>7} {'all pairs':>9}"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
-    parser.add_argument("--keep", type=int, default=25, help="calm recordings of each, default 25")
+    parser = argument_parser(__doc__)
     parser.add_argument(
         "--sizes", choices=list(ARGUMENTS_BY_SIZE), default="fine", help="default fine"
     )
     parser.add_argument("--costs", action="store_true", help="only the costs of recording")
-    parser.add_argument("--tries", type=int, default=60, help="rounds at most, default 60")
-    parser.add_argument(
-        "--pause", type=float, default=1.0, help="seconds between rounds, default 1"
-    )
     given = parser.parse_args(arguments)
-    if given.costs:
-        with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-            costs(Path(folder))
-        return 0
-    chosen = given.programs.split(",") if given.programs else [Path(n).stem for n in ARGUMENTS]
-    os.environ["KMP_USE_YIELD"] = "0"
-    print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
-    measured = measure_runtime()
-    print(f"costs of the runtime: {measured.section()}")
-    team = replace(Platform.identical(2), overheads=measured.overheads)
-    print(
-        f"{'':9} {'tasks':>5} {'itself, 1':>17} {'itself, 2':>17} {'spread':>15} "
-        f"{'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8} {'costs':>7}"
-    )
-    rows = []
     with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-        programs = {
-            Path(name).stem: PreparedProgram(compiled(EXAMPLES / name, Path(folder)), sizes.split())
-            for name, sizes in ARGUMENTS_BY_SIZE[given.sizes].items()
-            if Path(name).stem in chosen
-        }
-        for name, calm in calm_recordings(programs, given).items():
-            if not all(calm):
-                print(f"{name:9} {len(calm[0])} and {len(calm[1])} calm in {given.tries} tries")
-                continue
-            rows.append(row_of(name, *calm, team))
-            print(line(rows[-1]), flush=True)
-        if rows:
-            summary(rows)
+        if not given.costs:
+            chosen = given.programs.split(",") if given.programs else None
+            programs = {
+                Path(name).stem: PreparedProgram(
+                    compiled(EXAMPLES / name, Path(folder)), sizes.split()
+                )
+                for name, sizes in ARGUMENTS_BY_SIZE[given.sizes].items()
+                if chosen is None or Path(name).stem in chosen
+            }
+            report(programs, given.rounds, given.patience)
         costs(Path(folder))
     return 0
+
+
+def argument_parser(documentation: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options of measurements in rounds."""
+    parser = argparse.ArgumentParser(description=(documentation or "").partition("\n")[0])
+    parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
+    parser.add_argument("--rounds", type=int, default=25, help="pairs of each, default 25")
+    parser.add_argument(
+        "--patience", type=float, default=300.0, help="seconds for all rounds, default 300"
+    )
+    return parser
+
+
+def report(programs: dict[str, PreparedProgram], rounds: int, patience_s: float) -> None:
+    """Record the programs in rounds, and print what recordings on one thread predict for two."""
+    os.environ["KMP_USE_YIELD"] = "0"
+    print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
+    measured, gate, pairs = [measure_runtime().overheads], ProbedGate(References()), {}
+    until = time.monotonic() + patience_s
+    for part in (rounds - rounds // 2, rounds // 2):
+        for name, found in recorded_pairs(programs, gate, part, until).items():
+            pairs.setdefault(name, []).extend(found)
+        measured.append(measure_runtime().overheads)
+    for each in measured:
+        print("costs of the runtime:", ", ".join(f"{k} {1e9 * s:.0f} ns" for k, s in charged(each)))
+    print(HEADER)
+    rows = []
+    for name, found in pairs.items():
+        rows.append(row_of(name, found, gate, typical_of(measured)))
+        print(line(rows[-1]), flush=True)
+    summary([row for row in rows if row.calm] or rows)
+
+
+def charged(overheads: Overheads) -> list[tuple[str, float]]:
+    """Return the costs that are not zero, by name."""
+    found = [(each.name, getattr(overheads, each.name)) for each in fields(overheads)]
+    return [(name.removesuffix("_s"), seconds) for name, seconds in found if seconds]
+
+
+def typical_of(measured: Sequence[Overheads]) -> Overheads:
+    """Return the median of each cost."""
+    return Overheads(
+        *(
+            statistics.median(getattr(each, cost.name) for each in measured)
+            for cost in fields(Overheads)
+        )
+    )
 
 
 def compiled(source: Path, folder: Path) -> Path:
@@ -179,25 +276,30 @@ def compiled(source: Path, folder: Path) -> Path:
     return target
 
 
-def calm_recordings(
-    programs: dict[str, PreparedProgram], given: argparse.Namespace
-) -> dict[str, tuple[list[OpenMPRecording], list[OpenMPRecording]]]:
-    """Return recordings of each program on one thread and on two that nobody disturbed."""
-    found: dict[str, tuple[list[OpenMPRecording], list[OpenMPRecording]]] = {
-        name: ([], []) for name in programs
-    }
+def recorded_pairs(
+    programs: dict[str, PreparedProgram],
+    gate: ProbedGate[tuple[OpenMPRecording, OpenMPRecording]],
+    rounds: int,
+    until: float,
+) -> dict[str, list[Pair]]:
+    """Return pairs of recordings of each program, at least one of each, until a time is over."""
+    found: dict[str, list[Pair]] = {name: [] for name in programs}
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        for _ in range(given.tries):
-            lacking = [name for name, calm in found.items() if min(map(len, calm)) < given.keep]
-            if not lacking:
-                break
-            for name in lacking:
-                for threads, calm in enumerate(found[name], 1):
-                    os.environ["OMP_NUM_THREADS"] = str(threads)
-                    recording = programs[name].record(stdout=nowhere)
-                    if len(recording.run.workers) == threads and off_core(recording) < MAX_OFF_CORE:
-                        calm.append(recording)
-            time.sleep(given.pause)
+
+        def record(name: str, threads: int) -> OpenMPRecording:
+            os.environ["OMP_NUM_THREADS"] = str(threads)
+            return programs[name].record(stdout=nowhere)
+
+        def pair(name: str, is_reversed: bool) -> tuple[OpenMPRecording, OpenMPRecording]:
+            made = {n: record(name, n) for n in ((2, 1) if is_reversed else (1, 2))}
+            return made[1], made[2]
+
+        for number in range(rounds):
+            for name, pairs in found.items():
+                if number and time.monotonic() > until:
+                    return found
+                made, slowed = gate.during(partial(pair, name, bool(number % 2)), until)
+                pairs.append(Pair(*made, slowed))
     return found
 
 
@@ -230,33 +332,47 @@ def busy_s(recording: OpenMPRecording) -> tuple[float, float]:
 
 
 def row_of(
-    name: str, one: list[OpenMPRecording], two: list[OpenMPRecording], team: Platform
+    name: str,
+    pairs: Sequence[Pair],
+    gate: ProbedGate[tuple[OpenMPRecording, OpenMPRecording]],
+    overheads: Overheads,
 ) -> Row:
-    """Return the figures of a program."""
+    """Return the figures of a program: of the calm pairs, or of all if none is calm."""
+    is_calm = [gate.is_calm(pair.slowed) and pair.had_cores for pair in pairs]
+    calm = [pair for pair, chosen in zip(pairs, is_calm, strict=True) if chosen] or pairs
+    one, two = [pair.one for pair in calm], [pair.two for pair in calm]
     real_s = statistics.median(recording.run.makespan_s for recording in two)
-    predicted_s = statistics.median(recording.simulate(2).makespan_s for recording in one)
     (tasks_1, creation_1), (tasks_2, creation_2) = (
         map(statistics.median, zip(*map(busy_s, recordings), strict=True))
         for recordings in (one, two)
     )
-    costed_s = statistics.median(
-        simulate(each.run, team, scheduler="libomp", durations="measured").makespan_s
-        for each in one
-    )
     late_s = statistics.median(map(start_s, two))
     longer = (tasks_2 + creation_2) / (tasks_1 + creation_1)
+    team = replace(Platform.identical(2), overheads=overheads)
+
+    def costed(pair: Pair) -> float:
+        run = simulate(pair.one.run, team, scheduler="libomp", durations="measured")
+        return run.makespan_s / pair.two.run.makespan_s - 1
+
+    alone_s = [each.simulate(2).makespan_s for each in one]
     return Row(
         name,
         one[0].tasks,
+        sum(is_calm),
+        len(pairs),
+        real_s,
         [each.simulate().makespan_s / each.run.makespan_s - 1 for each in one],
         [each.simulate().makespan_s / each.run.makespan_s - 1 for each in two],
         [each.run.makespan_s / real_s - 1 for each in two],
-        predicted_s / real_s - 1,
+        statistics.median(
+            s / each.run.makespan_s - 1 for s, each in zip(alone_s, two, strict=True)
+        ),
         tasks_2 / tasks_1,
         creation_2 - creation_1,
         late_s,
-        (predicted_s * longer + late_s / 2) / real_s - 1,
-        costed_s / real_s - 1,
+        (statistics.median(alone_s) * longer + late_s / 2) / real_s - 1,
+        statistics.median(map(costed, calm)),
+        statistics.median(costed(pair) for pair in pairs if len(pair.two.run.workers) == 2),
     )
 
 
@@ -268,11 +384,12 @@ def line(row: Row) -> str:
         return f"{statistics.median(errors):+7.2%} ({worst:+7.2%})"
 
     return (
-        f"{row.name:9} {row.tasks:5} {shown(row.one)} {shown(row.two)} "
+        f"{row.name:13} {row.tasks:5} {row.calm:3}/{row.pairs:3} {1e3 * row.real_s:7.2f} ms "
+        f"{shown(row.one)} {shown(row.two)} "
         f"{typical(row.spread):6.1%} ({max(map(abs, row.spread)):6.1%}) "
         f"{row.predicted:+8.1%} {row.longer:6.2f} "
         f"{1e6 * row.creation_s:6.0f} us {1e6 * row.start_s:4.0f} us {row.with_all:+8.1%} "
-        f"{row.with_costs:+7.1%}"
+        f"{row.with_costs:+7.1%} {row.with_costs_of_all:+9.1%}"
     )
 
 
@@ -290,7 +407,10 @@ def summary(rows: list[Row]) -> None:
         "1 for 2": [abs(row.predicted) for row in rows],
         "with all": [abs(row.with_all) for row in rows],
         "costs": [abs(row.with_costs) for row in rows],
+        "all pairs": [abs(row.with_costs_of_all) for row in rows],
     }
+    calm, pairs = sum(row.calm for row in rows), sum(row.pairs for row in rows)
+    print(f"{calm} of {pairs} pairs in calm moments")
     for name, errors in columns.items():
         print(f"{name:10} median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
 

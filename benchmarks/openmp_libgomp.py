@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from openmp import COMPILERS, EXAMPLES, SIZES
+from openmp import ARGUMENTS_BY_SIZE, COMPILERS, EXAMPLES
 
 from tasksim import Platform, simulate
 from tasksim.base.errors import InputError
@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
-    parser.add_argument("--sizes", choices=list(SIZES), default="fine", help="default fine")
+    parser.add_argument(
+        "--sizes", choices=list(ARGUMENTS_BY_SIZE), default="fine", help="default fine"
+    )
     parser.add_argument("--runs", type=int, default=40, help="of each, default 40")
     given = parser.parse_args(arguments)
     chosen = given.programs.split(",") if given.programs else None
@@ -88,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{'':9} {'libgomp':>15} {'libomp':>15}   libgomp without, with   libomp  ratio is, said")
     errors: list[tuple[float, ...]] = []
     with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-        for name, sizes in SIZES[given.sizes].items():
+        for name, sizes in ARGUMENTS_BY_SIZE[given.sizes].items():
             stem = Path(name).stem
             if chosen is not None and stem not in chosen:
                 continue
