@@ -130,7 +130,8 @@ def measure_in_situ(
                         run = neighbours.follow(runner.graph, counted, runner.run_as, warm=True)
                     slowed = slowdown(run, runner.run_as)
                     if slowed is not None and probes:
-                        observed.slowdowns[number] = SlowdownRow.of(probes, slowed)
+                        alone_s = run.makespan_s / slowed
+                        observed.slowdowns[number] = SlowdownRow.of(probes, slowed, alone_s)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
             settled = all(runner.calm for runner in runners) and collected.settled(options)

@@ -108,6 +108,9 @@ class Replicator:
         Seed of all draws.
     probes : float or sequence of float, optional
         Slowdown of the machine by other programs, or the last few slowdowns, the latest last.
+    makespan_s : float, default 0.0
+        Makespan with mean durations, without other programs, in seconds; 0: unknown. Slowdowns of
+        long runs vary less.
 
     Attributes
     ----------
@@ -138,6 +141,7 @@ class Replicator:
         sources: Collection[str],
         seed: int,
         probes: float | Sequence[float] | None = None,
+        makespan_s: float = 0.0,
     ) -> None:
         demands = Demands(graph, platform, models).asked
         if demands is None:
@@ -147,7 +151,9 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
-        self._slowdown = _expected_slowdown(models, probes) if "runs" in sources else None
+        self._slowdown: ExpectedSlowdown | None = None
+        if "runs" in sources:
+            self._slowdown = _expected_slowdown(models, probes, makespan_s)
         self.usual = 1.0 if self._slowdown is None else float(np.exp(self._slowdown.expected))
         used = [demand for demand in demands if len(demand.tasks)]
         self._parts = [_part(graph, platform, models, demand, sources) for demand in used]
@@ -317,7 +323,7 @@ def _part(
 
 
 def _expected_slowdown(
-    models: Models, probes: float | Sequence[float] | None
+    models: Models, probes: float | Sequence[float] | None, makespan_s: float
 ) -> ExpectedSlowdown | None:
     """Return the slowdown of a run by other programs after *probes*, or at any moment.
 
@@ -326,13 +332,13 @@ def _expected_slowdown(
     find = getattr(models, "slowdown_law", None)
     law: SlowdownLaw | None = None if find is None else find()
     if probes is None:
-        return None if law is None else law.at_any()
+        return None if law is None else law.at_any(makespan_s)
     given = np.ravel(np.asarray(probes, dtype=np.float64))
     if not (len(given) and np.isfinite(given).all() and (given >= 1).all()):
         raise InputError(
             f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"
         )
-    return (SlowdownLaw.of([]) if law is None else law).at(given.tolist())
+    return (SlowdownLaw.of([]) if law is None else law).at(given.tolist(), makespan_s)
 
 
 def _named(labels: Iterable[str]) -> str:

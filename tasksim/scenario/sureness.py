@@ -155,8 +155,12 @@ def how_sure_of(
         threads = whole_number(threads, "threads", low=1)
     sources = SOURCES if uncertainty in ("both", "all") else (uncertainty,)
     models = resolved.known_models()
+    from tasksim.engine.batch import totals
+
+    item = resolved.simulation()
+    means_s = next(iter(totals([item], engine=engine))).makespan_s
     replicator = Replicator(
-        resolved.graph, resolved.platform, models, sources, scenario.seed, probes
+        resolved.graph, resolved.platform, models, sources, scenario.seed, probes, means_s
     )
     from tasksim.native.this_machine import usable_cores
 
@@ -169,7 +173,7 @@ def how_sure_of(
         if progress is not None:
             progress(replications, max(replications, members * expected))
 
-    series = _Series(resolved, replicator, threads or len(usable_cores()), engine, tell)
+    series = _Series(item, replicator, threads or len(usable_cores()), engine, tell)
     while series.done < groups and not series.interrupted:
         series.go_on(min(per_check, groups - series.done))
         if until is not None:
@@ -187,7 +191,7 @@ def how_sure_of(
         replicator,
         label=scenario.label,
         level=level,
-        means_s=series.means_s * replicator.usual,
+        means_s=means_s * replicator.usual,
         until=until,
         interrupted=series.interrupted,
         seed=scenario.seed,
@@ -199,7 +203,7 @@ class _Series:
 
     def __init__(
         self,
-        resolved: Resolved,
+        item: Simulation,
         replicator: Replicator,
         threads: int,
         engine: Engine,
@@ -208,7 +212,7 @@ class _Series:
         from tasksim.engine.batch import totals
 
         self._replicator, self._members = replicator, MEMBERS[len(replicator.sources)]
-        self._item, self._tell = resolved.simulation(), tell
+        self._item, self._tell = item, tell
         self._replay: Callable[[list[Simulation]], Iterator[Any]] = partial(
             totals, threads=threads, engine=engine
         )
@@ -216,7 +220,6 @@ class _Series:
         self._ratios: list[NDArray[np.float64]] = []
         self._of_models: list[NDArray[np.float64]] = []
         self.interrupted = False
-        self.means_s = next(iter(totals([self._item], engine=engine))).makespan_s
 
     @property
     def done(self) -> int:

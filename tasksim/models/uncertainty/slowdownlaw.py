@@ -7,10 +7,16 @@ before the run, were similar: as busy, and as restless, which is the distance be
 If no such run was seen, because a load began after the calibration, the slowdown of the run is the
 mean of these probes, with some scatter, which reaches the calmest of them and the busiest.
 
+Others take a core for a slice of time again and again. A short run meets few slices, many or none;
+a long one meets about as many as any other of its length. And threads that have slept keep their
+cores for the first milliseconds. So slowdowns of short runs are smaller than those of long ones, and
+vary more; a prediction scales the slowdowns of the calibration's runs to its own length.
+
 The file ``slowdown.csv`` in a machine's folder has the slowdowns of calibration runs. One line per
 run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all cores a second
 before the run, relative to an idle machine; ``restless``, the ratio of the largest to the smallest
-of the last few probes; ``slowdown``, the slowdown of the run itself.
+of the last few probes; ``slowdown``, the slowdown of the run itself; ``alone_s``, its makespan
+without other programs in seconds, which files of earlier versions lack.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.base.arrays import Floats
+    from tasksim.base.arrays import Bools, Floats
 
 __all__ = [
     "LAG_S",
@@ -74,6 +81,15 @@ BANDWIDTH_FACTOR: Final = 0.9
 """Factor of the bandwidth that smooths few runs (Silverman, Density Estimation, 1986, 3.31)."""
 NORMAL_IQR: Final = 1.349
 """Interquartile range of a normal distribution, in standard deviations."""
+MIN_LENGTH_RATIO: Final = 1.5
+"""Smallest ratio of the longest to the shortest run that shows how variation depends on length."""
+MAX_EXTRAPOLATION: Final = 4.0
+"""Largest length for which slowdowns are scaled, in lengths of the longest run: at most half of its
+deviation is left, as a smaller part that all lengths share may not have shown. Of shorter runs than
+the shortest nothing is known."""
+MIN_RUNS_OF_LENGTHS: Final = 12
+"""Smallest number of similar runs of different lengths that show it: six of each of two lengths
+tell their variances to a factor of two."""
 
 
 class SlowdownRow(NamedTuple):
@@ -87,17 +103,20 @@ class SlowdownRow(NamedTuple):
         The ratio of the largest to the smallest slowdown of the last few probes.
     slowdown : float
         The slowdown of the run.
+    alone_s : float, default 0.0
+        The makespan of the run without other programs, in seconds; 0: unknown.
     """
 
     probe: float
     restless: float
     slowdown: float
+    alone_s: float = 0.0
 
     @classmethod
-    def of(cls, probes: Sequence[float], slowdown: float) -> Self:
+    def of(cls, probes: Sequence[float], slowdown: float, alone_s: float = 0.0) -> Self:
         """Return the row of a run after *probes*, the latest last."""
         recent = probes[-RECENT_PROBES:]
-        return cls(recent[-1], max(recent) / min(recent), slowdown)
+        return cls(recent[-1], max(recent) / min(recent), slowdown, alone_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +127,26 @@ class SlowdownLaw:
     ----------
     probes, restless, slowdowns : ndarray
         Logarithms, for each run of the calibrations.
+    alone_s : ndarray
+        Makespans of these runs without other programs, in seconds; 0: unknown.
     """
 
     probes: Floats
     restless: Floats
     slowdowns: Floats
+    alone_s: Floats
 
     @classmethod
     def of(cls, rows: Sequence[SlowdownRow]) -> Self:
         """Return the law of *rows*; without rows, only the prior."""
-        return cls(*np.log(np.array(rows, dtype=np.float64).reshape(-1, 3)).T)
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(SlowdownRow._fields))
+        return cls(*np.log(table[:, :-1]).T, table[:, -1])
 
-    def at(self, probes: Sequence[float]) -> ExpectedSlowdown:
-        """Return the expected slowdown of a run after *probes*, the latest last."""
+    def at(self, probes: Sequence[float], alone_s: float = 0.0) -> ExpectedSlowdown:
+        """Return the expected slowdown of a run after *probes*, the latest last.
+
+        *alone_s* is the makespan of the run without other programs, in seconds; 0: unknown.
+        """
         logs = np.log(np.asarray(probes[-RECENT_PROBES:], dtype=np.float64))
         latest, restless = float(logs[-1]), float(np.ptp(logs))
         apart = np.abs(self.probes - latest)
@@ -133,11 +159,35 @@ class SlowdownLaw:
         scatter = np.sqrt(
             CALM_SCATTER**2 + (BUSY_SCATTER * usual) ** 2 + (RESTLESS_SCATTER * restless) ** 2
         )
-        return ExpectedSlowdown(np.sort(self.slowdowns[near]), usual, float(scatter))
+        return ExpectedSlowdown(self._seen(near, alone_s), usual, float(scatter))
 
-    def at_any(self) -> ExpectedSlowdown:
-        """Return the expected slowdown at an unknown time: that of the calibration's runs."""
-        return ExpectedSlowdown(np.sort(self.slowdowns), 0.0, CALM_SCATTER)
+    def at_any(self, alone_s: float = 0.0) -> ExpectedSlowdown:
+        """Return the expected slowdown at an unknown time: that of the calibration's runs.
+
+        *alone_s* is as for :meth:`at`.
+        """
+        every = np.ones(len(self.slowdowns), dtype=bool)
+        return ExpectedSlowdown(self._seen(every, alone_s), 0.0, CALM_SCATTER)
+
+    def _seen(self, near: Bools, alone_s: float) -> Floats:
+        """Return the slowdowns of the runs *near*, as runs of *alone_s* would have had, ascending.
+
+        The time that others take from a run, divided by its length, has a mean and a variance of
+        two parts each: one of long runs, and one that is divided by the length.
+        """
+        slowdowns, lengths = self.slowdowns[near], self.alone_s[near]
+        if alone_s <= 0 or len(lengths) < MIN_RUNS_OF_LENGTHS or lengths.min() <= 0:
+            return np.sort(slowdowns)
+        if lengths.max() < MIN_LENGTH_RATIO * lengths.min():
+            return np.sort(slowdowns)
+        taken = np.expm1(slowdowns)
+        there = float(np.clip(alone_s, lengths.min(), MAX_EXTRAPOLATION * lengths.max()))
+        mean, mean_there = _by_length(taken, lengths, there, positive=False)
+        variance, variance_there = _by_length((taken - mean) ** 2, lengths, there, positive=True)
+        if not variance.all():
+            return np.sort(slowdowns)
+        scaled = mean_there + (taken - mean) * np.sqrt(variance_there / variance)
+        return np.sort(np.log1p(np.maximum(scaled, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +240,26 @@ class ExpectedSlowdown:
         return float(BANDWIDTH_FACTOR * scale * len(self.seen) ** -0.2)
 
 
+def _by_length(
+    values: Floats, lengths: Floats, there: float, *, positive: bool
+) -> tuple[Floats, float]:
+    """Return *values* as fitted by ``a + b / length``, and the fit at the length *there*.
+
+    If *positive*, neither a nor b is negative.
+    """
+    parts = np.column_stack([np.ones(len(lengths)), 1.0 / lengths])
+    found = np.linalg.lstsq(parts, values, rcond=None)[0]
+    if positive and (found < 0).any():
+        kept = int(np.argmax(found))
+        one = parts[:, kept]
+        found = np.zeros(2)
+        found[kept] = one @ values / (one @ one)
+    return parts @ found, float(found[0] + found[1] / there)
+
+
 CSV_COLUMNS: Final = ["run", *SlowdownRow._fields]
+EARLIER_COLUMNS: Final = CSV_COLUMNS[:-1]
+"""Columns of files from before the length of a run counted."""
 MAX_SLOWDOWN: Final = 1e6
 """Largest slowdown accepted: no user waits for a run that is slowed a million times."""
 
@@ -211,19 +280,21 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
     if not path.is_file():
         return {}
     lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    if next(lines, []) != CSV_COLUMNS:
+    columns = next(lines, [])
+    if columns not in (CSV_COLUMNS, EARLIER_COLUMNS):
         raise InputError(f"{path}:1: expected the columns {','.join(CSV_COLUMNS)}")
     found: dict[int, SlowdownRow] = {}
     for fields in lines:
         try:
             number, *told = fields
-            run, row = whole_number(number), SlowdownRow._make(map(plain_float, told))
+            run, row = whole_number(number), SlowdownRow(*map(plain_float, told))
         except (ValueError, TypeError):
             run, row = None, SlowdownRow(0.0, 0.0, 0.0)
-        if run is None or not all(1 <= each <= MAX_SLOWDOWN for each in row):
+        legal = all(1 <= each <= MAX_SLOWDOWN for each in row[:-1]) and 0 <= row[-1] < inf
+        if run is None or not legal or len(fields) != len(columns):
             raise InputError(
-                f"{path}:{lines.line_num}: expected a run and numbers of at least 1: "
-                f"{', '.join(SlowdownRow._fields)}; got '{','.join(fields)[:80]}'"
+                f"{path}:{lines.line_num}: expected a run, numbers of at least 1, and a time: "
+                f"{', '.join(columns)}; got '{','.join(fields)[:80]}'"
             )
         found[run] = row
     return found

@@ -24,6 +24,7 @@ DAMAGED = (
     "1,1,1,inf",
     "1,1,0.9,1",
 )
+EARLIER = "run,probe,restless,slowdown"
 
 
 def rows_of(count, busy=1.0, scatter=0.05, seed=0):
@@ -83,7 +84,7 @@ def test_where_others_came_and_went_a_calm_moment_says_little():
 
 
 def test_a_row_knows_how_restless_its_probes_were():
-    assert SlowdownRow.of([9.0, 1.0, 2.0, 4.0, 2.0], 1.5) == (2.0, 4.0, 1.5)
+    assert SlowdownRow.of([9.0, 1.0, 2.0, 4.0, 2.0], 1.5, 0.1) == (2.0, 4.0, 1.5, 0.1)
 
 
 def test_in_no_moment_in_particular_a_run_is_as_any_was():
@@ -106,20 +107,34 @@ def test_intervals_hold_further_runs(count):
 
 
 def test_a_file_keeps_what_was_seen(tmp_path):
-    rows = {3: SlowdownRow(1.5, 1.1, 1.25), 1: SlowdownRow(1.0, 1.0, 1.0)}
+    rows = {3: SlowdownRow(1.5, 1.1, 1.25, 0.25), 1: SlowdownRow(1.0, 1.0, 1.0)}
     write_slowdowns(tmp_path, rows)
     assert read_slowdowns(slowdown_path(tmp_path)) == rows
     assert slowdown_path(tmp_path).read_text().splitlines() == [
-        "run,probe,restless,slowdown",
-        "1,1.0,1.0,1.0",
-        "3,1.5,1.1,1.25",
+        "run,probe,restless,slowdown,alone_s",
+        "1,1.0,1.0,1.0,0.0",
+        "3,1.5,1.1,1.25,0.25",
     ]
     assert read_slowdowns(tmp_path / "none.csv") == {}
 
 
+def test_a_file_of_before_has_runs_of_unknown_length(tmp_path):
+    slowdown_path(tmp_path).write_text(f"{EARLIER}\n3,1.5,1.1,1.25\n")
+    assert read_slowdowns(slowdown_path(tmp_path)) == {3: SlowdownRow(1.5, 1.1, 1.25)}
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "run,probe\n", *(f"run,probe,restless,slowdown\n{line}\n" for line in DAMAGED)],
+    [
+        "",
+        "run,probe\n",
+        f"{EARLIER}\n1,1,1,1,1\n",
+        f"{EARLIER},alone_s\n1,1,1,1\n",
+        f"{EARLIER},alone_s\n1,1,1,1,-1\n",
+        f"{EARLIER},alone_s\n1,1,1,1,inf\n",
+        *(f"{EARLIER}\n{line}\n" for line in DAMAGED),
+        *(f"{EARLIER},alone_s\n{line},1\n" for line in DAMAGED),
+    ],
 )
 def test_a_damaged_file_is_refused(tmp_path, text):
     slowdown_path(tmp_path).write_text(text)
@@ -135,3 +150,45 @@ def test_an_interval_holds_the_calmest_and_the_busiest_of_the_last_moments(probe
     found = drawn(SlowdownLaw.of([]).at(probes))
     assert np.quantile(found, 0.025) <= min(probes)
     assert np.quantile(found, 0.975) >= max(probes)
+
+
+def sliced(count, length_s, rng, slice_s=3e-3):
+    """Return slowdowns of runs of which others take slices of time, as often as the run has."""
+    slices = rng.poisson(length_s / slice_s, count)
+    return 1.0 + np.array([rng.exponential(slice_s, n).sum() for n in slices]) / length_s
+
+
+@pytest.mark.parametrize("length_s", [0.005, 0.02, 0.06, 0.2])
+def test_long_runs_vary_less_than_short_ones(length_s):
+    """Intervals fit runs of other lengths than those of the calibration, of 10 and 100 ms."""
+    rng = np.random.default_rng(1)
+    rows = [
+        SlowdownRow(2.0, 1.0, float(slowdown), known_s)
+        for known_s in (0.01, 0.1)
+        for slowdown in sliced(60, known_s, rng)
+    ]
+    found = drawn(SlowdownLaw.of(rows).at([2.0] * 4, length_s))
+    low, high = np.quantile(found, (0.025, 0.975))
+    runs = sliced(20000, length_s, rng)
+    assert 0.9 < ((low <= runs) & (runs <= high)).mean()
+    true_low, true_high = np.quantile(runs, (0.025, 0.975))
+    assert high - low == pytest.approx(true_high - true_low, rel=0.5)
+    assert found.mean() == pytest.approx(2.0, rel=0.1)
+
+
+def test_where_moments_differ_long_runs_vary_as_much():
+    rng = np.random.default_rng(2)
+    rows = [
+        SlowdownRow(2.0, 1.0, float(slowdown), known_s)
+        for known_s in (0.01, 0.1)
+        for slowdown in rng.uniform(1.0, 3.0, 60)
+    ]
+    law = SlowdownLaw.of(rows)
+    spread = [np.ptp(np.quantile(drawn(law.at_any(s)), (0.05, 0.95))) for s in (0.0, 1.0)]
+    assert spread[1] == pytest.approx(spread[0], rel=0.3)
+
+
+def test_of_runs_of_one_length_nothing_is_known_about_others():
+    rows = [SlowdownRow(1.0, 1.0, slowdown, 0.1) for slowdown in (1.0, 2.0, 3.0) * 10]
+    law = SlowdownLaw.of(rows)
+    assert law.at_any(10.0).seen.tolist() == law.at_any().seen.tolist()
