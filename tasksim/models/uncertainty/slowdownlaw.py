@@ -9,8 +9,8 @@ mean of these probes, with some scatter, which reaches the calmest of them and t
 
 Others take a core for a slice of time again and again. A short run meets few slices, many or none;
 a long one meets about as many as any other of its length. And threads that have slept keep their
-cores for the first milliseconds. So slowdowns of short runs are smaller than those of long ones, and
-vary more; a prediction scales the slowdowns of the calibration's runs to its own length.
+cores for the first milliseconds. So slowdowns of short runs are smaller than those of long ones,
+and vary more; a prediction scales the slowdowns of the calibration's runs to its own length.
 
 The file ``slowdown.csv`` in a machine's folder has the slowdowns of calibration runs. One line per
 run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all cores a second
