@@ -140,7 +140,8 @@ class SlowdownLaw:
     def of(cls, rows: Sequence[SlowdownRow]) -> Self:
         """Return the law of *rows*; without rows, only the prior."""
         table = np.array(rows, dtype=np.float64).reshape(-1, len(SlowdownRow._fields))
-        return cls(*np.log(table[:, :-1]).T, table[:, -1])
+        probes, restless, slowdowns = np.log(table[:, :-1]).T
+        return cls(probes, restless, slowdowns, table[:, -1])
 
     def at(self, probes: Sequence[float], alone_s: float = 0.0) -> ExpectedSlowdown:
         """Return the expected slowdown of a run after *probes*, the latest last.
