@@ -580,7 +580,7 @@ class _Fitting:
 
     def _platform(self) -> Platform | None:
         """Write the platform of the first run, unless there is one; return what it was."""
-        from tasksim.formats.recorded import platform_of
+        from tasksim.formats.platforms import platform_of
         from tasksim.platform.load import load
 
         path = self.destination.platform_path

@@ -28,7 +28,8 @@ from tasksim.models.terms.candidates import AUTO
 from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Overheads
-from tasksim.platform.load import dump, load, merged, read_layers
+from tasksim.platform.layers import merged, read_layers
+from tasksim.platform.load import dump, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -264,7 +264,7 @@ def write_page(
 
 def _say_without_graph(run: Run, path: Path, *, trust: bool) -> None:
     """Print why the dependencies of a run are unknown, if they are."""
-    from tasksim.formats.recorded import graph_of
+    from tasksim.formats.graphs import graph_of
     from tasksim.view.rungraph import graph_of_run
 
     if graph_of_run(run, trust=trust) is not None:

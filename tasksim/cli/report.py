@@ -296,7 +296,7 @@ def account(run: Path, as_json: bool) -> None:
     its dependencies have ended. The next parts are what submission adds, and the time between
     tasks.
     """
-    from tasksim.formats.recorded import graph_of
+    from tasksim.formats.graphs import graph_of
     from tasksim.formats.runs import load_run
     from tasksim.run.account import account as accounted
     from tasksim.run.account import worker_states

@@ -1,24 +1,34 @@
-"""Graphs by generator or file, in any format that reads graphs."""
+"""Graphs by generator, in files of any format that reads graphs, and of recorded runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import exists
+from tasksim.base.registry import is_own
+from tasksim.formats.registry import FORMATS, GraphInput, format_of, formats_that, looks_like_file
 from tasksim.graph.apps import registry
+from tasksim.graph.csr import transpose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from tasksim.formats.registry import Format, GraphInput
+    from tasksim.formats.registry import Format
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
 
 __all__ = [
     "file_format",
     "graph_format",
+    "graph_if_any",
     "graph_in",
+    "graph_of",
     "load_graph",
+    "predecessors",
     "read_graph",
 ]
 
@@ -85,8 +95,6 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
     >>> read_graph("cholesky", ["tiles=4"]).platform is None
     True
     """
-    from tasksim.formats.registry import GraphInput
-
     found = graph_format(text)
     if found is None:
         return GraphInput(registry.parse(text, settings))
@@ -133,9 +141,6 @@ def graph_format(text: str) -> Format | None:
 
 def file_format(where: str | Path) -> Format:
     """Return the format of the graph in the file *where*; raises as :func:`graph_format`."""
-    from tasksim.base.files import exists
-    from tasksim.formats.registry import FORMATS, format_of, formats_that, looks_like_file
-
     path = Path(where)
     if not exists(path):
         if looks_like_file(str(where)):
@@ -148,3 +153,93 @@ def file_format(where: str | Path) -> Format:
     known = formats_that("reads_graph").items()
     legal = [f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known]
     raise InputError(f"{path}: not a format of task graphs; legal: {', '.join(legal)}")
+
+
+# Graphs of recorded runs
+
+
+def graph_of(
+    run: Run, where: Path, made: TaskGraph | None = None, *, trust: bool = False
+) -> TaskGraph:
+    """Return the graph of a *run* that was read from *where*.
+
+    The graph is stored with the run, or made again by its generator with its arguments, or read
+    from the file that the run names, or *made* already. A generator ``MODULE:FUNCTION`` is imported
+    only with *trust*.
+
+    Raises
+    ------
+    InputError
+        If none of these is left, or it is not the graph of these tasks.
+    """
+    made = run.graph if made is None else made
+    try:
+        graph = _made_again(run, where, trust=trust) if made is None else made
+    except InputError as error:
+        raise InputError(
+            f"{where}: the graph of this run, {run.graph_label}, cannot be made again, and with "
+            f"it the parameters of its tasks: {error}"
+        ) from error
+    difference = _difference(run, graph)
+    if difference:
+        raise InputError(
+            f"{where}: {run.graph_label} is no longer the graph of this run: {difference}"
+        )
+    return graph
+
+
+def graph_if_any(run: Run, where: Path | None = None) -> TaskGraph | None:
+    """Return the result of :func:`graph_of`, or None if the graph is gone."""
+    try:
+        return graph_of(run, where or Path(run.graph_name))
+    except InputError:
+        return None
+
+
+def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
+    """Return the graph of *run*, read from its file or generated."""
+    name = run.graph_name
+    config: Any = run.config.get("graph")
+    config = config if isinstance(config, dict) else {}
+    text = config.get("path") or config.get("name")
+    if isinstance(text, str) and text not in registry.names() and not text.endswith(".py"):
+        path = Path(text)
+        found = format_of(path, "reads_graph")
+        if found is not None and found.brings_platform:
+            raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
+        if path.suffix == ".npz" or exists(path):
+            return graph_in(path).graph
+    if not (trust or name in registry.GENERATORS):
+        if is_own(name):
+            registry.refuse_foreign(name, where)
+        known = ", ".join(registry.names())
+        raise InputError(f"there is no generator '{name}' (known: {known})")
+    return registry.generate(name, **run.graph_arguments)
+
+
+def _difference(run: Run, graph: TaskGraph) -> str:
+    """Return the difference between the tasks of *run* and of *graph*, in words; empty if none."""
+    if len(run) != len(graph):
+        return f"{len(graph)} tasks, the run has {len(run)}"
+    ran = np.array(run.kernel_names, dtype=object)[run.tasks.kernel]
+    made = np.array(graph.kernels, dtype=object)[graph.kernel[run.tasks.task]]
+    other = np.flatnonzero(ran != made)
+    if not len(other):
+        return ""
+    first = int(other[0])
+    return f"task {run.tasks.task[first]} is {made[first]}, but in the run it is {ran[first]}"
+
+
+def predecessors(run: Run) -> Callable[[int], list[int]] | None:
+    """Return a function that gives the predecessors of a task; None if the graph is gone."""
+    graph = graph_if_any(run)
+    if graph is None:
+        return None
+    ptr, indices = transpose(graph.successor_ptr, graph.successors, len(graph))
+    bounds, before = ptr.tolist(), indices.tolist()
+
+    def of(task: int) -> list[int]:
+        found: list[int] = before[bounds[task] : bounds[task + 1]]
+        return found
+
+    return of

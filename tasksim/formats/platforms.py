@@ -1,23 +1,26 @@
-"""Platforms and networks by name, or in files of any format that has them."""
+"""Platforms and networks by name, in files of any format that has them, and of recorded runs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import path_of
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.files import exists, is_file
-from tasksim.platform.load import load
-from tasksim.run.foldernames import is_run_folder
+from tasksim.platform.costs import Overheads
+from tasksim.platform.description import Platform
+from tasksim.platform.parts import Memory, Worker
+from tasksim.run.foldernames import PLATFORM, RUN_JSON, is_run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network
-    from tasksim.platform.description import Platform
+    from tasksim.run.record import Run
 
-__all__ = ["load_network", "load_platform"]
+__all__ = ["load_network", "load_platform", "platform_of", "platform_of_workers"]
 
 
 def load_platform(
@@ -56,24 +59,106 @@ def load_platform(
     path = path_of(name_or_path, "platform")
     folder = None if library is None else path_of(library, "library")
     if is_run_folder(path):
-        from tasksim.formats.recorded import platform_of
         from tasksim.run.runfolder import load as load_run
 
         return platform_of(load_run(path), path, folder, settings)
-    if path.suffix and not exists(path):
+    if is_file(path):
+        from tasksim.formats.registry import format_of
+
+        found = format_of(path, "reads_platform")
+        reader = None if found is None else found.reads_platform
+        if found is not None and reader is not None and found.suffixes != (".yaml", ".yml"):
+            if settings:
+                raise InputError(f"{path}: settings change only platform files (.yaml)")
+            return reader(path)
+    elif path.suffix:
         from tasksim.formats.registry import refuse_missing
 
         refuse_missing(str(path))
-    if not is_file(path):
-        return load(name_or_path, folder, settings)
-    from tasksim.formats.registry import format_of
+    from tasksim.platform.load import load  # runs on this machine need no reader of YAML
 
-    found = format_of(path, "reads_platform")
-    if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
-        return load(name_or_path, folder, settings)
+    return load(name_or_path, folder, settings)
+
+
+def platform_of(
+    run: Run,
+    where: Path,
+    library: Path | None = None,
+    settings: Sequence[str] = (),
+    *,
+    alone: bool = False,
+) -> Platform:
+    """Return the platform of a *run* read from *where*, with its own changes and *settings*.
+
+    Parameters
+    ----------
+    run : Run
+    where : Path
+        A folder with a platform file in it, or any other place, for messages.
+    library : Path, optional
+        A folder whose ``platforms/`` is searched first for the name of the platform.
+    settings : sequence of str, default ()
+        Changes as for ``--set``; only platform files can be changed.
+    alone : bool, default False
+        Whether overheads leave out times in which other programs had the cores.
+
+    Returns
+    -------
+    Platform
+        The platform in the file beside the run, or the one that the run names; else its workers,
+        with overheads derived from its times (:mod:`tasksim.run.account`).
+
+    Raises
+    ------
+    InputError
+        If the platform was made in Python, or had several memories and is no file.
+    """
+    from tasksim.platform.load import load
+
+    beside = (where.parent if where.name == RUN_JSON else where) / PLATFORM
+    if is_file(beside):
+        return load(beside, library, settings)
+    said: Any = run.config.get("platform")
+    said = said if isinstance(said, dict) else {}
+    # The path, if the file still exists, else the name.
+    path, name = said.get("path"), said.get("name")
+    if isinstance(path, str) and (not isinstance(name, str) or exists(Path(path))):
+        name = path
+    if isinstance(name, str):
+        changes = [text for text in said.get("set") or () if isinstance(text, str)]
+        own = [text for text in changes if not text.startswith(("engine.", "network."))]
+        return load(name, library, [*own, *settings])
+    if "object" in said or len(run.memories) > 1:
+        what = "was made in Python" if "object" in said else "has several memories, and no file"
+        raise InputError(
+            f"{where}: the platform of this run, {run.platform}, {what}; "
+            f"give {option('platform', 'NAME')}"
+        )
     if settings:
-        raise InputError(f"{path}: settings change only platform files (.yaml)")
-    return found.reads_platform(path)
+        raise InputError(
+            f"{option('set')} changes a platform file; {where} ran on {run.platform}, which has"
+            " none"
+        )
+    from tasksim.formats.graphs import graph_if_any
+
+    return platform_of_workers(run, graph_if_any(run, where), alone=alone)
+
+
+def platform_of_workers(run: Run, graph: TaskGraph | None, *, alone: bool = False) -> Platform:
+    """Return a platform of the workers of *run*, all on one memory.
+
+    Its overheads are those of the native run, if the *graph* still exists; with *alone*, without
+    the time that other programs took.
+    """
+    workers = tuple(
+        Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
+    )
+    costs = Overheads()
+    if graph is not None and run.kind == "native":
+        from tasksim.run.account import runtime_costs
+
+        costs = runtime_costs(run, graph, alone=alone)
+    return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),), overheads=costs)
 
 
 def load_network(text: str | Path, library: str | Path | None = None) -> Network:

@@ -27,7 +27,7 @@ def _run_files(path: Path) -> list[Path]:
 
 
 def _read_graph_of_run(path: Path) -> GraphInput:
-    from tasksim.formats.recorded import graph_of
+    from tasksim.formats.graphs import graph_of
     from tasksim.run.runfolder import load
 
     return GraphInput(graph_of(load(path), path))

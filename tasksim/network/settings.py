@@ -18,7 +18,7 @@ from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import parse_quantity
 from tasksim.network.description import link_kinds
 from tasksim.network.model import HostCost
-from tasksim.platform.settings import MULTIPLY
+from tasksim.platform.layers import MULTIPLY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -65,7 +65,11 @@ def build(file: PlatformFile, path: Path) -> Platform:
             MemoryLevel(name, level.size, level.latency, tuple(level.bandwidth), level.cores)
             for name, level in file.memory_hierarchy.items()
         ),
-        frequencies=_frequencies(file.arch),
+        frequencies={
+            name: Frequency(section.frequency, section.model_frequency or section.frequency)
+            for name, section in file.arch.items()
+            if section.frequency is not None
+        },
         power=None if file.power is None else _power(file.power, file.nodes),
         numa=None if file.numa is None else _numa(file.numa, len(domains)),
     )
@@ -91,15 +95,6 @@ def _devices(architectures: dict[str, ArchitectureSection]) -> dict[str, Device]
     """Return architecture -> the driver of its workers, without those that are cores."""
     devices = {name: Device(s.pipeline, tuple(s.synchronous)) for name, s in architectures.items()}
     return {name: device for name, device in devices.items() if device != Device()}
-
-
-def _frequencies(architectures: dict[str, ArchitectureSection]) -> dict[str, Frequency]:
-    """Return architecture -> its frequency, if it has one."""
-    return {
-        name: Frequency(section.frequency, section.model_frequency or section.frequency)
-        for name, section in architectures.items()
-        if section.frequency is not None
-    }
 
 
 def _power(section: PowerSection, nodes: int) -> Power:

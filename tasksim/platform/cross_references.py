@@ -10,41 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import NAME_PATTERN
 from tasksim.base.errors import nearest
 from tasksim.platform.description import MAX_DEVICES, MAX_WORKERS, unreached
+from tasksim.platform.layers import entries, names
 from tasksim.platform.parts import FIRST_TOUCH, INTERLEAVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["entries", "fill_defaults", "member", "names", "problems", "split_full_name"]
-
-
-def entries(data: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the well-formed entries of one section."""
-    found = data.get(section)
-    if not isinstance(found, dict):
-        return []
-    return [(name, entry) for name, entry in found.items() if isinstance(entry, dict)]
-
-
-def names(data: Mapping[str, Any], section: str) -> list[str]:
-    """Return the names that one section declares."""
-    found = data.get(section)
-    return list(found) if isinstance(found, dict) else []
-
-
-def fill_defaults(data: dict[str, Any]) -> None:
-    """Add the default memory and architectures to *data*, in place."""
-    data.setdefault("memories", {"ram": {}})
-    if data["memories"] == {}:
-        data["memories"] = {"ram": {}}
-    architectures = data.setdefault("arch", {})
-    if isinstance(architectures, dict):
-        for name, group in entries(data, "workers"):
-            if group.get("arch") in (None, name) and re.fullmatch(NAME_PATTERN, name):
-                architectures.setdefault(name, {})
+__all__ = ["member", "problems", "split_full_name"]
 
 
 def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:

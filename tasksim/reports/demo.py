@@ -14,7 +14,7 @@ from tasksim.base.units import format_time
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.engine.simulation import Simulation
-from tasksim.formats.recorded import platform_of_workers
+from tasksim.formats.platforms import platform_of_workers
 from tasksim.graph.apps.registry import generate
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.native.this_machine import usable_cores

@@ -141,7 +141,7 @@ def parameter_costs(
         from tasksim.formats.runs import load_run
 
         run = load_run(where)
-    from tasksim.formats.recorded import graph_of
+    from tasksim.formats.graphs import graph_of
 
     if run.graph is not None:
         raise InputError(f"{where}: its graph is kept with it, and not generated; nothing counts")

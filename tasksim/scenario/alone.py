@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import TasksimError
 from tasksim.engine.simulation import Simulation
-from tasksim.formats.recorded import platform_of_workers
+from tasksim.formats.platforms import platform_of_workers
 from tasksim.run.disturbance import has_processor_times, others_share
 from tasksim.run.measured import MeasuredDurations
 from tasksim.schedulers import registry

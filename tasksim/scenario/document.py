@@ -99,7 +99,7 @@ def encode(
         "pin": scenario.pin,
         **({} if scenario.runtime == "auto" else {"runtime": scenario.runtime}),
     }
-    if scenario.is_on_nodes:
+    if scenario.is_on_nodes if found is None else found.cluster is not None:
         text, name = scenario.network, network_file(scenario.network)
         if text is not None and name is not None:
             text = str(Path(name).resolve()) + text[len(name) :]

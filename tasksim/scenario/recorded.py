@@ -129,9 +129,9 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> l
     """Return *runs* with their graphs; each run comes with the path it was read from.
 
     A graph of several runs is made once. *trust* and the errors are as for
-    :func:`~tasksim.formats.recorded.graph_of`.
+    :func:`~tasksim.formats.graphs.graph_of`.
     """
-    from tasksim.formats.recorded import graph_of
+    from tasksim.formats.graphs import graph_of
 
     graphs: dict[str, TaskGraph] = {}
     found = []

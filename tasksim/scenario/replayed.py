@@ -61,13 +61,13 @@ class Replayed:
     @cached_property
     def graph(self) -> TaskGraph:
         """Graph of the recorded run."""
-        from tasksim.formats.recorded import graph_of
+        from tasksim.formats.graphs import graph_of
 
         return graph_of(self.run, self.where)
 
     def platform(self, settings: Sequence[str] = (), *, alone: bool = False) -> Platform:
         """Return the platform of the run with *settings*; with *alone*, without other programs."""
-        from tasksim.formats.recorded import platform_of
+        from tasksim.formats.platforms import platform_of
 
         return platform_of(self.run, self.where, self.library, settings, alone=alone)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from tasksim.base.errors import InputError, option
 from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.models.rows import DURATION
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import (
     kernels_without,
@@ -23,13 +24,14 @@ from tasksim.scenario.durations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable
 
     from tasksim.engine.durations import Models
     from tasksim.engine.simulation import Simulation
     from tasksim.formats.registry import Format, GraphInput
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
+    from tasksim.network.clusterfile import ClusterFile
     from tasksim.run.measured import Word
     from tasksim.run.record import Run
     from tasksim.scenario.replayed import Replayed
@@ -294,7 +296,10 @@ class Resolved:
             mute.add("numa")
         if self.cluster is None and all(each.size_bytes is None for each in platform.memories):
             mute.add("overfull")
-        if not any(_has_several_durations(names) for names in graph.parameter_names):
+        if not any(
+            DURATION in names and sum(name.endswith("_s") for name in names) > 1
+            for names in graph.parameter_names
+        ):  # durations per architecture are parameters of the tasks
             mute.add("unused_durations")
         if not hasattr(models, "taken_share"):
             mute.add("disturbed")
@@ -448,7 +453,9 @@ class Resolver:
 
         Raises :exc:`InputError` if their number or their network is unknown.
         """
-        if scenario.clock == "native" or not scenario.is_on_nodes:
+        file, grid = self._cluster_file(scenario), scenario.node_grid
+        words = scenario.network, scenario.nodes, grid
+        if scenario.clock == "native" or (file is None and words == (None, None, None)):
             for change in scenario.network_changes:
                 raise InputError(
                     f"{option('set')} {change} changes a network between nodes: "
@@ -458,7 +465,6 @@ class Resolver:
         from tasksim.formats.platforms import load_network
         from tasksim.network.cluster import Cluster
 
-        file, grid = scenario.cluster_file, scenario.node_grid
         nodes = scenario.nodes or (grid.nodes if grid else None) or (file.count if file else None)
         if nodes is None:
             raise InputError(
@@ -487,6 +493,13 @@ class Resolver:
         key = ("cluster", id(platform), nodes, scenario.network, cores, *changes)
         make = partial(Cluster.alike, platform, nodes, network, cores)
         return self.once(key, lambda: (platform, make()))[1]
+
+    def _cluster_file(self, scenario: Setup) -> ClusterFile | None:
+        """Return the cluster file that a scenario names as its platform; None for any other."""
+        name = scenario.platform
+        if not isinstance(name, str):
+            return None
+        return self.once(("cluster file", name), lambda: scenario.cluster_file)
 
     def source(self, scenario: Setup) -> Source:
         """Return the source of a scenario's graph; raises as :func:`resolve`."""
@@ -551,18 +564,19 @@ class Resolver:
                     "Platform object"
                 )
             return scenario.platform
-        if scenario.platform is None:
-            if scenario.clock == "native":
-                from tasksim.native.this_machine import this_machine
+        if scenario.platform is not None:
+            from tasksim.formats.platforms import load_platform
 
-                return this_machine(scenario.workers)
-            return self._unnamed_platform(scenario, changes)
-        from tasksim.formats.platforms import load_platform
+            file = self._cluster_file(scenario)
+            library = None if scenario.library is None else Path(scenario.library)
+            name = scenario.platform if file is None else file.like
+            key = ("platform", name, library, *changes)
+            return self.once(key, lambda: load_platform(name, library, changes))
+        if scenario.clock == "native":
+            from tasksim.native.this_machine import this_machine
 
-        file, library = scenario.cluster_file, _folder(scenario.library)
-        name = scenario.platform if file is None else file.like
-        key = ("platform", name, library, *changes)
-        return self.once(key, lambda: load_platform(name, library, changes))
+            return this_machine(scenario.workers)
+        return self._unnamed_platform(scenario, changes)
 
     def _unnamed_platform(self, scenario: Setup, changes: list[str]) -> Platform:
         """Return the platform of a simulation that names none: its workers', or its graph's."""
@@ -591,17 +605,6 @@ class Resolver:
             self._known[key] = make()
         found: T = self._known[key]
         return found
-
-
-def _has_several_durations(names: Sequence[str]) -> bool:
-    """Return whether tasks with the parameters *names* have durations per architecture."""
-    from tasksim.models.rows import DURATION
-
-    return DURATION in names and sum(name.endswith("_s") for name in names) > 1
-
-
-def _folder(library: str | None) -> Path | None:
-    return None if library is None else Path(library)
 
 
 def network_file(text: str | None) -> str | None:

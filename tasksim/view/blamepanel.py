@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
-from tasksim.formats.recorded import graph_if_any
+from tasksim.formats.graphs import graph_if_any
 from tasksim.run.record import Run
 from tasksim.scenario.recorded import blame_of, scenario_of
 from tasksim.view.registry import Panel

@@ -25,7 +25,7 @@ def graph_of_run(run: Run, *, trust: bool = False) -> TaskGraph | None:
     A generator that the run names as ``MODULE:NAME`` is imported if *trust* is given.
     """
     if _MADE.get(id(run)) is None:
-        from tasksim.formats.recorded import graph_of
+        from tasksim.formats.graphs import graph_of
 
         if id(run) not in _MADE:
             weakref.finalize(run, _MADE.pop, id(run), None)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.run.bounds import Bounds
-    from tasksim.run.compare import Comparison, KernelComparison, Side
-    from tasksim.run.comparemessages import MessageComparison
+    from tasksim.run.compare import Comparison, KernelComparison, MessageComparison, Side
     from tasksim.run.critical import PracticalPath
     from tasksim.run.network import PathMessages
     from tasksim.run.pathprofile import Costs, PathProfile

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from recorded_sizes import SIZES, cholesky, law, recorded, save_model
 
-from tasksim.formats.recorded import graph_of
+from tasksim.formats.graphs import graph_of
 from tasksim.graph.apps.registry import GENERATORS, generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.graph_file import save as save_graph

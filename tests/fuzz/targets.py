@@ -83,7 +83,7 @@ TARGETS = {
 _TABLES = "formats/samples/cells.py formats/samples/columns.py"
 MODULES_BY_READER = {
     "platform": "platform",
-    "settings": "platform/settings.py",
+    "settings": "platform/layers.py",
     "coefficients": "models/files",
     "models": "models/files",
     "calibrated-samples": "models/files/store.py",

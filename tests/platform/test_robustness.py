@@ -11,8 +11,8 @@ from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.platform.description import check_platform
+from tasksim.platform.layers import TREE, Leaf
 from tasksim.platform.load import load
-from tasksim.platform.settings import TREE, Leaf
 
 WHOLE = {
     "version": 1,

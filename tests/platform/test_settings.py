@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tasksim.base.documents.sections import fields_of
+from tasksim.platform.layers import TREE
 from tasksim.platform.load import load
 from tasksim.platform.schema import (
     AllocationSection,
@@ -18,7 +19,6 @@ from tasksim.platform.schema import (
     PowerSection,
     WorkersSection,
 )
-from tasksim.platform.settings import TREE
 
 FILE = """
     version: 1

@@ -19,7 +19,7 @@ from tasksim.base.arguments import one_of
 from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import reading, refuse_existing, write_bytes
-from tasksim.formats.recorded import predecessors
+from tasksim.formats.graphs import predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import counted, nanoseconds, whole_ns

@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.formats.recorded import graph_if_any, predecessors
+from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import add_record, counted, ms_text, nanoseconds, whole_ns

@@ -14,7 +14,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing
 from tasksim.base.parquetfile import read_parquet_table
-from tasksim.formats.recorded import graph_if_any
+from tasksim.formats.graphs import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import (

@@ -188,7 +188,7 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     force : bool, default False
         Whether to replace an existing file.
     """
-    from tasksim.formats.recorded import graph_if_any, predecessors
+    from tasksim.formats.graphs import graph_if_any, predecessors
 
     refuse_existing(path, force=force)
     beside = copies_beside(path)

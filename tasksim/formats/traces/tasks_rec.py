@@ -16,7 +16,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.formats.recorded import graph_if_any, predecessors
+from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
 from tasksim.formats.traces.recutils import (

@@ -133,7 +133,7 @@ def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
     force : bool, default False
         Whether to replace an existing file.
     """
-    from tasksim.formats.recorded import graph_of, predecessors
+    from tasksim.formats.graphs import graph_of, predecessors
 
     refuse_existing(path, force=force)
     graph = graph_of(run, Path(run.graph_name))

@@ -18,8 +18,12 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import from_edges, pointers_of_counts, spans
-from tasksim.graph.dependencies import Accesses, infer_dependencies
-from tasksim.graph.distribution.executor import executors
+from tasksim.graph.dependencies import (
+    MODE_READS,
+    MODE_WRITES,
+    Accesses,
+    infer_dependencies,
+)
 from tasksim.graph.distribution.messages import MessageTable, needed_messages
 from tasksim.graph.distribution.owners import placement_of
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
@@ -155,7 +159,7 @@ def distribute(
     counts = np.diff(graph.access_ptr)
     task = np.repeat(np.arange(len(graph), dtype=np.int32), counts)
     accesses = Accesses(task, graph.access_handle, graph.access_mode)
-    computed = executors(accesses, graph.handle_size, owner, len(graph))
+    computed = _executors(accesses, graph.handle_size, owner, len(graph))
     node = np.where(chosen < 0, computed, chosen).astype(np.int32)
     whole, accesses, owner = with_data_of_edges(graph, accesses, owner, node)
     needed = needed_messages(
@@ -174,6 +178,33 @@ def _nodes(given: ArrayLike, length: int, nodes: int, what: str, of: str, lowest
         got = f"{of} #{wrong[0]} is on node {column[wrong[0]]}"
         raise InputError(f"{what}: {got}; legal: 0 to {nodes - 1}")
     return column.astype(np.int32)
+
+
+def _executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks: int) -> Int32:
+    """Return the node of each of *tasks* tasks: *owner computes*.
+
+    It is the owner of the written data. With several owners or none, it is the node with most
+    accessed bytes, in a tie the lowest one, so that tasks without data are on node 0. Read and
+    written bytes count once each.
+    """
+    node, single = np.zeros(tasks, np.int32), np.zeros(tasks, np.bool_)
+    places = np.flatnonzero(MODE_WRITES[accesses.mode])
+    if len(places):
+        task, owner = accesses.task[places], owners[accesses.handle[places]]
+        starts = np.flatnonzero(np.diff(task, prepend=-1))
+        lowest, highest = np.minimum.reduceat(owner, starts), np.maximum.reduceat(owner, starts)
+        node[task[starts]], single[task[starts]] = lowest, lowest == highest
+    if not single.all():
+        several = accesses.take(~single[accesses.task] & (accesses.mode != AccessMode.SCRATCH))
+        times = MODE_READS[several.mode].astype(np.int64) + MODE_WRITES[several.mode]
+        keys = several.task.astype(np.int64) << 32 | owners[several.handle]
+        held, place = np.unique(keys, return_inverse=True)
+        amount = np.zeros(len(held), np.int64)
+        np.add.at(amount, place, times * sizes[several.handle])
+        # Nodes of each task, ascending and stable, so that the lowest one wins a tie in reverse.
+        order = np.lexsort((-(held & 0xFFFFFFFF), amount, held >> 32))
+        node[held[order] >> 32] = held[order] & 0xFFFFFFFF
+    return node
 
 
 class _Cut:

@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import flag, path_of, whole_number
 from tasksim.base.errors import InputError, expect, option
@@ -25,15 +26,16 @@ from tasksim.study.sweep.running import Progress, Sweep
 from tasksim.study.sweep.store import Header, Store, read_cells, read_header
 from tasksim.study.sweep.study import Study
 from tasksim.study.sweep.study_file import read_study
-from tasksim.study.sweep.study_warnings import warnings_of_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-__all__ = ["Outcome", "cores_to_use", "differences", "run_study"]
-
+__all__ = ["Outcome", "cores_to_use", "differences", "run_study", "warning_summary"]
 
 _log = Log("study")
+
+_NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.e+-]*(?: to \d[\d.e+-]*)?(?: [kMGTP]?i?B\b)?")
+"""A number that is not part of a name, with the other end of its range and the unit of a size."""
 
 
 class Outcome(NamedTuple):
@@ -151,12 +153,46 @@ def run_study(
             store.compact()
         _log.info("%d cells computed, %d failed in all, in %.3f s, of which the engine took %.3f s",
                   sweep.computed, sweep.failed, seconds, sweep.engine_s)  # fmt: skip
-        said = tuple(warnings_of_store(folder, {one.cell for one in cells}))
+        said = tuple(_warnings_of_store(folder, {one.cell for one in cells}))
     for line in said:
         warnings.warn(line, stacklevel=2)
     return Outcome(
         len(cells), sweep.computed, sweep.failed, seconds, sweep.engine_s, pool.workers, said
     )
+
+
+def _warnings_of_store(folder: Path, cells: Collection[str]) -> list[str]:
+    """Return the warnings of those *cells* that are in the store in *folder*."""
+    table = read_cells(folder, ["cell", "position", "warnings"])
+    rows: list[dict[str, Any]] = table.sort_by("position").to_pylist()
+    return warning_summary((row["warnings"] for row in rows if row["cell"] in cells), len(cells))
+
+
+def warning_summary(texts: Iterable[str | None], cells: int) -> list[str]:
+    r"""Return the distinct warnings in the *texts* of a study of *cells* cells, in their order.
+
+    Warnings that differ only in numbers, for example along an axis of sizes, are represented by the
+    first of them.
+
+    >>> said = ["ram has 1 MiB", None, "ram has 1.5 GiB\ngemm on cpu: n 9"]
+    >>> for line in warning_summary(said, cells=8):
+    ...     print(line)
+    ram has 1 MiB, and 1 more like it (2 of 8 cells)
+    gemm on cpu: n 9 (1 of 8 cells)
+    """
+    told: dict[str, dict[str, None]] = {}
+    count: dict[str, int] = {}
+    for text in filter(None, texts):
+        lines = {line: _NUMBER.sub("#", line) for line in text.split("\n")}
+        for line, alike in lines.items():
+            told.setdefault(alike, {})[line] = None
+        for alike in set(lines.values()):
+            count[alike] = count.get(alike, 0) + 1
+    found = []
+    for alike, (first, *others) in told.items():
+        more = f", and {len(others)} more like it" if others else ""
+        found.append(f"{first}{more} ({count[alike]} of {cells} cells)")
+    return found
 
 
 def cores_to_use() -> int:

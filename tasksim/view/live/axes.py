@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tasksim.base.errors import InputError
-from tasksim.platform.cross_references import entries, names
+from tasksim.platform.layers import entries, names
 from tasksim.platform.load import load, settable
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from tasksim.cli.main import cli
 from tasksim.study.sweep.store import read_table
-from tasksim.study.sweep.studies import run_study
-from tasksim.study.sweep.study_warnings import summary
+from tasksim.study.sweep.studies import run_study, warning_summary
 
 STUDY = """\
 version: 1
@@ -130,7 +129,7 @@ def test_numbers_alone_make_no_other_warning():
         "syrk on cpu: beyond to n 32 to 64 (measured 128 to 512)\nmemory gpu1 has 900 MiB",
         "M2L on cpu: extrapolated to n 64 (measured 128 to 512)",
     ]
-    assert summary(texts, 4) == [
+    assert warning_summary(texts, 4) == [
         "syrk on cpu: beyond to n 64 (measured 128 to 512), and 1 more like it (2 of 4 cells)",
         "memory gpu0 has 1.5 GiB (1 of 4 cells)",
         "memory gpu1 has 900 MiB (1 of 4 cells)",

@@ -1,39 +1,45 @@
-"""Changes to a platform for one run, such as ``--set platform.workers.cpu.count=24``.
+"""Layers of a platform file: the files that it extends, its own data, defaults, and settings.
 
-A setting is a path and a value. Each part of the path may have the wildcards ``*`` and ``?``. A
-value ``xFACTOR`` multiplies the current value.
+A layer changes the data of those below it, and dependent values follow: cores after a change of
+counts, measured values after a change of links. A setting, such as
+``--set platform.workers.cpu.count=24``, is the last layer, for one run: a path and a value. Each
+part of the path may have the wildcards ``*`` and ``?``. A value ``xFACTOR`` multiplies the current
+value.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import yaml
 
-from tasksim.base.documents.yaml_document import plain_value
-from tasksim.base.errors import InputError, nearest
+from tasksim.base import library as libraries
+from tasksim.base.documents import FileProblem, Place
+from tasksim.base.documents.sections import NAME_PATTERN
+from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument, plain_value
+from tasksim.base.errors import InputError, nearest, unknown
+from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
+from tasksim.base.versions import newer
+from tasksim.platform import schema
 from tasksim.platform.costs import Allocation, Copying
-from tasksim.platform.cross_references import entries
-from tasksim.platform.dependent_values import (
-    MEASURED,
-    fit_cores,
-    frequencies,
-    is_count,
-    keep_model_frequency,
-)
 from tasksim.platform.parts import FIRST_TOUCH
 from tasksim.platform.power import EXPONENT
 
 if TYPE_CHECKING:
     from tasksim.base.documents import Location
 
-__all__ = ["MULTIPLY", "TREE", "Leaf", "Settings"]
+__all__ = [
+    "MULTIPLY", "TREE", "Leaf", "Settings", "entries", "layered", "merged", "names",
+    "read_layered", "read_layers",
+]  # fmt: skip
 
 
 class Leaf(NamedTuple):
@@ -159,6 +165,188 @@ the time of matching grows with characters times stars."""
 
 MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 """Pattern of a factor of the present value, such as ``x1.5``."""
+
+MEASURED: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
+"""Field of a link -> field with the value measured on a route that begins with the link."""
+
+
+def read_layered(
+    name: str, library: Path | None, settings: Sequence[str]
+) -> tuple[ProblemReport, dict[str, Any]]:
+    """Return the result of :func:`layered` for the platform of a *name* or a path."""
+    return layered(YamlDocument.read(_platform_path(name, library)), library, settings)
+
+
+def layered(
+    document: YamlDocument, library: Path | None, settings: Sequence[str] = ()
+) -> tuple[ProblemReport, dict[str, Any]]:
+    """Return the data of a platform *document* with all layers, and the report on its problems."""
+    report = read_layers(document, library)
+    data = merged(report.documents)
+    _fill_defaults(data)
+    if settings:
+        changes = Settings(data)
+        changes.apply(settings)
+        report.settings = changes.sources
+        for setting, what in changes.errors:
+            report.note(f"--set {setting}", what)
+    return report, data
+
+
+def _platform_path(name: str, library: Path | None) -> Path:
+    """Return the path of a platform given by name or by path."""
+    if _looks_like_path(name):
+        return Path(name)
+    known = libraries.names("platforms", ".yaml", library)
+    if name not in known:
+        raise unknown("platform", name, known)
+    return known[name]
+
+
+def _looks_like_path(name: str) -> bool:
+    return os.sep in name or name.endswith((".yaml", ".yml"))
+
+
+def read_layers(document: YamlDocument, library: Path | None) -> ProblemReport:
+    """Return the report on a platform *document* and the chain of those that it extends.
+
+    It has the problems of each file by itself.
+    """
+    report = ProblemReport([document])
+    _check(report, document)
+    while (base := _base(report, library)) is not None:
+        report.documents = [*report.documents, base]
+        _check(report, base)
+    return report
+
+
+def merged(documents: Sequence[YamlDocument]) -> dict[str, Any]:
+    """Return the data of *documents*, each over those of the next one, which it extends.
+
+    Sections are merged name by name; lists and values are replaced; null removes.
+    """
+    data: dict[str, Any] = {}
+    for document in reversed(documents):
+        is_base = document is not documents[0]
+        changes = _own(document, documents[0].path) if is_base else document.data
+        clocked = frequencies(data)
+        data = _over(data, changes)
+        _follow(data, changes, clocked)
+    # The version is checked per file.
+    data["version"] = schema.VERSION
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _check(report: ProblemReport, document: YamlDocument) -> None:
+    """Note the problems of one file by itself; raise at once for an unknown version."""
+    report.add(document.problems, [document])
+    version = document.data.get("version")
+    if version is None:
+        what = f"missing: a platform file begins `version: {schema.VERSION}`"
+        report.add([FileProblem(("version",), what)], [document])
+    elif type(version) is not int or version != schema.VERSION:
+        place = document.place(("version",))
+        unknown = f"unknown version (got {version!r}, legal {schema.VERSION})"
+        what = newer(version, schema.VERSION) or unknown
+        raise InputError(f"{place}: version: {what}")
+
+
+def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
+    """Return the file that the last one of *report* extends: beside it or in the libraries."""
+    document = report.documents[-1]
+    name = document.data.get("extends")
+    if not isinstance(name, str):
+        # In the first document, the schema reports this with all other problems.
+        if name is not None and document is not report.documents[0]:
+            report.note(_place_of_base(document), f"extends: must be text (got {name!r})")
+        return None
+    path = document.path
+    beside = [path.parent / name, path.parent / f"{name}.yaml"]
+    found = [file for file in beside if is_file(file) and file.resolve() != path.resolve()]
+    try:
+        if found:
+            base = found[0]
+        else:
+            base = beside[0] if _looks_like_path(name) else _platform_path(name, library)
+        chain = [*(other.path for other in report.documents), base]
+        if base.resolve() in [other.resolve() for other in chain[:-1]]:
+            raise InputError(f"a cycle: {' -> '.join(other.name for other in chain)}")
+        return YamlDocument.read(base)
+    except InputError as error:
+        report.note(_place_of_base(document), f"extends: {error}")
+        raise report.error() from None
+
+
+def _place_of_base(document: YamlDocument) -> Place:
+    """Return the place of ``extends`` in a file; only for errors, as this takes 10 ms."""
+    return document.place(("extends",)) or Place(document.path, 1, 1)
+
+
+def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
+    """Return the part of a document that the file *extending* it inherits."""
+    data = {key: value for key, value in document.data.items() if key not in ("version", "name")}
+    models = data.get("models")
+    if isinstance(models, str):
+        folder = document.path.parent / models
+        if is_folder(folder) and document.path.parent.resolve() != extending.parent.resolve():
+            data["models"] = str(folder.resolve())
+    return data
+
+
+def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *base* with *changes*, as by a JSON merge patch (RFC 7386)."""
+    merged = dict(base)
+    for key, value in changes.items():
+        if value is None and key in merged:
+            del merged[key]
+        elif isinstance(value, Mapping):
+            below = merged.get(key)
+            merged[key] = _over(below if isinstance(below, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _follow(
+    data: dict[str, Any], changes: Mapping[str, Any], clocked: Mapping[str, object]
+) -> None:
+    """Fit inherited values to *changes*: cores to counts, measured values to links, clocks."""
+    for name, group in entries(changes, "workers"):
+        if "count" in group and "cores" not in group:
+            fit_cores(data["workers"][name])
+    for name, link in entries(changes, "links"):
+        for number, measured in MEASURED.items():
+            if number in link and measured not in link:
+                data["links"][name].pop(measured, None)
+    for name, architecture in entries(changes, "arch"):
+        if architecture.get("frequency") is not None:
+            keep_model_frequency(data["arch"][name], clocked.get(name))
+
+
+def entries(data: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the well-formed entries of one section."""
+    found = data.get(section)
+    if not isinstance(found, dict):
+        return []
+    return [(name, entry) for name, entry in found.items() if isinstance(entry, dict)]
+
+
+def names(data: Mapping[str, Any], section: str) -> list[str]:
+    """Return the names that one section declares."""
+    found = data.get(section)
+    return list(found) if isinstance(found, dict) else []
+
+
+def _fill_defaults(data: dict[str, Any]) -> None:
+    """Add the default memory and architectures to *data*, in place."""
+    data.setdefault("memories", {"ram": {}})
+    if data["memories"] == {}:
+        data["memories"] = {"ram": {}}
+    architectures = data.setdefault("arch", {})
+    if isinstance(architectures, dict):
+        for name, group in entries(data, "workers"):
+            if group.get("arch") in (None, name) and re.fullmatch(NAME_PATTERN, name):
+                architectures.setdefault(name, {})
 
 
 @dataclass
@@ -387,3 +575,33 @@ def _put(data: dict[str, Any], location: Location, value: object) -> None:
             section[str(step)] = {}
         section = section[str(step)]
     section[str(location[-1])] = value
+
+
+def frequencies(data: Mapping[str, Any]) -> dict[str, object]:
+    """Return architecture -> its frequency as written, or None."""
+    return {name: section.get("frequency") for name, section in entries(data, "arch")}
+
+
+def is_count(value: object) -> bool:
+    """Return whether *value* is a number of workers that a platform may have."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**6
+
+
+def fit_cores(group: dict[str, Any]) -> None:
+    """Fit the cores of a *group* of workers to its changed count.
+
+    Workers beyond those of the file are not bound to cores.
+    """
+    cores, count = group.get("cores"), group.get("count")
+    if isinstance(cores, list) and isinstance(count, int) and is_count(count):
+        group["cores"] = cores[:count] + [None] * (count - len(cores))
+
+
+def keep_model_frequency(architecture: dict[str, Any], before: object) -> bool:
+    """Keep the old frequency as that of the models' measurements, once it changes.
+
+    *before* is the old frequency. Return whether it is known.
+    """
+    if architecture.get("model_frequency") is None and before is not None:
+        architecture["model_frequency"] = before
+    return architecture.get("model_frequency") is not None
