@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.optimization.copies import copied_flows
+from tasksim.optimization.windows import Windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.csr import Int64
     from tasksim.optimization.copies import CopiedFlows, LeastCopies
+    from tasksim.optimization.windows import Window
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = ["Binding", "BoundProgram"]
 
-WINDOW_LEVELS: Final = 24
-"""Number of lengths before and behind that windows are made of, quantiles of those of the tasks."""
-MAX_ROUNDS: Final = 30
+MAX_ROUNDS: Final = 60
 """Most solutions of the program, each with the windows that the one before it violates."""
-WINDOWS_PER_ROUND: Final = 20
-"""Most violated windows that a round adds."""
+STALLED_ROUNDS: Final = 6
+"""Rounds after which the bound must be longer by :data:`LEAST_GAIN`, or it is final."""
+LEAST_GAIN: Final = 1e-4
+"""Share of the bound that these rounds must add."""
+FILLED: Final = 1e-6
+"""Room left in a window, as a share of the bound, up to which the window is filled."""
 
 
 class Binding(NamedTuple):
@@ -45,19 +49,6 @@ class Binding(NamedTuple):
     copies: float
     """Copies between dependent tasks, and on links: by this share the bound grows with their
     duration."""
-
-
-class Window(NamedTuple):
-    """Work that has to be done on a class of workers within a part of the makespan."""
-
-    group: int
-    """The class of workers."""
-    before_s: float
-    """Length of the path before each task, in seconds: the part begins there."""
-    behind_s: float
-    """Length of the path behind each task, in seconds, from the end of the part to the end."""
-    tasks: Int64
-    """The tasks with such paths that the class can run."""
 
 
 class _Waits(NamedTuple):
@@ -142,11 +133,13 @@ class BoundProgram:
         self._heads, self._tails = (
             table[self._task, self._group] / self._scale for table in (heads, tails)
         )
-        self._levels = (_quantiles(self._heads), _quantiles(self._tails))
-        self._windows: list[tuple[int, float, float, Int64]] = []
+        self._windows: list[Window] = []
         self._window_rows: list[Any] = []
+        self._possible = Windows(
+            problem, self._task, self._group, self._cost, self._heads, self._tails
+        )
         for group in np.flatnonzero(self._counts).tolist():
-            self._add_window(group, 0.0, 0.0)
+            self._add_window(self._possible.whole(group))
         self._value = float(path)
         self._found: Any = None
 
@@ -156,21 +149,34 @@ class BoundProgram:
         After *time_s*, it is the bound of the last solution, or of the longest path without one.
         """
         end_s = time.perf_counter() + time_s
+        values = [self._value] * STALLED_ROUNDS
         for _ in range(MAX_ROUNDS):
             left_s = end_s - time.perf_counter()
             if left_s <= 0:
                 break
             self._solve(left_s)
-            if not self._add_violated():
+            values.append(self._value)
+            stalled = self._value < values[-STALLED_ROUNDS] * (1 + LEAST_GAIN)
+            if (stalled and len(values) > 2 * STALLED_ROUNDS) or not self._add_violated():
                 break
         return self._value * self._scale
 
     def windows(self) -> tuple[Window, ...]:
-        """Return the windows that some solution violated, and the window of each whole class."""
-        scale = self._scale
+        """Return the windows that limit the bound, and the window of each whole class.
+
+        These are the ones that the last solution fills or violates; all without a solution.
+        """
+        room = np.zeros(len(self._windows))
+        if self._found is not None and not self._found.status:
+            # Windows that were added after the last solution have no slack yet: it violates them.
+            room[: self._solved] = self._found.slack[-self._solved :]
+            room /= max(self._value, self._found.fun)
         return tuple(
-            Window(group, before * scale, behind * scale, self._task[rows])
-            for group, before, behind, rows in self._windows
+            window._replace(
+                after_s=window.after_s * self._scale, before_s=window.before_s * self._scale
+            )
+            for window, left in zip(self._windows, room.tolist(), strict=True)
+            if left <= FILLED or (window.source < 0 and window.target < 0)
         )
 
     def binding(self, class_names: tuple[str, ...]) -> Binding | None:
@@ -196,18 +202,27 @@ class BoundProgram:
         of_task = on_path * length
         classes = np.zeros(len(self._counts))
         idle = 0.0
+        start = self._found.x[1 : 1 + tasks]
         # The last windows may have been added after the last solution.
-        solved = self._windows[: len(duals["windows"])]
-        for dual, (group, before, behind, rows) in zip(duals["windows"], solved, strict=True):
-            classes[group] += dual * self._counts[group]
-            idle += dual * self._counts[group] * (before + behind)
+        solved = self._windows[: self._solved]
+        for dual, window in zip(duals["windows"], solved, strict=True):
+            if not dual:
+                continue
+            price = dual * self._counts[window.group]
+            room = value if window.target < 0 else start[window.target]
+            if window.source >= 0:
+                room -= start[window.source] + length[window.source]
+                of_task[window.source] += price * length[window.source]
+            classes[window.group] += price * room / value
+            idle += price * (window.after_s + window.before_s)
+            rows = self._possible.rows_of(window)
             of_task += np.bincount(self._task[rows], dual * share[rows] * self._cost[rows], tasks)
         graph = self._problem.graph
         kernels = np.bincount(graph.kernel, of_task, len(graph.kernels)) / value
         named = zip(self._load_of_links, links.tolist(), strict=True)
         return Binding(
             {name: float(share) for name, share in zip(class_names, classes, strict=True)},
-            float(duals["ends"].sum()),
+            max(0.0, 1.0 - float(classes.sum() + links.sum())),
             {name: float(share) for name, share in zip(graph.kernels, kernels, strict=True)},
             float(idle / value),
             {name: share for name, share in named if share > 0},
@@ -303,7 +318,8 @@ class BoundProgram:
         tasks = self._problem.tasks
         objective = np.zeros(self._columns)
         objective[0] = 1.0
-        windows = [-self._counts[g] * (before + behind) for g, before, behind, _ in self._windows]
+        windows = [-self._counts[w.group] * (w.after_s + w.before_s) for w in self._windows]
+        self._solved = len(windows)
         ones = np.ones(len(self._task))
         # The stubs know dense matrices alone.
         given: dict[str, Any] = {
@@ -323,38 +339,37 @@ class BoundProgram:
         """Add the windows that the solution violates most; return whether there are any."""
         if self._found.status:
             return False
-        load = self._found.x[self._pair] * self._cost
-        makespan = self._found.x[0]
-        known = {window[:3] for window in self._windows}
-        violated = []
-        for before in self._levels[0]:
-            for behind in self._levels[1]:
-                if before + behind > self._value:  # longer than the makespan may be
-                    continue
-                inside = (self._heads >= before) & (self._tails >= behind)
-                sums = np.bincount(self._group, load * inside, len(self._counts))
-                excess = sums - self._counts * (makespan - before - behind)
-                for group in np.flatnonzero(excess > 1e-6 * makespan).tolist():
-                    if self._counts[group] and (group, before, behind) not in known:
-                        violated.append((float(excess[group]), group, before, behind))
-        violated.sort(reverse=True)
-        for _, group, before, behind in violated[:WINDOWS_PER_ROUND]:
-            self._add_window(group, before, behind)
+        x, tasks = self._found.x, self._problem.tasks
+        load = x[self._pair] * self._cost
+        start = x[1 : 1 + tasks]
+        end = start + np.bincount(self._task, load, tasks)
+        known = {window[:5] for window in self._windows}
+        violated = [
+            window
+            for window in self._possible.violated(
+                load, np.append(start, x[0]), np.append(end, 0.0), self._value
+            )
+            if window[:5] not in known
+        ]
+        for window in violated:
+            self._add_window(window)
         return bool(violated)
 
-    def _add_window(self, group: int, before: float, behind: float) -> None:
-        """Add the window of one class: the load of its tasks fits between both lengths."""
-        inside = (self._heads >= before) & (self._tails >= behind)
-        rows = np.flatnonzero((self._group == group) & inside)
+    def _add_window(self, window: Window) -> None:
+        """Add a window of one class: the load of its tasks fits into it."""
+        rows = self._possible.rows_of(window)
         zeros = np.zeros(len(rows), int)
-        self._window_rows.append(
-            self._matrix(
-                1,
-                (zeros, self._pair[rows], self._cost[rows]),
-                ([0], [0], [-float(self._counts[group])]),
-            )
-        )
-        self._windows.append((group, before, behind, rows))
+        count = float(self._counts[window.group])
+        parts = [
+            (zeros, self._pair[rows], self._cost[rows]),
+            ([0], [1 + window.target], [-count]),  # the makespan is the first column
+        ]
+        if window.source >= 0:
+            own = np.flatnonzero(self._task == window.source)
+            parts.append(([0], [1 + window.source], [count]))
+            parts.append((np.zeros(len(own), int), self._pair[own], count * self._cost[own]))
+        self._window_rows.append(self._matrix(1, *parts))
+        self._windows.append(window)
 
 
 def _waits_of(problem: Problem, flows: CopiedFlows, copies: LeastCopies) -> _Waits:
@@ -371,11 +386,3 @@ def _waits_of(problem: Problem, flows: CopiedFlows, copies: LeastCopies) -> _Wai
     away = flows.home[:, None] != np.arange(copies.sites)
     np.maximum.at(at_start_s, flows.target[~inner], (into_s * away)[~inner])
     return _Waits(copies.site_of_class, of_edge_s, at_start_s)
-
-
-def _quantiles(values: NDArray[np.float64]) -> list[float]:
-    """Return some of *values*, evenly spread, the smallest and the largest among them."""
-    distinct = np.unique(np.concatenate(([0.0], values)))
-    places = np.linspace(0, len(distinct) - 1, min(len(distinct), WINDOW_LEVELS))
-    found: list[float] = distinct[np.unique(np.rint(places).astype(int))].tolist()
-    return found

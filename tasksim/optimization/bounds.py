@@ -24,8 +24,9 @@ from tasksim.optimization.schedule import with_classes_merged
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.optimization.boundprogram import Binding, Window
+    from tasksim.optimization.boundprogram import Binding
     from tasksim.optimization.replayer import Replayer
+    from tasksim.optimization.windows import Window
     from tasksim.platform.description import Platform
     from tasksim.schedulers.static.problem import Problem
 

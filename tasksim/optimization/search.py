@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.engine.choice import Engine
-    from tasksim.optimization.boundprogram import Window
+    from tasksim.optimization.windows import Window
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.setup import AnyGraph, AnyModels, AnyPlatform
     from tasksim.schedulers.static.plan import Plan

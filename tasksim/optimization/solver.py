@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.csr import Int64
-    from tasksim.optimization.boundprogram import Window
+    from tasksim.optimization.windows import Window
     from tasksim.platform.description import Platform
     from tasksim.schedulers.static.problem import Problem
 
@@ -159,6 +159,9 @@ class Solving:
         tasks = range(problem.tasks)
         horizon = int(np.where(sizes < 0, 0, sizes).max(axis=1).sum())
         horizon += sum(wait // self._unit for *_, wait in waits)
+        # Longer schedules are of no use, and the solver reasons with the room that is left.
+        known_s = (makespan_s + self._rounding_s) * (1 + LENGTH_TOLERANCE)
+        horizon = min(horizon, int(known_s * TICKS_PER_S) // self._unit)
         known = at_least_s * TICKS_PER_S / self._unit
         # Where the unit divides all durations, it divides the makespan.
         least = math.ceil(known - 1e-6) if self._unit == exact else math.floor(known)
@@ -166,27 +169,36 @@ class Solving:
         self._end = model.new_int_var(least, horizon, "makespan")
         self._start = [model.new_int_var(0, horizon, f"s{task}") for task in tasks]
         self._chosen: list[dict[int, Any]] = []
-        length = []
+        self._length: list[Any] = []
         intervals: list[list[Any]] = [[] for _ in counts]
         work: list[list[Any]] = [[] for _ in counts]
         for task, row in enumerate(sizes.tolist()):
             legal = [c for c, size in enumerate(row) if size >= 0 and counts[c]]
+            start = self._start[task]
+            if len(legal) == 1:
+                (c,) = legal
+                self._chosen.append({c: model.new_constant(1)})
+                self._length.append(row[c])
+                intervals[c].append(model.new_fixed_size_interval_var(start, row[c], f"i{task}"))
+                work[c].append(row[c])
+                model.add(start + row[c] <= self._end)
+                continue
             chosen = {c: model.new_bool_var(f"x{task},{c}") for c in legal}
             model.add_exactly_one(chosen.values())
             self._chosen.append(chosen)
-            length.append(sum(chosen[c] * row[c] for c in legal))
-            for c in legal:
+            self._length.append(sum(chosen[c] * row[c] for c in legal))
+            for c, literal in chosen.items():
                 intervals[c].append(
                     model.new_optional_fixed_size_interval_var(
-                        self._start[task], row[c], chosen[c], f"i{task},{c}"
+                        start, row[c], literal, f"i{task},{c}"
                     )
                 )
-                work[c].append(chosen[c] * row[c])
-            model.add(self._start[task] + length[task] <= self._end)
+                work[c].append(literal * row[c])
+            model.add(start + self._length[task] <= self._end)
         for source, target in zip(
             problem.edges.source.tolist(), problem.edges.target.tolist(), strict=True
         ):
-            model.add(self._start[source] + length[source] <= self._start[target])
+            model.add(self._start[source] + self._length[source] <= self._start[target])
         for c, count in enumerate(counts):
             if not intervals[c]:
                 continue
@@ -196,10 +208,10 @@ class Solving:
                 model.add_cumulative(intervals[c], [1] * len(intervals[c]), count)
             model.add(sum(work[c]) <= count * self._end)
         if copies is not None:
-            self._add_waits(waits, length, copies.site_of_class)
+            self._add_waits(waits, copies.site_of_class)
         for window in windows:
             self._add_window(window, sizes, counts)
-        self._exclude_commuting(length)
+        self._exclude_commuting()
         model.minimize(self._end)
 
     def _waits(self, copies: LeastCopies) -> list[tuple[int, int, int, int]]:
@@ -217,9 +229,7 @@ class Solving:
                 longest[key] = max(longest.get(key, 0), int(ticks[row, site]))
         return [(*key, wait) for key, wait in longest.items()]
 
-    def _add_waits(
-        self, waits: list[tuple[int, int, int, int]], length: Sequence[Any], site_of_class: Int64
-    ) -> None:
+    def _add_waits(self, waits: list[tuple[int, int, int, int]], site_of_class: Int64) -> None:
         """Let readers of data from another site wait for a copy."""
         site: list[int] = site_of_class.tolist()
         model = self._model
@@ -234,22 +244,25 @@ class Solving:
                 for other, before in self._chosen[source].items():
                     if site[other] != place:
                         model.add(
-                            self._start[source] + length[source] + wait <= self._start[target]
+                            self._start[source] + self._length[source] + wait <= self._start[target]
                         ).only_enforce_if([chosen, before])
 
     def _add_window(self, window: Window, sizes: Int64, counts: Sequence[int]) -> None:
         """Let the work of a window fit into it; lengths are rounded so that it is no shorter."""
         group = window.group
-        before, behind = (
+        after, before = (
             int(length_s * (1 - LENGTH_TOLERANCE) * TICKS_PER_S) // self._unit
-            for length_s in (window.before_s, window.behind_s)
+            for length_s in (window.after_s, window.before_s)
         )
         work = [
             self._chosen[task][group] * int(sizes[task, group]) for task in window.tasks.tolist()
         ]
-        self._model.add(sum(work) <= counts[group] * (self._end - before - behind))
+        room = (self._end if window.target < 0 else self._start[window.target]) - after - before
+        if window.source >= 0:
+            room -= self._start[window.source] + self._length[window.source]
+        self._model.add(sum(work) <= counts[group] * room)
 
-    def _exclude_commuting(self, length: Sequence[Any]) -> None:
+    def _exclude_commuting(self) -> None:
         """Let tasks that commute on a datum exclude each other."""
         by_handle: dict[int, list[int]] = {}
         for task, handles in self._problem.commuting.items():
@@ -263,7 +276,7 @@ class Solving:
             for task in tasks:
                 end = model.new_int_var(0, 2**62, f"e{handle},{task}")
                 size = model.new_int_var(0, 2**62, f"l{handle},{task}")
-                model.add(size == length[task])
+                model.add(size == self._length[task])
                 start = self._start[task]
                 rows.append(model.new_interval_var(start, size, end, f"c{handle},{task}"))
             model.add_no_overlap(rows)
@@ -272,8 +285,9 @@ class Solving:
         """Give the solver a schedule to start from."""
         for task, (start, c) in enumerate(zip(start_s.tolist(), group.tolist(), strict=True)):
             self._model.add_hint(self._start[task], round(start * TICKS_PER_S) // self._unit)
-            for other, chosen in self._chosen[task].items():
-                self._model.add_hint(chosen, other == c)
+            if len(self._chosen[task]) > 1:  # otherwise it is a constant
+                for other, chosen in self._chosen[task].items():
+                    self._model.add_hint(chosen, other == c)
 
     def solve(
         self,

@@ -219,6 +219,26 @@ def test_starts_and_ends_count_in_the_mixed_bound():
     assert found.binding.idle == pytest.approx(0.5)
 
 
+def test_work_between_two_tasks_counts_in_the_mixed_bound():
+    """One task, eight, one, eight, one on four workers: 1 + 2 + 1 + 2 + 1 seconds.
+
+    Windows from the start to the end of the schedule alone say 1 + 17 / 4 + 1.
+    """
+    builder = GraphBuilder("two-forks")
+    last = builder.insert("task")
+    for _ in range(2):
+        fork = [builder.insert("task", after=[last]) for _ in range(8)]
+        last = builder.insert("task", after=fork)
+    costs = np.ones((1, 19))
+    problem = Problem.of(builder.build(), Platform.identical(4), costs)
+    found = mixed_bound(problem, ("cpu",))
+    assert found.value_s == pytest.approx(7.0, rel=1e-5)
+    assert any(window.source >= 0 or window.target >= 0 for window in found.windows)
+    binding = found.binding
+    assert sum(binding.classes.values()) + binding.path == pytest.approx(1.0)
+    assert sum(binding.kernels.values()) + binding.idle == pytest.approx(1.0)
+
+
 SLOWER_CLASSICS = [(LA02, 655.0), (LA03, 597.0), (LA04, 590.0)]
 
 
