@@ -17,14 +17,28 @@ import numpy as np
 from tasksim.recording.openmp.trace import NO_SITE, THREAD_SHIFT, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.recording.openmp.trace import ThreadRecords, Trace
 
-__all__ = ["NOTHING", "Ending", "Flag", "History", "Status", "history_of"]
+__all__ = [
+    "INTERRUPTED_NS",
+    "NOTHING",
+    "Ending",
+    "Flag",
+    "History",
+    "Status",
+    "history_of",
+    "place_lost_times",
+]
 
 NOTHING: Final = -1
 """Number of a task, region or thread that is none."""
+INTERRUPTED_NS: Final = 20_000
+"""Time without a core from which a step counts as interrupted, in ns: clocks are not read at once,
+and no time slice of another program is that short."""
 
 
 class Flag(IntEnum):
@@ -270,6 +284,7 @@ class _Columns:
     def history(self) -> History:
         """Return the history."""
         columns = [np.array(column, dtype=np.int64) for column in self.steps]
+        place_lost_times(columns)
         order = np.lexsort((columns[2], columns[0]))
         task, start_ns, end_ns, cpu_ns, thread, ending, ref, clock_ns = (
             column[order] for column in columns
@@ -303,6 +318,42 @@ class _Columns:
             counts=self.counts,
             end_ns=self.end_ns,
         )
+
+
+def place_lost_times(columns: Sequence[NDArray[np.int64]]) -> None:
+    """Correct processor times of steps that end with a creation, where the thread lost its core.
+
+    The recorder does not read the processor clock at creations, so it is assumed to go on as the
+    wall clock does until it is read: then it may be behind. The thread was interrupted once, not at
+    each creation: what it lost is taken from the longest of these steps first.
+
+    Parameters
+    ----------
+    columns
+        Columns of the steps of one thread after another, in the order of :class:`History`.
+    """
+    _, start_ns, end_ns, cpu_ns, thread, ending, _, clock_ns = columns
+    if not len(start_ns):
+        return
+    goes_on = np.zeros(len(start_ns), bool)
+    goes_on[1:] = (
+        (ending[:-1] == Ending.CREATE)
+        & (thread[1:] == thread[:-1])
+        & (start_ns[1:] == end_ns[:-1])
+        & (clock_ns[1:] == clock_ns[:-1] + cpu_ns[:-1])
+    )
+    duration_ns = end_ns - start_ns
+    first = np.flatnonzero(~goes_on)
+    limit = np.append(first[1:], len(start_ns))
+    lost_ns = np.add.reduceat(duration_ns - cpu_ns, first)
+    for chain in np.flatnonzero((limit - first > 1) & (lost_ns > INTERRUPTED_NS)).tolist():
+        here, rest_ns = slice(first[chain], limit[chain]), int(lost_ns[chain])
+        durations, cpu = duration_ns[here], cpu_ns[here]
+        for step in np.argsort(-durations, kind="stable").tolist():
+            taken_ns = min(rest_ns, int(durations[step]))
+            cpu[step] = durations[step] - taken_ns
+            rest_ns -= taken_ns
+        clock_ns[here][1:] = clock_ns[here][0] + np.cumsum(cpu)[:-1]
 
 
 class _Reader:

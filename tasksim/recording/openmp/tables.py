@@ -10,6 +10,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import from_pairs, pointers_of_counts
 from tasksim.graph.taskgraph import THREAD_START, HandleBlock, TaskGraph
 from tasksim.native.this_machine import machine_name
+from tasksim.recording.openmp.history import INTERRUPTED_NS
 from tasksim.recording.openmp.names import UNKNOWN
 from tasksim.recording.openmp.pieces import Phase, Role
 from tasksim.recording.tables import CPU, ready_times
@@ -32,9 +33,6 @@ SCHEDULER: Final = "libomp"
 """Scheduler of replays: that of the runtime that ran the program."""
 GOES_ON: Final = 1
 """Priority of a piece that continues a task: its thread does not leave the task for others."""
-INTERRUPTED_NS: Final = 20_000
-"""Time without a core from which a piece counts as interrupted, in ns: clocks are not read at once,
-and no time slice of another program is that short."""
 _SUFFIX: Final = {Phase.FIRST: "", Phase.CREATED: " (creating)", Phase.WAITED: " (resumed)"}
 
 
@@ -147,7 +145,7 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     submitted = _submitted(pieces, submitted, end)
     ready, released_by = ready_times(graph, submitted, end)
     ready = np.maximum(ready, _free_s(pieces, start, end))
-    cpu_ns = np.minimum(pieces.cpu_ns, pieces.end_ns - pieces.start_ns)
+    cpu_ns = np.clip(pieces.cpu_ns, 0, pieces.end_ns - pieces.start_ns)
     table = TaskTable(
         task=np.arange(len(pieces), dtype=np.int32),
         kernel=graph.kernel,  # type: ignore[arg-type]  # the table sees whether it fits
