@@ -52,6 +52,9 @@ EXTREME_DEVIATIONS: Final = 5.0
 """Standard deviations from the median beyond which a duration is a stall."""
 MAX_COST_SHARE: Final = 0.5
 """Largest share of a task that an interruption costs: kernels of .3 ms lose 30 to 40 %."""
+LATER_TASKS: Final = 10
+"""Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
+not near before, either."""
 MIN_OWN_SHARE: Final = 1e-3
 """Smallest share of its duration that a task computes: less counts as waiting only."""
 
@@ -104,7 +107,8 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
 
     An interrupted task takes its processor time plus the usual wait of its kernel's uninterrupted
     tasks, less the cost of interruptions in this run: others have filled the core's caches
-    meanwhile. Other tasks keep their durations. Where the host of a virtual machine took time, or
+    meanwhile. The next tasks of the worker pay for that, too, less and less. Other tasks keep
+    their durations. Where the host of a virtual machine took time, or
     may have, time that tasks of non-blocking kernels lost without an interruption is left out, too.
 
     See Also
@@ -120,8 +124,71 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     interrupted = preempted | (of_host & (share <= BLOCKING_SHARE))
     own = own_s(tasks.duration_s, lost, share, interrupted)
     computing = (usual <= BLOCKING_SHARE)[kernel]
+    shares = _later_shares(run)
+    chosen = computing & ~preempted
+    later_s = _later_s(own[chosen], shares[chosen], kernel[chosen])
+    least = (1.0 - MAX_COST_SHARE) * own
+    own = np.where(chosen, np.maximum(own - later_s * shares, least), own)
     cost_s = _interruption_s(own[computing], preempted[computing], kernel[computing])
-    return np.where(preempted, np.maximum(own - cost_s, (1.0 - MAX_COST_SHARE) * own), own)
+    return np.where(preempted, np.maximum(own - cost_s, least), own)
+
+
+def _later_shares(run: Run) -> NDArray[np.float64]:
+    """Return the share of the next task's cost that each task pays for an interruption before it.
+
+    The k-th task of the worker after an interrupted one pays 1/k. Measured in 8000 interruptions:
+    28, 14, 11, 9 and 6 us for Cholesky with tiles of 192, 22, 10, 8, 6 and 6 us for LU with 128.
+    """
+    tasks = run.tasks
+    order = np.lexsort((tasks.start_s, tasks.worker))
+    worker, held = tasks.worker[order], tasks.preemptions[order] > 0
+    place = np.arange(len(order))
+    first = np.maximum.accumulate(np.where(np.diff(worker, prepend=-1) != 0, place, 0))
+    last = np.maximum.accumulate(np.where(held, place, -1))
+    after = place - last
+    pays = (last >= first) & (after >= 1) & (after <= LATER_TASKS)
+    shares = np.zeros(len(order))
+    shares[order] = np.where(pays, 1.0 / np.maximum(after, 1), 0.0)
+    return shares
+
+
+def _later_s(
+    own: NDArray[np.float64], shares: NDArray[np.float64], kernel: NDArray[np.intp]
+) -> float:
+    """Return the time that an interruption costs the next task of the worker; 0 if it is unknown.
+
+    *own* are durations of uninterrupted tasks, *kernel* their kernels. The slope over the *shares*
+    is that of least squares about the means of the kernels.
+    """
+    slopes, squares = 0.0, 0.0
+    for number in np.unique(kernel):
+        mine = kernel == number
+        every, share = own[mine], shares[mine]
+        paying = int((share > 0).sum())
+        if min(paying, len(every) - paying) < MIN_INTERRUPTED_TASKS:
+            continue
+        every, deviation = _without_stalls(every)
+        weight = 1.0 / max(deviation, CLOCK_TICK_S) ** 2
+        apart = share - share.mean()
+        slopes += weight * float(apart @ every)
+        squares += weight * float(apart @ apart)
+    return _beyond_chance(slopes / squares, 1.0 / squares) if squares else 0.0
+
+
+def _without_stalls(own: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the durations of a kernel's tasks, within limits, and their standard deviation.
+
+    A stall would count for many tasks, and interruptions cost less than half of a task.
+    """
+    middle = float(np.median(own))
+    deviation = DEVIATION_RATIO * float(np.median(np.abs(own - middle)))
+    reach = max(MAX_COST_SHARE * middle, EXTREME_DEVIATIONS * deviation)
+    return np.clip(own, max(middle - reach, MIN_OWN_SHARE * middle), middle + reach), deviation
+
+
+def _beyond_chance(cost_s: float, variance: float) -> float:
+    """Return the part of a cost that is not chance (James and Stein); 0 if it is negative."""
+    return max(0.0, 1.0 - variance / cost_s**2) * cost_s if cost_s > 0.0 else 0.0
 
 
 def _interruption_s(
@@ -140,11 +207,7 @@ def _interruption_s(
         whole = len(every) - interrupted
         if min(interrupted, whole) < MIN_INTERRUPTED_TASKS or len(every) < MIN_KERNEL_TASKS:
             continue
-        middle = float(np.median(every))
-        deviation = DEVIATION_RATIO * float(np.median(np.abs(every - middle)))
-        # A stall would count for many tasks, and interruptions cost less than half of a task.
-        reach = max(MAX_COST_SHARE * middle, EXTREME_DEVIATIONS * deviation)
-        every = np.clip(every, max(middle - reach, MIN_OWN_SHARE * middle), middle + reach)
+        every, deviation = _without_stalls(every)
         # A task that takes twice as long is interrupted twice as often: without a cost, the
         # harmonic mean of interrupted tasks is the mean of all.
         mean_s = 1.0 / float((1.0 / every[held]).mean())
@@ -154,11 +217,8 @@ def _interruption_s(
     if not costs:
         return 0.0
     weights = 1.0 / np.maximum(variances, CLOCK_TICK_S**2)
-    cost_s = float(weights @ costs / weights.sum())
-    if cost_s <= 0.0:
-        return 0.0
-    # Where tasks differ much, or few were interrupted, it may be chance (James and Stein).
-    return max(0.0, 1.0 - 1.0 / float(weights.sum()) / cost_s**2) * cost_s
+    # Where tasks differ much, or few were interrupted, it may be chance.
+    return _beyond_chance(float(weights @ costs / weights.sum()), 1.0 / float(weights.sum()))
 
 
 def own_s(

@@ -11,6 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
+    _later_shares,
     blocking_kernels,
     disturbance_account,
     disturbance_summary,
@@ -223,6 +224,41 @@ def test_what_interruptions_cost_in_caches_is_left_out(make, spread, cost_s):
     tasks = replace(run.tasks, cpu_s=cpu, preemptions=preempted.astype(np.int32))
     run = replace(run, kind="native", tasks=tasks, disturbance=Disturbance((9.0,), (9,), 0.0))
     found = undisturbed_s(run)
-    assert found.mean() == pytest.approx(alone.mean(), rel=0.002)
+    # Tasks that differ by 70 % tell costs of later tasks to some percent of a task.
+    assert found.mean() == pytest.approx(alone.mean(), rel=0.002 if spread < 0.1 else 0.005)
     assert found[preempted] == pytest.approx(alone[preempted], abs=1e-5)
-    assert found[~preempted] == pytest.approx(alone[~preempted])
+    assert found[~preempted] == pytest.approx(alone[~preempted], abs=1e-6 if spread < 0.1 else 2e-5)
+
+
+@pytest.mark.parametrize("cost_s", [3e-5, 0.0])
+def test_the_tasks_after_an_interrupted_one_pay_for_it_too(make, cost_s):
+    """The next task of the worker needs its data again, that after it half as much of them."""
+    rng = np.random.default_rng(3)
+    alone = 4e-4 * np.exp(0.05 * rng.standard_normal(3000))
+    preempted = rng.random(3000) < 0.1
+    since = np.full(3000, 99)
+    for task in range(1, 3000):
+        since[task] = 1 if preempted[task - 1] else since[task - 1] + 1
+    pays = ~preempted & (since <= 10)
+    cpu = alone + np.where(pays, cost_s / since, 0.0) + 1e-4 * preempted
+    ends = np.cumsum(cpu + 3e-3 * preempted)
+    rows = [
+        (1, 0, 0.0, 0.0, end - taken - 3e-3 * held, end, -1)
+        for end, taken, held in zip(ends, cpu, preempted, strict=True)
+    ]
+    run = make.run(rows, workers=("cpu0",))
+    tasks = replace(run.tasks, cpu_s=cpu, preemptions=preempted.astype(np.int32))
+    found = undisturbed_s(replace(run, kind="native", tasks=tasks))
+    assert found.mean() == pytest.approx(alone.mean(), rel=0.003)
+    assert found[pays].mean() == pytest.approx(alone[pays].mean(), rel=0.004)
+    assert found[preempted].mean() == pytest.approx(alone[preempted].mean(), rel=0.02)
+
+
+def test_tasks_of_other_workers_do_not_pay(make):
+    rows = [(1, n % 2, 0.0, 0.0, 1.0 * (n // 2), 1.0 * (n // 2) + 1.0, -1) for n in range(60)]
+    run = make.run(rows, workers=("cpu0", "cpu1"))
+    first = run.tasks.worker == 0
+    held = first & (run.tasks.start_s % 3 == 0)
+    shares = _later_shares(replace(run, tasks=replace(run.tasks, preemptions=held.astype(np.int32))))
+    assert not shares[~first].any()
+    assert shares[first][:5] == pytest.approx([0.0, 1.0, 0.5, 0.0, 1.0])
