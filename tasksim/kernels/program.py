@@ -84,6 +84,9 @@ class Program(Protocol):
     - ``calls(core)`` returns the addresses of its tasks, a :class:`~tasksim.kernels.calls.Calls`,
       for execution without Python; *core* is the compiled core as loaded by ctypes.
     - ``failure(task, told)`` returns the error of a task whose function reported a failure.
+    - ``warm_ups()`` returns, per worker, a function that executes each kernel on data of its own;
+      nothing if this process has executed these kernels before. All are called at once before the
+      clock of a run starts, as first executions take longer.
     - ``make_safe(task)`` restores data of a task whose kernel fails, or takes longer, on data that
       were never computed; selective execution calls it.
     """

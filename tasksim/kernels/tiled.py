@@ -19,7 +19,7 @@ from tasksim.kernels.program import ALONE
 
 if TYPE_CHECKING:
     import ctypes
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,6 +49,12 @@ _FAILURES = {
 _FRAGILE_KERNELS = frozenset((*_FAILURES, "geqrt", "tpqrt"))
 """Kernels that fail or take longer on the data of skipped tasks. QR computes norms with
 instructions that trap on numbers that are not finite, and is slower by a factor of 12 to 30."""
+
+
+WARM_UP_SIZE: Final = 256
+"""Largest size of a kernel in a warm-up: larger ones use no more of BLAS's own memory."""
+_warmed_up: dict[tuple[str, tuple[int, ...]], int] = {}
+"""Kernels, with their sizes, that this process has warmed up -> for how many workers."""
 
 
 class TiledProgram:
@@ -130,6 +136,37 @@ class TiledProgram:
         if begin < 0 or handle in self.tiles.within_others:
             return None
         return self.tiles.buffer.bytes[begin : begin + self.tiles.capacity[handle]]
+
+    def warm_ups(self) -> list[Callable[[], None]]:
+        """Return, per worker, a function that executes each kernel once on data of its own.
+
+        In the first execution by a process BLAS touches memory of its own, and the system loads
+        code: .1 to .2 ms per kernel and worker. Kernels that this process has warmed up are left
+        out.
+        """
+        from tasksim.kernels.standalone import standalone  # which imports this module
+
+        graph, workers = self.graph, len(self._workspaces)
+        cold: list[tuple[str, dict[str, int]]] = []
+        for name, names, rows in zip(
+            graph.model_names, graph.parameter_names, graph.parameters, strict=True
+        ):
+            for row in rows[:1].tolist():
+                sizes = [min(int(size), WARM_UP_SIZE) for size in row]
+                if _warmed_up.get((name, tuple(sizes)), 0) < workers:
+                    cold.append((name, dict(zip(names, sizes, strict=True))))
+                    _warmed_up[name, tuple(sizes)] = workers
+
+        def warm_up() -> Callable[[], None]:
+            calls = [standalone(name, sizes) for name, sizes in cold]
+
+            def execute() -> None:
+                for call in calls:
+                    call.run()
+
+            return execute
+
+        return [warm_up() for _ in range(workers)] if cold else []
 
     def make_safe(self, task: int) -> None:
         """Restore the initial data of *task* if its kernel is fragile.

@@ -107,8 +107,9 @@ def conduct(
     A run leaves threads behind in two cases only: a scheduler does not return, or an interrupted
     run has long tasks. Their threads end with these tasks or with the process.
     """
-    start = threading.Barrier(len(names) + 1, action=runtime.begin)
     cores = cores_for(len(names)) if pin else None
+    _warm_up(program, cores)
+    start = threading.Barrier(len(names) + 1, action=runtime.begin)
     accounts: list[ThreadAccount | None] = [None] * len(names)
 
     def work(worker: int) -> None:
@@ -154,6 +155,29 @@ def conduct(
                 _join(threads, patience_s)
         interrupts.allow()  # one that came while the threads were joined
     return accounts
+
+
+def _warm_up(program: Program, cores: Sequence[int] | None) -> None:
+    """Execute the warm-ups of *program*, if it has some, at once, each on its own core.
+
+    BLAS has memory for each execution at the same time, so they wait for each other.
+    """
+    warm_ups = getattr(program, "warm_ups", list)()
+    start = threading.Barrier(max(len(warm_ups), 1))
+
+    def work(worker: int, warm_up: Callable[[], None]) -> None:
+        pin_thread(cores[worker] if cores else None)
+        start.wait()
+        warm_up()
+
+    threads = [
+        threading.Thread(target=work, args=(worker, warm_up), daemon=True)
+        for worker, warm_up in enumerate(warm_ups)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:

@@ -13,7 +13,7 @@ from growth import growth
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
-from tasksim.kernels import KernelError, Residual, bind
+from tasksim.kernels import KernelError, Residual, bind, tiled
 
 GRAPHS = [
     ("cholesky", {"tiles": 1, "tile_size": 1}),
@@ -317,3 +317,23 @@ def test_seeds_are_integers(seed):
 def test_a_name_is_no_graph():
     with pytest.raises(InputError, match=r"graph: expected TaskGraph, got 'cholesky' \(str\)"):
         bind("cholesky", 1)
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr"])
+def test_a_process_executes_each_kernel_once_on_data_of_its_own_before_it_counts(name, monkeypatch):
+    monkeypatch.setattr(tiled, "_warmed_up", {})
+    program = bind(generate(name, tiles=3, tile_size=8), 2)
+    before = program.tiles.buffer.bytes.copy()
+    executed = program.warm_ups()
+    assert len(executed) == 2
+    for warm_up in executed:
+        warm_up()
+    assert np.array_equal(program.tiles.buffer.bytes, before)
+    assert program.warm_ups() == []
+    assert len(bind(generate(name, tiles=4, tile_size=8), 3).warm_ups()) == 3
+
+
+def test_large_kernels_are_warmed_up_at_a_smaller_size(monkeypatch):
+    monkeypatch.setattr(tiled, "_warmed_up", {})
+    bind(generate("cholesky", tiles=2, tile_size=300), 1).warm_ups()
+    assert tiled._warmed_up.keys() >= {("potrf", (256,)), ("trsm", (256, 256))}

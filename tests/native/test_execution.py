@@ -309,3 +309,21 @@ def test_the_fmm_is_right():
 
 def test_the_run_says_what_executed_it():
     assert run(generate("chain", length=2, duration=0.0)).engine == RUNTIME[-1]
+
+
+def test_kernels_are_warmed_up_on_all_workers_at_once_before_the_clock_starts():
+    """The first execution of a kernel by a process takes longer, which is no part of a run."""
+    together, events = threading.Barrier(2), []
+
+    def warm_up():
+        together.wait(10)
+        events.append("warm-up")
+
+    program = bind(
+        generate("chain", length=2, duration=1.0),
+        2,
+        functions={"task": lambda _task: events.append("task")},
+    )
+    program.warm_ups = lambda: [warm_up, warm_up]
+    execute(program.graph, Platform.identical(2), program=program)
+    assert events == ["warm-up", "warm-up", "task", "task"]

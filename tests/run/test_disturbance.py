@@ -259,6 +259,8 @@ def test_tasks_of_other_workers_do_not_pay(make):
     run = make.run(rows, workers=("cpu0", "cpu1"))
     first = run.tasks.worker == 0
     held = first & (run.tasks.start_s % 3 == 0)
-    shares = _later_shares(replace(run, tasks=replace(run.tasks, preemptions=held.astype(np.int32))))
+    shares = _later_shares(
+        replace(run, tasks=replace(run.tasks, preemptions=held.astype(np.int32)))
+    )
     assert not shares[~first].any()
     assert shares[first][:5] == pytest.approx([0.0, 1.0, 0.5, 0.0, 1.0])
