@@ -162,7 +162,7 @@ def _warm_up(program: Program, cores: Sequence[int] | None) -> None:
 
     BLAS has memory for each execution at the same time, so they wait for each other.
     """
-    warm_ups = getattr(program, "warm_ups", list)()
+    warm_ups: list[Callable[[], None]] = getattr(program, "warm_ups", list)()
     start = threading.Barrier(max(len(warm_ups), 1))
 
     def work(worker: int, warm_up: Callable[[], None]) -> None:
