@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -57,11 +57,13 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Ints
 
 __all__ = [
+    "FAILURES",
     "KERNELS",
     "CalledRoutine",
     "DenseKernel",
     "PreparedCall",
     "dense_kernel",
+    "failure",
     "kernel_names",
 ]
 
@@ -259,6 +261,20 @@ def dense_kernel(model_name: str) -> tuple[DenseKernel, Precision]:
     if name not in KERNELS:
         raise unknown("kernel", model_name, kernel_names())
     return KERNELS[name], precision_of("float64" if name == model_name else "float32")
+
+
+FAILURES: Final = {
+    "potrf": "the leading minor of order {info} is not positive definite",
+    "getrf": "pivot {info} is zero",
+}
+"""Kernel that may fail -> what its ``info`` tells."""
+
+
+def failure(kernel: str, info: int) -> str:
+    """Return a description of the failure of *kernel* with a nonzero *info*."""
+    if info < 0:
+        return f"argument {-info} of its routine is illegal"
+    return FAILURES.get(kernel, "info {info}").format(info=info)
 
 
 class PreparedCall:

@@ -10,9 +10,8 @@ import numpy as np
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
 from tasksim.kernels.calls import KernelError, address_of
-from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel
+from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel, failure
 from tasksim.kernels.pointers import Buffer, Precision, Workspace, precision_of
-from tasksim.kernels.tiled import failure
 
 if TYPE_CHECKING:
     import ctypes

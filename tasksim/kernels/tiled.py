@@ -13,9 +13,10 @@ import numpy as np
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
 from tasksim.kernels.calls import CallTable, Copies, Function, KernelError, Tells, address_of
-from tasksim.kernels.dense import PreparedCall, dense_kernel
+from tasksim.kernels.dense import FAILURES, PreparedCall, dense_kernel, failure
 from tasksim.kernels.pointers import Buffer, Workspace, aligned, precision_of
 from tasksim.kernels.program import ALONE
+from tasksim.kernels.standalone import standalone
 
 if TYPE_CHECKING:
     import ctypes
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     Call = tuple[Routine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
     Held = NDArray[np.integer] | None
 
-__all__ = ["TiledProgram", "Tiles", "failure"]
+__all__ = ["TiledProgram", "Tiles"]
 
 _OPERANDS: dict[str, Sequence[int]] = {"geqrt": (0, 2)}
 """Indices of the accesses that are operands, by default all: geqrt's V is part of A."""
@@ -41,12 +42,7 @@ _OPERANDS: dict[str, Sequence[int]] = {"geqrt": (0, 2)}
 TOKENS: Final = "step"
 """Handle block of tokens, data without memory that only order tasks."""
 
-_FAILURES = {
-    "potrf": "the leading minor of order {info} is not positive definite",
-    "getrf": "pivot {info} is zero",
-}
-
-_FRAGILE_KERNELS = frozenset((*_FAILURES, "geqrt", "tpqrt"))
+_FRAGILE_KERNELS = frozenset((*FAILURES, "geqrt", "tpqrt"))
 """Kernels that fail or take longer on the data of skipped tasks. QR computes norms with
 instructions that trap on numbers that are not finite, and is slower by a factor of 12 to 30."""
 
@@ -144,8 +140,6 @@ class TiledProgram:
         code: .1 to .2 ms per kernel and worker. Kernels that this process has warmed up are left
         out.
         """
-        from tasksim.kernels.standalone import standalone  # which imports this module
-
         graph, workers = self.graph, len(self._workspaces)
         cold: list[tuple[str, dict[str, int]]] = []
         for name, names, rows in zip(
@@ -264,13 +258,6 @@ class TiledProgram:
         if not names:
             return Tells.NOTHING, []
         return Tells.LAST, [list(map(address_of, tail)) for tail in self._tails(names) or ()]
-
-
-def failure(kernel: str, info: int) -> str:
-    """Return a description of the failure of *kernel* with a nonzero *info*."""
-    if info < 0:
-        return f"argument {-info} of its routine is illegal"
-    return _FAILURES.get(kernel, "info {info}").format(info=info)
 
 
 def _work_elements(graph: TaskGraph) -> int:
