@@ -108,6 +108,24 @@ class TaskFlow:
         """Return the number of tasks so far."""
         return len(self._builder)
 
+    def announce(self, tasks: int) -> None:
+        """Say how many tasks there will be, so that commands can show the time that is left.
+
+        Parameters
+        ----------
+        tasks : int
+            Number of all tasks. A wrong one changes nothing but the time that is shown.
+
+        See Also
+        --------
+        insert : Append a task.
+
+        Examples
+        --------
+        >>> TaskFlow("many").announce(1_000_000)
+        """
+        self._builder.announce(tasks)
+
     # Data
 
     def array(

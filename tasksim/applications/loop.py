@@ -394,6 +394,7 @@ def _passes(
     g: TaskFlow, kernel: Any, iterations: int, chunks: Sequence[tuple[list[Any], dict[str, Any]]]
 ) -> None:
     """Insert a task per chunk, with its operands and values, and a task that ends each pass."""
+    g.announce((len(chunks) + 1) * iterations)
     passes = g.array("passes")
     before: list[int] = []
     for _ in range(iterations):

@@ -339,8 +339,14 @@ def _only_one(module: Any, is_one: Callable[[Any], bool] | None, where: str) -> 
         if getattr(found, "__module__", None) == module.__name__ and is_one and is_one(found)
     }
     if len(own) != 1:
-        known = f"{where} has {', '.join(own)}" if own else f"{where} has none"
-        raise InputError(f"{known}; say which: {where.partition(chr(39))[2][:-1]}:NAME")
+        what, _, file = where[:-1].partition(" '")
+        if own:
+            raise InputError(f"{where} has {', '.join(own)}; say which: {file}:NAME")
+        recorded = (
+            f", and no application; 'tasksim record -o RUN {file}' runs a script as it is and "
+            "records its tasks"
+        )
+        raise InputError(f"{file} defines no {what}{recorded if what == 'generator' else ''}")
     return next(iter(own.values()))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tasksim.calibration.campaign import Progress
+    from tasksim.base.progress import ShareProgress
     from tasksim.graph.apps.parameters import Parameter
 
 
@@ -171,7 +171,7 @@ def measure_application(
     options: MeasureOptions | None = None,
     *,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> ApplicationSummary:
     """Measure the kernels of an application in runs on one core; write the samples to *output*.
 
@@ -213,7 +213,7 @@ class ApplicationCampaign(Campaign):
         domain: SettingsDomain,
         output: Path,
         options: MeasureOptions,
-        progress: Progress | None,
+        progress: ShareProgress | None,
         force: bool,
     ) -> None:
         super().__init__(output, options.budget_s, progress)

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.base.interruption import Interrupts
-    from tasksim.calibration.campaign import Progress
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.neighbours import Neighbours
     from tasksim.platform.description import Overheads
 
@@ -101,7 +101,7 @@ def calibrate(
     search: Search = "irregular",
     predicted: Sequence[str | TaskGraph] = (),
     replace: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> CalibrationReport:
     """Measure kernels on this machine; write models and platform to *library*.
 
@@ -185,7 +185,7 @@ def run_campaign(
     search: Search,
     predicted: Sequence[str | TaskGraph],
     replace: bool,
-    progress: Progress | None,
+    progress: ShareProgress | None,
     neighbours: Neighbours | None = None,
 ) -> CalibrationReport:
     """Do what :func:`calibrate` does; *neighbours* measure in turn with it."""
@@ -248,7 +248,7 @@ class KernelCampaign(Campaign):
         options: CalibrationOptions,
         terms: Mapping[str, str],
         search: Search,
-        progress: Progress | None,
+        progress: ShareProgress | None,
         *,
         replace: bool,
         predicted: Sequence[TaskGraph],
@@ -356,7 +356,7 @@ class KernelCampaign(Campaign):
         report.notes += lock_holders(self.observed.lock_free)
         report.notes += self.fits.far_data
 
-    def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, Progress]:
+    def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, ShareProgress]:
         """Return options and progress function for a *share* of the time, from *begin* on."""
         options = dataclasses.replace(self.options, max_seconds=share * self.options.max_seconds)
         return options, lambda what, used: self.after_step(what, begin + share * used)

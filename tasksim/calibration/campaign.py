@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -24,12 +23,12 @@ from tasksim.base.lockfile import check_lock, locked
 from tasksim.base.log import Log
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Campaign", "Progress", "shuffled"]
+    from tasksim.base.progress import ShareProgress
 
-Progress = Callable[[str, float], None]
-"""Callback with the current activity and the share that is done."""
+__all__ = ["Campaign", "shuffled"]
 
 _log = Log("calibration")
 
@@ -60,7 +59,7 @@ class Campaign(ABC):
     """Interval between saves, in seconds: the measurements that a kill -9 may lose."""
 
     def __init__(
-        self, output: Path, budget_s: float | None = None, progress: Progress | None = None
+        self, output: Path, budget_s: float | None = None, progress: ShareProgress | None = None
     ) -> None:
         self.output, self.budget_s, self.progress = output, budget_s, progress
         self.interrupted = False

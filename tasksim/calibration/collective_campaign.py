@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.campaign import Progress
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.domain_campaign import MeasureOptions
     from tasksim.native.cluster.ranks import Ranks
 
@@ -166,7 +166,7 @@ def measure_collectives(
     options: MeasureOptions,
     *,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> CollectiveSummary | None:
     """Measure collective operations between *ranks*; write the samples to *output* on rank 0.
 
@@ -218,7 +218,7 @@ class _Campaign:
         wanted: Sequence[CollectiveConfiguration],
         output: Path,
         options: MeasureOptions,
-        progress: Progress | None,
+        progress: ShareProgress | None,
     ) -> None:
         self._ranks, self._wanted, self._output = ranks, wanted, output
         self._options, self._progress = options, progress

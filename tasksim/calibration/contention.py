@@ -22,9 +22,10 @@ from tasksim.native.calm_moments import MAX_SHARE_TAKEN
 from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.fit_kernels import Search
     from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.calibration.neighbours import Measured
@@ -46,7 +47,7 @@ def calibrate_contended(
     terms: Mapping[str, str] | None = None,
     search: Search = "irregular",
     predicted: Sequence[str | TaskGraph] = (),
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> CalibrationReport:
     """Measure kernels on one core, and in turn with that their slowdown on *workers* cores.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.interruption import Interrupts
-    from tasksim.calibration.campaign import Progress
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.domain import Design, Domain
     from tasksim.calibration.domain_steering import DomainSteering, Reached
     from tasksim.calibration.timed_executions import ExecutionTimes
@@ -240,7 +240,7 @@ def measure(
     *,
     resume: bool = False,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> DomainSummary:
     """Measure a kernel at configurations drawn from *domain*; write the samples to *output*.
 
@@ -299,7 +299,7 @@ class DomainCampaign(Campaign):
         domain: Domain,
         output: Path,
         options: MeasureOptions,
-        progress: Progress | None = None,
+        progress: ShareProgress | None = None,
         *,
         resume: bool = False,
         force: bool = False,

@@ -33,8 +33,9 @@ from tasksim.run.disturbance import has_processor_times, undisturbed_s
 from tasksim.scenario.alone import slowdown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.calibration.neighbours import Neighbours
@@ -95,7 +96,7 @@ def measure_in_situ(
     collected: KernelSamples,
     options: CalibrationOptions,
     observed: Observed,
-    after_round: Callable[[str, float], None],
+    after_round: ShareProgress,
     neighbours: Neighbours | None = None,
 ) -> None:
     """Run *graphs* in turn until *collected* is settled or time is up.

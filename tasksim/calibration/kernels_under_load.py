@@ -20,6 +20,7 @@ from tasksim.native.this_machine import pin_thread, usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.kernels.standalone import Standalone
@@ -57,7 +58,7 @@ def measure_under_load(
     workers: int,
     collected: KernelSamples,
     options: CalibrationOptions,
-    after_round: Callable[[str, float], None],
+    after_round: ShareProgress,
 ) -> None:
     """Measure each kernel on all workers at once until it is known or its time is up.
 

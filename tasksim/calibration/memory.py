@@ -22,8 +22,9 @@ from tasksim.calibration.write_library import known_sections, rounded_quantity
 from tasksim.platform.load import dump
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.machine import Cache
 
 __all__ = [
@@ -246,7 +247,7 @@ def measure_memory(
     *,
     cores: int = 1,
     patience_s: float = PATIENCE_S,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
     tool: MemoryTool | None = None,
 ) -> MemoryReport:
     """Measure the levels of memory of this machine.

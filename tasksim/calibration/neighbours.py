@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.calibration.timed_executions import ExecutionTimes
@@ -272,7 +273,7 @@ class Neighbours:
         kernels: Sequence[KernelCall],
         seconds: float,
         collected: KernelSamples,
-        after_round: Callable[[str, float], None],
+        after_round: ShareProgress,
     ) -> None:
         """Measure *kernels* alone and beside each other, and collect the executions alone."""
         begun = time.monotonic()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.native.energymeter import EnergyMeter
 
@@ -95,7 +96,7 @@ def measure_power(
     load: Load | None = None,
     clock: Callable[[], float] = time.perf_counter,
     rest: Callable[[float], None] = time.sleep,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> MachinePower:
     """Return the power of this machine while idle, and while *workers* run each of *kernels*.
 

@@ -72,7 +72,7 @@ from tasksim.run.record import Run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tasksim.calibration.campaign import Progress
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.recorded_samples import Name, Parts
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
@@ -190,7 +190,7 @@ def calibrate_from(
     predicted: Sequence[str | TaskGraph] = (),
     replace: bool = False,
     trust: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> RecordedCalibration:
     """Fit models of the kernels in recorded runs; write them and a platform to *library*.
 
@@ -478,7 +478,7 @@ class _Fitting:
             found[name] = known
         return found
 
-    def fit(self, progress: Progress | None) -> None:
+    def fit(self, progress: ShareProgress | None) -> None:
         """Fit a model to each kernel on each architecture.
 
         Raises

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.calibration.timed_executions import ExecutionTimes
@@ -508,7 +509,7 @@ def measure_steered(
     collected: KernelSamples,
     options: CalibrationOptions,
     steered: Steered,
-    after_burst: Callable[[str, float], None],
+    after_burst: ShareProgress,
     burst: Burst | None = None,
 ) -> None:
     """Measure the kernels that the makespan of *graph* depends on until it is known or time is up.

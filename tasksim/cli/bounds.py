@@ -18,6 +18,7 @@ from tasksim.cli.options import (
     scenario_options,
 )
 from tasksim.cli.output import describe_graph, note, print_json
+from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from tasksim.optimization.boundprogram import Binding
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["bounds"]
 
+BLAMING = 6
+"""Usual time to split a run's time into causes, in multiples of that of reading it."""
 MIN_SHOWN_SHARE = 5e-4
 """Smallest share of a bound that is printed, a tenth of a percent after rounding."""
 
@@ -116,8 +119,11 @@ def _is_run(named: str) -> bool:
 def _of_graph(scenario: Scenario, solver_s: float | None, as_json: bool) -> None:
     from tasksim.scenario.resolved import resolve
 
-    resolved = resolve(scenario)
-    values = {**resolved.bounds(), **resolved.bounds_on_nodes()}
+    with stages("bounds", [2, 1]) as begin:
+        begin("the graph")
+        resolved = resolve(scenario)
+        begin("paths and areas")
+        values = {**resolved.bounds(), **resolved.bounds_on_nodes()}
     tight: list[TightBound] = []
     if solver_s is not None:
         tight = _tight(resolved, solver_s)
@@ -145,7 +151,6 @@ def _of_graph(scenario: Scenario, solver_s: float | None, as_json: bool) -> None
 
 
 def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
-    from tasksim.cli.progress import stages
     from tasksim.optimization.bounds import TIGHT_BOUNDS, tight_bounds
     from tasksim.optimization.replayer import Replayer
     from tasksim.optimization.solver import MAX_SOLVER_TASKS, has_solver
@@ -163,7 +168,7 @@ def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
             f" {MAX_SOLVER_TASKS}"
         )
         solver_s = 0.0
-    with stages("bounds", TIGHT_BOUNDS) as begin:
+    with stages("bounds", [1] * TIGHT_BOUNDS) as begin:
         return tight_bounds(replayer, solver_s, begin)
 
 
@@ -182,16 +187,16 @@ def _binding_table(bound: TightBound, binding: Binding) -> str:
     kernels = [[name, f"{100 * share:.1f} %"] for name, share in made if share >= MIN_SHOWN_SHARE]
     name = BOUND_NAMES[f"{bound.name}_s"]
     head = f"{name}: {duration_text(bound.took_s)} to find it"
-    return f"{head}\n{table([name, 'binds'], rows)}\n\n{table(['its time', 'share'], kernels)}"
+    causes = table(["it is this long for", "share"], rows)
+    return f"{head}\n{causes}\n\n{table(['of its time', 'share'], kernels)}"
 
 
 def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> None:
-    from tasksim.cli.progress import stages
     from tasksim.formats.runs import load_checked_run
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.network import path_messages
 
-    with stages("bounds", 3) as begin:
+    with stages("bounds", [1, BLAMING, 1] if with_blame else [1, 1]) as begin:
         begin("reading the run")
         run = load_checked_run(path)
         blamed = None

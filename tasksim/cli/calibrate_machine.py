@@ -130,7 +130,7 @@ def calibrate_network(
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
         # Rank 0 alone shows the progress.
         silent = nullcontext(lambda _pattern: None)
-        with silent if ranks.rank else stages("network", PATTERNS, ticking=False) as begin:
+        with silent if ranks.rank else stages("network", [1] * PATTERNS, ticking=False) as begin:
             found = measure(ranks, seconds=seconds, quick=quick, begin=begin)
         written = ranks.together(lambda: None if found is None else found.write(library, machine))
         if found is not None and written is not None:

@@ -34,6 +34,19 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+MANY_OPTIONS = 24
+"""Number of options from which on a command's help has sections."""
+SECTIONS = {
+    "Several nodes": ("network", "nodes", "grid", "owner"),
+    "How sure": (
+        "uncertainty", "replications", "until", "level", "now", "against", "plot",
+    ),
+    "Recorded runs": ("from_run", "trust"),
+    "Results": ("output", "gantt", "force", "as_json"),
+    "Checks": ("check", "decisions", "engine", "log", "debug", "help"),
+}  # fmt: skip
+"""Title -> names of the parameters of a section, after the other options."""
+
 WORKERS_OF = {"ncpu": "cpu", "ncpus": "cpu", "ncuda": "cuda", "ngpus": "cuda", "gpus": "cuda"}
 """Architectures by the options of other programs for the number of their workers."""
 
@@ -81,9 +94,27 @@ class Command(click.Command):
                 args[place] = f"{new}{equals}{value}"
         given = list(args)
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise self._explained(error, given) from None
+        self._refuse_bare_options(ctx)
+        return rest
+
+    def _refuse_bare_options(self, ctx: click.Context) -> None:
+        """Refuse options that are written like settings: ``workers=2``."""
+        bare = [word.partition("=") for word in ctx.params.get("settings") or () if "=" in word]
+        flags = {flag for param in self.params for flag in param.opts if flag.startswith("--")}
+        meant = [(key, value) for key, _, value in bare if f"--{key}" in flags]
+        graph = ctx.params.get("graph")
+        if not meant or not isinstance(graph, str):
+            return
+        from tasksim.graph.apps.registry import GENERATORS
+
+        # A generator may have a parameter of that name.
+        known = [p.name for p in GENERATORS.find(graph).parameters] if graph in GENERATORS else None
+        for key, value in meant:
+            if known is not None and key not in known:
+                ctx.fail(f"'{key}={value}' is no setting of {graph}; write --{key} {value}")
 
     def _explained(self, error: click.NoSuchOption, given: Sequence[str]) -> click.UsageError:
         """Return *error* with the option that other programs call so, or the form of settings."""
@@ -119,6 +150,21 @@ class Command(click.Command):
         with on_command_line():
             return super().main(*args, **kwargs)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those of a command with many in sections."""
+        rows = {p.name: row for p in self.get_params(ctx) if (row := p.get_help_record(ctx))}
+        sections = SECTIONS if len(rows) >= MANY_OPTIONS else {}
+        found = {
+            title: [rows.pop(name) for name in names if name in rows]
+            for title, names in sections.items()
+        }
+        for title, records in {"Options": [*rows.values()], **found}.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the description."""
         with formatter.section("Examples"):
@@ -140,9 +186,23 @@ class Group(Command, click.Group):
         """Return the command that *args* name; refuse an unknown one with the nearest match."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
-            near = nearest(name, known)
+            if name == "help":
+                ctx.fail(
+                    f"'{ctx.command_path} --help' lists the {self.what}s; after one of them, "
+                    "--help explains it"
+                )
+            within = [
+                f"'{ctx.command_path} {group} {name}'" for group in self._groups_with(ctx, name)
+            ]
+            near = f", did you mean {' or '.join(within)}?" if within else nearest(name, known)
             ctx.fail(f"unknown {self.what} '{name}'{near} (known: {', '.join(known)})")
         return super().resolve_command(ctx, args)
+
+    def _groups_with(self, ctx: click.Context, name: str) -> list[str]:
+        """Return the groups in this one that have a command *name*."""
+        parts = {part: self.get_command(ctx, part) for part in self.list_commands(ctx)}
+        groups = {part: it for part, it in parts.items() if isinstance(it, click.Group)}
+        return [part for part, group in groups.items() if name in group.list_commands(ctx)]
 
 
 class LazyGroup(Group):

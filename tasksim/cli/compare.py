@@ -73,7 +73,7 @@ def compare(
     from tasksim.formats.runs import load_checked_run
     from tasksim.run.compare import compare as compared
 
-    with stages("compare", 2) as begin:
+    with stages("compare", [3, 2]) as begin:
         begin("reading runs")
         runs = [load_checked_run(path) for path in paths]
         begin("comparing")
@@ -92,10 +92,16 @@ def compare(
         from tasksim.view.figure import figure as draw
         from tasksim.view.figure import save_figure
 
-        save_figure(draw(runs, ["gantt", "kernels"]), figure, force=force)
+        with stages("compare", [3, 1]) as begin:
+            begin("drawing")
+            drawn = draw(runs, ["gantt", "kernels"])
+            begin("writing the figure")
+            save_figure(drawn, figure, force=force)
         note(f"Wrote {figure}")
     if html is not None:
-        write_page(paths, runs, html, force=force, trust=trust)
+        with stages("compare", [1]) as begin:
+            begin("writing the page")
+            write_page(paths, runs, html, force=force, trust=trust)
         note(f"Wrote {html}")
     for comparison in comparisons:
         if max_error is not None and abs(comparison.error_percent) > 100 * max_error:

@@ -106,7 +106,7 @@ def explore_command(
     from tasksim.run.metrics import summary
     from tasksim.view.texttables import run_summary
 
-    with stages("explore", 2) as begin:
+    with stages("explore", [1, 1]) as begin:
         begin("simulating")
         page = explore(scenario, over=over)
         begin("writing the page")

@@ -147,6 +147,11 @@ WRITERS = {
 }
 """Commands, each with the format that writes, an example's name, and a summary."""
 
+WRITING = {"perfetto": 5, "starvz": 30}
+"""Usual time of writing in a format, as a multiple of that of reading: of a million tasks."""
+OTHER_WRITING = 12
+"""The same for other formats."""
+
 _output = click.option(
     "-o",
     "--output",
@@ -183,7 +188,7 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
     from tasksim.formats.traces.chrome import write_chrome
 
     refuse_unwritable(output)
-    with stages("export", 2) as begin:
+    with stages("export", [1, WRITING.get("perfetto", OTHER_WRITING)]) as begin:
         begin("reading runs")
         found = [load_checked_run(run) for run in runs]
         begin("writing")
@@ -200,7 +205,7 @@ def _add(name: str, form: str, example: str, what: str) -> None:
 
         refuse_unwritable(output)
         writer: Any = FORMATS.find(form).writes_run
-        with stages("export", 2) as begin:
+        with stages("export", [1, WRITING.get(name, OTHER_WRITING)]) as begin:
             begin("reading the run")
             found = load_checked_run(run)
             begin("writing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import textwrap
 from pathlib import Path
@@ -37,6 +38,11 @@ WIDTH = 96
 """Width of the notes in characters: it fits a terminal of 100, and lines are still easy to read."""
 
 
+def _own_sampling() -> Path:
+    """Return the sampling directory in which StarPU keeps what it measures."""
+    return Path(os.environ.get("STARPU_HOME") or Path.home()) / ".starpu" / "sampling"
+
+
 @click.group("import", cls=Group, what="format", examples=EXAMPLES)
 def importing() -> None:
     """Import runs, graphs, platforms and kernel models from files of other tools."""
@@ -48,7 +54,7 @@ def importing() -> None:
     examples=EXAMPLES,
     short_help="Import a machine that StarPU calibrated.",
 )
-@click.argument("sampling", type=PATH, metavar="SAMPLING_DIR")
+@click.argument("sampling", type=PATH, metavar="[SAMPLING_DIR]", default=_own_sampling)
 @click.option(
     "--host", metavar="HOST", help="Name of the machine in StarPU's files. [default: the only one]"
 )
@@ -62,7 +68,8 @@ def starpu(
     """Import a machine that StarPU calibrated: its platform, and its performance models.
 
     SAMPLING_DIR is StarPU's sampling directory, which contains bus/ and codelets/, or a folder
-    around it. If files are malformed, all of them are reported, and nothing is written.
+    around it; without it, StarPU's own, .starpu/sampling in $STARPU_HOME or in the home. If files
+    are malformed, all of them are reported, and nothing is written.
     """
     refuse_unwritable(library / "models" / "x")
     from tasksim.formats.starpu.machine_import import import_machine
@@ -164,7 +171,7 @@ def trace(
     from tasksim.formats.runs import read_trace
     from tasksim.formats.traces.tracefolder import save_trace
 
-    with stages("import", 2) as begin:
+    with stages("import", [6, 1]) as begin:
         begin("reading the trace")
         found = read_trace(path, skip_bad=skip_bad)
         begin(f"writing {len(found.run)} tasks")

@@ -183,9 +183,14 @@ class Results:
     def draw(self, run: Run) -> None:
         """Write the Gantt chart of a run if the options ask for it."""
         if self.gantt is not None:
+            from tasksim.cli.progress import stages
             from tasksim.view.figure import figure, save_figure
 
-            save_figure(figure(run), self.gantt, force=self.force)
+            with stages("drawing", [3, 1]) as begin:
+                begin("the chart")
+                drawn = figure(run)
+                begin("the file")
+                save_figure(drawn, self.gantt, force=self.force)
             note(f"Wrote {self.gantt}")
 
 
@@ -195,9 +200,8 @@ def refuse_figure(path: Path, *, force: bool) -> None:
     from tasksim.view.figure import FORMATS
 
     if path.suffix.lower() not in FORMATS:
-        raise InputError(
-            f"{path}: cannot draw a '{path.suffix}' file (legal: {', '.join(FORMATS)})"
-        )
+        what = f"cannot draw a '{path.suffix}' file" if path.suffix else "the name has no ending"
+        raise InputError(f"{path}: {what} (legal: {', '.join(FORMATS)})")
     refuse_existing(path, force=force)
     if path.is_dir():
         raise InputError(f"{path} is a folder, not a figure; choose another name")

@@ -13,18 +13,23 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from tasksim.base.log import Log
+from tasksim.base.progress import watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.progress import Progress
 
-__all__ = ["counting", "say", "showing", "stages"]
+    from tasksim.base.progress import Amount, CountProgress, ShareProgress, Watcher
+
+__all__ = ["Stages", "counting", "say", "showing", "stages"]
 
 SHOWN_AFTER_S = 1.0
 """Duration in seconds after which a bar appears: short work shows none, and imports nothing."""
 LEFT_AFTER_S = 1.0
 """Duration in seconds after which the time that is left is estimated."""
+MAX_UNSEEN_SHARE = 0.95
+"""Largest share of a stage that is taken to be complete for the time it has taken alone."""
 REDRAW_S = 0.5
 """Interval between two redraws in seconds: the bar looks alive, at no noticeable cost."""
 MIN_ADVANCE = 0.05
@@ -34,24 +39,23 @@ _log = Log("cli")
 
 
 @contextmanager
-def showing(
-    what: str, *, time_left: bool = True, ticking: bool = False
-) -> Iterator[Callable[[str, float], None]]:
+def showing(what: str, *, time_left: bool = True, ticking: bool = False) -> Iterator[ShareProgress]:
     """Yield a function that shows a message and the completed share of the work.
 
     Without *time_left*, it shows no estimate of that: messages have their own, or shares are not
     proportional to time. If *ticking*, a thread redraws the bar every second between two calls,
     which would disturb measurements.
     """
+    shown = _Shown(what, time_left=time_left)
     if _on_terminal():
-        with closing(_Bar(what, ticking=ticking)) as bar:
-            yield _Shown(what, bar.draw, time_left=time_left)
+        with watching() as watcher, closing(_Bar(what, shown, watcher, ticking=ticking)) as bar:
+            yield bar.call
     else:
-        yield _Shown(what, lambda _message, _share: None, time_left=time_left)
+        yield shown
 
 
 @contextmanager
-def counting(what: str, *, ticking: bool = False) -> Iterator[Callable[[int, int], None]]:
+def counting(what: str, *, ticking: bool = False) -> Iterator[CountProgress]:
     """Yield a function that shows how many items of how many are done.
 
     *ticking* is as for :func:`showing`, for work before the first item and after the last one.
@@ -61,20 +65,21 @@ def counting(what: str, *, ticking: bool = False) -> Iterator[Callable[[int, int
 
 
 @contextmanager
-def stages(what: str, count: int, *, ticking: bool = True) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows which of *count* stages begins.
+def stages(
+    what: str, durations: Sequence[float], *, ticking: bool = True
+) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows which stage of the work begins.
 
+    *durations* has the usual duration of each stage, in any unit: with them, the time that is left
+    is known from the stages that are over, and within a stage from work that can be watched.
     *ticking* is as for :func:`showing`: a stage may last for minutes.
     """
-    begun = 0
-    with showing(what, time_left=False, ticking=ticking) as show:
-
-        def begin(stage: str) -> None:
-            nonlocal begun
-            show(stage, begun / count)
-            begun += 1
-
-        yield begin
+    plan = Stages(what, durations)
+    if _on_terminal():
+        with watching() as watcher, closing(_Bar(what, plan, watcher, ticking=ticking)) as bar:
+            yield bar.begin
+    else:
+        yield plan.begin
 
 
 def say(message: str) -> None:
@@ -89,21 +94,34 @@ def _on_terminal() -> bool:
 
 
 class _Shown:
-    """Progress of some work on the terminal and in the log."""
+    """Progress of some work, in words and in the log."""
 
-    def __init__(self, what: str, draw: Callable[[str, float], None], *, time_left: bool) -> None:
-        self._what, self._draw, self._time_left = what, draw, time_left
+    def __init__(self, what: str, *, time_left: bool = True) -> None:
+        self._what, self._time_left = what, time_left
         self._first: tuple[float, float] | None = None
         self._logged = 0
+        self.message, self.share = "", 0.0
 
     def __call__(self, message: str, share: float) -> None:
-        share = min(1.0, share)
-        text = message + self._left(share)
-        self._draw(text, share)
+        self.share = share = min(1.0, share)
+        self.message = message + self._left(share)
+        self.log(self.message, share)
+
+    def log(self, message: str, share: float) -> None:
+        """Log the *message* if another tenth of the work is done."""
         tenth = int(10 * share)
         if tenth > self._logged:
             self._logged = tenth
-            _log.info("%s: %d %%, %s", self._what, 10 * tenth, text)
+            _log.info("%s: %d %%, %s", self._what, 10 * tenth, message)
+
+    def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
+        """Return message and share at this moment, with the *amount* of work that goes on below.
+
+        The share that is *reached* is of that work, not of this.
+        """
+        del reached
+        text = "" if amount is None else amount.text()
+        return ", ".join(part for part in (self.message, text) if part), self.share
 
     def _left(self, share: float) -> str:
         """Return the time that is left, in words, at the pace since the first call."""
@@ -113,20 +131,66 @@ class _Shown:
         # Resumed work does not begin at zero; some begins anew in each of its parts.
         if self._first is None or share < self._first[1]:
             self._first = now, share
-        passed_s, done = now - self._first[0], share - self._first[1]
-        if passed_s < LEFT_AFTER_S or not done or share == 1.0:
-            return ""
-        left_s = passed_s * (1.0 - share) / done
-        return f", {left_s:.0f} s left" if left_s < 100 else f", {left_s / 60:.0f} min left"
+        return time_left(now - self._first[0], share - self._first[1], 1.0 - share)
+
+
+class Stages:
+    """Stages of some work, of known relative durations."""
+
+    def __init__(self, what: str, durations: Sequence[float]) -> None:
+        self._shown = _Shown(what, time_left=False)
+        self._spans = [duration / sum(durations) for duration in durations]
+        self._begun_s = self._stage_s = time.monotonic()
+        self._stage, self._low, self._span, self._known = what, 0.0, 0.0, 0.0
+
+    def begin(self, stage: str) -> None:
+        """Begin the next stage."""
+        self._stage_s = time.monotonic()
+        self._low += self._span
+        self._span, self._known = self._spans.pop(0), 0.0
+        self._stage = stage
+        self._shown.log(stage, self._low)
+
+    def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
+        """Return message and share at this moment.
+
+        Within a stage it is the completed share of the *amount* that goes on, or what is *reached*.
+        Where neither is known, the stage is as far as it would be at the pace of those before it.
+        """
+        now = time.monotonic()
+        known = max(self._known, reached if amount is None else amount.share() or reached)
+        self._known = part = known
+        is_late = False
+        if amount is None:
+            usual_s = (self._stage_s - self._begun_s) * self._span / self._low if self._low else 0.0
+            unseen = (now - self._stage_s) / usual_s if usual_s else 0.0
+            is_late = unseen > 1.0 and known < MAX_UNSEEN_SHARE
+            part = max(known, min(MAX_UNSEEN_SHARE, unseen))
+        share = self._low + self._span * part
+        text = "" if amount is None else amount.text()
+        message = ", ".join(word for word in (self._stage, text) if word)
+        # Nobody knows when a stage ends that takes longer than its usual time already.
+        left = "" if is_late else time_left(now - self._begun_s, share, 1.0 - share)
+        return message + left, share
+
+
+def time_left(passed_s: float, done: float, left: float) -> str:
+    """Return the time for the share *left*, in words; "" while too little is *done* to tell."""
+    if passed_s < LEFT_AFTER_S or done <= 0.0 or left <= 0.0:
+        return ""
+    left_s = passed_s * left / done
+    return f", {left_s:.0f} s left" if left_s < 100 else f", {left_s / 60:.0f} min left"
 
 
 class _Bar:
     """A bar on a terminal, drawn once the work has taken a while."""
 
-    def __init__(self, what: str, *, ticking: bool) -> None:
-        self._what, self._begun = what, time.monotonic()
+    def __init__(
+        self, what: str, shown: _Shown | Stages, watcher: Watcher, *, ticking: bool
+    ) -> None:
+        self._what, self._begun, self._shown = what, time.monotonic(), shown
         self._progress: Progress | None = None
-        self._message = ""
+        self._watcher = watcher
         self._drawn_s = self._drawn_share = 0.0
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -134,18 +198,35 @@ class _Bar:
         if self._ticker is not None:
             self._ticker.start()
 
-    def draw(self, message: str, share: float) -> None:
+    def call(self, message: str, share: float) -> None:
+        """Show a message and a share, as :class:`_Shown` does."""
+        assert isinstance(self._shown, _Shown)
         with self._lock:
-            self._message = message
-            now = time.monotonic()
-            if self._progress is None:
-                if now - self._begun < SHOWN_AFTER_S:
-                    self._drawn_share = share
-                    return
-            elif now - self._drawn_s < REDRAW_S and share - self._drawn_share < MIN_ADVANCE:
+            self._watcher.clear()
+            self._shown(message, share)
+            self._draw(share)
+
+    def begin(self, stage: str) -> None:
+        """Begin a stage, as :class:`Stages` does."""
+        assert isinstance(self._shown, Stages)
+        with self._lock:
+            self._watcher.clear()
+            self._shown.begin(stage)
+            self._draw(None)
+
+    def _draw(self, share: float | None) -> None:
+        """Redraw the bar if it is time; at once for a stage, which has no *share*."""
+        now = time.monotonic()
+        if self._progress is None:
+            if now - self._begun < SHOWN_AFTER_S:
                 return
-            self._drawn_s, self._drawn_share = now, share
-            self._redraw()
+        elif (
+            share is not None
+            and now - self._drawn_s < REDRAW_S
+            and share - self._drawn_share < MIN_ADVANCE
+        ):
+            return
+        self._redraw(now)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -158,13 +239,14 @@ class _Bar:
     def _tick(self) -> None:
         while not self._closed.wait(SHOWN_AFTER_S):
             with self._lock:
-                self._redraw()
+                self._redraw(time.monotonic())
 
-    def _redraw(self) -> None:
+    def _redraw(self, now: float) -> None:
         if self._progress is None:
             self._progress = _started(self._what, self._begun)
         (task,) = self._progress.task_ids
-        share, message = self._drawn_share, self._message
+        message, share = self._shown.now(self._watcher.amount, self._watcher.reached)
+        self._drawn_s, self._drawn_share = now, share
         self._progress.update(task, completed=share, message=message, refresh=True)
 
 

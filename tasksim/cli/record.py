@@ -133,7 +133,7 @@ def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
 
 def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
     """Write, draw and print the recorded run, as the options ask."""
-    with stages("record", 2) as begin:
+    with stages("record", [1, 1]) as begin:
         begin("reading what was recorded")
         run = recording.run
         begin(f"replaying {len(run)} tasks")
@@ -142,7 +142,7 @@ def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
         warn(line)
     try:
         if results.output is not None:
-            with stages("record", 1) as begin:
+            with stages("record", [1]) as begin:
                 begin("writing")
                 recording.save(results.output, force=results.force)
             note(f"Wrote {results.output}")

@@ -301,7 +301,7 @@ def account(run: Path, as_json: bool) -> None:
     from tasksim.run.account import account as accounted
     from tasksim.run.account import worker_states
 
-    with stages("account", 2) as begin:
+    with stages("account", [1, 1]) as begin:
         begin("reading the run")
         recorded = load_run(run)
         begin("replaying its graph")

@@ -43,7 +43,7 @@ def reproduce(run: Path, engine: Engine, trust: bool, as_json: bool) -> None:
     from tasksim.run.runchecks import check_records
     from tasksim.scenario.reproduction import reproduce as reproduced
 
-    with stages("reproduce", 2) as begin:
+    with stages("reproduce", [1, 3]) as begin:
         begin("reading the run")
         recorded = load_run(run)
         check_records(recorded, run)

@@ -342,11 +342,13 @@ def simulate_command(
 
             if replayed.run.scheduler.partition(":")[0] in SCHEDULERS:
                 scheduler = replayed.run.scheduler
+        if replayed is not None and scenario.workers is not None:
+            _note_identical_workers(replayed.run, scenario.workers)
         asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
         scenario = automatic(asked, auto)
     results.refuse_early()
     kept = results.output is not None
-    with stages("simulating", 1) as begin:
+    with stages("simulating", [1]) as begin:
         begin("the graph")
         resolved = resolver.resolve(scenario)
     with counting("simulating", ticking=True) as progress:
@@ -383,7 +385,7 @@ def _recorded(path: Path, trust: bool) -> tuple[Run, Scenario]:
     from tasksim.formats.runs import load_checked_run
     from tasksim.scenario.recorded import scenario_of
 
-    with stages("simulating", 1) as begin:
+    with stages("simulating", [1]) as begin:
         begin("reading the run")
         run = load_checked_run(path)
     return run, scenario_of(run, path, trust=trust)
@@ -398,6 +400,17 @@ def _refuse_others() -> None:
         if given and name not in WITH_FROM and ctx.params.get(name) != ():
             text = parameter.opts[-1] if parameter.param_type_name == "option" else name.upper()
             raise click.UsageError(f"--from repeats a run as it was; {text} cannot be given", ctx)
+
+
+def _note_identical_workers(recorded: Run, workers: int) -> None:
+    """Say what ``--workers`` leaves out of a recorded run's platform, which ``--set`` keeps."""
+    if recorded.kind != "native":
+        return
+    kinds = [worker.architecture for worker in recorded.workers if worker.architecture != "main"]
+    note(
+        f"--workers {workers} are identical workers without the overheads of the recording; --set "
+        f"platform.workers.{(kinds or ['cpu'])[0]}.count={workers} keeps those"
+    )
 
 
 def _warn_of_differences(recorded: Run, run: Run) -> None:

@@ -93,6 +93,11 @@ def report(
     """Report on a study: the winner and its certainty, curves, the effects on the makespan.
 
     STUDY is the folder of a study, finished or not, or a CSV file with the columns of its table.
+
+    The first table has, for each scheduler, the groups of equal graph, platform, settings and seed
+    in which it alone is the fastest (wins) or one of the fastest (ties), the mean and the worst
+    ratio of its makespan to the fastest and to the lower bound, and the share of resamples of the
+    groups in which its mean is the lowest (leads).
     """
     from tasksim.study.report.findings import examine
     from tasksim.study.report.folder import refuse_report, write_report

@@ -152,7 +152,7 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
     from tasksim.study.sweep.store import axes_of, read_header, read_table
 
     header = read_header(folder)
-    with stages("table", 1) as begin:
+    with stages("table", [1]) as begin:
         begin(f"reading {header.cells} cells")
         rows = read_table(folder)
     if as_json:

@@ -90,7 +90,7 @@ def _grown(
     from tasksim.tuning.tree_file import ChoosingTree
 
     limits = Growth(**growth)
-    with stages("tree", 2) as begin:
+    with stages("tree", [1, 1]) as begin:
         begin("reading the study")
         cells = read_table(folder)
         column = chosen_column(cells, choose)

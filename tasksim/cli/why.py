@@ -48,7 +48,7 @@ def why(run: Path, task: str | None, at_s: float | None, as_json: bool) -> None:
     from tasksim.formats.runs import load_run
     from tasksim.run.runchecks import check_records
 
-    with stages("why", 1) as begin:
+    with stages("why", [1]) as begin:
         begin("reading the run")
         found = load_run(run)
         check_records(found, run)

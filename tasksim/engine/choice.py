@@ -10,14 +10,15 @@ import random
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.progress import noting
 from tasksim.engine.question import Question
 
 if TYPE_CHECKING:
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.outcome import Ended
-    from tasksim.engine.progress import Progress
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
@@ -51,7 +52,7 @@ def replayed(
     question: Question | ClusterQuestion,
     seed: int,
     engine: Engine = "auto",
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Replayed:
     """Replay *question* on the core, unless SimPy's *engine* is requested or the core refuses.
 
@@ -65,6 +66,7 @@ def replayed(
     SchedulerError
         If the scheduler breaks a rule or fails.
     """
+    progress = progress or noting("tasks")
     if engine == "simpy":
         return _replayed_by_simpy(question, seed, "asked for", progress)
     from tasksim.runtime.flat import Refused
@@ -79,7 +81,7 @@ def replayed(
 
 
 def replayed_by_core(
-    question: Question | ClusterQuestion, seed: int, progress: Progress | None = None
+    question: Question | ClusterQuestion, seed: int, progress: CountProgress | None = None
 ) -> Replayed:
     """Replay *question* on the core; raise ``Refused`` if the core does not support it."""
     if not isinstance(question, Question):
@@ -96,7 +98,7 @@ def replayed_by_core(
 
 
 def _replayed_by_simpy(
-    question: Question | ClusterQuestion, seed: int, why: str, progress: Progress | None
+    question: Question | ClusterQuestion, seed: int, why: str, progress: CountProgress | None
 ) -> Replayed:
     """Replay *question* on SimPy's engine, for the reason *why*."""
     if not isinstance(question, Question):

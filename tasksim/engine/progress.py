@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["Progress", "Reports"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-Progress = Callable[[int, int], None]
-"""Called from time to time with the number of finished tasks and of all tasks."""
+    from tasksim.base.progress import CountProgress
+
+__all__ = ["Reports"]
 
 PERIOD_S: Final = 0.5
 """Shortest time between two reports, in seconds."""
@@ -31,7 +32,7 @@ class Reports:
         Returns the number of finished tasks.
     """
 
-    def __init__(self, progress: Progress, tasks: int, finished: Callable[[], int]) -> None:
+    def __init__(self, progress: CountProgress, tasks: int, finished: Callable[[], int]) -> None:
         self._progress, self._tasks, self._finished = progress, tasks, finished
         self._next_s = monotonic() + PERIOD_S
         progress(0, tasks)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.engine.progress import Progress
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -115,7 +115,7 @@ class Replay:
             self.view.decisions = Decisions(len(platform.workers), lambda: clock.now)
         self._submission = Submission(self.node, release, overheads.submission, due)
 
-    def run(self, rng: random.Random, progress: Progress | None = None) -> float:
+    def run(self, rng: random.Random, progress: CountProgress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
         *progress* is called from time to time with the number of finished tasks and of all tasks.

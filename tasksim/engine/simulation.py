@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.durations import Models
     from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.engine.progress import Progress
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
@@ -112,7 +112,7 @@ class Simulation(NamedTuple):
         engine: Engine = "auto",
         config: Mapping[str, Any] | None = None,
         decisions: bool = False,
-        progress: Progress | None = None,
+        progress: CountProgress | None = None,
     ) -> Run:
         """Replay the graph and return the run.
 

@@ -113,7 +113,8 @@ def beside(path: Path, what: str) -> Path:
     if not found:
         raise InputError(
             f"{path}: the name does not contain 'costs', so that the file of {what} beside it"
-            f" cannot be found; legal: costs.csv with {what}.csv"
+            f" cannot be found; legal: costs.csv, with a row per task and a column per processor,"
+            f" and {what}.csv beside it (docs/formats.md)"
         )
     return path.with_name(f"{before}{what}{after}")
 
@@ -239,6 +240,7 @@ def _graph(
             accesses[source].append(W(handle))
             accesses[target].append(R(handle))
     number: dict[int, int] = {}
+    g.announce(len(order))
     for task in order:
         durations = _durations(costs.body[task], processors)
         after = [number[source] for source in waits[task]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.base.files import exists
+from tasksim.base.files import exists, reading
+from tasksim.base.progress import part
 from tasksim.base.registry import is_own
 from tasksim.formats.registry import FORMATS, GraphInput, format_of, formats_that, looks_like_file
 from tasksim.graph.apps import registry
@@ -31,6 +33,12 @@ __all__ = [
     "predecessors",
     "read_graph",
 ]
+
+
+ELF: Final = b"\x7fELF"
+"""First bytes of a compiled program."""
+MADE_AGAIN_SHARE: Final = 0.2
+"""Share of the time of work on a run's graph, such as writing it, after which it is made."""
 
 
 def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
@@ -152,20 +160,36 @@ def file_format(where: str | Path) -> Format:
         return FORMATS.find("graph")  # whose reader says that it is a folder
     known = formats_that("reads_graph").items()
     legal = [f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known]
-    raise InputError(f"{path}: not a format of task graphs; legal: {', '.join(legal)}")
+    head = b""
+    with suppress(InputError), reading(path) as file:
+        head = file.read(len(ELF))
+    if head == ELF:
+        raise InputError(
+            f"{path}: is a compiled program, not a task graph; 'tasksim record -o RUN {path}' "
+            "runs one that uses OpenMP, and records its tasks"
+        )
+    raise InputError(
+        f"{path}: not a format of task graphs; legal: {', '.join(legal)}; by hand, DOT is the "
+        "shortest: digraph g { a [duration_s=3]; b [duration_s=2]; a -> b; }"
+    )
 
 
 # Graphs of recorded runs
 
 
 def graph_of(
-    run: Run, where: Path, made: TaskGraph | None = None, *, trust: bool = False
+    run: Run,
+    where: Path,
+    made: TaskGraph | None = None,
+    *,
+    trust: bool = False,
+    until: float = MADE_AGAIN_SHARE,
 ) -> TaskGraph:
     """Return the graph of a *run* that was read from *where*.
 
     The graph is stored with the run, or made again by its generator with its arguments, or read
     from the file that the run names, or *made* already. A generator ``MODULE:FUNCTION`` is imported
-    only with *trust*.
+    only with *trust*. *until* is the share of the work around it that is complete with the graph.
 
     Raises
     ------
@@ -174,7 +198,8 @@ def graph_of(
     """
     made = run.graph if made is None else made
     try:
-        graph = _made_again(run, where, trust=trust) if made is None else made
+        with part(until):
+            graph = _made_again(run, where, trust=trust) if made is None else made
     except InputError as error:
         raise InputError(
             f"{where}: the graph of this run, {run.graph_label}, cannot be made again, and with "

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import exists, refuse_existing
 from tasksim.base.log import Log
+from tasksim.base.progress import reached
 from tasksim.formats.registry import FORMATS, format_of, formats_that
 from tasksim.run.foldernames import refuse_run_folder
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
+    from tasksim.base.progress import CountProgress
     from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -35,6 +35,9 @@ __all__ = [
     "refuse_run",
     "save_run",
 ]
+
+READ_SHARE: Final = 0.6
+"""Share of the time of reading and checking a run after which it is read."""
 
 _log = Log("formats")
 
@@ -78,6 +81,7 @@ def load_checked_run(path: str | Path) -> Run:
     from tasksim.run.runchecks import check_records
 
     run = load_run(path)
+    reached(READ_SHARE)
     check_records(run, path)
     return run
 
@@ -87,7 +91,7 @@ def save_run(
     folder: str | Path,
     force: bool = False,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> None:
     """Write *run* to *folder*, all or nothing.
 

@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
+from tasksim.base.progress import follow_text
 from tasksim.base.units import parse_quantity
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     def end(_: str) -> None:
         open_elements.pop().text = "".join(open_texts.pop())
 
+    data = (read_text(path) if text is None else text).encode()
+    follow_text(lambda: parser.CurrentByteIndex, len(data))
     parser.buffer_text = True
     parser.StartElementHandler = start
     # Joined at the end: adding each part to the text would take the square of its length.
@@ -167,7 +170,7 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     parser.EndElementHandler = end
     parser.EntityDeclHandler = lambda name, *_: problem("no entities", f"the entity '{name}'")
     try:
-        parser.Parse((read_text(path) if text is None else text).encode(), True)
+        parser.Parse(data, True)
     except expat.ExpatError as error:
         place = f"{path}:{error.lineno}:{error.offset + 1}"
         what = expat.ErrorString(error.code)

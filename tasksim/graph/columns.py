@@ -20,6 +20,7 @@ import numpy as np
 
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import GraphError
+from tasksim.base.progress import reached
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.assembly import ConfigurationRegister, assembled
 from tasksim.graph.csr import from_edges, pointers_of_counts
@@ -170,6 +171,7 @@ class ColumnBuilder:
         if given != tasks or (tasks and part_of.min() < 0):
             got = f"{self.name}: {given} tasks were inserted"
             raise GraphError(f"{got}, which are not all from 0 to {tasks - 1}")
+        reached(0.15)
         begins = pointers_of_counts(counts)
         handle, mode = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.int8)
         for part in parts:
@@ -178,11 +180,14 @@ class ColumnBuilder:
                 handle[begin + offset], mode[begin + offset] = handles, access
         task = np.repeat(np.arange(tasks, dtype=np.int32), counts)
         accesses = merge_repeated(Accesses(task, handle, mode), tasks)
+        reached(0.4)
         hints = np.empty(0, np.int32), np.empty(0, np.int32)
         if self._hint_after:
             hinted, after = np.concatenate(self._hint_handle), np.concatenate(self._hint_after)
             order = np.argsort(after, kind="stable")
             hints = hinted[order].astype(np.int32), after[order].astype(np.int32)
+        edges = infer_dependencies(accesses)
+        reached(0.7)
         return assembled(
             self.name,
             {},
@@ -192,6 +197,6 @@ class ColumnBuilder:
             priority,
             self._handles,
             accesses,
-            from_edges(infer_dependencies(accesses), tasks),
+            from_edges(edges, tasks),
             hints,
         )

@@ -139,6 +139,7 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
     g = GraphBuilder(
         G.graph.get("name") or "networkx", G.graph.get("arguments"), G.graph.get("model_names")
     )
+    g.announce(len(order))
     sizes = G.graph.get("handle_size", [])
     if sizes:
         g.vector("handles", len(sizes), size_bytes=0)

@@ -9,8 +9,9 @@ from tasksim.base.errors import InputError
 from tasksim.models.selection import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
@@ -46,7 +47,7 @@ def sweep(
     budget_s: float = 30.0,
     seed: int = 0,
     domain: Mapping[str, tuple[float, float]] | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> list[Trial]:
     """Fit a model of *kind* to *samples* for each of *trials*.
 

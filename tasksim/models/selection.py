@@ -23,9 +23,10 @@ from tasksim.models.validation.crossvalidation import left_out, own_left_out
 from tasksim.models.validation.outside import checked_domain, errors_outside, outside_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tasksim.base.arrays import Floats
+    from tasksim.base.progress import ShareProgress
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.validation.crossvalidation import LeftOut
     from tasksim.models.validation.outside import Outside
@@ -154,7 +155,7 @@ def select(
     seed: int = 0,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     domain: Mapping[str, tuple[float, float]] | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> Selection:
     """Return the model of one of *kinds* that best predicts *samples* it was not fitted to.
 
@@ -296,7 +297,7 @@ class _Contest:
     kinds: Sequence[str]
     clock: _Clock
     options: Mapping[str, Mapping[str, Any]]
-    progress: Callable[[str, float], None] | None
+    progress: ShareProgress | None
     outside: Outside | None
     table: dict[str, Candidate] = field(default_factory=dict)
     steps: int = 0

@@ -37,6 +37,7 @@ from tasksim.run.disturbance import worst_share
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.run.record import Run
 
 __all__ = [
@@ -270,7 +271,7 @@ def measure_calmly(
     *,
     repetitions: int,
     patience_s: float = CALM_PATIENCE_S,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> CalmValues[T]:
     """Run all *actions* in turn, and repeat disturbed ones until each value is calm.
 
@@ -326,7 +327,7 @@ def _fill(
     actions: Sequence[Callable[[], T]],
     gate: Gate[T],
     until: float,
-    progress: Callable[[int, int], None] | None,
+    progress: CountProgress | None,
 ) -> int:
     """Measure until all *slots* are calm or time is up; return the number of measurements."""
     trials = 0

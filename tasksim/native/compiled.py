@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.interruption import Interrupts
+    from tasksim.base.progress import CountProgress
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Program as BoundProgram
     from tasksim.native.outside import Ended, Outside
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
@@ -131,7 +131,7 @@ class CompiledExecution:
         self._handed_out = np.empty(len(graph), dtype=np.int32)
 
     def run(
-        self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
+        self, rng: random.Random, *, pin: bool = True, progress: CountProgress | None = None
     ) -> float:
         """Execute the graph; return the makespan in seconds.
 

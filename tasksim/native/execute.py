@@ -19,10 +19,10 @@ from tasksim.schedulers.registry import create
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
-    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
@@ -40,7 +40,7 @@ def execute(
     seed: int = 0,
     pin: bool = True,
     check: bool = False,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
     config: Mapping[str, Any] | None = None,
     runtime: Runtime = "auto",
     paths: PathRecords | None = None,

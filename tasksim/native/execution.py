@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.interruption import Interrupts
+    from tasksim.base.progress import CountProgress
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.outside import Ended, Outside
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
@@ -84,7 +84,7 @@ class Execution:
     # Called by the main thread
 
     def run(
-        self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
+        self, rng: random.Random, *, pin: bool = True, progress: CountProgress | None = None
     ) -> float:
         """Execute the graph; return the makespan in seconds.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol
@@ -18,12 +17,14 @@ from tasksim.native.processor_time import ThreadAccount
 from tasksim.native.this_machine import cores_for, pin_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tasksim.base.progress import CountProgress
     from tasksim.kernels.program import Program
 
 __all__ = [
     "PATIENCE_S",
     "POLL_INTERVAL_S",
-    "Progress",
     "Runtime",
     "conduct",
     "finish_under",
@@ -46,9 +47,6 @@ TASK_PATIENCE_S: Final = 0.3
 """Time for which an interrupted run waits for running tasks, in seconds: short enough to seem
 immediate. It is many times a usual task, so only long tasks leave their threads behind; a C kernel
 cannot be stopped from outside."""
-
-Progress = Callable[[int, int], None]
-"""Called from time to time with the number of finished tasks and of all tasks."""
 
 
 class Runtime(Protocol):
@@ -98,7 +96,7 @@ def conduct(
     program: Program,
     *,
     pin: bool,
-    progress: Progress | None,
+    progress: CountProgress | None,
 ) -> list[ThreadAccount | None]:
     """Run one thread per worker, with these *names*, to the end of the run.
 

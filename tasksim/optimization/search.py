@@ -49,9 +49,9 @@ from tasksim.schedulers.static import ALGORITHMS
 from tasksim.schedulers.static.plan import schedule_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.engine.choice import Engine
     from tasksim.optimization.windows import Window
     from tasksim.scenario.resolved import Resolved
@@ -120,7 +120,7 @@ def optimize(
     method: Method = "auto",
     resume: str | Path | None = None,
     engine: Engine = "auto",
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
     **scenario: Any,
 ) -> Optimum:
     """Search for the schedule of a graph with the shortest replayed makespan.
@@ -220,7 +220,7 @@ class _Search:
         seed: int,
         method: Method,
         engine: Engine,
-        progress: Callable[[str, float], None],
+        progress: ShareProgress,
     ) -> None:
         self._scenario, self._seed, self._progress = scenario, seed, progress
         self._method = method

@@ -199,7 +199,10 @@ def _platform_path(name: str, library: Path | None) -> Path:
         return Path(name)
     known = libraries.names("platforms", ".yaml", library)
     if name not in known:
-        raise unknown("platform", name, known)
+        raise InputError(
+            f"{unknown('platform', name, known)}; 'tasksim calibrate' measures this machine, "
+            "'tasksim import' reads those of StarPU and hwloc"
+        )
     return known[name]
 
 
@@ -501,6 +504,9 @@ def _no_match(above: list[str], part: str, candidates: list[str]) -> InputError:
     if not legal:
         return InputError(f"{where} has nothing in it (got {part!r})")
     what = "matches nothing" if any(c in part for c in "*?[") else "unknown field"
+    if above == ["workers"] and part == "count":
+        paths = " or ".join(f"{where}.{name}.count" for name in legal)
+        return InputError(f"{where} has a count for each kind of worker: {paths}")
     if above == ["workers"] and what == "unknown field":
         return InputError(
             f"the platform has no workers {part!r} (legal {', '.join(legal)}); a platform file "

@@ -136,6 +136,7 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
     names = kernel_names(tasks)
     data = _data(tasks)
     g = GraphBuilder(name)
+    g.announce(len(tasks))
     vector = g.vector("result", len(data), size_bytes=0)
     handle = dict(zip(data, vector, strict=True))
     for task in tasks:

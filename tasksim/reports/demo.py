@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Prediction
@@ -95,8 +95,6 @@ over several moods of the machine, while the whole demo takes half a minute."""
 CALIBRATION_TOLERANCE: Final = 1e-3
 """Relative tolerance of the calibration, so small that it uses all of its time: a machine's mood
 lasts for seconds, and means after one second would be those of that mood."""
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +239,7 @@ def demo(
     *,
     workers: int | None = None,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> DemoResult:
     """Calibrate, predict, run, compare, draw, and write all files to the folder *output*.
 
@@ -295,7 +293,7 @@ def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:
     return DemoCase(measured.scenarios[0], predicted, sure)
 
 
-def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
+def _calibrate(folder: Path, workers: int, tell: ShareProgress) -> Path:
     """Calibrate this machine, and return its platform file."""
     graphs = [generate("cholesky", tiles=tiles, tile_size=TILE_SIZE) for tiles in CALIBRATED_TILES]
     report = calibrate(

@@ -22,8 +22,9 @@ from tasksim.view.pages import Block, Heading, Image, Table, Text
 from tasksim.view.style import WIDTH_INCHES, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.models.selection import Selection
     from tasksim.models.validation.learningcurve import LearningCurve
 
@@ -41,7 +42,7 @@ def fit_blocks(
     found: Selection,
     *,
     seed: int = 0,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> list[Block]:
     """Return the blocks of a report about how *found* was selected, and where it errs.
 

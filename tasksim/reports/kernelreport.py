@@ -35,8 +35,9 @@ from tasksim.run.samples import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
@@ -148,7 +149,7 @@ def report_kernels(
     only: Sequence[str] = (),
     fitting: Fitting = Fitting(),
     repeated: Repeated = "each",
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> list[KernelReport]:
     """Return a report on every kernel of *runs*, in descending order of total time.
 

@@ -14,7 +14,9 @@ from tasksim.graph.counting import counted_times
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from tasksim.base.progress import CountProgress
 
 __all__ = ["CountedPart", "ParameterCosts", "parameter_costs", "text_of"]
 
@@ -97,7 +99,7 @@ def parameter_costs(
     repetitions: int = 5,
     *,
     trust: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> ParameterCosts:
     """Measure how long the indirect parameters of a run's tasks take to count.
 

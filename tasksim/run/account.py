@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.progress import part, watched
 from tasksim.graph.csr import transpose
 from tasksim.platform.costs import Overheads
 from tasksim.run.disturbance import MAX_OWN_GAP_S, has_processor_times, undisturbed_s
@@ -127,10 +128,15 @@ def account(run: Run, graph: TaskGraph) -> Account:
     walk = Walk(run, graph)
     nothing = np.zeros(len(run))
     submitted = walk.column(run.tasks.submitted_s)
-    replayed = walk.makespan(nothing, nothing)
-    with_submission = walk.makespan(submitted, nothing)
-    delay, busy = walk.delays(submitted)
-    with_busy = walk.makespan(submitted, np.where(busy, delay, 0.0))
+    # The shares of the time are those of a million tasks.
+    with part(0.35):
+        replayed = walk.makespan(nothing, nothing)
+    with part(0.5):
+        with_submission = walk.makespan(submitted, nothing)
+    with part(0.85):
+        delay, busy = walk.delays(submitted)
+    with part(1.0):
+        with_busy = walk.makespan(submitted, np.where(busy, delay, 0.0))
     critical = (run.bounds or {}).get("critical_path_s", 0.0)
     return Account(
         replayed_s=replayed,
@@ -178,7 +184,7 @@ class Walk:
         end = [0.0] * len(self._took)
         least, late = earliest.tolist(), delay.tolist()
         ptr, before, worker, took = self._ptr, self._before, self._worker, self._took
-        for task in self._order:
+        for task in watched(self._order, "tasks"):
             start = max(least[task], free[worker[task]])
             for other in before[ptr[task] : ptr[task + 1]]:
                 start = max(start, end[other])
@@ -196,7 +202,7 @@ class Walk:
         could = earliest.copy()
         busy = np.zeros(len(could), dtype=bool)
         ends = self._end.tolist()
-        for task in self._order:
+        for task in watched(self._order, "tasks"):
             worker = self._worker[task]
             others = [ends[other] for other in self._before[self._ptr[task] : self._ptr[task + 1]]]
             ready = max(float(could[task]), *others, 0.0)

@@ -12,6 +12,7 @@ import numpy as np
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import MAX_FILE_BYTES, exists, is_file, new_folder
 from tasksim.base.parquetfile import read_parquet_table
+from tasksim.base.progress import reached
 from tasksim.graph.graph_file import load as load_graph
 from tasksim.graph.graph_file import save as save_graph
 from tasksim.run.foldernames import (
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
+
 __all__ = [
     "files_of",
     "fill",
@@ -52,6 +55,8 @@ __all__ = [
 
 T = TypeVar("T", bound=RecordTable)
 
+TABLES_SHARE: Final = 0.3
+"""Share of the time of reading and checking a run after which its tables are read."""
 ROWS_PER_GROUP: Final = 1 << 20
 """Rows of a row group, Arrow's default: half a second's work."""
 
@@ -61,7 +66,7 @@ def save(
     folder: str | Path,
     force: bool = False,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> None:
     """Write *run* to *folder*, completely or not at all.
 
@@ -99,7 +104,7 @@ def fill(
     run: Run,
     folder: Path,
     header: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> None:
     """Write *run* into an empty *folder*, which becomes a run folder with its last file.
 
@@ -136,13 +141,17 @@ def load(path: str | Path) -> Run:
     """
     folder = _folder(Path(path))
     run, rows = read_header(folder / RUN_JSON)
+    total = sum(count or 0 for count in rows)
+    tasks = _read(TaskTable, folder / TASKS, rows.tasks)
+    reached(TABLES_SHARE * rows.tasks / max(1, total))
     run = replace(
         run,
-        tasks=_read(TaskTable, folder / TASKS, rows.tasks),
+        tasks=tasks,
         transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
         memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
         messages=_read_if(MessageTable, folder / MESSAGES, rows.messages),
     )
+    reached(TABLES_SHARE)
     if rows.decisions is not None:
         from tasksim.run.decisions import DecisionTable  # few runs have them
 
@@ -170,9 +179,12 @@ def _folder(path: Path) -> Path:
     if path.name == RUN_JSON and is_file(path):
         return path.parent
     if not exists(path):
-        raise InputError(f"{path}: no such run")
+        raise InputError(f"{path}: no such run; -o of 'tasksim simulate' or 'run' writes one")
     if not path.is_dir():
-        raise InputError(f"{path} is neither a run folder nor its {RUN_JSON}")
+        raise InputError(
+            f"{path} is neither a run folder nor its {RUN_JSON}; -o of 'tasksim simulate' or 'run' "
+            "writes one"
+        )
     if not (path / RUN_JSON).is_file():
         raise InputError(f"{path} is not a run folder: it has no {RUN_JSON}")
     return path

@@ -67,9 +67,14 @@ def require_models(
     except InputError as error:
         flag = option("model_names")
         options = [f"{flag} '{text}'" for text in _other_names(graph, known)]
-        if options:
+        if options:  # they say more than all names of the folder
+            what, _, nearest = str(error).partition(" (known: ")[0].partition(", did you mean ")
+            # Of several kernels without a model, the nearest name of the first one misleads.
+            is_typo = bool(nearest) and what.startswith("no model of kernel '")
+            hint = f", did you mean {nearest} Its" if is_typo else "; its"
             raise InputError(
-                f"{error}; if the models have other names: {' or '.join(options)}"
+                f"{what.partition(': expected')[0]}{hint} models have other names: give "
+                f"{' or '.join(options)}"
             ) from None
         named = zip(graph.kernels, graph.model_names, strict=True)
         missing = [kernel for kernel, name in named if name in needed and name not in known]

@@ -16,11 +16,12 @@ from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
     from tasksim.engine.simulation import Simulation
     from tasksim.run.record import Run
@@ -132,7 +133,7 @@ def simulate_many(
     *,
     threads: int | None = None,
     engine: Engine = "auto",
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> Replays:
     """Simulate many scenarios, and make what they have in common once.
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
-    from tasksim.native.threads import Progress
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
@@ -160,7 +160,7 @@ def execute(
     check: bool = False,
     check_accesses: bool = False,
     isolate: bool = False,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
     config: Mapping[str, Any] | None = None,
     **scenario: Any,
 ) -> Run:

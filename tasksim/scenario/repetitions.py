@@ -16,7 +16,6 @@ count.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,8 +27,9 @@ from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import execute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.kernels.program import Program
     from tasksim.native.calm_moments import Calmness, Gate
     from tasksim.run.record import Run
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ErrorSummary",
-    "Progress",
     "Repetitions",
     "ScenarioRuns",
     "calm_warning",
@@ -144,10 +143,6 @@ class ErrorSummary:
         return cls(statistics.median(sizes), max(sizes), statistics.mean(signed))
 
 
-Progress = Callable[[str, float], None]
-"""Callback with a description of the current work and the finished share."""
-
-
 @dataclass(frozen=True, eq=False)
 class Repetitions:
     """Native runs of each scenario, with the calmness of the machine if it was observed.
@@ -183,7 +178,7 @@ def measure(
     patience_s: float = 0.0,
     check: bool = True,
     resolver: Resolver | None = None,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> Repetitions:
     """Run each of *scenarios* natively, *repetitions* times.
 
@@ -262,7 +257,7 @@ def execute_many(
     *,
     patience_s: float = 0.0,
     check: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
 ) -> Repetitions:
     """Run each scenario natively several times, interleaved; return the runs of each.
 

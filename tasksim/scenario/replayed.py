@@ -63,7 +63,7 @@ class Replayed:
         """Graph of the recorded run."""
         from tasksim.formats.graphs import graph_of
 
-        return graph_of(self.run, self.where)
+        return graph_of(self.run, self.where, until=0.9)
 
     def platform(self, settings: Sequence[str] = (), *, alone: bool = False) -> Platform:
         """Return the platform of the run with *settings*; with *alone*, without other programs."""

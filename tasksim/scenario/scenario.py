@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
-    from tasksim.native.threads import Progress
     from tasksim.run.record import Run
 
 __all__ = ["Clock", "Noise", "Scenario"]
@@ -105,7 +105,7 @@ class Scenario(Setup):
         self,
         *,
         check: bool = False,
-        progress: Progress | None = None,
+        progress: CountProgress | None = None,
         engine: Engine = "auto",
     ) -> Run:
         """Return the run of the scenario, simulated or executed on this machine.

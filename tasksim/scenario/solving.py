@@ -14,11 +14,11 @@ from tasksim.scenario.document import MADE, encode
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
     from tasksim.native.calm_moments import Calmness, Gate
-    from tasksim.native.threads import Progress
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
 
@@ -75,7 +75,7 @@ def solve(
     resolved: Resolved,
     *,
     check: bool = False,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
     engine: Engine = "auto",
     digests: bool = True,
 ) -> Run:
@@ -95,7 +95,7 @@ def replay(
     engine: Engine = "auto",
     digests: bool = True,
     decisions: bool = False,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Run:
     """Simulate a scenario; raise :exc:`CheckFailed` if *check* finds a wrong result.
 
@@ -120,7 +120,7 @@ def execute(
     check: bool = False,
     program: Program | None = None,
     estimates: Sequence[Sequence[float]] | None = None,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Checked:
     """Execute a scenario; return the run with its lower bounds and its makespan alone.
 
@@ -202,7 +202,7 @@ def execute_calmly(
     *,
     check: bool = True,
     patience_s: float = PATIENCE_S,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> tuple[Checked, Calmness]:
     """Execute a scenario until a run is calm: other programs took hardly any time from it.
 

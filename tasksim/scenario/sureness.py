@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
     from tasksim.engine.simulation import Simulation
     from tasksim.scenario.resolved import Resolved
@@ -130,7 +131,7 @@ def how_sure_of(
     probes: float | Sequence[float] | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> Prediction:
     """Return the result of :func:`how_sure` for a resolved scenario.
 

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.interruption import Interrupts
+    from tasksim.base.progress import CountProgress
     from tasksim.kernels.calls import Copies
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.runtime.view import Facts
@@ -116,7 +116,7 @@ class CompiledAccount:
         self._columns: dict[str, NDArray[Any]] = {}
 
     def run(
-        self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
+        self, rng: random.Random, *, pin: bool = True, progress: CountProgress | None = None
     ) -> float:
         """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._facts.scheduler, self._facts.graph):

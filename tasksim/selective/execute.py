@@ -28,10 +28,10 @@ from tasksim.selective.timedtasks import TimedTasks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
-    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.selective.charges import Charge
@@ -81,7 +81,7 @@ def execute_selectively(
     pin: bool = True,
     company: bool = True,
     runtime: Runtime = "auto",
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Selective:
     """Run the graph of *program*, and skip tasks whose kernels are known well enough.
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import random
 
     from tasksim.base.interruption import Interrupts
+    from tasksim.base.progress import CountProgress
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.runtime.view import Facts
@@ -178,7 +178,7 @@ class SelectiveExecution:
         program: Program,
         *,
         pin: bool = True,
-        progress: Progress | None = None,
+        progress: CountProgress | None = None,
     ) -> float:
         """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._scheduler, self._facts.graph):

@@ -20,8 +20,9 @@ from tasksim.tuning.selection import Ran, Selection
 from tasksim.tuning.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search
@@ -127,7 +128,7 @@ def autotune(
     repetitions: int = 1,
     how: Search = "exhaustive",
     judge: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
     site: Site | None = None,
     watch: Watch | None = None,
 ) -> Autotuned:

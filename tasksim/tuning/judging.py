@@ -15,10 +15,11 @@ import numpy as np
 from tasksim.base.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.tuning.methods import Method
     from tasksim.tuning.table import PerformanceTable
 
@@ -131,7 +132,7 @@ def judge(
     splits: Splits,
     *,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> dict[str, Score]:
     """Return the score of each method, trained and evaluated in every split.
 

@@ -19,6 +19,7 @@ from tasksim.scenario.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.native.calm_moments import Gate
     from tasksim.run.record import Run
     from tasksim.tuning.native_questions import Question
@@ -147,7 +148,7 @@ def answer(
     effort: Effort,
     *,
     gate: Callable[[int], Gate[Run]] | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> Iterator[Answered]:
     """Yield the answers to *questions*: calibrate, simulate and measure all choices of each.
 
@@ -200,7 +201,7 @@ def run_examples(
     questions: Sequence[Question],
     repetitions: int,
     *,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> Iterator[Example]:
     """Run all choices of each question, interleaved; nothing is calibrated or simulated.
 

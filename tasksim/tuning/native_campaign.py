@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.native.calm_moments import Gate
     from tasksim.run.record import Run
     from tasksim.tuning.native_answers import Effort
     from tasksim.tuning.native_questions import Question
-
-    Progress = Callable[[str, float], None]
 
 __all__ = ["NativeCampaign"]
 
@@ -98,7 +97,7 @@ class NativeCampaign:
     def answer(
         self,
         gate: Callable[[int], Gate[Run]] | None = None,
-        progress: Progress | None = None,
+        progress: ShareProgress | None = None,
     ) -> None:
         """Answer the remaining questions; see :func:`~tasksim.tuning.native_answers.answer`."""
         left = self.questions[len(self.answers) :]
@@ -106,7 +105,7 @@ class NativeCampaign:
             self.answers.append(found)
             self._keep()
 
-    def teach(self, progress: Progress | None = None) -> None:
+    def teach(self, progress: ShareProgress | None = None) -> None:
         """Run the remaining training loops."""
         left = self.teaching[len(self.examples) :]
         for found in run_examples(left, self.effort.repetitions, progress=progress):

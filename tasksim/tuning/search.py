@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
+    from tasksim.base.progress import CountProgress
     from tasksim.scenario.scenario import Noise, Scenario
     from tasksim.tuning.over import Candidate
 
@@ -132,7 +133,7 @@ def search(
     seeds: int = 1,
     noise: Noise = "none",
     how: Search = "exhaustive",
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
     answers: Answers | None = None,
 ) -> Tuned:
     """Simulate *candidates*, all under the same seeds, and return them in order.

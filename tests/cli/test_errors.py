@@ -81,7 +81,9 @@ MISTAKES = {
         "'tasksim calibrate cholesky tiles=2 --name mymachine', and give --models mymachine"
     ),
     f"simulate cholesky tiles=2 {D} --platform identical-9": (
-        f"unknown platform 'identical-9', did you mean 'identical-8'? (known: {PLATFORMS})"
+        f"unknown platform 'identical-9', did you mean 'identical-8'? (known: {PLATFORMS});"
+        " 'tasksim calibrate' measures this machine, 'tasksim import' reads those of StarPU and"
+        " hwloc"
     ),
     f"simulate cholesky tiles=2 {W} {D} --set platform.nodes=2": (
         "--set changes a platform file: give --platform NAME"
@@ -105,9 +107,20 @@ MISTAKES = {
         "--set platform.workers.cuda.count=2: the platform has no workers 'cuda' (legal cpu); "
         "a platform file that 'extends:' it can add workers, memories and links"
     ),
-    "simulate --from none": "none: no such run",
-    "compare a b": "a: no such run",
-    "view none": "none: no such run",
+    "simulate --from none": "none: no such run; -o of 'tasksim simulate' or 'run' writes one",
+    "compare a b": "a: no such run; -o of 'tasksim simulate' or 'run' writes one",
+    "view none": "none: no such run; -o of 'tasksim simulate' or 'run' writes one",
+    f"simulate cholesky 4 {W} {D}": (
+        "cholesky: got '4', did you mean 'tiles=4'? (legal: KEY=VALUE with KEY one of "
+        "tiles, tile_size, dtype, flush, updates, lookahead, priorities)"
+    ),
+    f"simulate fork-join width=2 {W} --gantt chart": (
+        "chart: the name has no ending (legal: .png, .pdf, .svg)"
+    ),
+    f"simulate cholesky tiles=2 {D} --platform xeon-2c --set platform.workers.count=2": (
+        "--set platform.workers.count=2: platform.workers has a count for each kind of worker: "
+        "platform.workers.cpu.count"
+    ),
     "view none --panels gant": (
         "--panels: unknown panel 'gant', did you mean 'gantt'? "
         "(known: gantt, iterations, utilisation, lackready, memory, bandwidth, ready, submitted, "
@@ -141,6 +154,9 @@ def test_a_mistake_is_one_line_and_exit_code_2(tasksim, line):
 
 USAGE = {
     "simulat": "unknown command 'simulat', did you mean 'simulate'?",
+    "hwloc": "unknown command 'hwloc', did you mean 'tasksim import hwloc'?",
+    "help": "'tasksim --help' lists the commands; after one of them, --help explains it",
+    "simulate cholesky tiles=2 workers=2": "'workers=2' is no setting of cholesky; write --workers",
     "simulate": "Missing argument 'GRAPH' (or --from RUN).",
     "simulate cholesky --shceduler x": "No such option",
     "simulate cholesky --workers 0": (
@@ -378,3 +394,41 @@ def test_an_option_of_another_program_has_a_name_here(tasksim, line):
     called = tasksim(line)
     assert called.code == 2
     assert called.err.rstrip().endswith(f"Error: {WORDS_OF_OTHERS[line]}")
+
+
+FILES = {
+    "mine.py": (
+        "print('no graph')\n",
+        "mine.py defines no generator, and no application; 'tasksim record",
+    ),
+    "a.out": (
+        "\x7fELF and so on",
+        "a.out: is a compiled program, not a task graph; 'tasksim record",
+    ),
+    "list.txt": ("a 3\nb 2 a\n", "list.txt: not a format of task graphs; legal: "),
+    "table.csv": ("task,duration\na,3\n", "table.csv: the name does not contain 'costs'"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_graph_is_told_what_to_do_with_it(tasksim, tmp_path, name):
+    text, message = FILES[name]
+    (tmp_path / name).write_text(text)
+    called = tasksim(f"simulate {name} {W}")
+    assert called.code == 2
+    assert called.errors[-1].startswith(f"Error: {message}")
+
+
+def test_a_node_of_dot_may_have_a_duration(tasksim, tmp_path):
+    (tmp_path / "two.dot").write_text("digraph { a [duration=3]; b [duration_s=2]; a -> b; }")
+    assert tasksim(f"simulate two.dot {W} --json").json["makespan_s"] == 5.0
+
+
+def test_many_options_have_sections(tasksim):
+    lines = tasksim("simulate --help").out.splitlines()
+    titles = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert titles == [
+        "Examples:", "Options:", "Several nodes:", "How sure:", "Recorded runs:", "Results:",
+        "Checks:",
+    ]  # fmt: skip
+    assert len([line for line in lines if line.strip().startswith("--")]) > 30

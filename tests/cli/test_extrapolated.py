@@ -58,7 +58,7 @@ def test_models_that_are_called_otherwise_are_found_for_the_user(tasksim, tmp_pa
         save_kernel(tmp_path / "mine", name, {"cpu": entry}, machine=Machine("laptop"))
     line = "simulate {} tiles=2 tile_size=1 --workers 1 --models ./mine --json"
     (error,) = tasksim(line.format("cholesky")).errors
-    assert error.endswith("; if the models have other names: --model-names 'chol_{kernel}_goto'")
+    assert error.endswith("; its models have other names: give --model-names 'chol_{kernel}_goto'")
     assert tasksim(line.format("cholesky") + " --model-names chol_{kernel}_goto").code == 0
     (error,) = tasksim(line.format("qr")).errors
     assert "--model-names" not in error

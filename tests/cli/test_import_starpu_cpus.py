@@ -154,7 +154,7 @@ def test_runs_keep_the_names_that_a_file_had(tasksim, laptop, tmp_path):
 
 def test_the_error_proposes_the_names(tasksim, laptop):
     (error,) = tasksim(LINE).errors
-    assert error.endswith(f"; if the models have other names: --model-names '{STARPU_13_NAMES}'")
+    assert error.endswith(f"; its models have other names: give --model-names '{STARPU_13_NAMES}'")
 
 
 @pytest.mark.parametrize(

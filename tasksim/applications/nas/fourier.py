@@ -70,6 +70,7 @@ def ft(g: TaskFlow, slabs: Count, slab_rows: Count = 64, iterations: Count = 1) 
 
     x = g.tiles("x", slabs, 1, (slab_rows, n, 2), initial=initial)
     pieces = g.tiles("piece", slabs, slabs, (slab_rows, slab_rows, 2))
+    g.announce(2 * slabs * (slabs + 1) * iterations)
     for _ in range(iterations):
         for i in range(slabs):
             g.insert(FOURIER, x[i, 0])

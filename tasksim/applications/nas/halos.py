@@ -57,6 +57,11 @@ class Halos:
         self._blocks = [(i, j) for i in range(rows) for j in range(columns)]
         self._shape = rows, columns
 
+    @property
+    def tasks(self) -> int:
+        """Number of tasks of a step."""
+        return 2 * len(self._blocks)
+
     def relax(self, x: DatumMatrix, y: DatumMatrix) -> None:
         """Insert a step: edges are packed, and *y* becomes the mean of the neighbours in *x*."""
         for at in self._blocks:

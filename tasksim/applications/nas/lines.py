@@ -64,6 +64,7 @@ def adi(
     work = g.tiles("work", *shape, (n,))
     halos = Halos(g, "edge", *shape, n)
     blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
+    g.announce((2 * halos.tasks + 2 * len(blocks)) * iterations)
     for _ in range(iterations):
         halos.relax(x, y)
         for at in blocks:

@@ -72,6 +72,7 @@ def mg(
     y = [g.tiles(f"y{level}", *shape, (n, n)) for level, n in enumerate(sizes)]
     halos = [Halos(g, f"level{level}", *shape, n) for level, n in enumerate(sizes)]
     last = len(sizes) - 1
+    g.announce(((last + 2) * halos[0].tasks + 2 * last * len(blocks)) * iterations)
     for _ in range(iterations):
         for level in range(last):
             halos[level].relax(x[level], y[level])

@@ -51,6 +51,7 @@ def ep(g: TaskFlow, block_rows: Count, block_columns: Count, block_size: Count =
     counts = g.tiles("counts", block_rows, block_columns, (ANNULI,))
     blocks = [counts[i, j] for i in range(block_rows) for j in range(block_columns)]
     pairs = block_size * block_size
+    g.announce(2 * len(blocks) - 1)
     for number, block in enumerate(blocks):
         g.insert(TALLY, block, pairs=pairs, first=number * pairs)
     distance = 1

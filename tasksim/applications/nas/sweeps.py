@@ -64,6 +64,7 @@ def ssor(
         for name in ("below", "right")
     )
     border = g.tiles("border", *shape, (n,))
+    g.announce(block_rows * block_columns * planes * iterations)
     for _ in range(iterations):
         for plane in range(planes):
             for i in range(block_rows):

@@ -16,6 +16,7 @@ import numpy as np
 from tasksim.base.documents import line_and_column
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import MAX_TEXT_BYTES, read_text
+from tasksim.base.progress import follow_text, is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -121,7 +122,7 @@ def parse_json(text: str) -> Any:
         what = f"more than {MAX_CONTAINERS} lists and objects"
         raise json.JSONDecodeError(what, text, 0)
     try:
-        value = _DECODER.decode(text)
+        value = (_watched_decoder(text) if is_watched(len(text)) else _DECODER).decode(text)
     except RecursionError:
         raise _too_deep(text) from None
     except _GivenTwice:
@@ -161,6 +162,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
+
+
+def _watched_decoder(text: str) -> json.JSONDecoder:
+    """Return a decoder that counts the objects in *text*, for a command that shows how many."""
+    done, size = 0, len(text)
+    objects = max(1, text.count("{"))
+
+    def counted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal done
+        done += 1
+        return _object(pairs)
+
+    follow_text(lambda: done * size / objects, size)
+    return json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=counted)
 
 
 def _given_twice(text: str) -> json.JSONDecodeError:

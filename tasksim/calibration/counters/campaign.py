@@ -37,10 +37,11 @@ from tasksim.platform.description import Platform
 from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.calibration.application_campaign import SettingsDomain
     from tasksim.calibration.domain import Domain
     from tasksim.graph.taskgraph import TaskGraph
@@ -143,7 +144,7 @@ def measure_counters(
     options: CounterOptions | None = None,
     *,
     force: bool = False,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> CounterSummary:
     """Count a kernel at configurations drawn from *domain*; write samples to *output*.
 
@@ -394,7 +395,7 @@ def measure_application_counters(
     options: CounterOptions,
     *,
     force: bool = False,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> CounterSummary:
     """Count and time all tasks of an application on one core; write a file per kernel.
 

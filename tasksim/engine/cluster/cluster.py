@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.locality import FarPart
     from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.engine.progress import Progress
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
@@ -201,7 +201,7 @@ class ClusterReplay:
         submission = Submission(node, release, overheads.submission)
         return Member(work, ledger, node, submission, communicator)
 
-    def run(self, seed: int, progress: Progress | None = None) -> float:
+    def run(self, seed: int, progress: CountProgress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
         *progress* is called from time to time with the number of finished tasks and of all tasks,

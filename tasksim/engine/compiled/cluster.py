@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.engine.progress import Progress
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
@@ -115,7 +115,7 @@ class CompiledCluster:
         self._outcome = interface.Outcome()
         self._handle: int | None = None
 
-    def run(self, seed: int, progress: Progress | None = None) -> float:
+    def run(self, seed: int, progress: CountProgress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
         *progress* is called from time to time with the number of finished tasks and of all tasks,

@@ -49,11 +49,11 @@ from tasksim.runtime.flat import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.compiled.view import KnownView
-    from tasksim.engine.progress import Progress
     from tasksim.engine.question import Question
     from tasksim.run.record import TaskTable
 
@@ -117,7 +117,7 @@ class CompiledReplay:
         self._columns: dict[str, NDArray[Any]] = {}
         self._copies: NotedCopies | None = None
 
-    def run(self, rng: random.Random, progress: Progress | None = None) -> float:
+    def run(self, rng: random.Random, progress: CountProgress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
         *progress* is called from time to time with the number of finished tasks and of all tasks.
@@ -142,7 +142,7 @@ class CompiledReplay:
                 self._run(progress)
         return float(self._columns["end_s"].max(initial=0.0))
 
-    def _run(self, progress: Progress | None) -> None:
+    def _run(self, progress: CountProgress | None) -> None:
         count = len(self._asked.graph)
         read = partial(self._core.tasksim_replay_tasks, self._handle)
         look = None

@@ -202,7 +202,11 @@ class Sampling:
             If there is none.
         """
         if not exists(place):
-            raise InputError(f"{place}: no such folder")
+            raise InputError(
+                f"{place}: no such folder; StarPU writes it when a program runs with "
+                "STARPU_CALIBRATE=1, and brings measurements of other machines in "
+                "share/starpu/perfmodels/sampling"
+            )
         here = place.absolute()
         for folder in (
             here, here / "sampling", here / ".starpu" / "sampling", *list(here.parents)[:3]

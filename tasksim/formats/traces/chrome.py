@@ -19,6 +19,7 @@ from tasksim.base.arguments import one_of
 from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import reading, refuse_existing, write_bytes
+from tasksim.base.progress import FORMATTED_SHARE, follow, reached
 from tasksim.formats.graphs import predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
@@ -334,7 +335,11 @@ def write_chrome(
     """
     refuse_existing(path, force=force)
     one_of(arrows, ARROWS, "arrows")
-    events = [event for pid, run in enumerate(runs, 1) for event in _events(run, pid, arrows)]
+    events: list[str] = []
+    follow(events.__len__, sum(len(run.tasks) for run in runs), "events", until=FORMATTED_SHARE)
+    for pid, run in enumerate(runs, 1):
+        events += _events(run, pid, arrows)
+    reached(FORMATTED_SHARE)
     about = {}
     if len(runs) == 1:  # the names of workers and memories, which slices lack
         about = {

@@ -12,6 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
@@ -324,7 +325,7 @@ def _state_lines(run: Run) -> Iterator[Timed]:
     priority, task = tasks.priority.tolist(), tasks.task.tolist()
     kernel, worker = tasks.kernel.tolist(), tasks.worker.tolist()
     order_list = order.tolist()
-    for place, row in enumerate(order_list):
+    for place, row in enumerate(watched(order_list, "tasks", until=FORMATTED_SHARE)):
         on = worker[row]
         extra = (
             f"0 0 {footprint[task[row]]:x} 0 {task[row] + 1} {task[row] + 1} {priority[row]} 0 0 0 "

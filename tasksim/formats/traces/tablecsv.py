@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
 from tasksim.formats.traces.textlines import csv_rows, head_text
@@ -207,7 +208,8 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
         tasks.submitted_s.tolist(), tasks.ready_s.tolist(), tasks.popped_s.tolist(),
         tasks.start_s.tolist(), tasks.end_s.tolist(), strict=True,
     )  # fmt: skip
-    for task, kernel, worker, priority, *times in columns:
+    seen = watched(columns, "tasks", total=len(tasks), until=FORMATTED_SHARE)
+    for task, kernel, worker, priority, *times in seen:
         row = [task, kernels[kernel], *workers[worker], priority]
         row += ["" if math.isnan(time) else repr(time) for time in times]
         if before is not None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
@@ -562,8 +563,9 @@ def _records(run: Run) -> Iterator[str]:
         *(_ms(times) for times in (tasks.submitted_s, tasks.ready_s, tasks.start_s, tasks.end_s)),
         strict=True,
     )  # fmt: skip
+    seen = watched(rows, "tasks", total=len(tasks), until=FORMATTED_SHARE)
     data = None if graph is None else _Data(graph)
-    for row, (task, kernel, worker, priority, submitted, ready, start, end) in enumerate(rows):
+    for row, (task, kernel, worker, priority, submitted, ready, start, end) in enumerate(seen):
         name = _line(kernels[kernel])
         lines = [f"Name: {name}", f"Model: {name}", f"JobId: {task + 1}"]
         lines += [f"SubmitOrder: {task + 1}", f"Priority: {priority}"]

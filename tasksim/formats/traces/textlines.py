@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import reading
+from tasksim.base.progress import follow_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,8 @@ __all__ = ["GZIP", "csv_rows", "head_text", "lines"]
 GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
+READ_SHARE: Final = 0.7
+"""Share of the time of an import after which the text is read (measured: a million tasks)."""
 LONGEST: Final = 2**20
 """Longest line in bytes: lines of known tools have some thousands, and a file without line ends
 must not fill the memory."""
@@ -80,10 +84,11 @@ def head_text(head: bytes) -> str:
 @contextmanager
 def _binary(path: Path) -> Iterator[BinaryIO]:
     with reading(path) as file:
+        follow_text(file.tell, os.fstat(file.fileno()).st_size, until=READ_SHARE)
         compressed = file.read(2) == GZIP
         file.seek(0)
-        if not compressed:
+        if compressed:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", unpacked), 2**16))
+        else:
             yield file
-            return
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", unpacked), 2**16))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.files import read_text, refuse_existing, write_text
+from tasksim.base.progress import follow_text, watched
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.jobs import DURATION, FLOP, Jobs
 
@@ -75,8 +76,9 @@ def read_dot(path: Path) -> GraphInput:
         values: dict[str, float] = {}
         if "size" in attributes:
             values[FLOP] = jobs.number(attributes["size"], f"size of {name}", line)
-        if DURATION in attributes:
-            values[DURATION] = jobs.number(attributes[DURATION], f"{DURATION} of {name}", line)
+        named = next((word for word in (DURATION, "duration") if word in attributes), None)
+        if named is not None:  # as from_networkx has it
+            values[DURATION] = jobs.number(attributes[named], f"{named} of {name}", line)
         silent += DURATION not in values
         kernel = attributes.get("kernel") or attributes.get("label", "")
         kernel = kernel if kernel in shared or "kernel" in attributes else "task"
@@ -201,6 +203,7 @@ class _Parser:
 
     def _split(self, text: str) -> Iterator[Token]:
         at, line = 0, 1
+        follow_text(lambda: at, len(text))
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
@@ -263,7 +266,7 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
     passed = _edge_bytes(graph)
     took = dict(zip(run.tasks.task.tolist(), run.tasks.duration_s.tolist(), strict=True))
     lines = [f"digraph {_quoted(run.graph_name)} {{"]
-    for task in range(len(graph)):
+    for task in watched(range(len(graph)), "tasks", until=0.75):
         seconds = took[task]
         flop = graph.parameters_of(task).get(FLOP, seconds * GFLOP)
         kernel = _quoted(graph.kernel_of(task))
@@ -271,7 +274,7 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
             f'  {task} [size="{flop!r}", kernel={kernel}, label={kernel}, '
             f'duration_s="{seconds!r}", priority="{graph.priority[task]}"];'
         )
-    for task in range(len(graph)):
+    for task in watched(range(len(graph)), "tasks", until=0.95):
         for other in graph.successors_of(task):
             size = passed.get((task, other), 0)
             lines.append(f'  {task} -> {other} [size="{size}"];')
@@ -285,7 +288,7 @@ def _edge_bytes(graph: TaskGraph) -> dict[tuple[int, int], int]:
     last: dict[int, int] = {}
     owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
     edges = set(zip(owner, graph.successors.tolist(), strict=True))
-    for task in range(len(graph)):
+    for task in watched(range(len(graph)), "tasks", until=0.4):
         accesses = graph.accesses_of(task)
         for handle, mode in accesses:
             before = last.get(handle)

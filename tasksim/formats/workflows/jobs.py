@@ -169,6 +169,7 @@ class Jobs:
 
     def _graph(self, order: list[int]) -> TaskGraph:
         g = GraphBuilder(self.name)
+        g.announce(len(order))
         place = {job: at for at, job in enumerate(order)}
         handle = {
             name: g.handle(name, size_bytes=self._size.get(name, 0)) for name in self._files()

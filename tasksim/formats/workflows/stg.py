@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.files import read_text
+from tasksim.base.progress import follow_text
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.jobs import DURATION, Jobs
 
@@ -122,7 +123,10 @@ def read_ogra(path: Path) -> GraphInput:
 def _rows(jobs: Jobs) -> list[Row]:
     """Return the lines with their numbers, without empty ones and comments (``#``)."""
     rows = []
-    for line, text in enumerate(read_text(jobs.path).splitlines(), 1):
+    whole = read_text(jobs.path)
+    line, lines = 0, whole.splitlines()
+    follow_text(lambda: line / len(lines) * len(whole), len(whole))
+    for line, text in enumerate(lines, 1):
         words = text.partition("#")[0].split()
         if not words:
             continue

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.documents.json_document import Node, read_document
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, refuse_existing, write_text
+from tasksim.base.progress import watched
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.formats.workflows.jobs import DURATION, Jobs
 from tasksim.graph.access_mode import AccessMode
@@ -143,7 +144,7 @@ def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
     files: dict[str, int] = {}
     last: dict[int, tuple[int, int]] = {}
     tasks = []
-    for task in range(len(graph)):
+    for task in watched(range(len(graph)), "tasks", until=0.6):
         inputs, outputs = _files(graph, task, before(task), last)
         files |= {**inputs, **outputs}
         tasks.append(

@@ -43,6 +43,7 @@ def bulk_cholesky(
     g = GraphBuilder("bulk-cholesky", model_names=models)
     A = g.matrix("A", tiles, tiles, size_bytes=b * b * item_bytes(dtype))
     phases = Phases(g, rows, columns)
+    g.announce(tiles * (tiles + 1) * (tiles + 2) // 6 + 3 * tiles * phases.barriers)
     for k in range(tiles):
         g.insert("potrf", phases.here(k, k), RW(A[k, k]), n=b)
         phases.end()

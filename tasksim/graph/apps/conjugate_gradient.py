@@ -47,6 +47,8 @@ def conjugate_gradient(
     edges = [g.matrix(f"edge{side}", *shape, size_bytes=edge) for side in range(len(SIDES))]
     pq, rr = (g.matrix(name, *shape, size_bytes=ITEM_BYTES) for name in ("pq", "rr"))
     blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
+    sums = 2 * (len(blocks) - 1)
+    g.announce((6 * len(blocks) + sums) * iterations)
     for _ in range(iterations):
         for at in blocks:
             g.insert("pack", R(p[at]), *(W(edges[side][at]) for side in range(len(SIDES))), n=b)

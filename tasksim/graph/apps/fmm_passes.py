@@ -95,18 +95,31 @@ class Passes:
 
     def insert(self) -> None:
         """Insert all tasks, in ScalFMM's order."""
-        self._direct()
-        if not self.levels:
+        near = neighbour_groups(self.tree, self.group_size)
+        far = m2l_groups(self.tree, self.leaf_level, self.group_size) if self.levels else None
+        self._announce(near, far)
+        self._direct(near)
+        if far is None:
             return
         self._p2m()
         for level in range(self.leaf_level - 1, TOP_LEVEL - 1, -1):
             self._m2m(level)
         for level in range(TOP_LEVEL, self.leaf_level):
-            self._m2l(level)
+            self._m2l(level, m2l_groups(self.tree, level, self.group_size))
         for level in range(TOP_LEVEL, self.leaf_level):
             self._l2l(level)
-        self._m2l(self.leaf_level)
+        self._m2l(self.leaf_level, far)
         self._l2p()
+
+    def _announce(self, near: GroupPairs, far: GroupPairs | None) -> None:
+        """Say about how many tasks there will be, from the pairs of the leaves alone."""
+        groups = len(self.particles)
+        tasks = int((near.source < near.target).sum()) + groups
+        if far is not None:
+            upper = 1 / (2**self.tree.dimension - 1)  # cells of all upper levels per leaf
+            passes = 2 * int((far.source < far.target).sum()) + groups
+            tasks += 2 * groups + round((1 + upper) * (passes + 2 * groups))
+        self.g.announce(tasks)
 
     def _register_cells(self, level: int) -> _Cells:
         groups = groups_of(self.tree, level, self.group_size)
@@ -135,9 +148,8 @@ class Passes:
         self.sizes.append(items * item_bytes)
         return self.g.vector(name, len(items), size_bytes=0)
 
-    def _direct(self) -> None:
+    def _direct(self, pairs: GroupPairs) -> None:
         """P2P: particles of leaves that touch; out, then in."""
-        pairs = neighbour_groups(self.tree, self.group_size)
         leaf, priority = self.particles, self.priority["P2P_out", self.leaf_level]
         for a, b, size, cells, other_cells, work in _outside(pairs):
             self.g.insert(
@@ -242,9 +254,8 @@ class Passes:
             }
             yield parent, child, parameters
 
-    def _m2l(self, level: int) -> None:
+    def _m2l(self, level: int, pairs: GroupPairs) -> None:
         """M2L: local expansions of the cells of *level* from multipole expansions afar."""
-        pairs = m2l_groups(self.tree, level, self.group_size)
         cell, priority = self.levels[level], self.priority["M2L_in", level]
         with counting(*COUNTED_M2L[1], kernels=COUNTED_M2L[0]):
             inside = of_own_pairs(pairs, pairs.pairs, len(cell))

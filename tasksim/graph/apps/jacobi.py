@@ -36,6 +36,7 @@ def jacobi(
         g.matrix(f"edge{side}", *shape, size_bytes=b * ITEM_BYTES) for side in range(len(SIDES))
     ]
     blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
+    g.announce(2 * len(blocks) * iterations)
     for _ in range(iterations):
         for at in blocks:
             g.insert("pack", R(x[at]), *(W(edges[side][at]) for side in range(len(SIDES))), n=b)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from types import NoneType, UnionType
@@ -60,10 +61,15 @@ class AtMost:
     value: float
 
 
+@dataclass(frozen=True)
+class Time:
+    """Mark of a number of seconds, which a text may give with another unit: ``2 ms``."""
+
+
 Count = Annotated[int, AtLeast(1)]
 Depth = Annotated[int, AtLeast(0)]
 Seed = Annotated[int, AtLeast(0)]
-Seconds = Annotated[float, AtLeast(0)]
+Seconds = Annotated[float, AtLeast(0), Time()]
 Dtype = Literal["float64", "float32"]
 
 
@@ -82,6 +88,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     minimum: float = -math.inf
     maximum: float = math.inf
+    is_time: bool = False
 
     @property
     def legal(self) -> str:
@@ -91,7 +98,8 @@ class Parameter:
         words = {int: "an integer", float: "a number", str: "text"}[self.kind]
         low = f" from {self.minimum:g}" if self.minimum > -math.inf else ""
         high = f" to {self.maximum:g}" if self.maximum < math.inf else ""
-        return words + low + high
+        unit = ", or a time with its unit: 2ms" if self.is_time else ""
+        return words + low + high + unit
 
     def convert(self, value: object, where: str) -> Value:
         """Return *value*, a text or a number, converted to this parameter's type.
@@ -104,6 +112,11 @@ class Parameter:
             hint = nearest(str(value), self.choices)
             raise InputError(f"{where}: {self.name}: got {value!r}{hint} (legal: {self.legal})")
         number = _number(value)
+        if self.is_time and isinstance(value, str) and math.isnan(number):
+            from tasksim.base.units import parse_quantity  # few settings have a unit
+
+            with suppress(InputError):
+                number = parse_quantity(value, "time")
         whole = self.kind is float or number.is_integer()
         if math.isfinite(number) and whole and self.minimum <= number <= self.maximum:
             return _exact(value) if self.kind is int else number
@@ -145,7 +158,8 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     high = next((limit.value for limit in limits if isinstance(limit, AtMost)), math.inf)
     if hint not in (int, float, str):
         raise InputError(f"parameter {name}: {hint} is not int, float, str or choices of text")
-    return Parameter(name, hint, value, required, minimum=low, maximum=high)
+    is_time = any(isinstance(limit, Time) for limit in limits)
+    return Parameter(name, hint, value, required, minimum=low, maximum=high, is_time=is_time)
 
 
 def _number(value: object) -> float:

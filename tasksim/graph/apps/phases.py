@@ -26,6 +26,12 @@ class Phases:
         self._tokens = g.vector("token", rows * columns, size_bytes=TOKEN_BYTES)
         self._gate = g.vector("gate", 1, size_bytes=TOKEN_BYTES)
 
+    @property
+    def barriers(self) -> int:
+        """Number of tasks that end a phase."""
+        nodes = len(self._tokens)
+        return 1 if nodes == 1 else 2 * nodes + 1
+
     def here(self, row: int, column: int) -> int:
         """Return the access that makes a task on tile (row, column) part of the phase."""
         node = row % self._rows * self._columns + column % self._columns

@@ -15,10 +15,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.base.progress import watched
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 from tasksim.graph.apps.qr import inner_block
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.builder import RW, GraphBuilder
+from tasksim.graph.builder import INSERTED_SHARE, RW, GraphBuilder
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 __all__ = ["pipelined_qr"]
@@ -82,7 +83,7 @@ class _Grid:
     def factored(self) -> TaskGraph:
         """Return the graph of a factorisation."""
         self._factor(0)
-        for panel in range(self._wide):
+        for panel in watched(range(self._wide), "panels", until=INSERTED_SHARE):
             self._spread(panel)
             following = panel + 1
             if following < self._wide:

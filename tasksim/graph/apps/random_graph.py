@@ -177,6 +177,7 @@ def _built(
 ) -> TaskGraph:
     """Return the graph of *skeleton*."""
     g = GraphBuilder("random-graph")
+    g.announce(len(skeleton.kernels))
     x = list(g.vector("x", len(sizes), size_bytes=sizes)) if sizes else []
     accesses: list[list[int]] = [[] for _ in skeleton.kernels]
     edges = ((s, t) for t, before in enumerate(skeleton.predecessors) for s in before)

@@ -24,9 +24,10 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from tasksim.base.errors import InputError
+from tasksim.base.progress import follow
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.builder import RW, GraphBuilder
+from tasksim.graph.builder import INSERTED_SHARE, RW, GraphBuilder
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 __all__ = ["recursive_cholesky"]
@@ -83,9 +84,12 @@ class _Cube:
         self._state = self._g.vector("rank", side**3, size_bytes=0)
         self._line = range(side)
         self._all = list(range(side**3))
+        self._solved = 0
 
     def factored(self, n: int, block: int) -> TaskGraph:
         """Return the graph of a factorisation."""
+        blocks = n // block
+        follow(lambda: self._solved, blocks, "diagonal blocks", until=INSERTED_SHARE)
         self._factor(n, block, inverse=False)
         return self._g.build()
 
@@ -120,6 +124,7 @@ class _Cube:
 
     def _solve(self, n: int, *, inverse: bool) -> None:
         """Factor a base case of *n* rows."""
+        self._solved += 1
         size = self._side**2
         layers = [self._all[k * size : (k + 1) * size] for k in self._line]
         whole = ITEM_BYTES * n * n

@@ -102,7 +102,8 @@ class Generator:
             if parameter.required and parameter.name not in given:
                 raise InputError(
                     f"{self.name}: {parameter.name} is missing; "
-                    f"give {parameter.name}=VALUE, {parameter.legal}"
+                    f"give {parameter.name}=VALUE, "
+                    f"{'one of ' if parameter.choices else ''}{parameter.legal}"
                 )
         defaults = {name: p.default for name, p in known.items() if p.default is not None}
         values = defaults | given
@@ -331,8 +332,12 @@ def parse_settings(name: str, settings: Iterable[str]) -> dict[str, Value]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
+            legal = f"KEY=VALUE with KEY one of {', '.join(known)}"
+            first = next((p.name for p in find(name).parameters if p.required), None)
+            if first is None or not setting[:1].isdigit():
+                raise InputError(f"{name}: got '{setting}'; legal: {legal}")
             raise InputError(
-                f"{name}: got '{setting}'; legal: KEY=VALUE with KEY one of {', '.join(known)}"
+                f"{name}: got '{setting}', did you mean '{first}={setting}'? (legal: {legal})"
             )
         if key in arguments:
             raise InputError(f"{name}: {key} is given twice: {arguments[key]} and {value}")

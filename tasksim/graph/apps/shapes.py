@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.progress import follow
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["SHAPES", "Shape", "Skeleton", "below"]
+
+
+DRAWN_SHARE: Final = 0.5
+"""Share of the time of making a random graph after which its dependencies are drawn."""
 
 
 @dataclass
@@ -134,6 +138,8 @@ def erdos_renyi(
     """
     _refuse_both(probability, predecessors)
     made = Skeleton()
+    # Each task looks at all tasks before it.
+    follow(lambda: len(made.kernels) ** 2, tasks**2, until=DRAWN_SHARE)
     for task in range(tasks):
         made.add(_linked(rng, list(range(task)), probability, predecessors))
     return made
@@ -157,6 +163,7 @@ def layered(
     for _ in range(tasks - count):
         sizes[below(rng, count)] += 1
     made = Skeleton()
+    follow(lambda: len(made.kernels) ** 2, tasks**2, until=DRAWN_SHARE)
     for size in sizes:
         before = list(range(len(made.kernels)))
         for _ in range(size):
@@ -181,6 +188,7 @@ def daggen(
     """
     mean = max(1.0, tasks**fat)
     made = Skeleton()
+    follow(made.kernels.__len__, tasks, "tasks", until=DRAWN_SHARE)
     rows: list[list[int]] = []
     while len(made.kernels) < tasks:
         spread = 1 + (1 - regularity) * (2 * rng.random() - 1)
@@ -206,6 +214,7 @@ def out_tree(tasks: int, rng: random.Random, degree: int = 3) -> Skeleton:
     Successors are added in the order of the tasks, as long as there are any left.
     """
     made = Skeleton()
+    follow(made.kernels.__len__, tasks, "tasks", until=DRAWN_SHARE)
     made.add()
     parent = 0
     while len(made.kernels) < tasks:
@@ -374,16 +383,25 @@ def montage(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
 def _neighbours(images: int) -> list[tuple[int, int]]:
     """Return the pairs of neighbours among *images* on a grid that is nearly square."""
     columns = math.isqrt(images - 1) + 1
-    places = [divmod(image, columns) for image in range(images)]
-    return [
-        (a, b)
-        for a, b in combinations(range(images), 2)
-        if all(abs(x - y) <= 1 for x, y in zip(places[a], places[b], strict=True))
-    ]
+    found = []
+    for image in range(images):
+        column = image % columns
+        # To the right, then below: left, straight, right.
+        others = [image + 1] if column + 1 < columns else []
+        others += [image + columns - 1] if column else []
+        others += [image + columns]
+        others += [image + columns + 1] if column + 1 < columns else []
+        found += [(image, other) for other in others if other < images]
+    return found
 
 
 def _montage_tasks(images: int) -> int:
-    return MONTAGE_BANDS * (2 * images + len(_neighbours(images)) + 5) + 1
+    columns = math.isqrt(images - 1) + 1
+    rows, rest = divmod(images, columns)
+    beside = rows * (columns - 1) + max(0, rest - 1)
+    below = (rows - 1) * (3 * columns - 2)
+    below += rest + max(0, rest - 1) + min(rest, columns - 1)  # the last row may be shorter
+    return MONTAGE_BANDS * (2 * images + beside + below + 5) + 1
 
 
 def seismology(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001

@@ -43,6 +43,7 @@ def summa(
     A, B, C = (g.matrix(name, tiles, tiles, size_bytes=size) for name in "ABC")
     bulk = rows * columns > 1
     phases = Phases(g, rows, columns) if bulk else None
+    g.announce(tiles**3 + (tiles * phases.barriers if phases else 0))
     for k in range(tiles):
         for i in range(tiles):
             for j in range(tiles):

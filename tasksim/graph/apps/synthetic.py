@@ -59,6 +59,7 @@ def fork_join(
         Size of each datum passed from task to task.
     """
     g = GraphBuilder("fork-join")
+    g.announce(stages * (width + 1) + 1)
     s = g.handle("s", size_bytes=size_bytes)
     x = g.vector("x", width, size_bytes=size_bytes)
     g.insert("task", W(s), duration_s=duration)
@@ -101,6 +102,7 @@ def random_layered(
     rng = random.Random(seed)
     durations = [duration * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)]
     g = GraphBuilder("random-layered")
+    g.announce(layers * width)
     x = g.matrix("x", layers, width, size_bytes=size_bytes)
     for layer in range(layers):
         for i in range(width):

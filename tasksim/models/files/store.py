@@ -67,6 +67,9 @@ __all__ = [
     "write_samples",
 ]
 
+MAX_NAMES: Final = 12
+"""Number of names in a message up to which all are named: more hide what else it says."""
+
 SAMPLES = ".samples.csv"
 
 
@@ -240,8 +243,15 @@ class ModelLibrary:
         return InputError(
             f"no model of kernel{'s' if len(kernels) > 1 else ''} {named} in {self.path}"
             f"{expected if self._of_folder else ''}{nearest(kernels[0], known)} "
-            f"(known: {', '.join(known) or 'none'})"
+            f"(known: {_shortened(known) or 'none'})"
         )
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """Return the first of many *names*, and their number."""
+    if len(names) <= MAX_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:MAX_NAMES])}, ... {len(names)} in all"
 
 
 def save_kernel(

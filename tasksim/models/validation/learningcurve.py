@@ -15,9 +15,8 @@ from tasksim.models.validation.crossvalidation import fold_of_each, predicted_wh
 from tasksim.models.validation.metrics import log_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tasksim.base.arrays import Floats
+    from tasksim.base.progress import ShareProgress
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
@@ -94,7 +93,7 @@ def learning_curve(
     *,
     seed: int = 0,
     limit_s: float = LIMIT_S,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> LearningCurve:
     """Return the learning curve of models with the options of *model*.
 

@@ -27,8 +27,9 @@ from tasksim.recording.openmp.openmp_recording import PreparedProgram
 from tasksim.recording.openmp.runtime import find_runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.recording.openmp.openmp_recording import OpenMPRecording
 
 __all__ = ["RuntimeCosts", "measure_runtime", "write_runtime"]
@@ -146,7 +147,7 @@ def measure_runtime(
     libomp: Any = None,
     *,
     rounds: int = ROUNDS,
-    progress: Callable[[str, float], None] | None = None,
+    progress: ShareProgress | None = None,
 ) -> RuntimeCosts:
     """Measure the costs of an OpenMP runtime on this machine.
 
@@ -211,7 +212,7 @@ def _measured(
     program: Path,
     runtime: Path,
     rounds: int,
-    progress: Callable[[str, float], None] | None,
+    progress: ShareProgress | None,
 ) -> dict[tuple[int, int], list[_Figures]]:
     """Return the figures of all recordings, by number of threads and of data."""
     prepared = {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.progress import CountProgress
     from tasksim.scenario.scenario import Scenario
     from tasksim.study.report.axes import Axis
     from tasksim.study.report.table import StudyTable
@@ -70,7 +71,7 @@ def drawn_sobol_indices(
     table: StudyTable,
     draws: int,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> list[DrawnIndex]:
     """Return the Sobol' indices over the ranges of a study's settings, the largest total first.
 
@@ -174,9 +175,7 @@ def _check(table: StudyTable, axes: list[Axis], draws: int) -> None:
 class _Points:
     """Map from points of the unit cube to scenarios, which are variations of the study's cells."""
 
-    def __init__(
-        self, table: StudyTable, axes: list[Axis], progress: Callable[[int, int], None] | None
-    ) -> None:
+    def __init__(self, table: StudyTable, axes: list[Axis], progress: CountProgress | None) -> None:
         self._axes, self._progress = axes, progress
         self._values = [_between(axis) for axis in axes]
         self._named = [i for i, axis in enumerate(axes) if not _is_range(axis)]

@@ -23,8 +23,9 @@ from tasksim.study.report.tournament import Standing, standings
 from tasksim.study.report.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from tasksim.base.progress import CountProgress
     from tasksim.study.report.table import StudyTable
 
 __all__ = ["Findings", "examine"]
@@ -95,7 +96,7 @@ def examine(
     choose: Sequence[str] = (),
     sobol: bool = False,
     sobol_draws: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: CountProgress | None = None,
 ) -> Findings:
     """Analyse a study's *table*.
 

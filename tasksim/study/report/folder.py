@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,14 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.study.report.figures.registry import Drawing
     from tasksim.study.report.findings import Findings
     from tasksim.view.pages import Block
 
-__all__ = ["MARK", "Progress", "refuse_report", "write_report"]
-
-Progress = Callable[[str, float], None]
-"""Callback with the name of the current figure, and the share of the work that is done."""
+__all__ = ["MARK", "refuse_report", "write_report"]
 
 MARK: Final = "report.json"
 """File with the findings as JSON; it marks a folder as a report."""
@@ -51,7 +48,7 @@ def write_report(
     *,
     gantts: Sequence[Block] = (),
     force: bool = False,
-    progress: Progress | None = None,
+    progress: ShareProgress | None = None,
     pdf: bool = False,
 ) -> list[str]:
     """Write the report on a study to *folder*, all or nothing.
@@ -111,7 +108,7 @@ def write_report(
         )
 
 
-def _drawings(findings: Findings, tell: Progress) -> dict[str, list[Drawing]]:
+def _drawings(findings: Findings, tell: ShareProgress) -> dict[str, list[Drawing]]:
     """Return the drawings of each figure, with unique names."""
     found: dict[str, list[Drawing]] = {}
     taken = set(_TABLES)
@@ -167,7 +164,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _painted(blocks: Sequence[Block], tell: Progress) -> list[Block]:
+def _painted(blocks: Sequence[Block], tell: ShareProgress) -> list[Block]:
     """Return the blocks with their figures as PNG: painted once, for both pages."""
     painted: list[Block] = []
     for step, block in enumerate(blocks):

@@ -11,11 +11,12 @@ from tasksim.base.errors import InputError
 from tasksim.study.sweep.lookup import scenarios_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
 
+    from tasksim.base.progress import ShareProgress
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["with_known"]
@@ -27,7 +28,7 @@ def with_known(
     *,
     tight: bool,
     best: Sequence[Path],
-    progress: Callable[[str, float], None],
+    progress: ShareProgress,
     trust: bool = False,
 ) -> pd.DataFrame:
     """Return the table of a study with what else is known of its cells.

@@ -11,10 +11,12 @@ from tasksim.base.files import is_folder, read_text
 from tasksim.study.report.table import REQUIRED_COLUMNS, StudyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
+
+    from tasksim.base.progress import ShareProgress
 
 __all__ = ["read_study_table"]
 
@@ -26,7 +28,7 @@ def read_study_table(
     *,
     tight: bool = False,
     best: Sequence[Path] = (),
-    progress: Callable[[str, float], None] = lambda _what, _share: None,
+    progress: ShareProgress = lambda _what, _share: None,
     trust: bool = False,
 ) -> StudyTable:
     """Return the table of a study: its computed cells.

@@ -11,6 +11,7 @@ EXAMPLE: Final = """\
 #
 #   tasksim study run study.yaml --dry-run        how many cells, how long, how much memory
 #   tasksim study run study.yaml -o study         compute them; the same command resumes
+#   tasksim study report study -o report          who wins, and how sure that is
 #   tasksim study table study --csv > study.csv   the table of results
 
 version: 1
