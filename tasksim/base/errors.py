@@ -29,6 +29,7 @@ __all__ = [
     "SchedulerError",
     "TaskFailed",
     "TasksimError",
+    "demand",
     "expect",
     "nearest",
     "on_command_line",
@@ -180,6 +181,12 @@ class CheckFailed(TasksimError):
     """
 
     exit_code = 3
+
+
+def demand(holds: bool, message: str) -> None:
+    """Raise :exc:`CheckFailed` with this *message* unless a condition *holds*."""
+    if not holds:
+        raise CheckFailed(message)
 
 
 def expect(value: object, kind: type, what: str) -> None:

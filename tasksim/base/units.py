@@ -18,6 +18,7 @@ from tasksim.base.errors import InputError, nearest
 
 __all__ = [
     "Dimension",
+    "counted",
     "duration_text",
     "exact_quantity",
     "format_bandwidth",
@@ -244,6 +245,15 @@ def time_unit(until_s: float) -> tuple[float, str]:
         if until_s * factor >= 1.0:
             return factor, unit
     return (1.0, "s") if until_s <= 0 else (1e9, "ns")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a *number* of things, named by a *noun* whose plural ends in s.
+
+    >>> counted(1, "core"), counted(2, "core")
+    ('1 core', '2 cores')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def duration_text(seconds: float) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.tokenparser import TokenParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,19 +123,17 @@ class _Sum:
     unknown: tuple[tuple[str, int], ...]
 
 
-class _Parser:
-    """A recursive-descent parser; :attr:`token` is the current token."""
+class _Parser(TokenParser):
+    """A parser of conditions."""
 
     def __init__(
         self, text: str, names: Sequence[str], categories: Mapping[str, Sequence[str]]
     ) -> None:
-        self.text, self.names, self.categories = text, tuple(names), categories
+        super().__init__(text, "condition", _TOKEN)
+        self.names, self.categories = tuple(names), categories
         self.used: list[str] = []
         self.unknown: list[tuple[str, int]] = []
         self.comparisons: list[Callable[[Columns], Bools]] = []
-        self.token = self.kind = ""
-        self.at = self.next_at = 0
-        self._advance()
 
     def parse(self) -> Condition:
         self._comparison()
@@ -182,7 +181,7 @@ class _Parser:
         begin, word = self.at, self.token if self.kind == "name" else None
         self.unknown = []
         value = self._products()
-        alone = word is not None and self.text[begin : self._end].strip() == word
+        alone = word is not None and self.text[begin : self.end].strip() == word
         return _Sum(value, begin, word if alone else None, tuple(self.unknown))
 
     def _products(self) -> Term:
@@ -223,30 +222,11 @@ class _Parser:
         self.used.append(name)
         return lambda columns: np.asarray(columns[name], dtype=np.float64)
 
-    def _advance(self) -> str:
-        """Advance to the next token; return the current one."""
-        passed, self._end = self.token, self.next_at
-        match = _TOKEN.match(self.text, self.next_at)
-        assert match is not None  # the last alternative matches anything
-        self.kind = str(match.lastgroup)
-        self.token = match[self.kind]
-        self.at, self.next_at = match.start(self.kind), match.end()
-        if self.kind == "other":
-            raise self._error(self.at, f"unexpected '{self.token}'")
-        return passed
-
     def _unknown(self, name: str, at: int) -> InputError:
         if name in self.categories:
             return self._error(at, f"{name} holds names; legal: {name} == NAME, or !=")
         near = nearest(name, self.names)
         return self._error(at, f"unknown parameter '{name}'{near} (known: {', '.join(self.names)})")
-
-    def _expected(self, what: str) -> InputError:
-        got = f"'{self.token}'" if self.token else "the end"
-        return self._error(self.at, f"expected {what}, got {got}")
-
-    def _error(self, at: int, message: str) -> InputError:
-        return InputError(f"condition '{self.text}': column {at + 1}: {message}")
 
 
 def _combined(sign: str, left: Term, right: Term) -> Term:

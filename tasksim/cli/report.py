@@ -709,15 +709,16 @@ def scaling(
     rounds: list[Round] = []
     if accuracy is not None:
         from tasksim.reports.bulk.closed_loop import closed_loop
+        from tasksim.reports.bulk.profile import ranks_of
 
-        few = [run for run in recorded if fitted is None or _ranks(run) <= fitted]
-        judging = sorted((run for run in recorded if run not in few), key=_ranks)
+        few = [run for run in recorded if fitted is None or ranks_of(run) <= fitted]
+        judging = sorted((run for run in recorded if run not in few), key=ranks_of)
         further = chain(judging, _measured(measure, more, output, trust, force=force))
         recorded, judges, rounds = closed_loop(
             few, further, accuracy,
             lambda some, most: given(some, fitted=most, simulated=False),
         )  # fmt: skip
-        fitted = max(map(_ranks, recorded))
+        fitted = max(map(ranks_of, recorded))
         recorded += judges
         recorded += [run for run in judging if run not in recorded]
     report = given(recorded, asked=asked, fitted=fitted)
@@ -770,10 +771,6 @@ def _check_loop(
         raise InputError(
             "--accuracy: no run is left to judge the model; give --fitted, or --more and --measure"
         )
-
-
-def _ranks(run: RecordedRun) -> int:
-    return 1 + max(worker.node for worker in run.run.workers)
 
 
 def _measured(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import CheckFailed
+from tasksim.base.errors import demand
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
@@ -84,11 +84,6 @@ def _run(graph: TaskGraph, platform: Platform, factory: Factory, seed: int = 0) 
     return Simulation(graph, platform, models, factory(), seed=seed).run(check=True)
 
 
-def _demand(holds: bool, message: str) -> None:
-    if not holds:
-        raise CheckFailed(message)
-
-
 def runs_every_task_once(factory: Factory) -> None:
     """Every task of a Cholesky and of a random graph runs once, on 1, 3 and 8 workers."""
     for graph in (
@@ -97,13 +92,13 @@ def runs_every_task_once(factory: Factory) -> None:
     ):
         for workers in (1, 3, 8):
             run = _run(graph, Platform.identical(workers), factory)
-            _demand(bool((run.tasks.worker >= 0).all()), "a task was not executed")
+            demand(bool((run.tasks.worker >= 0).all()), "a task was not executed")
 
 
 def one_worker_is_never_idle(factory: Factory) -> None:
     """A single worker always has a ready task: the makespan is the work."""
     run = _run(generate("cholesky", tiles=5), Platform.identical(1), factory)
-    _demand(run.makespan_s == 125.0, f"makespan {run.makespan_s}, but the work is 125")
+    demand(run.makespan_s == 125.0, f"makespan {run.makespan_s}, but the work is 125")
 
 
 def no_worker_starves(factory: Factory) -> None:
@@ -112,7 +107,7 @@ def no_worker_starves(factory: Factory) -> None:
     for _ in range(40):
         builder.insert("task", duration_s=1.0)
     run = _run(builder.build(), Platform.identical(4), factory)
-    _demand(run.makespan_s <= 40.0, f"makespan {run.makespan_s}, more than one worker's 40")
+    demand(run.makespan_s <= 40.0, f"makespan {run.makespan_s}, more than one worker's 40")
 
 
 def same_seed_same_run(factory: Factory) -> None:
@@ -122,7 +117,7 @@ def same_seed_same_run(factory: Factory) -> None:
     same = np.array_equal(first.tasks.start_s, second.tasks.start_s) and np.array_equal(
         first.tasks.worker, second.tasks.worker
     )
-    _demand(same, "the same seed gave two different runs")
+    demand(same, "the same seed gave two different runs")
 
 
 def can_be_used_again(factory: Factory) -> None:
@@ -130,19 +125,19 @@ def can_be_used_again(factory: Factory) -> None:
     scheduler = factory()
     graph = generate("cholesky", tiles=5)
     runs = [_run(graph, Platform.identical(3), lambda: scheduler) for _ in range(2)]
-    _demand(runs[0].makespan_s == runs[1].makespan_s, "the second run of one object differs")
+    demand(runs[0].makespan_s == runs[1].makespan_s, "the second run of one object differs")
 
 
 def empty_graph(factory: Factory) -> None:
     """A graph without tasks ends at once."""
     run = _run(GraphBuilder("empty").build(), Platform.identical(2), factory)
-    _demand(run.makespan_s == 0.0, "an empty graph took time")
+    demand(run.makespan_s == 0.0, "an empty graph took time")
 
 
 def more_workers_than_tasks(factory: Factory) -> None:
     """Three tasks in a row on 20 workers take three times one."""
     run = _run(generate("chain", length=3), Platform.identical(20), factory)
-    _demand(run.makespan_s == 3.0, f"a chain of three unit tasks took {run.makespan_s}")
+    demand(run.makespan_s == 3.0, f"a chain of three unit tasks took {run.makespan_s}")
 
 
 def commutative_tasks_exclude_each_other(factory: Factory) -> None:
@@ -153,7 +148,7 @@ def commutative_tasks_exclude_each_other(factory: Factory) -> None:
         builder.insert("task", Commute(shared), duration_s=1.0)
     builder.insert("task", RW(shared), duration_s=1.0)
     run = _run(builder.build(), Platform.identical(3), factory)
-    _demand(run.makespan_s == 7.0, f"seven exclusive unit tasks took {run.makespan_s}")
+    demand(run.makespan_s == 7.0, f"seven exclusive unit tasks took {run.makespan_s}")
 
 
 def runtime_costs(factory: Factory) -> None:
@@ -168,7 +163,7 @@ def runtime_costs(factory: Factory) -> None:
     )
     run = _run(generate("cholesky", tiles=5), costly, factory)
     work_s = 125.0 + 0.1 * len(run.tasks.task)
-    _demand(run.makespan_s >= work_s / 3, "the costs of the runtime were not charged")
+    demand(run.makespan_s >= work_s / 3, "the costs of the runtime were not charged")
 
 
 def respects_abilities(factory: Factory) -> None:
@@ -183,7 +178,7 @@ def respects_abilities(factory: Factory) -> None:
     replay.run(random.Random(0))
     classes, worker = class_of(platform), replay.ledger.worker
     allowed = all(costs[classes[w]][t] < np.inf for t, w in enumerate(worker))
-    _demand(allowed, "a task ran on a worker that cannot run it")
+    demand(allowed, "a task ran on a worker that cannot run it")
 
 
 def keeps_the_global_random_state(factory: Factory) -> None:
@@ -191,7 +186,7 @@ def keeps_the_global_random_state(factory: Factory) -> None:
     before = random.getstate(), str(np.random.get_state())  # noqa: NPY002
     _run(generate("cholesky", tiles=4), Platform.identical(2), factory)
     after = random.getstate(), str(np.random.get_state())  # noqa: NPY002
-    _demand(before == after, "the scheduler drew from a global random state")
+    demand(before == after, "the scheduler drew from a global random state")
 
 
 def two_classes() -> Platform:

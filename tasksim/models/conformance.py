@@ -30,6 +30,7 @@ from tasksim.base.errors import (
     NotFittedError,
     OutOfDomainError,
     TasksimError,
+    demand,
 )
 from tasksim.models.fitted import columns
 from tasksim.models.kernelmodel import KernelModel
@@ -93,23 +94,23 @@ def init_stores_its_options_and_nothing_else(factory: Factory) -> None:
     """Check that a model can be made again from its options."""
     model = factory()
     options = model.get_params()
-    _demand(
+    demand(
         list(options) == list(inspect.signature(type(model)).parameters),
         "get_params() does not give the parameters of __init__",
     )
-    _demand(
+    demand(
         not model.needs_fit or vars(model) == options,
         f"__init__ sets other attributes than its options: {sorted(vars(model))}",
     )
     again = type(model)(**options)
-    _demand(again.get_params() == options, "__init__ changes its options")
+    demand(again.get_params() == options, "__init__ changes its options")
 
 
 def has_a_kind(factory: Factory) -> None:
     """Check that the model has a kind, which coefficient files name."""
     model = factory()
-    _demand(isinstance(model, KernelModel), "not a subclass of tasksim.KernelModel")
-    _demand(isinstance(model.kind, str) and bool(model.kind), "kind is not a name")
+    demand(isinstance(model, KernelModel), "not a subclass of tasksim.KernelModel")
+    demand(isinstance(model.kind, str) and bool(model.kind), "kind is not a name")
 
 
 def refuses_to_predict_before_fit(factory: Factory) -> None:
@@ -129,13 +130,13 @@ def refuses_to_predict_before_fit(factory: Factory) -> None:
     for ask in asked:
         message = _refused(ask, NotFittedError, "used before fit")
         told = f"This {type(model).__name__} instance is not fitted yet. Call 'fit'"
-        _demand(told in message, f"the message does not say '{told} ...': {message}")
+        demand(told in message, f"the message does not say '{told} ...': {message}")
 
 
 def fit_returns_the_model(factory: Factory) -> None:
     """Check that ``fit`` returns the model, so that calls can be chained."""
     model = factory()
-    _demand(model.fit(examples_for(model)) is model, "fit() does not return the model itself")
+    demand(model.fit(examples_for(model)) is model, "fit() does not return the model itself")
 
 
 def fit_starts_from_nothing(factory: Factory) -> None:
@@ -144,8 +145,8 @@ def fit_starts_from_nothing(factory: Factory) -> None:
     options = copy.deepcopy(model.get_params())
     model.fit(examples_for(model))
     fresh = _fitted(factory)
-    _demand(_same(model, fresh), "a second fit gives another model than a first one")
-    _demand(model.get_params() == options, "fit() changes the options")
+    demand(_same(model, fresh), "a second fit gives another model than a first one")
+    demand(model.get_params() == options, "fit() changes the options")
 
 
 def learns_names_and_domain(factory: Factory) -> None:
@@ -154,10 +155,10 @@ def learns_names_and_domain(factory: Factory) -> None:
     if not model.needs_fit:
         return
     samples = examples_for(model)
-    _demand(model.names_ == samples.names, f"names_ are {model.names_}, not those of the samples")
+    demand(model.names_ == samples.names, f"names_ are {model.names_}, not those of the samples")
     columns_of = zip(samples.names, samples.parameters.T, strict=True)
     box = {name: (column.min(), column.max()) for name, column in columns_of}
-    _demand(model.domain_ == box, f"domain_ is {model.domain_}, not {box}")
+    demand(model.domain_ == box, f"domain_ is {model.domain_}, not {box}")
 
 
 def predicts_one_duration_per_row(factory: Factory) -> None:
@@ -166,13 +167,13 @@ def predicts_one_duration_per_row(factory: Factory) -> None:
     rows = _rows(model)
     for some in (rows, rows[:1], rows[:0], np.asfortranarray(rows), rows.tolist()):
         for values in (model.predict(some), model.sample(some, np.random.default_rng(0))):
-            _demand(
+            demand(
                 isinstance(values, np.ndarray) and values.dtype == np.float64,
                 "predict() or sample() does not return float64",
             )
-            _demand(values.shape == (len(some),), f"{len(some)} rows, result {values.shape}")
+            demand(values.shape == (len(some),), f"{len(some)} rows, result {values.shape}")
             positive = values > 0 if model.needs_fit else values >= 0
-            _demand(bool((np.isfinite(values) & positive).all()), "a duration is not positive")
+            demand(bool((np.isfinite(values) & positive).all()), "a duration is not positive")
 
 
 def rows_do_not_depend_on_each_other(factory: Factory) -> None:
@@ -181,8 +182,8 @@ def rows_do_not_depend_on_each_other(factory: Factory) -> None:
     rows = _rows(model)
     together = model.predict(rows)
     alone = np.concatenate([model.predict(rows[i : i + 1]) for i in range(len(rows))])
-    _demand(bool(np.allclose(together, alone, rtol=1e-12)), "a row alone is predicted differently")
-    _demand(
+    demand(bool(np.allclose(together, alone, rtol=1e-12)), "a row alone is predicted differently")
+    demand(
         bool(np.allclose(model.predict(rows[::-1]), together[::-1], rtol=1e-12)),
         "the order of the rows changes predictions",
     )
@@ -198,7 +199,7 @@ def refuses_wrong_parameters(factory: Factory) -> None:
         wrong = rows.copy()
         wrong[1, 0] = value
         message = _refused(lambda: model.predict(wrong), InputError, f"a parameter is {value}")  # noqa: B023
-        _demand(model.names_[0] in message, f"the message does not name the parameter: {message}")
+        demand(model.names_[0] in message, f"the message does not name the parameter: {message}")
     for table in (rows[:, :-1], np.hstack([rows, rows]), rows[0], 3.0, [["x"] * rows.shape[1]]):
         _refused(lambda: model.predict(table), InputError, f"parameters are {table!r}")  # noqa: B023
 
@@ -209,13 +210,13 @@ def names_wrong_columns(factory: Factory) -> None:
     rows = _rows(model)
     names = (*reversed(model.names_), "extra")
     table = np.hstack([rows[:, ::-1], np.ones((len(rows), 1))])
-    _demand(bool((columns(model, names, table) == rows).all()), "columns() returns wrong columns")
+    demand(bool((columns(model, names, table) == rows).all()), "columns() returns wrong columns")
     if not model.names_:
         return
     others = ("extra", *model.names_[1:])
     message = _refused(lambda: columns(model, others, rows), InputError, "a column is missing")
     for told in ("unseen at fit time: extra", f"now missing: {model.names_[0]}"):
-        _demand(told in message, f"the message does not say '{told}': {message}")
+        demand(told in message, f"the message does not say '{told}': {message}")
 
 
 def takes_categories_or_refuses_them(factory: Factory) -> None:
@@ -229,19 +230,19 @@ def takes_categories_or_refuses_them(factory: Factory) -> None:
     try:
         model.fit(named)
     except InputError as error:
-        _demand(name in str(error), f"the message does not name '{name}': {error}")
+        demand(name in str(error), f"the message does not name '{name}': {error}")
         return
     rows, _ = named.configurations()
     names = [[*row[:-1], named.categories[name][int(row[-1])]] for row in rows.tolist()]
-    _demand(
+    demand(
         bool((model.predict(np.array(names, dtype=object)) == model.predict(rows)).all()),
         "predictions for the names of categories differ from those for their numbers",
     )
     again = type(model).from_json(json.loads(json.dumps(model.to_json())))
-    _demand(again.categories_ == model.categories_, "a file loses the names of categories")
+    demand(again.categories_ == model.categories_, "a file loses the names of categories")
     unseen = np.array([[*rows[0, :-1].tolist(), "unseen"]], dtype=object)
     _refused(lambda: model.predict(unseen), OutOfDomainError, "a category is not known")
-    _demand(not model.inside(unseen).any(), "a category that is not known is inside")
+    demand(not model.inside(unseen).any(), "a category that is not known is inside")
 
 
 def samples_by_the_seed(factory: Factory) -> None:
@@ -249,9 +250,9 @@ def samples_by_the_seed(factory: Factory) -> None:
     model = _fitted(factory)
     rows = _rows(model)
     first, second = (model.sample(rows, np.random.default_rng(7)) for _ in range(2))
-    _demand(bool((first == second).all()), "the same seed gives other draws")
+    demand(bool((first == second).all()), "the same seed gives other draws")
     third = model.sampler(rows)(np.random.default_rng(7))
-    _demand(bool((first == third).all()), "sampler() draws other values than sample()")
+    demand(bool((first == third).all()), "sampler() draws other values than sample()")
     _refused(lambda: model.sample(rows, None), InputError, "rng is not a generator")  # type: ignore[arg-type]
 
 
@@ -263,7 +264,7 @@ def samples_have_the_mean_that_is_predicted(factory: Factory) -> None:
         draws = model.sample(many, np.random.default_rng(3))
         expected = model.predict(many[:1])[0]
         error = abs(draws.mean() - expected)
-        _demand(
+        demand(
             error <= 5 * draws.std() / np.sqrt(len(draws)) + 1e-9 * expected,
             f"the mean of 20 000 draws is {draws.mean():.6g} s, predicted is {expected:.6g} s",
         )
@@ -273,15 +274,15 @@ def knows_what_is_inside(factory: Factory) -> None:
     """Check that the samples are inside the domain, and values a hundred times larger are not."""
     model = _fitted(factory)
     rows = _rows(model)
-    _demand(bool(model.inside(rows).all()), "a row of the samples is outside")
+    demand(bool(model.inside(rows).all()), "a row of the samples is outside")
     if model.domain_:
-        _demand(not model.inside(100 * rows).any(), "rows far outside the samples are inside")
+        demand(not model.inside(100 * rows).any(), "rows far outside the samples are inside")
 
 
 def survives_pickling(factory: Factory) -> None:
     """Check that models can be sent to other processes."""
     model = _fitted(factory)
-    _demand(
+    demand(
         _same(pickle.loads(pickle.dumps(model)), model), "a pickled model differs from the original"
     )
 
@@ -290,18 +291,18 @@ def survives_json(factory: Factory) -> None:
     """Check that JSON restores the model to the last bit."""
     model = _fitted(factory)
     text = json.dumps(model.to_json(), allow_nan=False)
-    _demand(json.loads(text) == model.to_json(), "to_json() does not give plain data")
+    demand(json.loads(text) == model.to_json(), "to_json() does not give plain data")
     again = type(model).from_json(json.loads(text))
-    _demand(_same(again, model), "the model read from to_json() differs from the original")
-    _demand(again.report() == model.report(), "the report is lost in JSON")
-    _demand(again.to_json() == model.to_json(), "to_json() changes after a round trip through JSON")
+    demand(_same(again, model), "the model read from to_json() differs from the original")
+    demand(again.report() == model.report(), "the report is lost in JSON")
+    demand(again.to_json() == model.to_json(), "to_json() changes after a round trip through JSON")
 
 
 def is_registered(factory: Factory) -> None:
     """Check that :func:`tasksim.models.registry.from_json` finds an installed kind."""
     model = _fitted(factory)
     if model.kind in kinds():
-        _demand(_same(from_json(model.to_json()), model), "the registry makes another model")
+        demand(_same(from_json(model.to_json()), model), "the registry makes another model")
 
 
 def refuses_malformed_json(factory: Factory) -> None:
@@ -311,13 +312,13 @@ def refuses_malformed_json(factory: Factory) -> None:
     for key in data:
         without = {k: value for k, value in data.items() if k != key}
         message = _refused(lambda: make(without), InputError, f"JSON has no '{key}'")  # noqa: B023
-        _demand(key in message, f"the message does not name '{key}': {message}")
+        demand(key in message, f"the message does not name '{key}': {message}")
         message = _refused(
             lambda: make({**data, key: True}),  # noqa: B023
             InputError,
             f"'{key}' is true in JSON",
         )
-        _demand(key in message, f"the message does not name '{key}': {message}")
+        demand(key in message, f"the message does not name '{key}': {message}")
 
 
 def reports_the_fit(factory: Factory) -> None:
@@ -325,12 +326,12 @@ def reports_the_fit(factory: Factory) -> None:
     samples = examples_for(factory())
     report = factory().fit(samples).report()
     missing = [key for key in COMMON_REPORT_KEYS if key not in report]
-    _demand(not missing, f"report() has no {missing}")
+    demand(not missing, f"report() has no {missing}")
     json.dumps(report, allow_nan=False)
     if factory().needs_fit:
-        _demand(report["samples"] == len(samples), f"{report['samples']} samples in the report")
-        _demand(report["configurations"] == 64, f"{report['configurations']} configurations")
-        _demand(report["mlogq"] < 0.5, f"mlogq is {report['mlogq']:.3g} on a matrix product")
+        demand(report["samples"] == len(samples), f"{report['samples']} samples in the report")
+        demand(report["configurations"] == 64, f"{report['configurations']} configurations")
+        demand(report["mlogq"] < 0.5, f"mlogq is {report['mlogq']:.3g} on a matrix product")
 
 
 def leaves_its_input_alone(factory: Factory) -> None:
@@ -347,7 +348,7 @@ def leaves_its_input_alone(factory: Factory) -> None:
         (samples.durations_s == before[1]).all(),
         (rows == kept).all(),
     )
-    _demand(all(unchanged), "the input was changed")
+    demand(all(unchanged), "the input was changed")
 
 
 def fits_little_or_refuses(factory: Factory) -> None:
@@ -359,13 +360,13 @@ def fits_little_or_refuses(factory: Factory) -> None:
         try:
             model.fit(few)
         except TasksimError as error:
-            _demand(bool(str(error)), f"fit() of {count} samples is refused without a reason")
+            demand(bool(str(error)), f"fit() of {count} samples is refused without a reason")
             continue
-        _demand(count > 0 or not model.needs_fit, "fit() accepts no samples")
+        demand(count > 0 or not model.needs_fit, "fit() accepts no samples")
         if model.needs_fit:
             predicted = model.predict(few.parameters)
             low, high = few.durations_s.min() / 1.5, few.durations_s.max() * 1.5
-            _demand(
+            demand(
                 bool(((low <= predicted) & (predicted <= high)).all()),
                 f"fitted to {count} sample(s) of one configuration, it predicts {predicted[0]:g} s,"
                 f" not about {few.durations_s.mean():g} s",
@@ -425,11 +426,6 @@ def _same(a: KernelModel, b: KernelModel) -> bool:
         and bool((draws[0] == draws[1]).all())
         and bool((a.inside(rows) == b.inside(rows)).all())
     )
-
-
-def _demand(holds: bool, message: str) -> None:
-    if not holds:
-        raise CheckFailed(message)
 
 
 def _refused(ask: Callable[[], object], kind: type[TasksimError], when: str) -> str:

@@ -31,7 +31,7 @@ from tasksim.applications.application import Application
 from tasksim.applications.flow import TaskFlow
 from tasksim.applications.kernel import Kernel
 from tasksim.applications.program import FlowProgram
-from tasksim.base.errors import CheckFailed, TasksimError
+from tasksim.base.errors import CheckFailed, TasksimError, demand
 from tasksim.core.library import status
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import (
@@ -196,9 +196,9 @@ def _named(check: Check) -> Check:
 def same_settings_same_graph(subject: Subject) -> None:
     """Building the graph twice, also from its recorded arguments, gives the same graph."""
     graph = subject.graph()
-    _demand(subject.graph().same_as(graph), "the same settings gave two different graphs")
+    demand(subject.graph().same_as(graph), "the same settings gave two different graphs")
     again = subject.generator(**graph.arguments)
-    _demand(again.same_as(graph), "the arguments recorded in its graph give another graph")
+    demand(again.same_as(graph), "the arguments recorded in its graph give another graph")
 
 
 def describing_takes_no_data(subject: Subject) -> None:
@@ -208,15 +208,15 @@ def describing_takes_no_data(subject: Subject) -> None:
         graph = subject.graph()
         flow = subject.flow()
         seen.look()
-    _demand(not seen.called, f"its description calls kernel {', '.join(sorted(set(seen.called)))}")
+    demand(not seen.called, f"its description calls kernel {', '.join(sorted(set(seen.called)))}")
     made = seen.sizes & sizes_of_data(graph, flow)
-    _demand(
+    demand(
         not made,
         f"its description creates arrays as large as its data, {max(made, default=0)} bytes;"
         " pass initial= a function that creates them when they are needed",
     )
     allowed, data = describing_bytes(graph), int(graph.handle_size.sum())
-    _demand(
+    demand(
         seen.peak_bytes < max(allowed, data),
         f"its description needs {seen.peak_bytes} bytes of memory; its data have {data}",
     )
@@ -229,17 +229,15 @@ def keeps_priorities_and_order(subject: Subject) -> None:
     graph = subject.graph()
     with tempfile.TemporaryDirectory() as folder:
         save(graph, Path(folder) / "graph.npz")
-        _demand(load(Path(folder) / "graph.npz").same_as(graph), "saving changes its graph")
+        demand(load(Path(folder) / "graph.npz").same_as(graph), "saving changes its graph")
     plain = subject.graph(priorities="none")
-    _demand(not plain.priority.any(), "priorities=none leaves some priorities")
-    _demand(
-        np.array_equal(plain.successors, graph.successors), "priorities change its dependencies"
-    )
+    demand(not plain.priority.any(), "priorities=none leaves some priorities")
+    demand(np.array_equal(plain.successors, graph.successors), "priorities change its dependencies")
     bound = subject.program(graph).graph
     same = np.array_equal(bound.priority, graph.priority)
-    _demand(same, "its program has other priorities than its graph")
+    demand(same, "its program has other priorities than its graph")
     same = np.array_equal(bound.successors, graph.successors)
-    _demand(same, "its program has other dependencies than its graph")
+    demand(same, "its program has other dependencies than its graph")
 
 
 def program_has_the_kernels_of_the_graph(subject: Subject) -> None:
@@ -248,18 +246,18 @@ def program_has_the_kernels_of_the_graph(subject: Subject) -> None:
     program = subject.program(graph)
     bound = program.graph
     same = bound.kernels == graph.kernels and np.array_equal(bound.kernel, graph.kernel)
-    _demand(same, "its program runs other kernels than its graph names")
+    demand(same, "its program runs other kernels than its graph names")
     if isinstance(program, FlowProgram):
         called = [call.kernel.name for call in program.flow.calls]
         said = [graph.kernel_of(task) for task in range(len(graph))]
-        _demand(called == said, "its tasks call other kernels than its graph names")
+        demand(called == said, "its tasks call other kernels than its graph names")
 
 
 def same_seed_same_data(subject: Subject) -> None:
     """Two programs bound with the same seed start with the same bytes."""
     first, second = (_data_of(_reset(subject.program(seed=5))) for _ in range(2))
     changed = _different(first, second, _read_first(subject.graph()))
-    _demand(not changed, f"the same seed gives other data: {_names(subject, changed)}")
+    demand(not changed, f"the same seed gives other data: {_names(subject, changed)}")
 
 
 def data_begin_anew_at_reset(subject: Subject) -> None:
@@ -272,9 +270,9 @@ def data_begin_anew_at_reset(subject: Subject) -> None:
         ends.append(_data_of(program))
         program.reset()
         changed = _different(before, _data_of(program), matters)
-        _demand(not changed, f"reset leaves changes in {_names(subject, changed)}")
+        demand(not changed, f"reset leaves changes in {_names(subject, changed)}")
     changed = _different(ends[0], ends[1], set(before))
-    _demand(not changed, f"a second run in the same order changes {_names(subject, changed)}")
+    demand(not changed, f"a second run in the same order changes {_names(subject, changed)}")
 
 
 def accesses_are_honest(subject: Subject) -> None:
@@ -318,7 +316,7 @@ def keeps_the_global_random_state(subject: Subject) -> None:
     program = _reset(subject.program())
     _run_in(program, range(len(program.graph)))
     after = random.getstate(), str(np.random.get_state())  # noqa: NPY002
-    _demand(before == after, "it uses a global random state; initial= receives a generator")
+    demand(before == after, "it uses a global random state; initial= receives a generator")
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -333,11 +331,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     runs_right_under_schedulers,
     keeps_the_global_random_state,
 )
-
-
-def _demand(holds: bool, message: str) -> None:
-    if not holds:
-        raise CheckFailed(message)
 
 
 def _reset(program: Program) -> Program:

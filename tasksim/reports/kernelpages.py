@@ -87,8 +87,10 @@ def write_pages(
             if page is not None:
                 _write_page(temporary / page, report, given, form)
         explored = _write_explored(temporary, runs) if form == "html" else ""
-        _write(temporary / f"index.{form}", _index(rows, given, form, explored))
-        _write(temporary / MARK, json.dumps({"kernels": rows}, indent=2, ensure_ascii=False) + "\n")
+        index = _index(rows, given, form, explored)
+        (temporary / f"index.{form}").write_text(index, encoding="utf-8")
+        data = json.dumps({"kernels": rows}, indent=2, ensure_ascii=False)
+        (temporary / MARK).write_text(data + "\n", encoding="utf-8")
     return rows
 
 
@@ -125,20 +127,16 @@ def _write_explored(folder: Path, runs: Sequence[RecordedRun]) -> str:
     return f"{LINK_MARK}Explore {which}{LINK_MARK}: the tasks over time, and their waits."
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
 def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> None:
     title, blocks = f"Kernel {report.recorded.title}", _blocks(report, runs)
     if form == "html":
-        _write(path, html_page(title, blocks))
+        path.write_text(html_page(title, blocks), encoding="utf-8")
         return
     images = [block for block in blocks if isinstance(block, Image)]
     links = {image.name: f"{path.stem}-{image.name}.png" for image in images}
     for image in images:
         (path.parent / links[image.name]).write_bytes(png(image.figure))
-    _write(path, markdown_page(title, blocks, links))
+    path.write_text(markdown_page(title, blocks, links), encoding="utf-8")
 
 
 def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:

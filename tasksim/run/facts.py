@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from tasksim.base.units import duration_text, format_energy, format_power, format_size, format_time
+from tasksim.base.units import (
+    counted,
+    duration_text,
+    format_energy,
+    format_power,
+    format_size,
+    format_time,
+)
 from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
@@ -44,7 +51,7 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
     kinds = Counter(worker.architecture for worker in run.workers)
     workers = " + ".join(f"{count} {kind}" for kind, count in kinds.items())
     facts = [
-        ("graph", f"{run.graph_label} ({_count(len(run), 'task')})"),
+        ("graph", f"{run.graph_label} ({counted(len(run), 'task')})"),
         ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}{noise}"),
         ("platform", f"{run.platform} ({workers})"),
         ("makespan", duration_text(run.makespan_s)),
@@ -76,12 +83,12 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
         from tasksim.run.copystatistics import moved_bytes, thrashing
 
         size = f"{format_size(moved_bytes(run))}, {thrashing(run):.2f} times the data that moved"
-        text = f"{len(run.transfers)} ({size}), {_count(run.evictions, 'eviction')}"
+        text = f"{len(run.transfers)} ({size}), {counted(run.evictions, 'eviction')}"
         facts.append(("copies", text))
     if run.messages is not None:
         nodes = len({worker.node for worker in run.workers})
         size = format_size(float(run.messages.size_bytes.sum()))
-        text = f"{_count(len(run.messages), 'message')}, {size}, between {nodes} nodes"
+        text = f"{counted(len(run.messages), 'message')}, {size}, between {nodes} nodes"
         facts.append(("messages", text))
     if run.numa is not None:
         facts.append(("remote access", _remote_access(run, run.numa)))
@@ -121,7 +128,3 @@ def _far_data(run: Run, far: FarData) -> str:
 def above(value: float, reference: float) -> str:
     """Return the relative excess of *value* over *reference* as text; ``-`` if that is 0."""
     return f"{100 * (value / reference - 1):+z.1f} %" if reference else "-"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

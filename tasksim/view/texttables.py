@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import duration_text, format_bandwidth, format_size, format_time
-from tasksim.run.facts import BOUND_NAMES, run_facts
+from tasksim.run.facts import BOUND_NAMES, above, run_facts
 from tasksim.run.metrics import (
     idleness_percent,
     kernel_statistics,
@@ -340,10 +340,10 @@ def _compared_messages(messages: MessageComparison) -> list[list[str]]:
     """Return the rows about messages of the table that has two runs side by side."""
     a, b = messages.a, messages.b
     return [
-        ["messages", str(a.count), str(b.count), _change(b.count, a.count)],
-        ["sent", format_size(a.bytes), format_size(b.bytes), _change(b.bytes, a.bytes)],
+        ["messages", str(a.count), str(b.count), above(b.count, a.count)],
+        ["sent", format_size(a.bytes), format_size(b.bytes), above(b.bytes, a.bytes)],
         *(
-            [name, format_time(one), format_time(other), _change(other, one)]
+            [name, format_time(one), format_time(other), above(other, one)]
             for name, one, other in (
                 ("messages move", a.moving_s, b.moving_s),
                 ("messages wait", a.waiting_s, b.waiting_s),
@@ -363,15 +363,11 @@ def _message_comparison(messages: MessageComparison) -> str:
             str(pair.b.count),
             format_time(pair.a.moving_s),
             format_time(pair.b.moving_s),
-            _change(pair.b.moving_s, pair.a.moving_s),
+            above(pair.b.moving_s, pair.a.moving_s),
         ]
         for pair in shown
     ]
     return table(["from, to", "in a", "in b", "moving in a", "in b ", "b against a"], rows)
-
-
-def _change(value: float, reference: float) -> str:
-    return f"{100 * (value / reference - 1):+z.1f} %" if reference else "-"
 
 
 def path_profile_table(profile: PathProfile) -> str:

@@ -10,7 +10,7 @@ from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
 from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import Halos
+from tasksim.applications.nas.halos import Halos, relaxed
 from tasksim.graph.access_codes import RW, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -79,13 +79,8 @@ def adi(
         over_rows = np.kron(np.eye(block_columns), line)
         over_columns = np.kron(np.eye(block_rows), line)
         for _ in range(iterations):
-            exact = _relaxed(exact) @ over_rows
-            exact = over_columns @ _relaxed(exact)
+            exact = relaxed(exact) @ over_rows
+            exact = over_columns @ relaxed(exact)
         return float(np.abs(np.block([list(row) for row in results[x]]) - exact).max())
 
     g.check(error, tolerance=MAX_DIFFERENCE, what="largest difference from steps with matrices")
-
-
-def _relaxed(x: Any) -> Any:
-    wide = np.pad(x, 1)
-    return 0.25 * (wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:])

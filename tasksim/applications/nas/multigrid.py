@@ -10,7 +10,7 @@ from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
 from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import Halos
+from tasksim.applications.nas.halos import Halos, relaxed
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -100,20 +100,14 @@ def _whole(tiles: Any) -> Any:
     return np.block([list(row) for row in tiles])
 
 
-def _relaxed(x: Any) -> Any:
-    """Return the mean of the four neighbours of each point; those outside the grid are 0."""
-    wide = np.pad(x, 1)
-    return 0.25 * (wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:])
-
-
 def _cycle(x: Any, last: int) -> Any:
     """Return *x* after a cycle over *last* coarser levels."""
     finer = []
     for _ in range(last):
-        finer.append(_relaxed(x))
+        finer.append(relaxed(x))
         rows, columns = finer[-1].shape
         x = finer[-1].reshape(rows // 2, 2, columns // 2, 2).mean(axis=(1, 3))
-    x = _relaxed(x)
+    x = relaxed(x)
     for y in reversed(finer):
         x = y + x.repeat(2, axis=0).repeat(2, axis=1)
-    return _relaxed(x)
+    return relaxed(x)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.units import exact_quantity, format_size
+from tasksim.base.units import counted, exact_quantity, format_size
 from tasksim.formats.hwloc.cores import caches_of, cores_of, frequency_mhz, kinds_of, main_memories
 from tasksim.formats.hwloc.devices import co_processors, other_devices
 from tasksim.formats.starpu.machine_fields import PIPELINE
@@ -48,12 +48,12 @@ class MachineFields:
     def summary(self) -> str:
         """Return a summary: ``2 packages, 4 NUMA nodes, 32 cores (64 hyper-threads)``."""
         threads = f" ({self.units} hyper-threads)" if self.units > self.cores else ""
-        parts = [_count(self.packages, "package")] if self.packages else []
-        parts.append(_count(self.domains, "NUMA node"))
-        parts.append(f"{_count(self.cores, 'core')}{threads}")
+        parts = [counted(self.packages, "package")] if self.packages else []
+        parts.append(counted(self.domains, "NUMA node"))
+        parts.append(f"{counted(self.cores, 'core')}{threads}")
         models = Counter((gpu.model, gpu.architecture) for gpu in self.gpus)
         for (model, architecture), count in models.items():
-            parts.append(f"{count} {model}" if model else _count(count, f"{architecture} device"))
+            parts.append(f"{count} {model}" if model else counted(count, f"{architecture} device"))
         return ", ".join(parts) + (f": {self.processor}" if self.processor else "")
 
 
@@ -395,7 +395,7 @@ class _Builder:
         unknown = speeds.count(0.0)
         if unknown:
             told = exact_quantity(ASSUMED_PCI_BYTES_PER_S, "bandwidth")
-            self.notes.append(f"the speed of the links of {_count(unknown, 'co-processor')} is"
+            self.notes.append(f"the speed of the links of {counted(unknown, 'co-processor')} is"
                               f" unknown: {told} is assumed; set links.*.bandwidth")  # fmt: skip
         slow = [speed for speed in speeds if 0 < speed < SLOW_PCI_BYTES_PER_S]
         if slow:
@@ -452,7 +452,7 @@ class _Builder:
             yield "the NUMA nodes differ in their workers: each has groups of workers of its own"
         alone = sum(core.domain == len(self.memories) > 0 for core in self.cores)
         if alone:
-            yield f"{_count(alone, 'core')} without a NUMA node: not in any memory domain"
+            yield f"{counted(alone, 'core')} without a NUMA node: not in any memory domain"
         if any(core.kind for core in self.cores):
             names = [
                 n for i, n in enumerate(self.architectures) if i in {c.kind for c in self.cores}
@@ -463,7 +463,7 @@ class _Builder:
             )
         forbidden = (self.topology.root.cpus & ~self.topology.allowed).bit_count()
         if forbidden:
-            yield f"left out: {_count(forbidden, 'processing unit')} that programs may not use"
+            yield f"left out: {counted(forbidden, 'processing unit')} that programs may not use"
         if -1 in self.drivers:
             yield "there are more co-processors than cores: some share the core that drives them"
 
@@ -502,13 +502,9 @@ class _Builder:
             yield "the memories of some co-processors have no size: they are unlimited"
         left = list(other_devices(self.topology, self.gpus))
         misc = sum(1 for _ in self.topology.all_of("Misc"))
-        left += [_count(misc, "Misc object")] if misc else []
+        left += [counted(misc, "Misc object")] if misc else []
         if left:
             yield f"left out: {'; '.join(left)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _levels(core: Core) -> list[tuple[str, int, int]]:

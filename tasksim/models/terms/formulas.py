@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.tokenparser import TokenParser
 from tasksim.models.categories import UNSEEN, code_of, listed
 
 if TYPE_CHECKING:
@@ -219,8 +220,8 @@ def parse_terms(
     return _Parser(text, None if names is None else tuple(names), categories or {}).parse()
 
 
-class _Parser:
-    """A recursive-descent parser; :attr:`token` is the current token."""
+class _Parser(TokenParser):
+    """A parser of terms."""
 
     def __init__(
         self,
@@ -228,14 +229,10 @@ class _Parser:
         names: tuple[str, ...] | None,
         categories: Mapping[str, tuple[str, ...]],
     ) -> None:
-        self.text = text
+        super().__init__(text, "terms", _TOKEN)
         self.names = names
         self.categories = categories
         self.seen: list[str] = []
-        self.token = self.kind = ""
-        self.at = 0
-        self.next_at = 0
-        self._advance()
 
     def parse(self) -> Terms:
         found: list[tuple[Term, int]] = []
@@ -407,26 +404,6 @@ class _Parser:
         if self.token != token:
             raise self._expected(f"'{token}'")
         self._advance()
-
-    def _advance(self) -> str:
-        """Advance to the next token; return the current one."""
-        passed = self.token
-        match = _TOKEN.match(self.text, self.next_at)
-        assert match is not None  # the last alternative matches anything
-        self.kind = str(match.lastgroup)
-        self.token = match[self.kind]
-        self.at = match.start(self.kind)
-        self.next_at = match.end()
-        if self.kind == "other":
-            raise self._error(self.at, f"unexpected '{self.token}'")
-        return passed
-
-    def _expected(self, what: str) -> InputError:
-        got = f"'{self.token}'" if self.token else "the end"
-        return self._error(self.at, f"expected {what}, got {got}")
-
-    def _error(self, at: int, message: str) -> InputError:
-        return InputError(f"terms '{self.text}': column {at + 1}: {message}")
 
 
 def _exponent_text(exponent: float) -> str:

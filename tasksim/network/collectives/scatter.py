@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives.broadcast import scattered
-from tasksim.network.collectives.steps import Program, Step, receive, send, to_all
+from tasksim.network.collectives.broadcast import linear, scattered
+from tasksim.network.collectives.steps import Program, receive, send
 
 __all__ = ["binomial", "binomial_near_first", "linear", "one_by_one"]
-
-
-def linear(ranks: int, size: float) -> Program:
-    """Return the program in which rank 0 sends to all at once."""
-    return [[Step(sends=to_all(0, ranks, size))], *([receive(0, size)] for _ in range(1, ranks))]
 
 
 def binomial_near_first(ranks: int, size: float) -> Program:

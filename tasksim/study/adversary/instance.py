@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.files import write_text
+from tasksim.graph.apps.shapes import below
 
 if TYPE_CHECKING:
     import random
@@ -62,7 +63,7 @@ class Space:
     def neighbour(self, instance: Instance, rng: random.Random) -> Instance:
         """Return *instance* with one random change."""
         for _ in range(TRIES):
-            name = self.vary[_below(rng, len(self.vary))]
+            name = self.vary[below(rng, len(self.vary))]
             changed = CHANGES[name](self, instance, rng)
             if changed is not None:
                 return changed
@@ -150,10 +151,6 @@ def _pairs(node: Node, count: int) -> tuple[tuple[int, int, float], ...]:
     return tuple(found)
 
 
-def _below(rng: random.Random, limit: int) -> int:
-    return int(rng.random() * limit)
-
-
 def _drawn(rng: random.Random, low: float) -> float:
     return max(low, round(low + (1 - low) * rng.random(), DECIMALS))
 
@@ -164,7 +161,7 @@ def _moved(rng: random.Random, value: float, low: float) -> float:
 
 
 def _weight(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
-    task, kind = _below(rng, space.tasks), _below(rng, len(space.architectures))
+    task, kind = below(rng, space.tasks), below(rng, len(space.architectures))
     rows = [list(row) for row in instance.weights]
     rows[task][kind] = _moved(rng, rows[task][kind], 0.0)
     return replace(instance, weights=tuple(map(tuple, rows)))
@@ -181,7 +178,7 @@ def _one_moved(
     """Return *pairs* with one of the values moved, if there are any."""
     if not pairs:
         return ()
-    place = _below(rng, len(pairs))
+    place = below(rng, len(pairs))
     a, b, value = pairs[place]
     return (*pairs[:place], (a, b, _moved(rng, value, low)), *pairs[place + 1 :])
 
@@ -192,12 +189,12 @@ def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | No
     if rng.random() < 0.5:
         if not rows:
             return None
-        rows.pop(_below(rng, len(rows)))
+        rows.pop(below(rng, len(rows)))
         return replace(instance, volumes=tuple(rows))
     if space.tasks < 2:
         return None
-    b = 1 + _below(rng, space.tasks - 1)
-    a = _below(rng, b)
+    b = 1 + below(rng, space.tasks - 1)
+    a = below(rng, b)
     if any(row[:2] == (a, b) for row in rows):
         return None
     return replace(instance, volumes=tuple(sorted([*rows, (a, b, _drawn(rng, 0.0))])))
@@ -205,7 +202,7 @@ def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | No
 
 def _speed(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
     speeds = list(instance.speeds)
-    place = _below(rng, len(speeds))
+    place = below(rng, len(speeds))
     speeds[place] = _moved(rng, speeds[place], space.slowest)
     return replace(instance, speeds=tuple(speeds))
 

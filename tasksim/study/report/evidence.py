@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from tasksim.base.units import counted
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -89,10 +90,10 @@ class Evidence:
     def scope(self) -> str:
         """Scope of the statements, in words."""
         if self.unit == "run":
-            of = _count(self.configurations, "configuration")
+            of = counted(self.configurations, "configuration")
             return f"{len(self)} pairs of runs of {of}, and of no others"
         seeds = f", means over {self.seeds} seeds" if self.seeds > 1 else ""
-        return f"{_count(len(self), 'configuration')} (graph, platform, settings{seeds})"
+        return f"{counted(len(self), 'configuration')} (graph, platform, settings{seeds})"
 
     @property
     def lack(self) -> str:
@@ -100,11 +101,7 @@ class Evidence:
         if self.enough:
             return ""
         return (
-            f"there are {_count(len(self), self.unit)} to compare in, and with fewer than "
+            f"there are {counted(len(self), self.unit)} to compare in, and with fewer than "
             f"{MIN_BLOCKS} any order may be chance at {100 * CONFIDENCE:.0f} %: add "
             + ("seeds, graphs or platforms" if self.unit == "run" else "graphs, platforms or noise")
         )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -99,10 +99,10 @@ def write_report(
         links = _write_images(temporary, blocks)
         if pdf:
             _write_pdfs(temporary, drawn)
-        _write(temporary / PAGE, html_page(title, blocks))
-        _write(temporary / TEXT_PAGE, markdown_page(title, blocks, links))
+        (temporary / PAGE).write_text(html_page(title, blocks), encoding="utf-8")
+        (temporary / TEXT_PAGE).write_text(markdown_page(title, blocks, links), encoding="utf-8")
         text = json.dumps(_plain(findings.to_json()), indent=2, ensure_ascii=False)
-        _write(temporary / MARK, text + "\n")
+        (temporary / MARK).write_text(text + "\n", encoding="utf-8")
         return sorted(
             str(path.relative_to(temporary)) for path in temporary.rglob("*") if path.is_file()
         )
@@ -194,10 +194,6 @@ def _write_pdfs(folder: Path, blocks: Sequence[Block]) -> None:
     for block in blocks:
         if isinstance(block, Image) and not isinstance(block.figure, bytes):
             save_figure(block.figure, folder / "figures" / f"{block.name}.pdf")
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
