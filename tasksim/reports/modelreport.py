@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
-__all__ = ["REPORT_SUFFIXES", "findings_text", "report_blocks", "warnings_text", "write_report"]
+__all__ = ["REPORT_SUFFIXES", "report_blocks", "warnings_text", "write_report"]
 
 REPORT_SUFFIXES: Final = (".html", ".htm", ".md")
 MAX_LISTED_CONFIGURATIONS: Final = 10
@@ -141,12 +141,6 @@ def report_blocks(
         *_parameters(diagnosis),
         *_domain(diagnosis, asked),
     ]
-
-
-def findings_text(diagnosis: Diagnosis) -> str:
-    """Return the findings for a terminal, a paragraph each; a sentence if there are none."""
-    paragraphs = [finding.text() for finding in diagnosis.findings]
-    return "\n".join(paragraphs) or "no findings: the model agrees with the samples"
 
 
 def _of_the_fit(said: Sequence[str], warned: Sequence[str]) -> list[Block]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["Bounds", "area_bound", "area_bound_lp", "bounds", "critical_path_bound"]
+__all__ = ["Bounds", "area_bound", "bounds", "critical_path_bound"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +165,6 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
     from tasksim.run.areaprogram import area_program
 
     return area_program(n[:, None] * d, w)
-
-
-def area_bound_lp(
-    counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: NDArray[np.float64]
-) -> float:
-    """Return the area bound computed by HiGHS, for any number of classes of workers."""
-    from tasksim.run.areaprogram import area_program_highs
-
-    # Scaled by groups and by the time at full speed everywhere, so that the solver's tolerances fit
-    # microseconds and hours alike.
-    scale = float((counts * durations_s.min(axis=1)).sum() / workers.sum())
-    if not scale:
-        return 0.0
-    solution = area_program_highs(counts[:, None] * durations_s / scale, workers)
-    return float(solution.x[0]) * scale
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ node with too much work, a node with too many bytes to send or receive, or the p
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
 
-__all__ = ["ClusterBounds", "block_cyclic_tiles", "cluster_bounds", "least_volume_bytes"]
+__all__ = ["ClusterBounds", "block_cyclic_tiles", "cluster_bounds"]
 
 
 @dataclass(frozen=True)
@@ -158,17 +157,3 @@ def block_cyclic_tiles(tiles: int, grid: Grid, algorithm: str = "cholesky") -> f
     """
     sides = grid.rows + grid.columns - 2
     return tiles**2 / 2 * sides * (1 if algorithm == "cholesky" else 2)
-
-
-def least_volume_bytes(n: int, nodes: int, memory_bytes: float, item_bytes: int = 8) -> float:
-    """Return a lower bound on the bytes that some node receives in a factorisation of *n* x *n*.
-
-    D. Irony, S. Toledo, A. Tiskin, "Communication lower bounds for distributed-memory matrix
-    multiplication", JPDC 64, 2004; for LU and Cholesky G. Ballard et al., "Minimizing communication
-    in numerical linear algebra", SIMAX 32, 2011: multiplications / (P sqrt(8 M)) - M items, with M
-    the number of items that fit into a node's memory.
-    """
-    items = memory_bytes / item_bytes
-    multiplications = n**3 / 6
-    volume: float = multiplications / nodes / math.sqrt(8 * items) - items
-    return max(0.0, item_bytes * volume)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Affinity", "affinity_of", "by_metis", "cut_bytes", "partitioned", "work_of"]
+__all__ = ["Affinity", "affinity_of", "by_metis", "partitioned", "work_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +182,6 @@ def by_metis(graph: TaskGraph, grid: Grid) -> Placement:
         node[:] = parts
     _relieve(affinity, node, grid.nodes)
     return _placement(graph, affinity, node)
-
-
-def cut_bytes(affinity: Affinity, node: NDArray[np.int64]) -> float:
-    """Return the bytes between data on different nodes."""
-    source = np.repeat(np.arange(len(affinity)), np.diff(affinity.pointers))
-    return float(affinity.bytes[node[source] != node[affinity.neighbours]].sum() / 2)
 
 
 def _placement(graph: TaskGraph, affinity: Affinity, node: NDArray[np.int64]) -> Placement:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Program", "Step", "as_awaited", "exchange", "joined", "receive", "send", "to_all"]
+__all__ = ["Program", "Step", "exchange", "joined", "receive", "send", "to_all"]
 
 
 class Step(NamedTuple):
@@ -26,17 +26,6 @@ class Step(NamedTuple):
 
 Program: TypeAlias = list[list[Step]]
 """Steps of each rank."""
-
-
-def as_awaited(steps: list[Step]) -> list[Step]:
-    """Return *steps* with receives at the steps that wait for them, none ahead."""
-    if not any(step.ahead for step in steps):
-        return steps
-    ahead = [message for step in steps for message in step.ahead]
-    return [
-        Step(s.sends, (*s.receives, *(ahead[number] for number in s.awaited)), s.reduced_bytes)
-        for s in steps
-    ]
 
 
 def send(peer: int, size: float) -> Step:

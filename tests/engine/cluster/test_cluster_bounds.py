@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim import RW, ConstantLibrary, GraphBuilder, R, W
-from tasksim.engine.cluster.bounds import block_cyclic_tiles, cluster_bounds, least_volume_bytes
+from tasksim.engine.cluster.bounds import block_cyclic_tiles, cluster_bounds
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, owners_of
@@ -83,12 +85,20 @@ def test_the_volume_of_block_cyclic_is_about_its_formula(grid):
 
 
 def test_no_node_receives_less_than_the_least_volume():
+    """Some node of a factorisation of n x n items receives at least a number of them.
+
+    D. Irony, S. Toledo, A. Tiskin, "Communication lower bounds for distributed-memory matrix
+    multiplication", JPDC 64, 2004; for LU and Cholesky G. Ballard et al., "Minimizing communication
+    in numerical linear algebra", SIMAX 32, 2011: multiplications / (P sqrt(8 M)) - M items, with M
+    the number of items that fit into a node's memory.
+    """
     tiles, size = 24, 128
     graph = generate("cholesky", tiles=tiles, tile_size=size)
     cut, _ = bounds_on(graph, Grid(4, 4), "switch:bandwidth=1GB/s")
     most = np.bincount(cut.messages.target, cut.messages.size_bytes).max()
-    memory = 3 * 8 * (tiles * size) ** 2 / 16 / 16
-    assert 0 < least_volume_bytes(tiles * size, 16, memory) < most
+    items = 3 * (tiles * size) ** 2 / 16 / 16
+    least = (tiles * size) ** 3 / 6 / 16 / math.sqrt(8 * items) - items
+    assert 0 < 8 * least < most
 
 
 def test_nodes_without_tasks_do_no_harm():

@@ -13,7 +13,7 @@ from tasksim.network.collectives.broadcast import best_segments, chain
 from tasksim.network.collectives.closed import FORMULAS, closed_s
 from tasksim.network.collectives.openmpi import TABLES
 from tasksim.network.collectives.registry import ALGORITHMS, collective, selected
-from tasksim.network.collectives.steps import Step, as_awaited
+from tasksim.network.collectives.steps import Step
 from tasksim.network.load import read_network
 
 MEASURED = (
@@ -38,6 +38,15 @@ def test_algorithms_take_what_their_formulas_say(operation, algorithm, ranks):
     ends = rounds_s(network, [program], reduce_s_per_byte=1e-10)
     expected = closed_s(operation, algorithm, ranks, size, 2e-6, 1e-9, 1e-10)
     assert max(ends[0]) == pytest.approx(expected, rel=1e-6)
+
+
+def as_awaited(steps):
+    """Return *steps* with receives at the steps that wait for them, none ahead."""
+    ahead = [message for step in steps for message in step.ahead]
+    return [
+        Step(s.sends, (*s.receives, *(ahead[number] for number in s.awaited)), s.reduced_bytes)
+        for s in steps
+    ]
 
 
 @pytest.mark.parametrize("ranks", [3, 5, 6, 7, 12, 13])
