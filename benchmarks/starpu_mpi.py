@@ -35,7 +35,6 @@ from starpu_simgrid import percentile
 from tasksim.engine.choice import replayed
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
 from tasksim.engine.durations import durations
-from tasksim.engine.outcome import records
 from tasksim.engine.question import Question
 from tasksim.formats.platforms import load_network
 from tasksim.formats.starpu.machine_import import import_machine
@@ -131,7 +130,7 @@ class Clusters:
             question = Question(
                 by_themselves(graph), platform, create(row["scheduler"]), costs, costs, None, pushes
             )
-            found = records(graph, replayed(question, 0, "auto").replay.outcome())
+            found = replayed(question, 0, "auto").replay.records()
             return self._row(
                 row, float(found["tasks"].end_s.max()), 0, 0, time.perf_counter() - begun
             )

@@ -37,7 +37,6 @@ import numpy as np
 
 from tasksim.engine.choice import ENGINES, Engine, replayed
 from tasksim.engine.durations import durations
-from tasksim.engine.outcome import records
 from tasksim.engine.question import Question
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
@@ -132,7 +131,7 @@ class Machines:
         begun = time.perf_counter()
         costs = durations(graph, platform, models)
         question = Question(graph, platform, create(row["scheduler"]), costs, costs, None, pushes)
-        found = records(graph, replayed(question, 0, engine).replay.outcome())
+        found = replayed(question, 0, engine).replay.records()
         wall_s = time.perf_counter() - begun
         makespan_s = float(found["tasks"].end_s.max())
         moved = int(found["transfers"].size_bytes.sum()) if "transfers" in found else 0

@@ -8,7 +8,7 @@ from dataclasses import is_dataclass, replace
 
 from tasksim.base.errors import TasksimError
 from tasksim.engine.choice import replayed
-from tasksim.engine.outcome import machine, records
+from tasksim.engine.outcome import machine
 from tasksim.run.first_difference import first_difference
 from tasksim.run.record import Run
 
@@ -30,7 +30,7 @@ def _ended(question, engine, seed):
 def in_bytes(question, replay):
     """Return what came out of a *replay*, by name, each column as its bytes."""
     found = {}
-    for table, fields in records(question.graph, replay.outcome()).items():
+    for table, fields in replay.records().items():
         if not is_dataclass(fields):
             found[table] = fields
             continue
@@ -79,5 +79,5 @@ def as_run(question, replay):
         scheduler=question.scheduler.name,
         seed=None,
         **machine(platform),
-        **records(graph, replay.outcome()),
+        **replay.records(),
     )

@@ -1,8 +1,8 @@
-"""Result of a replay, as the tables of a run."""
+"""Result of a replay on one node, as the fields of a run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tasksim.run.record import MemoryInfo, WorkerInfo
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
-__all__ = ["Ended", "Outcome", "machine", "records"]
+__all__ = ["Copies", "Ended", "machine", "records"]
 
 
 class Lives(Protocol):
@@ -40,20 +40,6 @@ class Ended(Protocol):
         """Return the fields of a run with its records, by name."""
 
 
-class Outcome(NamedTuple):
-    """Result of a replay, with the lives of the tasks and, for several memories, the copies.
-
-    *numa* has the accesses between memory domains; None if memory is uniform. *decisions* are those
-    of the scheduler; None if they were not asked for.
-    """
-
-    ledger: Lives
-    log: Copies | None = None
-    evictions: int = 0
-    numa: NumaUse | None = None
-    decisions: DecisionTable | None = None
-
-
 def machine(platform: Platform) -> dict[str, Any]:
     """Return the fields of a run that describe the machine."""
     workers = (WorkerInfo(w.name, w.architecture, w.node, w.memory) for w in platform.workers)
@@ -67,15 +53,26 @@ def machine(platform: Platform) -> dict[str, Any]:
     return fields
 
 
-def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:
-    """Return the fields of a run with its records, by name."""
-    fields: dict[str, Any] = {"tasks": outcome.ledger.table()}
-    if outcome.log is not None:
-        fields["transfers"] = outcome.log.transfers(graph)
-        fields["memory"] = outcome.log.memory_use()
-        fields["evictions"] = outcome.evictions
-    if outcome.numa is not None:
-        fields["numa"] = outcome.numa
-    if outcome.decisions is not None:
-        fields["decisions"] = outcome.decisions
+def records(
+    graph: TaskGraph,
+    lives: Lives,
+    copies: Copies | None,
+    evictions: int,
+    numa: NumaUse | None,
+    decisions: DecisionTable | None,
+) -> dict[str, Any]:
+    """Return the fields of a run with its records, by name.
+
+    *copies* are None with a single memory, accesses between memory domains, *numa*, where memory is
+    uniform, and the *decisions* of the scheduler unless they were asked for.
+    """
+    fields: dict[str, Any] = {"tasks": lives.table()}
+    if copies is not None:
+        fields["transfers"] = copies.transfers(graph)
+        fields["memory"] = copies.memory_use()
+        fields["evictions"] = evictions
+    if numa is not None:
+        fields["numa"] = numa
+    if decisions is not None:
+        fields["decisions"] = decisions
     return fields

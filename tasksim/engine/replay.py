@@ -18,7 +18,7 @@ from tasksim.engine.clock import Clock
 from tasksim.engine.machine.node import Charges, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
-from tasksim.engine.outcome import Outcome, records
+from tasksim.engine.outcome import records
 from tasksim.engine.progress import Reports
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
@@ -136,16 +136,13 @@ class Replay:
             raise dropped(self._scheduler, self._graph, self.ledger.state, self.node.view.now)
         return self.ledger.makespan_s()
 
-    def outcome(self) -> Outcome:
-        """Return the result of the replay."""
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
         memories = self.node.memories
         several = len(memories.copies.stores) > 1
         rate, log = self.node.rate, memories.log if several else None
         numa = None if rate is None else rate.use()
         noted = self.view.decisions
         decisions = None if noted is None else noted.table(TICKS_PER_S)
-        return Outcome(self.ledger, log, memories.copies.evictions, numa, decisions)
-
-    def records(self) -> dict[str, Any]:
-        """Return the fields of a run with the records of the replay, by name."""
-        return records(self._graph, self.outcome())
+        evictions = memories.copies.evictions
+        return records(self._graph, self.ledger, log, evictions, numa, decisions)

@@ -18,7 +18,7 @@ from tasksim.calibration.fit_contention import Beside, losses, overlaps, seen_be
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.neighbours import Measured, Neighbours, measure_kernels
 from tasksim.engine.choice import replayed
-from tasksim.engine.outcome import machine, records
+from tasksim.engine.outcome import machine
 from tasksim.engine.question import Question
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.contention import Contention
@@ -72,11 +72,11 @@ def simulated(workers, seed, *, noise, pace=0.0, speed=1.0, beside=linear, of=2,
     question = Question(
         graph, platform, create("random"), costs, costs, slowing=slowing(graph, platform, **known)
     )
-    outcome = replayed(question, seed, "auto").replay.outcome()
+    replay = replayed(question, seed, "auto").replay
     return Run(
         kind="native", graph_name=graph.name, graph_arguments={}, kernel_names=graph.kernels,
         platform="made", scheduler="random", seed=seed, **machine(platform),
-        **records(graph, outcome),
+        **replay.records(),
     )  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.core import interface
 from tasksim.engine.choice import replayed
 from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
-from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.compiled.cluster import CompiledCluster
 from tasksim.engine.locality import FarCosts, FarPart
 from tasksim.graph.distribution.parts import distribute
@@ -97,7 +96,7 @@ def answer(seed, scheduler, engine, drawn=drawn_cluster):
     except TasksimError as error:
         return {"error": str(error)}
     found = {}
-    for name, table in cluster_records(done.replay.outcome()).items():
+    for name, table in done.replay.records().items():
         if hasattr(table, "columns"):
             for column, values in zip(table.dtypes, table.columns(), strict=True):
                 found[f"{name}.{column}"] = values.tobytes()

@@ -193,13 +193,13 @@ class Nested(Eager):
         super().push(task)
         if self.depth:
             done = replayed(asked(Nested(self.depth - 1)), 0, "compiled")
-            self.inner.append(done.replay.outcome().ledger.table().end_s.tolist())
+            self.inner.append(done.replay.records()["tasks"].end_s.tolist())
 
 
 def test_a_scheduler_may_simulate():
     scheduler = Nested()
     done = replayed(asked(scheduler), 0, "compiled")
-    ends = done.replay.outcome().ledger.table().end_s.tolist()
+    ends = done.replay.records()["tasks"].end_s.tolist()
     assert scheduler.inner == [ends] * 3
 
 
@@ -232,8 +232,8 @@ def test_methods_may_be_exchanged_while_it_runs():
             self.view.wake(0)
             self.view.wake(1)
 
-    told = [replayed(asked(Changes()), 0, engine).replay.outcome() for engine in ENGINES]
-    tables = [outcome.ledger.table() for outcome in told]
+    told = [replayed(asked(Changes()), 0, engine).replay.records() for engine in ENGINES]
+    tables = [found["tasks"] for found in told]
     assert tables[0].start_s.tolist() == tables[1].start_s.tolist()
 
 
@@ -287,7 +287,7 @@ def test_threads_replay_side_by_side():
 
     def work(number):
         done = replayed(asked(Nested(0), graph), 0, "compiled")
-        ends[number] = done.replay.outcome().ledger.table().end_s.tobytes()
+        ends[number] = done.replay.records()["tasks"].end_s.tobytes()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:

@@ -21,7 +21,6 @@ from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine.compiled import flat as engine_flat
 from tasksim.engine.compiled.replay import CompiledReplay
-from tasksim.engine.outcome import records
 from tasksim.engine.question import Question
 from tasksim.runtime import flat
 
@@ -120,7 +119,7 @@ def answered_when_spoilt(question, draw, monkeypatch, **how):
         replay.run(random.Random(0))
     except (flat.Refused, TasksimError):
         return False
-    replay.outcome()
+    replay.records()
     return True
 
 
@@ -159,7 +158,7 @@ def test_thousands_of_replays_leave_memory_flat():
                 replay.run(random.Random(0))
             except TasksimError:
                 continue
-            replay.outcome()
+            replay.records()
 
     replays(1_000)
     before = resident()
@@ -172,7 +171,7 @@ def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     question = drawn_question(3, "dmdas")
     replay = CompiledReplay(question)
     replay.run(random.Random(0))
-    first, again = (records(question.graph, replay.outcome()) for _ in range(2))
+    first, again = (replay.records() for _ in range(2))
     table, same = first["transfers"], again["transfers"]
     before = [column.copy() for column in table.columns()]
     assert len(table)

@@ -67,18 +67,17 @@ def machines(seeds):
         except TasksimError:
             yield data, None
             continue
-        outcome = replay.outcome()
-        log = outcome.log
+        found = replay.records()
         columns = {
             "events": replay.events,
-            "evictions": outcome.evictions,
-            **in_bytes("tasks", replay.table()),
-            **in_bytes("copies", log and log.transfers(question.graph)),
-            **in_bytes("memory", log and log.memory_use()),
-            **in_bytes("decisions", outcome.decisions),
+            "evictions": found.get("evictions", 0),
+            **in_bytes("tasks", found["tasks"]),
+            **in_bytes("copies", found.get("transfers")),
+            **in_bytes("memory", found.get("memory")),
+            **in_bytes("decisions", found.get("decisions")),
         }
-        if outcome.numa is not None:
-            columns["numa"] = outcome.numa.accessed_bytes, outcome.numa.extra_s
+        if "numa" in found:
+            columns["numa"] = found["numa"].accessed_bytes, found["numa"].extra_s
         yield data, columns
 
 

@@ -20,7 +20,6 @@ from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
 from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
-from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.question import Question
 from tasksim.engine.slowing import busy_estimates
 from tasksim.graph.apps.registry import generate
@@ -50,7 +49,7 @@ def ran(graph, platform, seconds, known, scheduler="eager"):
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     slows = slowing(graph, platform, **known)
     question = Question(graph, platform, policy, costs, costs, slowing=slows)
-    table = replayed(question, 0, "simpy").replay.outcome().ledger.table()
+    table = replayed(question, 0, "simpy").replay.records()["tasks"]
     return list(zip(table.start_s.tolist(), table.end_s.tolist(), strict=True))
 
 
@@ -170,10 +169,10 @@ def test_both_engines_agree_on_nodes(seed):
             for _ in range(nodes)
         ]
         try:
-            outcome = replayed(ClusterQuestion(cut, each, network), seed, engine).replay.outcome()
+            replay = replayed(ClusterQuestion(cut, each, network), seed, engine).replay
         except TasksimError as error:
             return repr(error)
-        table = cluster_records(outcome)["tasks"]
+        table = replay.records()["tasks"]
         return table.start_s.tobytes(), table.end_s.tobytes(), table.worker.tobytes()
 
     assert answer("simpy") == answer("auto")

@@ -10,10 +10,8 @@ import pytest
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
 from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
-from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.data.accesses import Hints, hint_waits, ordered_accesses
-from tasksim.engine.outcome import records
 from tasksim.engine.question import Question
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
@@ -54,7 +52,7 @@ def test_who_reads_after_a_hint_is_pushed_after_it(engine, pushes, scheduler):
     question = Question(
         graph, BOX, create(scheduler), costs, costs, simultaneous_pushes=pushes
     )  # fmt: skip
-    tasks = records(graph, replayed(question, 0, engine).replay.outcome())["tasks"]
+    tasks = replayed(question, 0, engine).replay.records()["tasks"]
     assert tasks.ready_s[2] - tasks.ready_s[1] == pytest.approx(4 * US, abs=US / 10)
 
 
@@ -147,4 +145,4 @@ def _starts(graph, engine):
     nodes = [NodeQuestion(platform, create("lws"), costs, costs) for _ in range(2)]
     network = read_network("switch:bandwidth=1GB/s,latency=5ms,model=ideal").sized(2)
     done = replayed(ClusterQuestion(cut, nodes, network, "serial"), 0, engine)
-    return cluster_records(done.replay.outcome())["tasks"].start_s.tolist()
+    return done.replay.records()["tasks"].start_s.tolist()

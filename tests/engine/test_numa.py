@@ -19,7 +19,6 @@ from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
 from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
-from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.question import Question
 from tasksim.engine.slowing import slowing_of
 from tasksim.graph.apps.registry import generate
@@ -55,11 +54,11 @@ def ran(graph, platform, owner, known=WAITING, seconds=1.0, scheduler=None):
     costs = np.full((1, len(graph)), seconds)
     policy = Fixed(owner) if scheduler is None else create(scheduler)
     slows = slowing(graph, platform, **known)
-    outcome = replayed(
+    found = replayed(
         Question(graph, platform, policy, costs, costs, slowing=slows), 0, "simpy"
-    ).replay.outcome()
-    table = outcome.ledger.table()
-    return list(zip(table.start_s.tolist(), table.end_s.tolist(), strict=True)), outcome.numa
+    ).replay.records()
+    table = found["tasks"]
+    return list(zip(table.start_s.tolist(), table.end_s.tolist(), strict=True)), found.get("numa")
 
 
 MAKE_X, USE_X = ("make", [(W, "x")]), ("use", [(R, "x")])
@@ -252,10 +251,10 @@ def test_both_engines_agree_on_nodes(seed):
         priced = asked.costs, asked.estimates, asked.slowing
         each = [NodeQuestion(asked.platform, create("prio"), *priced) for _ in range(nodes)]
         try:
-            outcome = replayed(ClusterQuestion(cut, each, network), seed, engine).replay.outcome()
+            replay = replayed(ClusterQuestion(cut, each, network), seed, engine).replay
         except TasksimError as error:
             return repr(error)
-        found = cluster_records(outcome)
+        found = replay.records()
         assert len(found["numa"].domains) == 2 * nodes
         return found["tasks"].start_s.tobytes(), found["tasks"].end_s.tobytes(), found["numa"]
 

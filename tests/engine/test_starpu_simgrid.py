@@ -14,7 +14,6 @@ from makespans import Questions, needs_table
 
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
-from tasksim.engine.outcome import records
 
 LARGEST = {"0": 24, "1": 16, "3": 16}
 """The most tiles looked at, by the number of GPUs."""
@@ -54,7 +53,7 @@ def errors(tmp_path_factory):
         asked = questions.of(row)
         if asked.needs_threads and not status().available:
             pytest.skip(f"threads are the core's alone, and it is {status().why}")
-        found = records(asked.graph, replayed(asked, seed=0).replay.outcome())
+        found = replayed(asked, seed=0).replay.records()
         ms = 1e3 * found["tasks"].end_s.max()
         moved = found["transfers"].size_bytes.sum() / 2**30 if "transfers" in found else 0
         peer = float(row["transfers_gb"])

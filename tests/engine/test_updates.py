@@ -9,7 +9,6 @@ from compiled_core import only_with_core
 from scripted import machine
 
 from tasksim.engine.choice import replayed_by_core
-from tasksim.engine.outcome import records
 from tasksim.engine.question import Question
 from tasksim.graph.builder import RW, Commute, GraphBuilder, W
 from tasksim.platform.costs import Overheads
@@ -28,7 +27,7 @@ def replayed(graph, devices=0):
             costs[number, [graph.kernel_of(task) == "first" for task in range(len(graph))]] = np.inf
     question = Question(graph, platform, create("eager"), costs, costs, simultaneous_pushes="blind")
     assert question.needs_threads
-    return records(graph, replayed_by_core(question, 0).replay.outcome())["tasks"]
+    return replayed_by_core(question, 0).replay.records()["tasks"]
 
 
 @only_with_core

@@ -58,7 +58,7 @@ def test_a_replayed_plan_takes_as_long_as_a_run_that_follows_it(platform, graph,
     for number in range(3):
         plan = drawn_plan(problem, seed + number)
         run = replayed(question(graph, platform, plan), 0, "compiled").replay
-        table = run.outcome().ledger.table()
+        table = run.records()["tasks"]
         makespan_s = float(table.end_s.max(initial=0.0))
         assert plans.makespan_s(*plan, moved=True) == makespan_s
         assert np.array_equal(plans.table().start_s, table.start_s)

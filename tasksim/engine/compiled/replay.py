@@ -32,7 +32,7 @@ from tasksim.engine.compiled.flat import (
     flat_platform,
     scheduler_fields,
 )
-from tasksim.engine.outcome import Outcome, records
+from tasksim.engine.outcome import records
 from tasksim.engine.progress import Reports
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
@@ -154,8 +154,8 @@ class CompiledReplay:
         if status != interface.DONE:
             raise self._error(status)
 
-    def outcome(self) -> Outcome:
-        """Return the result of the replay."""
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
         noted = self._outcome
         if self._copies is None and noted.copies >= 0:
             take = partial(self._core.tasksim_replay_log, self._handle)
@@ -165,11 +165,8 @@ class CompiledReplay:
         if self._asked.decisions:
             decisions = read_decisions(partial(self._core.tasksim_replay_decisions, self._handle))
         numa = numa_use(self._asked.slowing, read)
-        return Outcome(self, self._copies, noted.evictions, numa, decisions)
-
-    def records(self) -> dict[str, Any]:
-        """Return the fields of a run with the records of the replay, by name."""
-        return records(self._asked.graph, self.outcome())
+        graph, evictions = self._asked.graph, noted.evictions
+        return records(graph, self, self._copies, evictions, numa, decisions)
 
     @property
     def why(self) -> str:

@@ -7,7 +7,6 @@ import pytest
 
 from tasksim.engine.clock import Clock, Routine
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
-from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.data.landing import Landing
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
@@ -97,7 +96,7 @@ def replayed(platform, network, g, costs):
     cut = distribute(graph, [int(h == 1) for h in range(graph.handles)], 2)
     replay = ClusterReplay(cut, questions, read_network(network).sized(2))
     replay.run(0)
-    return cluster_records(replay.outcome())["messages"]
+    return replay.records()["messages"]
 
 
 COSTS = np.array([[1e-3] * 4, [np.inf] * 4])

@@ -29,15 +29,13 @@ SHARED = "switch:bandwidth=1GB/s,latency=5ms,model=hockney"
 
 def replayed(graph, owners, nodes, network, scheduler="eager", workers=1, seconds=1.0):
     """Replay *graph*, whose tasks take a second each, and return the replay and its records."""
-    from tasksim.engine.cluster.outcome import cluster_records
-
     cut = distribute(graph, owners, nodes)
     costs = np.full((1, len(graph)), seconds)
     platform = tasksim.Platform.identical(workers)
     questions = [NodeQuestion(platform, create(scheduler), costs, costs) for _ in range(nodes)]
     replay = ClusterReplay(cut, questions, read_network(network).sized(nodes))
     replay.run(0)
-    return cluster_records(replay.outcome())
+    return replay.records()
 
 
 def there_and_back():
