@@ -19,7 +19,7 @@ from tasksim.optimization import boundprogram
 from tasksim.optimization.bounds import mixed_bound, tight_bounds
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import with_near_classes_merged
-from tasksim.optimization.solver import SolverLimit, bound_of, has_solver
+from tasksim.optimization.solver import SolverLimit, Solving, bound_of, has_solver
 from tasksim.platform.description import Link, Memory, Platform, Worker
 from tasksim.scenario.resolved import resolve
 from tasksim.schedulers.static.problem import Problem
@@ -189,9 +189,14 @@ def test_the_mixed_bound_is_no_more_than_the_optimum(problem):
 def test_the_solver_proves_the_optimum_of_tiny_instances(problem):
     limit = SolverLimit(None, 5.0, 1, 0)
     names = tuple(map(str, range(problem.costs_s.shape[1])))
+    best = optimum(problem)
     for windows in ((), mixed_bound(problem, names).windows):
         found = bound_of(problem, limit, at_least_s=0.0, windows=windows)
-        assert found == pytest.approx(optimum(problem), rel=1e-12)
+        assert found == pytest.approx(best, rel=1e-12)
+    # With a step of a third of the makespan, the bound is the least of those in the last step.
+    coarse = Solving(problem, 0.0, best, windows=windows, grain=1 / 3).solve(limit)
+    assert best * (1 - 1 / 3) < coarse.bound_s <= best
+    assert coarse.optimal
 
 
 def test_the_duals_of_the_mixed_bound_say_what_binds():
