@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tiers import LONG
 
 from tasksim.base.errors import InputError
 from tasksim.models import selection
@@ -44,7 +45,7 @@ def lookup(table):
     ("function", "parameters", "kind"),
     [(power_law, 1, "power"), (polynomial, 3, "mlr"), (lookup, 3, "history")],
 )
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 1] if LONG else [0])
 def test_the_true_kind_is_chosen(function, parameters, kind, seed):
     samples = samples_of(function, parameters, seed=seed)
     found = select(samples, AUTO, budget_s=60, seed=seed, options=FAST)

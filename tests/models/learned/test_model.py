@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiers import LONG
 
 from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.models.learned import correction, process
 from tasksim.models.learned.model import LearnedModel
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples
@@ -96,9 +98,16 @@ def test_categories_are_learnt():
 
 
 @pytest.mark.slow
-def test_more_samples_make_it_better():
-    # Beyond 4096, fewer folds are left out, and the process has half as many centres.
-    errors = [error(LearnedModel().fit(drawn(count, 1))) for count in (64, 256, 1024, 4500)]
+def test_more_samples_make_it_better(monkeypatch):
+    # Of the most, fewer folds are left out, and the process has half as many centres.
+    counts = (64, 256, 1024, 4500)
+    if not LONG:
+        counts = (64, 256, 600)
+        for module, limit in (
+            (correction, "MAX_ALL_FOLDS"), (process, "MANY_ROWS"), (process, "MAX_CENTRES"),
+        ):  # fmt: skip
+            monkeypatch.setattr(module, limit, 512)
+    errors = [error(LearnedModel().fit(drawn(count, 1))) for count in counts]
     assert errors == sorted(errors, reverse=True)
 
 
