@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from diagnosed_samples import DIRECT, SIZES, codes, gemm, line, linear, m2l, without
+from tiers import LONG
 
 from tasksim.models.diagnosis.diagnose import diagnose
 from tasksim.models.kinds.bysize import SizeHistory
@@ -43,7 +44,7 @@ def clean_size(kind):
 
 
 CLEAN = {
-    "gemm": (clean_gemm, 100),
+    "gemm": (clean_gemm, 100 if LONG else 40),
     "m2l": (clean_m2l, 40),
     "unrepeated": (clean_unrepeated, 20),
     "history": (clean_history, 40),
