@@ -52,6 +52,9 @@ EXTREME_DEVIATIONS: Final = 5.0
 """Standard deviations from the median beyond which a duration is a stall."""
 MAX_COST_SHARE: Final = 0.5
 """Largest share of a task that an interruption costs: kernels of .3 ms lose 30 to 40 %."""
+MIN_STANDARD_ERRORS: Final = 2.0
+"""Standard errors by which the cost of later tasks must exceed zero: many tasks pay it, so chance
+would change a run of few tasks of different sizes by some percent."""
 LATER_TASKS: Final = 10
 """Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
 not near before, either."""
@@ -172,23 +175,23 @@ def _later_s(
         apart = share - share.mean()
         slopes += weight * float(apart @ every)
         squares += weight * float(apart @ apart)
-    return _beyond_chance(slopes / squares, 1.0 / squares) if squares else 0.0
+    if not squares or slopes < MIN_STANDARD_ERRORS * np.sqrt(squares):
+        return 0.0
+    return slopes / squares
 
 
 def _without_stalls(own: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Return the durations of a kernel's tasks, within limits, and their standard deviation.
 
-    A stall would count for many tasks, and interruptions cost less than half of a task.
+    A stall would count for many tasks, and interruptions cost less than half of a task. If tasks
+    have several sizes, as those of FMM, most may be alike: only the standard deviation shows by
+    how much a mean of some may be off.
     """
     middle = float(np.median(own))
     deviation = DEVIATION_RATIO * float(np.median(np.abs(own - middle)))
     reach = max(MAX_COST_SHARE * middle, EXTREME_DEVIATIONS * deviation)
-    return np.clip(own, max(middle - reach, MIN_OWN_SHARE * middle), middle + reach), deviation
-
-
-def _beyond_chance(cost_s: float, variance: float) -> float:
-    """Return the part of a cost that is not chance (James and Stein); 0 if it is negative."""
-    return max(0.0, 1.0 - variance / cost_s**2) * cost_s if cost_s > 0.0 else 0.0
+    within = np.clip(own, max(middle - reach, MIN_OWN_SHARE * middle), middle + reach)
+    return within, float(within.std(ddof=1))
 
 
 def _interruption_s(
@@ -217,8 +220,11 @@ def _interruption_s(
     if not costs:
         return 0.0
     weights = 1.0 / np.maximum(variances, CLOCK_TICK_S**2)
-    # Where tasks differ much, or few were interrupted, it may be chance.
-    return _beyond_chance(float(weights @ costs / weights.sum()), 1.0 / float(weights.sum()))
+    cost_s = float(weights @ costs / weights.sum())
+    if cost_s <= 0.0:
+        return 0.0
+    # Where tasks differ much, or few were interrupted, it may be chance (James and Stein).
+    return max(0.0, 1.0 - 1.0 / float(weights.sum()) / cost_s**2) * cost_s
 
 
 def own_s(
