@@ -41,6 +41,7 @@ from tasksim.optimization.solver import (
     Solving,
     has_solver,
     refuse_missing_solver,
+    unit_count,
     workers_by_clock,
 )
 from tasksim.scenario.resolved import resolve
@@ -106,11 +107,14 @@ On Cholesky of 8 tiles on mirage it finds 140.1 ms in 45 s of a processor, and 1
 """
 COARSE_SHARE: Final = 0.3
 """Share of the solver's time for bounds by that relaxation, with a coarse objective."""
-GRAIN: Final = 1e-3
+GRAIN: Final = 2e-3
 """Share of the makespan that a step of the coarse objective is.
 
-There it proves 133.2 ms in 45 s of a processor, and 132.8 ms with steps of 1.5 us.
+There 4e-3 proves 135.25 ms in 8 s of a processor, and 1e-3 in 25 s; steps of 1.5 us prove 132.8 ms
+in 45 s. All have no schedule to start from: with one, the solver improves it for much of its time.
 """
+MIN_COARSE_UNITS: Final = 10_000
+"""Least makespan in units of time for a coarse objective; a job shop has hundreds."""
 SOLVER_S_PER_STEP: Final = 2e-4
 """Deterministic time of the solver in seconds that counts as one candidate."""
 
@@ -427,23 +431,25 @@ class _Search:
         whole = SOLVER_SHARE if apart else SOLVER_SHARE_WITHOUT_COPIES
         if self._method == "solver":
             whole = 1.0
-        if near.costs_s.shape == self._alike.costs_s.shape:
-            self._solve_model(self._alike, self._windows, limit, whole)
-            return
         left_s = limit.left_s
-        copies = self._replayer.platform if "mixed_with_copies_s" in self._bounds else None
-        names = tuple(map(str, range(near.costs_s.shape[1])))
-        windows = mixed_bound(near, names, copies, time_s=BOUND_SHARE * whole * left_s).windows
-        for problem, limits, share, grain in (
-            (near, windows, NEAR_SHARE, 0.0),
-            (near, windows, COARSE_SHARE, GRAIN),
-            (self._alike, self._windows, 1 - NEAR_SHARE - COARSE_SHARE, 0.0),
-        ):
+        windows = self._windows
+        models = [(near, NEAR_SHARE, 0.0), (near, COARSE_SHARE, GRAIN)]
+        if near.costs_s.shape != self._alike.costs_s.shape:
+            copies = self._replayer.platform if "mixed_with_copies_s" in self._bounds else None
+            names = tuple(map(str, range(near.costs_s.shape[1])))
+            windows = mixed_bound(near, names, copies, time_s=BOUND_SHARE * whole * left_s).windows
+            models.append((self._alike, 1 - NEAR_SHARE - COARSE_SHARE, 0.0))
+        elif unit_count(near, self._best.makespan_s) < MIN_COARSE_UNITS:
+            models = [(near, 1.0, 0.0)]
+        else:
+            models[0] = (near, 1 - COARSE_SHARE, 0.0)
+        for problem, share, grain in models:
             if self._is_proven() or limit.left_s <= 0:
                 break
             # A share of the time that was left at first.
             part = 1.0 if limit.time_s is None else left_s / limit.left_s
-            self._solve_model(problem, limits, limit, min(1.0, whole * share * part), grain)
+            known = windows if problem is near else self._windows
+            self._solve_model(problem, known, limit, min(1.0, whole * share * part), grain)
 
     def _solve_model(
         self,
@@ -472,7 +478,8 @@ class _Search:
         solving = Solving(
             problem, self._bound_s, self._best.makespan_s, self._replayer.platform, windows, grain
         )
-        solving.hint(start_s, problem.class_of[self._best.worker])
+        if not grain:
+            solving.hint(start_s, problem.class_of[self._best.worker])
         self._progress("solver", limit.share(self._steps))
         try:
             solved = solving.solve(allowed, lambda *found: schedules.append(found), bounded)

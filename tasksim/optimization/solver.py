@@ -37,6 +37,7 @@ __all__ = [
     "bound_of",
     "has_solver",
     "refuse_missing_solver",
+    "unit_count",
     "workers_by_clock",
 ]
 
@@ -72,6 +73,14 @@ def workers_by_clock() -> int:
 def refuse_missing_solver() -> None:
     """Raise :exc:`InputError` unless OR-Tools is installed."""
     require("ortools", "the solver", "annealing")
+
+
+def unit_count(problem: Problem, makespan_s: float) -> int:
+    """Return how many units of time a makespan has, by the common divisor of all durations."""
+    finite = problem.costs_s[np.isfinite(problem.costs_s)]
+    ticks = np.rint(finite * TICKS_PER_S).astype(np.int64)
+    divisor = int(np.gcd.reduce(ticks[ticks > 0], initial=0)) or 1
+    return int(makespan_s * TICKS_PER_S) // divisor
 
 
 class SolverLimit(NamedTuple):
