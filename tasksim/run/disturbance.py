@@ -55,6 +55,10 @@ MAX_COST_SHARE: Final = 0.5
 MIN_STANDARD_ERRORS: Final = 2.0
 """Standard errors by which the cost of later tasks must exceed zero: many tasks pay it, so chance
 would change a run of few tasks of different sizes by some percent."""
+MAX_DEVIATION: Final = 0.3
+"""Largest standard deviation of a kernel's tasks, relative to their mean, that tells what later
+tasks pay. In slow moments of a machine tasks are longer, and interrupted more often: tasks of
+several sizes would show that as such a cost."""
 LATER_TASKS: Final = 10
 """Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
 not near before, either."""
@@ -171,6 +175,8 @@ def _later_s(
         if min(paying, len(every) - paying) < MIN_INTERRUPTED_TASKS:
             continue
         every, deviation = _without_stalls(every)
+        if deviation > MAX_DEVIATION * float(every.mean()):
+            continue
         weight = 1.0 / max(deviation, CLOCK_TICK_S) ** 2
         apart = share - share.mean()
         slopes += weight * float(apart @ every)
