@@ -129,6 +129,11 @@ class Command(click.Command):
             meant: str | None = f"--set platform.workers.{WORKERS_OF[name]}.count=N"
         else:
             meant = flags.get(same_meaning(name, flags) or "")
+        if name == "platform" and "workers" in flags:
+            return click.UsageError(
+                f"No such option '{flag}': '{self.name}' executes on this machine; 'simulate' "
+                "predicts others"
+            )
         if meant is not None:
             return click.UsageError(f"No such option '{flag}'. Did you mean '{meant}'?")
         if flag != error.option_name and any("KEY=VALUE" in (p.metavar or "") for p in self.params):

@@ -30,6 +30,8 @@ __all__ = [
     "with_model_names",
 ]  # fmt: skip
 
+MAX_REMEDIES = 2
+"""Number of remedies of one kind in a message: StarPU's machines have LU in eight variants."""
 MACHINE = "mymachine"
 """Placeholder in examples for the name of the user's own machine."""
 
@@ -69,12 +71,13 @@ def require_models(
         options = [f"{flag} '{text}'" for text in _other_names(graph, known)]
         if options:  # they say more than all names of the folder
             what, _, nearest = str(error).partition(" (known: ")[0].partition(", did you mean ")
+            more = f" ({len(options)} in all)" if len(options) > MAX_REMEDIES else ""
             # Of several kernels without a model, the nearest name of the first one misleads.
             is_typo = bool(nearest) and what.startswith("no model of kernel '")
             hint = f", did you mean {nearest} Its" if is_typo else "; its"
             raise InputError(
                 f"{what.partition(': expected')[0]}{hint} models have other names: give "
-                f"{' or '.join(options)}"
+                f"{' or '.join(options[:MAX_REMEDIES])}{more}"
             ) from None
         named = zip(graph.kernels, graph.model_names, strict=True)
         missing = [kernel for kernel, name in named if name in needed and name not in known]

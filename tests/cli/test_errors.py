@@ -159,6 +159,9 @@ USAGE = {
     "simulate cholesky tiles=2 workers=2": "'workers=2' is no setting of cholesky; write --workers",
     "simulate": "Missing argument 'GRAPH' (or --from RUN).",
     "simulate cholesky --shceduler x": "No such option",
+    "run cholesky tiles=2 --platform xeon-2c": (
+        "No such option '--platform': 'run' executes on this machine; 'simulate' predicts others"
+    ),
     "simulate cholesky --workers 0": (
         "Invalid value for '--workers': 0 is not in the range 1<=x<=1000000."
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.progress import reached
 from tasksim.formats.traces.tracegraph import (
     Ran,
     dependencies,
@@ -65,7 +66,9 @@ def assembled(found: Records) -> RecordedTrace:
     if found.copies is not None:
         found.copies.register(found)
     before, after = dependencies(found)
+    reached(0.8)
     order = submission_order(found, before, after)
+    reached(0.9)
     if not ran.all():
         found.note(
             f"{len(ran) - int(ran.sum())} tasks ran on no worker (synchronisation, acquiring and"

@@ -14,6 +14,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing
 from tasksim.base.parquetfile import read_parquet_table
+from tasksim.base.progress import watched
 from tasksim.formats.graphs import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
@@ -25,7 +26,7 @@ from tasksim.formats.traces.recutils import (
     nanoseconds,
     rank_of,
 )
-from tasksim.formats.traces.textlines import csv_rows
+from tasksim.formats.traces.textlines import READ_SHARE, csv_rows
 from tasksim.platform.description import MAX_MEMORIES
 from tasksim.run.recordtables import TransferTable
 
@@ -185,7 +186,7 @@ def add_tables(found: Records, folder: Path) -> None:
         name: table.get(name, [None] * count)
         for name in (*TIMES, "SubmitOrder", "Priority", "GFlop", "Footprint", "Iteration")
     }
-    for row in range(count):
+    for row in watched(range(count), "tasks", until=READ_SHARE):
         extra = {name: column[row] for name, column in columns.items()}
         worker = str(table["ResourceId"][row])
         found.add(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["GZIP", "csv_rows", "head_text", "lines"]
+__all__ = ["GZIP", "READ_SHARE", "csv_rows", "head_text", "lines"]
 
 GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
