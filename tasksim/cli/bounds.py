@@ -280,7 +280,9 @@ def _over_nodes(run: Run, path: Path) -> dict[str, float]:
     from tasksim.scenario.resolved import resolve
 
     try:
-        return resolve(scenario_of(run, path)).bounds_on_nodes()
+        with stages("bounds", [1]) as begin:
+            begin("paths over nodes")
+            return resolve(scenario_of(run, path)).bounds_on_nodes()
     except InputError as error:
         click.echo(f"no bounds with messages: {error}", err=True)
         return {}

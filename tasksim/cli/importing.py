@@ -276,9 +276,12 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
     from tasksim.formats.workflows.jobs import with_durations
     from tasksim.graph.graph_file import save
 
-    found = graph_in(path)
-    graph = found.graph if flop_rate is None else with_durations(found.graph, flop_rate)
-    save(graph, output, force=force)
+    with stages("import", [20, 1]) as begin:
+        begin("reading the graph")
+        found = graph_in(path)
+        graph = found.graph if flop_rate is None else with_durations(found.graph, flop_rate)
+        begin(f"writing {len(graph)} tasks")
+        save(graph, output, force=force)
     summary = graph.summary()
     if as_json:
         print_json({**summary, "notes": found.notes, "output": output})

@@ -21,7 +21,7 @@ from tasksim.cli.options import (
 )
 from tasksim.cli.output import Results, describe_run, print_json, warn
 from tasksim.cli.over_ranks import end_together, grid_of
-from tasksim.cli.progress import counting
+from tasksim.cli.progress import counting, stages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,7 +170,10 @@ def run(
             check=check, calm=calm, check_accesses=check_accesses,
         )  # fmt: skip
         return
-    resolved = resolve(automatic(scenario, auto))
+    scenario = automatic(scenario, auto)
+    with stages("running", [1]) as begin:
+        begin("the graph")
+        resolved = resolve(scenario)
     if isolate:
         done, calmness = (
             execute_isolated(resolved, check=check, check_accesses=check_accesses),
@@ -192,10 +195,13 @@ def _execute(
     """Return the run, the findings of its checks, the residual, and how calm the machine was."""
     from tasksim.scenario.solving import bound, execute, execute_calmly
 
-    with counting("running") as progress:
-        if calm:
+    if calm:
+        with counting("running") as progress:
             return execute_calmly(resolved, check=check, progress=progress)
+    with stages("running", [1]) as begin:  # no thread draws a bar during the run
+        begin("the data")
         program = bound(resolved, check_accesses=check_accesses)
+    with counting("running") as progress:
         return execute(resolved, check=check, program=program, progress=progress), None
 
 

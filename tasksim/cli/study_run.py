@@ -188,14 +188,16 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     CELL is an entry of the table's column cell, or the beginning of one, if it is unique.
     """
     results = Results(**where)
-    from tasksim.cli.progress import counting
+    from tasksim.cli.progress import counting, stages
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.solving import solve
     from tasksim.study.sweep.lookup import difference, find_cell
 
     found = find_cell(folder, cell, trust=trust)
     results.refuse_early()
-    resolved = resolve(found.scenario)
+    with stages("simulating", [1]) as begin:
+        begin("the graph")
+        resolved = resolve(found.scenario)
     with counting("simulating", ticking=True) as progress:
         run = solve(resolved, digests=results.output is not None, progress=progress)
     for line in [] if found.scenario.clock == "native" else resolved.warnings():
