@@ -163,10 +163,11 @@ def _sizes(
 ) -> list[int]:
     """Return the size in bytes of the datum of each dependency, in the order of the targets."""
     shares = _drawn(rng, distribution, sum(map(len, skeleton.predecessors)))
-    if not sum(shares):
+    total = sum(shares)
+    if not total:
         return [0] * len(shares)
     mean_bytes = ccr * bandwidth * sum(durations) / len(durations)
-    return [round(mean_bytes * len(shares) * share / sum(shares)) for share in shares]
+    return [round(mean_bytes * len(shares) * share / total) for share in shares]
 
 
 def _built(
