@@ -135,6 +135,9 @@ MISTAKES = {
     "run cholesky tiles=2 --scheduler pro": (
         f"unknown scheduler 'pro', did you mean 'prio'? (known: {SCHEDULERS})"
     ),
+    "run cholesky tiles=2 --platform xeon-2c": (
+        "No such option '--platform': 'run' executes on this machine; 'simulate' predicts others"
+    ),
     "run cholesky tiles=0": "cholesky: tiles: got '0'; legal: an integer from 1",
     "calibrate tiles=3": "got 'tiles=3'; legal: a graph or a kernel first, then its KEY=VALUE",
     "calibrate gemm m=a n=1 k=1": "kernel gemm: m: got 'a'; legal: a number",
@@ -159,9 +162,6 @@ USAGE = {
     "simulate cholesky tiles=2 workers=2": "'workers=2' is no setting of cholesky; write --workers",
     "simulate": "Missing argument 'GRAPH' (or --from RUN).",
     "simulate cholesky --shceduler x": "No such option",
-    "run cholesky tiles=2 --platform xeon-2c": (
-        "No such option '--platform': 'run' executes on this machine; 'simulate' predicts others"
-    ),
     "simulate cholesky --workers 0": (
         "Invalid value for '--workers': 0 is not in the range 1<=x<=1000000."
     ),
