@@ -149,6 +149,8 @@ class Log:
         """Tasks that were processes which the program started itself."""
         self.launches: dict[int, Launch] = {}
         """Number of a worker process -> its launch."""
+        self.replaced: dict[int, int] = {}
+        """Number of a worker process -> that of the first one in whose place it is."""
         self.ready_s: dict[int, float] = {}
         """Number of a process that ran tasks -> when it was there as a worker, if known."""
         self.here = _Here()

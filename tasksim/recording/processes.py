@@ -42,6 +42,8 @@ class ProcessWatch:
         self._results = results
         self._running: dict[Any, tuple[RecordedTask, Any]] = {}
         """Process -> its task, and the end of the pipe that its times arrive at."""
+        self._workers: dict[int, tuple[Any, list[tuple[int, Any]]]] = {}
+        """Identity of a pool's queue -> the queue, and its workers that none has replaced."""
 
     def start(self) -> None:
         """Replace the methods of processes once the program imports multiprocessing."""
@@ -54,6 +56,7 @@ class ProcessWatch:
         for _, pipe in self._running.values():
             pipe.close()
         self._running.clear()
+        self._workers.clear()
 
     def _begin(self) -> None:
         from multiprocessing import process
@@ -95,7 +98,11 @@ class ProcessWatch:
         return start
 
     def _start_worker(self, original: Callable[..., Any], process: Any) -> Any:
-        """Start a process of a library; if it is a worker of a pool, note when and after what."""
+        """Start a process of a library; if it is a worker of a pool, note when and after what.
+
+        A pool starts a worker in the place of one that has ended (``maxtasksperchild``). Workers of
+        one pool take their calls from the same queue, their first argument in all libraries.
+        """
         place = _place_of_initializer(process)
         if place is None:
             return original(process)
@@ -105,9 +112,17 @@ class ProcessWatch:
         launch = self._log.launching()
         try:
             found = original(process)
-        finally:
+        except BaseException:
             process._args = arguments
+            raise
         self._log.launched(process.pid, launch)
+        _, workers = self._workers.setdefault(id(arguments[0]), (arguments[0], []))
+        for old in workers:
+            if old[1]._popen is None or old[1]._popen.returncode is not None:
+                self._log.replaced[process.pid] = self._log.replaced.get(old[0], old[0])
+                workers.remove(old)
+                break
+        workers.append((process.pid, process))
         return found
 
     def _seeing(self, original: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:

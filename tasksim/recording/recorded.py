@@ -40,6 +40,9 @@ class Recorded:
         work_and_main = ended(log)
         starts = starts_of(log, work_and_main)
         tasks = with_starts(work_and_main, starts)
+        for task in tasks:
+            if isinstance(task.worker, int):
+                task.worker = log.replaced.get(task.worker, task.worker)
         work = [task for task in tasks if task.kernel[0] != MAIN_THREAD]
         origin = {
             "of": sorted({task.source for task in work}),

@@ -153,12 +153,14 @@ def test_the_initializer_of_a_pool_is_in_the_start(program, method, checked):
 
 
 @pytest.mark.skipif(not FORKS, reason="no fork")
-def test_a_worker_that_replaces_another_starts_anew(checked, monkeypatch):
+def test_a_worker_that_replaces_another_starts_anew_in_its_place(checked, monkeypatch):
     monkeypatch.setattr("tasksim.recording.worker_starts.MIN_START_S", -inf)
     context = multiprocessing.get_context("fork")
     with tasksim.record() as recording, context.Pool(1, maxtasksperchild=2) as pool:
         assert pool.map(nap, range(6), chunksize=1) == list(range(6))
-    assert names_of(checked(recording).run).count(WORKER_START) == 3
+    run = checked(recording).run
+    assert names_of(run).count(WORKER_START) == 3
+    assert [worker.architecture for worker in run.workers] == ["cpu"]
 
 
 @pytest.mark.slow
