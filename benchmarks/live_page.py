@@ -59,9 +59,13 @@ CORE_DURATIONS = "potrf=5ms,trsm=10ms,syrk=10ms,gemm=18ms"
 ASKED = """(async () => {
   const { live } = tasksimPage;
   live.panel.showIdle = () => { live.jobs = []; }; // no idle work, which would take turns
+  const { panel } = live;
+  const shown = new Promise((done) => {
+    panel.compare = (...runs) => { delete panel.compare; panel.compare(...runs); done(); };
+  });
   const begin = performance.now();
   live.follow("scheduler=%s\\nseed=%d");
-  while (live.shown !== live.settings) await new Promise((done) => setTimeout(done, 0));
+  await shown;
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
   const { numbers, took } = live.answer;
   return { core: took / 1e3, shown: (performance.now() - begin) / 1e3, makespan: numbers.makespan };
@@ -148,7 +152,7 @@ def renderer_mb(browser: chromium.Browser, field: str) -> float:
         pid = int(path.parent.name)
         parents[pid] = int(fields["PPid"])
         if b"--type=renderer" in command:
-            found[pid] = int(fields[field].split()[0]) / 1e3
+            found[pid] = int(fields[field].split()[0]) * 1024 / 1e6
 
     def is_of_browser(pid: int) -> bool:
         while pid > 1 and pid != browser.process.pid:

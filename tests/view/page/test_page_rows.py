@@ -85,7 +85,7 @@ def test_pointing_at_copies_bands_and_panels(show):
     middle = state(
         browser,
         f"(() => {{ const {{ copies }} = tasksimPage.runs[0], copy = {link['link']['first']};"
-        " return viewport.x((copies.start[copy] + copies.end[copy]) / 2, chart.width); })()",
+        " return viewport.x((copies.start[copy] + copies.endOf(copy)) / 2, chart.width); })()",
     )
     browser.evaluate(f"tasksimPage.hover({LEFT} + {middle}, {TOP} + {link['y']} + 5)")
     found = details(browser)

@@ -60,7 +60,8 @@ export class App {
     this.runs = runs;
     this.viewport.extend(latestOf(runs));
     if (whole) this.viewport.fit();
-    this.scene = this.#sceneOf(runs);
+    const { pixels } = this.scene;
+    this.scene = Object.assign(this.#sceneOf(runs), { pixels });
     this.chart.show(this.scene);
     const run = pin && (runs[pin.run.number] ?? runs[0]);
     this.state.pin = run && hasSameGraph(run, pin.run) ? { run, task: pin.task } : null;

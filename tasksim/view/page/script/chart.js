@@ -178,9 +178,9 @@ function taskNear(run, worker, time, near) {
   return -1;
 }
 
-function copyNear({ start, end }, link, time, near) {
+function copyNear({ start, endOf }, link, time, near) {
   for (let copy = link.first; copy < link.end && start[copy] <= time + near; copy++) {
-    if (end[copy] >= time - near) return copy;
+    if (endOf(copy) >= time - near) return copy;
   }
   return -1;
 }

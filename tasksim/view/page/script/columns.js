@@ -20,6 +20,18 @@ export function filled(Kind, count, value) {
   return found;
 }
 
+/** Return whole numbers in the narrowest array that holds them all, up to four bytes each; those that are given are gone then. */
+export function narrowed(values) {
+  let most = 0;
+  for (let row = 0; row < values.length; row++) {
+    if (!(values[row] >= 0 && values[row] < 2 ** 32)) return values;
+    if (values[row] > most) most = values[row];
+  }
+  const found = new (most < 2 ** 8 ? Uint8Array : most < 2 ** 16 ? Uint16Array : Uint32Array)(values);
+  dropColumns(values);
+  return found;
+}
+
 /** Free columns at once, where the browser can do that: the collector of garbage is late for large arrays. */
 export function dropColumns(...columns) {
   for (const { buffer } of columns) if (buffer.byteLength) buffer.transfer?.(0);

@@ -107,8 +107,10 @@ export class Controls {
     this.numbers.replaceChildren(...parts);
   }
 
+  /** Show the facts of the runs; those that were open stay open. */
   #showFacts() {
-    this.facts.replaceChildren(element("h2", {}, "Runs"), ...this.app.runs.map((run) => element("details", {},
+    const open = [...this.facts.querySelectorAll("details")].map((box) => box.open);
+    this.facts.replaceChildren(element("h2", {}, "Runs"), ...this.app.runs.map((run, number) => element("details", { open: open[number] ?? false },
       element("summary", {}, element("b", {}, run.name), ` ${timeText(run.makespan)}`),
       list(run.header.facts))));
   }
@@ -162,8 +164,11 @@ export class Controls {
       lines.length ? list(lines) : element("p", { className: "hint" }, "Point at a task; click pins it and draws its arrows."));
   }
 
-  /** Show what colours say; kernels may be hidden and shown. `others` are of copies and waits. */
+  /** Show what colours say, if it is not shown yet; kernels may be hidden and shown. `others` are of copies and waits. */
   showLegend({ legend }, colour, state, others) {
+    const key = JSON.stringify([legend, colour, [...state.hidden], others]);
+    if (key === this.shownLegend) return;
+    this.shownLegend = key;
     const entries = legend.map(({ name, colour, kernel }) => {
       if (!kernel) return element("div", {}, swatch(colour), name);
       return element("button", {

@@ -3,6 +3,7 @@
 // A question has the structures of tasksim/core/tasksim_core.h by their names, as Python's asked()
 // gives them. A page that loads the core needs 'wasm-unsafe-eval' among its sources of scripts.
 
+import { dropColumns } from "./columns.js";
 import { Arena, Instance, Refused } from "./instance.js";
 import {
   CLUSTER, CONTENTION, DECISIONS, FAR, GRAPH, LOG, MEMBER, OUTCOME, PLATFORM, QUESTION, SCHEDULER, TASKS,
@@ -62,6 +63,8 @@ class Asked {
   #uses = [];
   #handle = 0;
   #kind;
+  #logs = [];
+  #late = null; // columns that were read of an answer that reads them late; null: it reads all at once
 
   constructor(instance, given, kind) {
     Object.assign(this, { instance, given, arena: new Arena(instance) });
@@ -108,12 +111,18 @@ class Asked {
   free() {
     if (!this.instance.spent) {
       if (this.#handle) this.instance.call("replay_free", this.#handle);
+      for (const log of this.#logs) this.instance.call("log_free", log);
       for (const used of this.#uses) used.users -= 1;
       this.arena.drop();
     }
+    dropColumns(...this.#late ?? []);
     this.#uses = [];
+    this.#logs = [];
     this.#handle = 0;
   }
+
+  /** Return a view of a column of the question in the core's memory; it is stale as soon as the core takes memory. */
+  columnOf(values) { return this.arena.view(values); }
 
   /** Return the core's graph or platform of *given*: that which it has, if it has one. */
   object(kind, structure, given) {
@@ -171,6 +180,12 @@ class Asked {
     return this.arena.column(kind, values, "places");
   }
 
+  /** Return what happened on a machine, in columns that are read when they are first asked for, and are gone when it is freed. */
+  lateAnswer() {
+    this.#late = [];
+    return this.answer();
+  }
+
   /** Return what happened, in arrays of the caller's own. */
   answer() {
     if (!this.done) throw new TypeError("this replay has not ended");
@@ -197,29 +212,39 @@ class Asked {
 
   /** Return the columns of the tasks; only one at a time needs room in the core's memory. */
   #tasks(kind, count, which) {
-    return this.#briefly((arena) => {
+    return this.#columns(TASKS.fields.filter(({ optional }) => !optional), (field) => this.#briefly((arena) => {
       const [place, column] = [TASKS.bytes, 8 * count].map((bytes) => arena.take(bytes));
-      const found = {};
-      for (const field of TASKS.fields.filter(({ optional }) => !optional)) {
-        new Uint8Array(this.instance.view().buffer, place, TASKS.bytes).fill(0);
-        this.instance.view().setUint32(place + field.place, column, true);
-        this.instance.call(`${kind}_tasks`, this.handle, ...which, place);
-        found[field.name] = this.instance.column(field.kind, column, count);
-      }
-      return found;
-    });
+      new Uint8Array(this.instance.view().buffer, place, TASKS.bytes).fill(0);
+      this.instance.view().setUint32(place + field.place, column, true);
+      this.instance.call(`${kind}_tasks`, this.handle, ...which, place);
+      return this.instance.column(field.kind, column, count);
+    }));
   }
 
+  /** Return the columns of the log, which lies in the core's memory until the replay is freed. */
   #log(kind, counts, which) {
-    return this.#briefly((arena) => {
-      const place = arena.take(LOG.bytes);
-      const log = this.instance.call(`${kind}_log`, this.handle, ...which, place);
-      if (!log) throw new TypeError("the answer was taken before");
-      const { time_s, memory, used_bytes, ...copies } = arena.read(
-        LOG, place, counts, (...column) => this.instance.joined(...column));
-      this.instance.call("log_free", log);
-      return { copies, memory: { time_s, memory, used_bytes } };
-    });
+    const place = this.arena.take(LOG.bytes);
+    const log = this.instance.call(`${kind}_log`, this.handle, ...which, place);
+    if (!log) throw new TypeError("the answer was taken before");
+    this.#logs.push(log);
+    const part = (length) => this.#columns(LOG.fields.filter((field) => field.length === length), (field) => (
+      this.instance.joined(field.kind, this.instance.view().getUint32(place + field.place, true), counts[length])));
+    return { copies: part("copies"), memory: part("changes") };
+  }
+
+  /** Return columns by the names of their fields, each as *read* returns it: all now, or each when it is first asked for. */
+  #columns(fields, read) {
+    const found = {};
+    for (const field of fields) {
+      let column = null;
+      const readLate = () => {
+        if (!column) this.#late.push(column = read(field));
+        return column;
+      };
+      if (this.#late) Object.defineProperty(found, field.name, { get: readLate });
+      else found[field.name] = read(field);
+    }
+    return found;
   }
 
   /** Return the decisions of the scheduler of a machine, in columns; null where nobody asked for them. */

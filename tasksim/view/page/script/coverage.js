@@ -77,18 +77,17 @@ export class Level {
 
   /** Add what each box changes where it begins and where it ends, in two cells. */
   #addBoxes({ starts, ends, classes, palette }, low, high) {
-    const change = (time, colour, sign) => {
-      const at = Math.min(Math.max(time / this.cell, 0), CELLS);
-      const cell = Math.min(Math.floor(at), CELLS - 1), right = at - cell;
-      for (let c = 0; c < 4; c++) {
-        const weight = sign * (c < 3 ? palette[3 * colour + c] : 1);
-        this.sums[c][cell] += (1 - right) * weight;
-        this.sums[c][cell + 1] += right * weight;
-      }
-    };
+    const { cell: length, sums: [reds, greens, blues, shares] } = this;
     for (let i = low; i < high; i++) {
-      change(starts[i], classes[i], 1);
-      change(ends[i], classes[i], -1);
+      const colour = 3 * classes[i], red = palette[colour], green = palette[colour + 1], blue = palette[colour + 2];
+      for (let sign = 1; sign >= -1; sign -= 2) {
+        const at = Math.min(Math.max((sign > 0 ? starts[i] : ends[i]) / length, 0), CELLS);
+        const cell = Math.min(Math.floor(at), CELLS - 1), right = sign * (at - cell), left = sign - right;
+        reds[cell] += left * red, reds[cell + 1] += right * red;
+        greens[cell] += left * green, greens[cell + 1] += right * green;
+        blues[cell] += left * blue, blues[cell + 1] += right * blue;
+        shares[cell] += left, shares[cell + 1] += right;
+      }
     }
   }
 

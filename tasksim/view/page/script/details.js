@@ -96,10 +96,10 @@ export function copyDetails(run, copy, header) {
     ["copy", run.dataName(copies.handle[copy])],
     ["from, to", `${run.memories[link.source].name} → ${run.memories[link.target].name}`],
     ["why", header.reasons[copies.reason[copy]].name],
-    ["size", sizeText(copies.bytes[copy])],
+    ["size", sizeText(copies.bytesOf(copy))],
     ["requested", timeText(copies.requested(copy))],
     ["start", timeText(copies.start[copy])],
-    ["end", timeText(copies.end[copy])],
+    ["end", timeText(copies.endOf(copy))],
     ...(task >= 0 && task < run.count ? [["for", run.label(task)]] : []),
   ];
 }

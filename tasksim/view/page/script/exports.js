@@ -143,10 +143,10 @@ function taskShapes(app, { run, worker, height }, y) {
 
 /** Return the copies of a link as boxes, each with the name of its datum. */
 function copyShapes(app, { run, link, height }, y) {
-  const { start, end, reason, handle } = run.copies;
+  const { start, endOf, reason, handle } = run.copies;
   return Array.from({ length: link.end - link.first }, (_, i) => {
     const copy = link.first + i, { colour } = app.header.reasons[reason[copy]];
-    return spanShape(app.chart.view, start[copy], end[copy], y, height, colour, run.dataName(handle[copy]));
+    return spanShape(app.chart.view, start[copy], endOf(copy), y, height, colour, run.dataName(handle[copy]));
   });
 }
 

@@ -50,10 +50,18 @@ export function paintNames(context, view) {
     context.fillStyle = row.kind === "run" ? theme.text : theme.soft;
     context.font = row.kind === "run" ? `bold ${theme.font}` : theme.small;
     const indent = 4 + 10 * row.depth;
-    if (row.children.length) context.fillText(row.folded ? "▸" : "▾", indent, y);
+    if (row.children.length) paintTriangle(context, indent, y, row.folded);
     context.fillText(row.label, indent + 13, y);
   }
   context.restore();
+}
+
+/** Paint the sign of a row that folds: to the right if it is closed, down if it is open. A letter would come from another font. */
+function paintTriangle(context, x, y, isClosed) {
+  const corners = isClosed ? [[1, -4], [1, 4], [7, 0]] : [[0, -3], [8, -3], [4, 3]];
+  context.beginPath();
+  for (const [right, down] of corners) context.lineTo(x + right, y + down);
+  context.fill();
 }
 
 /** Paint, over the rows of each run, where its makespan and its bounds are. */

@@ -151,8 +151,14 @@ export class Arena {
     const known = this.#columns.get(values);
     if (known?.kind === kind) return known.place;
     const place = this.#copied(kind, values, name);
-    this.#columns.set(values, { kind, place });
+    this.#columns.set(values, { kind, place, length: values.length });
     return place;
+  }
+
+  /** Return a view of the column that was made of *values*. */
+  view(values) {
+    const { kind, place, length } = this.#columns.get(values);
+    return new COLUMN_TYPES[kind](this.instance.view().buffer, place, length);
   }
 
   #copied(kind, values, name) {

@@ -1,43 +1,34 @@
 // Integrals of step functions: means over any stretch of time, whatever happens inside it.
 
 import { filled } from "./columns.js";
-import { ascending, countUpTo } from "./search.js";
+import { ascending } from "./search.js";
 
 const STEPS_PER_SUM = 64; // times between two kept sums: what lies between is added when it is asked for
 
 /** A step function that grows by a weight at some times and falls by one at others. */
 export class StepIntegral {
-  /** `rises` and `falls` are {times, weights}; weights may be left out: 1 each. */
+  /** `rises` and `falls` are {times, weights}; weights may be left out: 1 each; or {count, at}, where *at* returns times in order. */
   constructor(rises, falls) {
     this.parts = [[new Steps(rises), 1], [new Steps(falls), -1]];
   }
 
-  /** Return the integral from the beginning to `time`. */
-  until(time) {
-    return this.parts.reduce((sum, [steps, sign]) => sum + sign * steps.until(time), 0);
-  }
-
   /** Return the means over `count` equal slices from `from` to `to`. */
   means(from, to, count) {
-    const found = new Float64Array(count);
-    const slice = (to - from) / count;
-    let before = this.until(from);
-    for (let i = 0; i < count; i++) {
-      const after = this.until(from + (i + 1) * slice);
-      found[i] = Math.max(0, (after - before) / slice);
-      before = after;
-    }
+    const found = new Float64Array(count), slice = (to - from) / count;
+    for (const [steps, sign] of this.parts) steps.addMeans(from, slice, sign, found);
+    for (let i = 0; i < count; i++) found[i] = Math.max(0, found[i]);
     return found;
   }
 }
 
 /** Steps upwards in order of time, with running sums of weights and of weights times times. */
 class Steps {
-  constructor({ times, weights }) {
-    const order = weights ? ascending(times) : null;
-    this.times = order ? filled(Float64Array, order.length, (i) => times[order[i]]) : new Float64Array(times).sort();
-    this.weights = order ? filled(Float64Array, order.length, (i) => weights[order[i]]) : null;
-    const blocks = Math.floor(times.length / STEPS_PER_SUM) + 1;
+  constructor({ times, weights = null, count = times.length, at = null }) {
+    const order = weights && ascending(times);
+    const sorted = at ? null : order ? filled(Float64Array, count, (i) => times[order[i]]) : new Float64Array(times).sort();
+    Object.assign(this, { count, at: at ?? ((i) => sorted[i]) });
+    this.weights = weights && filled(Float64Array, count, (i) => weights[order[i]]);
+    const blocks = Math.floor(count / STEPS_PER_SUM) + 1;
     this.sums = { weight: new Float64Array(blocks), moment: new Float64Array(blocks) };
     for (let block = 1; block < blocks; block++) {
       const { weight, moment } = this.#sumsTo(block * STEPS_PER_SUM, block - 1);
@@ -46,20 +37,48 @@ class Steps {
     }
   }
 
-  /** Return the sums over the first `count` steps, from those before a block. */
-  #sumsTo(count, block) {
+  /** Return the sums over the first `count` steps, from those kept before a block of steps. */
+  #sumsTo(count, block = Math.floor(count / STEPS_PER_SUM)) {
     let weight = this.sums.weight[block], moment = this.sums.moment[block];
     for (let i = block * STEPS_PER_SUM; i < count; i++) {
       const own = this.weights ? this.weights[i] : 1;
       weight += own;
-      moment += own * this.times[i];
+      moment += own * this.at(i);
     }
     return { weight, moment };
   }
 
-  until(time) {
-    const count = countUpTo(this.times, time);
-    const { weight, moment } = this.#sumsTo(count, Math.floor(count / STEPS_PER_SUM));
-    return weight * time - moment;
+  /** Add to `into`, so many times, the means over slices of time. */
+  addMeans(from, slice, sign, into) {
+    let row = this.#countUpTo(from), { weight } = this.#sumsTo(row);
+    for (let x = 0; x < into.length; x++) {
+      const end = from + (x + 1) * slice, last = Math.min(row + STEPS_PER_SUM, this.count);
+      let next = row, added = 0, area = 0;
+      for (let time; next < last && (time = this.at(next)) <= end; next++) {
+        const own = this.weights ? this.weights[next] : 1;
+        added += own;
+        area += own * (end - time);
+      }
+      if (next === row + STEPS_PER_SUM) { // there may be many: what is kept says their sums
+        next = this.#countUpTo(end, next);
+        const before = this.#sumsTo(row), after = this.#sumsTo(next);
+        added = after.weight - before.weight;
+        area = added * end - (after.moment - before.moment);
+      }
+      into[x] += sign * (weight + area / slice);
+      weight += added;
+      row = next;
+    }
+  }
+
+  /** Return how many of the steps are at most at a time; so many are known to be. */
+  #countUpTo(time, low = 0) {
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.at(middle) <= time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }

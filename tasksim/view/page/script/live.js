@@ -9,13 +9,14 @@ import { LivePanel } from "./livepanel.js";
 import { baseSettings, machineName, schedulerOf } from "./livequestion.js";
 import { allScales, settingsOf, settingsText } from "./livesettings.js";
 import { RunData, hasSameGraph } from "./rundata.js";
-import { dataText } from "./start.js";
+import { dataText, takenText } from "./start.js";
 import { pinOf } from "./state.js";
 import { timeText } from "./units.js";
 
 const NS = -9; // exponent of a tick of the core's clock
 const POINTS = 6; // of a curve beside the present one: some of a scale tell its shape
 const MEASURES = ["makespan", "energy"]; // what curves and ranks can be of
+const IDLE_AFTER_MS = 150; // after an answer: a slider that is dragged moves on within that time
 const MOST_IDLE_MS = 120000; // of curves: a machine is not kept busy for longer without being asked
 const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns of the graph
 
@@ -23,7 +24,7 @@ const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns
 async function startWorker(live) {
   const place = URL.createObjectURL(new Blob([`"use strict";\n${dataText("worker")}`], { type: "text/javascript" }));
   const worker = new Worker(place);
-  const core = (await inflatedBytes(dataText("core"))).buffer;
+  const core = (await inflatedBytes(takenText("core"))).buffer;
   worker.postMessage({ core, live }, [core, ...givenAway(live)]);
   return worker;
 }
@@ -151,16 +152,25 @@ export class LiveView {
 
   /** Keep of the recording only what runs share: the base is in its place now, and is shown next. */
   #forgetRecording() {
-    const { makespan, header, graph, columns } = this.recording;
-    const shared = new Set(Object.values(this.#sharedBy(this.live).columns));
-    this.shownAlone = [this.recording, columns].flatMap(Object.values).filter((column) => ArrayBuffer.isView(column) && !shared.has(column));
+    const { makespan, header, graph } = this.recording;
+    this.shownAlone = this.recording;
     this.recording = { makespan, header, graph };
+  }
+
+  /** Free the columns that a run has alone; null: there is none. */
+  #drop(run) {
+    if (!run) return;
+    const shared = new Set([...this.shared.values()].flatMap(({ columns }) => Object.values(columns)));
+    const own = [run, run.columns].flatMap(Object.values);
+    if (run.coverage) own.push(run.coverage.classes, run.coverage.kept); // its palette is that of other runs, too
+    dropColumns(...own.filter((column) => ArrayBuffer.isView(column) && !shared.has(column)));
   }
 
   /** Ask what some settings give; what is under way is dropped. */
   ask(settings) {
     this.settings = settings;
     this.app.state.live = settingsText(this.live, settings, this.scales);
+    clearTimeout(this.planning);
     this.jobs = [];
     this.panel.update();
     if (!this.base) return;
@@ -179,19 +189,18 @@ export class LiveView {
     if (data.refused) return this.panel.refuse(data.refused);
     const { numbers, took } = data;
     Object.assign(this, { answer: { numbers, took }, shown: settings });
-    const alone = data === this.base ? [] : [data.record.columns, data.record.timeline].flatMap(Object.values);
     const run = this.#runOf(data, 0, "what if", liveAt(this.live, settings));
     if (hasSameGraph(run, this.baseRun)) run.reference = this.baseRun;
     // What was shown before is large, and there may be no room for three runs.
-    dropColumns(...this.shownAlone);
-    this.shownAlone = alone;
+    this.#drop(this.shownAlone);
+    this.shownAlone = data === this.base ? null : run;
     this.app.showRuns([run, this.baseRun]);
     // Only now are there the runs of which the address says which task is pinned.
     if (this.pin) this.app.state.pin = pinOf(this.pin, this.app.runs);
     this.pin = "";
     this.panel.showNumbers(data.numbers, this.base.numbers);
     this.panel.compare(run, this.baseRun);
-    this.#planIdle(data, settings);
+    this.#planLater(data, settings);
   }
 
   /** Return the run of an answer; `here` is the page's data with its graph. */
@@ -233,21 +242,33 @@ export class LiveView {
 
   // Idle time: the other schedulers, and curves of the makespan over each slider
 
-  #planIdle(data, settings) {
+  /** Plan the work of idle time when nobody has moved a slider for a while: it would hold up the next answer. */
+  #planLater(data, settings) {
     this.measured = emptyMeasures();
+    this.replications = [];
+    if (this.showsIdle) this.panel.showIdle();
+    this.showsIdle = false;
+    this.jobs = [null]; // to be planned
+    this.planning = setTimeout(() => {
+      this.#planIdle(data, settings);
+      this.#askNext();
+    }, IDLE_AFTER_MS);
+  }
+
+  #planIdle(data, settings) {
     this.#keep((measured, value) => measured.rivals.set(settings.scheduler, value), data.numbers);
     const schedulers = this.live.schedulers.filter(({ text }) => text !== settings.scheduler).map(({ text }) => ({
       settings: { ...settings, scheduler: text },
       done: (found) => this.#keep((measured, value) => measured.rivals.set(text, value), found),
     }));
     const points = this.panel.scales().flatMap((scale) => this.#pointsOf(scale, settings, data.numbers));
-    this.replications = [];
     const draws = this.machine.draws.map((_, seed) => ({
       settings: { ...settings, noise: "model", seed: String(seed) },
       done: ({ makespan }) => this.replications.push(makespan),
     }));
     this.jobs = [...draws, ...schedulers, ...points];
     if (this.#idleTime(data, settings) > MOST_IDLE_MS) this.jobs = [...draws, ...schedulers];
+    this.showsIdle = true;
     this.panel.showIdle();
   }
 
@@ -291,9 +312,8 @@ export class LiveView {
   }
 
   #askNext() {
-    if (this.asked) return;
+    if (this.asked || !this.jobs[0]) return;
     const job = this.jobs.shift();
-    if (!job) return;
     this.#send(job.settings, false, (data) => {
       job.done(data.refused ? { makespan: NaN, energy: NaN } : data);
       this.panel.showIdle();

@@ -1,11 +1,11 @@
 // The answer of the core as the columns of a run, in the form in which pages hold recorded ones.
 
-import { dropColumns, filled } from "./columns.js";
+import { dropColumns, filled, narrowed } from "./columns.js";
 import { TICKS_PER_S } from "./livequestion.js";
 import { ascending } from "./search.js";
 
 const CHOSEN = 1; // steps up to it have terms: a candidate, the chosen one
-const MOST_NARROW = 2 ** 32 - 1; // of whole numbers in four bytes
+const MOST_SLICES = 20000; // of the use of a memory, as in tasksim/view/page/tables.py
 const BRINGS = 2; // reasons below it bring data for a task: fetch, prefetch
 
 /**
@@ -14,26 +14,32 @@ const BRINGS = 2; // reasons below it bring data for a task: fetch, prefetch
  * The answer is used up: there is no room for both.
  */
 export function recordOf(machine, question, answer) {
-  const { tasks } = answer, count = tasks.start_s.length;
-  const [start, end, ready, submitted] = [tasks.start_s, tasks.end_s, tasks.ready_s, tasks.submitted_s].map(toTicks);
-  const taken = tasks.popped_s; // a tick is none where nobody noted it
-  for (let task = 0; task < count; task++) taken[task] = isNaN(taken[task]) ? 0 : start[task] - tickOf(taken[task]);
-  const order = slots(tasks.worker, start, end, ready);
-  const columns = {
-    submitted: narrowed(submitted), taken: narrowed(taken), expected: expected(machine, question, tasks.worker, count),
-    critical: criticalTasks(order, tasks, end, ready),
-  };
+  const { tasks } = answer, columns = {};
   const header = {
     workers: machine.workers, memories: machine.memories.length > 1 ? machine.memories : [],
     makespan_s: answer.makespan_s, links: [], known_memories: [], messages: 0,
   };
-  const copied = answer.copies ? addCopies(header, columns, machine, question, answer.copies, tasks, start) : {};
+  // One after the other: columns of an answer are read when they are first asked for, and go when they are used up.
   if (answer.memory) addMemory(header, columns, answer.memory);
+  const { worker } = tasks, count = worker.length, start = toTicks(tasks.start_s);
+  const copied = answer.copies ? addCopies(header, columns, machine, question, answer.copies, worker, start) : {};
+  columns.taken = narrowed(takenBefore(start, tasks.popped_s));
+  columns.submitted = narrowed(toTicks(tasks.submitted_s));
+  columns.expected = expected(machine, question, worker, count);
   if (answer.messages) addMessages(header, columns, answer.messages);
   if (answer.decisions) addDecisions(columns, answer.decisions);
   if (answer.decisions && header.memories.length) addAccesses(columns, question.graph);
-  const timeline = { ...timelineBy(machine, order, tasks, start, end, ready), ...copied };
-  return { header, columns, timeline };
+  const [end, ready] = [tasks.end_s, tasks.ready_s].map(toTicks);
+  const order = ascending(start), slotTask = slots(worker, order, start, end, ready);
+  columns.critical = criticalTasks(slotTask, worker, tasks.released_by, end, ready);
+  const timeline = { ...timelineBy(machine, slotTask, worker, start, end), releasedBy: tasks.released_by, readyTick: narrowed(ready), order };
+  return { header, columns, timeline: { ...timeline, worker: narrowed(worker), ...copied } };
+}
+
+/** Return how long before its start each task was taken by its worker, in ticks; 0 where nobody noted it. */
+function takenBefore(start, popped) {
+  for (let task = 0; task < popped.length; task++) popped[task] = isNaN(popped[task]) ? 0 : start[task] - tickOf(popped[task]);
+  return popped;
 }
 
 function tickOf(seconds) { return Math.round(seconds * TICKS_PER_S); }
@@ -44,20 +50,10 @@ function toTicks(seconds) {
   return seconds;
 }
 
-/** Return whole numbers in half of the room, if all are so small; those that are given are gone then. */
-function narrowed(values) {
-  for (let row = 0; row < values.length; row++) if (!(values[row] >= 0 && values[row] <= MOST_NARROW)) return values;
-  const found = new Uint32Array(values);
-  dropColumns(values);
-  return found;
-}
-
-/** Return the tasks by worker, then in the order in which it ran them. */
-function slots(worker, start, end, ready) {
+/** Return the tasks by worker, then in the order in which it ran them; `byStart` has all of them by their start. */
+function slots(worker, byStart, start, end, ready) {
   const next = firstSlots(worker), order = new Int32Array(worker.length);
-  const byStart = ascending(start);
   for (const task of byStart) order[next[worker[task]]++] = task;
-  dropColumns(byStart);
   // Only tasks that begin at once are not in order yet: few, and next to each other.
   const isLater = (a, b) => worker[a] === worker[b] && start[a] === start[b]
     && (end[a] - end[b] || ready[a] - ready[b] || a - b) > 0;
@@ -78,8 +74,8 @@ function firstSlots(worker, workers = worker.reduce((most, each) => Math.max(mos
   return first;
 }
 
-/** Return who ran what when, as rundata.js has it of recorded runs. */
-function timelineBy(machine, slotTask, { worker, released_by: releasedBy }, start, end, ready) {
+/** Return who ran what when, as rundata.js has it of recorded runs, by slot. */
+function timelineBy(machine, slotTask, worker, start, end) {
   const count = slotTask.length, slotOf = new Int32Array(count);
   slotTask.forEach((task, slot) => { slotOf[task] = slot; });
   const inSeconds = (ticks) => {
@@ -88,8 +84,7 @@ function timelineBy(machine, slotTask, { worker, released_by: releasedBy }, star
     return found;
   };
   return {
-    firstSlot: firstSlots(worker, machine.workers.length), slotTask, slotStart: inSeconds(start), slotEnd: inSeconds(end),
-    slotOf, worker, releasedBy, readyTick: narrowed(ready),
+    firstSlot: firstSlots(worker, machine.workers.length), slotTask, slotOf, slotStart: inSeconds(start), slotEnd: inSeconds(end),
   };
 }
 
@@ -100,7 +95,7 @@ function expected(machine, question, worker, count) {
 }
 
 /** Return the practical critical path, as tasksim.run.critical says it, first task first. */
-function criticalTasks(order, { worker, released_by: releasedBy }, end, ready) {
+function criticalTasks(order, worker, releasedBy, end, ready) {
   const previous = new Int32Array(order.length).fill(-1);
   for (let slot = 1; slot < order.length; slot++) {
     if (worker[order[slot]] === worker[order[slot - 1]]) previous[order[slot]] = order[slot - 1];
@@ -116,38 +111,39 @@ function criticalTasks(order, { worker, released_by: releasedBy }, end, ready) {
   return Int32Array.from(path.reverse());
 }
 
-/** Add the copies by link and start, as tables.py has those of recorded runs; return when they are made, in seconds. */
-function addCopies(header, columns, machine, question, copies, tasks, start) {
-  const { start_s: copyStart, end_s: copyEnd, requested_s: requested } = copies;
-  for (const times of [copyStart, copyEnd, requested]) toTicks(times);
-  columns.arrival = arrivals(machine, copies, tasks, start);
-  const rows = byLink(copies, machine.memories.length);
+/** Add the copies by link and start, as tables.py has those of recorded runs; return when they begin, in seconds. */
+function addCopies(header, columns, machine, question, copies, worker, start) {
+  const copyStart = toTicks(copies.start_s), { source, target } = copies;
+  const rows = byLink(source, target, copyStart, machine.memories.length);
   for (const copy of rows) {
-    const source = copies.source[copy], target = copies.target[copy], last = header.links.at(-1);
-    if (last?.source === source && last.target === target) last.copies += 1;
-    else header.links.push({ source, target, copies: 1 });
+    const from = source[copy], to = target[copy], last = header.links.at(-1);
+    if (last?.source === from && last.target === to) last.copies += 1;
+    else header.links.push({ source: from, target: to, copies: 1 });
   }
-  dropColumns(copies.source, copies.target);
-  const column = (Kind, value) => filled(Kind, rows.length, (row) => value(rows[row]));
-  // A column goes when those made of it are there.
+  // A column is read when it is needed, and goes when those made of it are there: there is no room for all at once.
   const moved = (Kind, values, value) => {
-    const found = column(Kind, value);
+    const found = filled(Kind, rows.length, (row) => value(rows[row]));
     dropColumns(values);
     return found;
   };
+  const { size, handle, task, reason } = copies;
+  if (size) columns.copy_bytes = narrowed(moved(Float64Array, size, (copy) => size[copy]));
+  else columns.handle_size = narrowed(Float64Array.from(question.graph.handle_size, Number));
+  columns.copy_handle = narrowed(moved(Int32Array, handle, (copy) => handle[copy]));
+  const requested = toTicks(copies.requested_s);
   columns.copy_requested = narrowed(moved(Float64Array, requested, (copy) => copyStart[copy] - requested[copy]));
-  columns.copy_bytes = narrowed(column(Float64Array, (copy) => sizeOfCopy(question, copies, copy)));
-  columns.copy_handle = moved(Int32Array, copies.handle, (copy) => copies.handle[copy]);
-  columns.copy_task = moved(Int32Array, copies.task, (copy) => copies.task[copy]);
-  columns.copy_reason = moved(Uint8Array, copies.reason, (copy) => copies.reason[copy]);
-  const inSeconds = (times) => moved(Float64Array, times, (copy) => times[copy] / TICKS_PER_S);
-  const found = { copyStart: inSeconds(copyStart), copyEnd: inSeconds(copyEnd) };
-  dropColumns(rows);
+  const end = toTicks(copies.end_s);
+  columns.arrival = arrivals(machine, { task, target, reason, end }, worker, start);
+  columns.copy_task = moved(Int32Array, task, (copy) => task[copy]);
+  columns.copy_reason = moved(Uint8Array, reason, (copy) => reason[copy]);
+  columns.copy_duration = narrowed(moved(Float64Array, end, (copy) => end[copy] - copyStart[copy]));
+  const found = { copyStart: moved(Float64Array, copyStart, (copy) => copyStart[copy] / TICKS_PER_S) };
+  dropColumns(rows, source, target);
   return found;
 }
 
 /** Return the copies by source, target and start. */
-function byLink({ source, target, start_s: start }, memories) {
+function byLink(source, target, start, memories) {
   const linkOf = (copy) => source[copy] * memories + target[copy];
   const next = new Uint32Array(memories * memories + 1), found = new Uint32Array(start.length);
   for (let copy = 0; copy < start.length; copy++) next[linkOf(copy) + 1]++;
@@ -177,7 +173,7 @@ function addMessages(header, columns, { source, target, size, handle, task, read
 }
 
 /** Return how long before its start the data of a task had come, a tick more; 0: none came. */
-function arrivals(machine, { task: tasks, target, reason, end_s: end }, { worker }, start) {
+function arrivals(machine, { task: tasks, target, reason, end }, worker, start) {
   const came = new Float64Array(start.length).fill(-1), memoryOf = machine.workers.map(([, , , memory]) => memory);
   for (let copy = 0; copy < tasks.length; copy++) {
     const task = tasks[copy];
@@ -212,10 +208,27 @@ function addAccesses(columns, { tasks, access_ptr: first, access_handle: handle,
 function addMemory(header, columns, { time_s: time, memory, used_bytes: used }) {
   header.known_memories = [...new Set(memory)].sort((a, b) => a - b);
   for (const known of header.known_memories) {
-    const rows = placesOf(known, memory), column = (value) => filled(Float64Array, rows.length, (row) => value(rows[row]));
-    columns[`memory_time_${known}`] = column((change) => tickOf(time[change]));
-    columns[`memory_used_${known}`] = column((change) => Number(used[change]));
+    const rows = thinned(placesOf(known, memory), time, used);
+    columns[`memory_time_${known}`] = filled(Float64Array, rows.length, (row) => tickOf(time[rows[row]]));
+    columns[`memory_used_${known}`] = filled(Float64Array, rows.length, (row) => Number(used[rows[row]]));
   }
+  dropColumns(time, memory, used);
+}
+
+/** Return of many changes those with the extremes of each slice of time, and its first and its last. */
+function thinned(changes, time, used) {
+  if (changes.length <= 4 * MOST_SLICES) return changes;
+  const slice = time[changes.at(-1)] / MOST_SLICES, kept = [];
+  for (let first = 0, next; first < changes.length; first = next) {
+    const end = (Math.floor(time[changes[first]] / slice) + 1) * slice;
+    let low = first, high = first;
+    for (next = first + 1; next < changes.length && time[changes[next]] < end; next++) {
+      if (used[changes[next]] < used[changes[low]]) low = next;
+      if (used[changes[next]] > used[changes[high]]) high = next;
+    }
+    kept.push(...[...new Set([first, low, high, next - 1])].sort((a, b) => a - b));
+  }
+  return Uint32Array.from(kept, (row) => changes[row]);
 }
 
 /** Return where `value` is in a column. */

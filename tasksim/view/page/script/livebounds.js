@@ -107,8 +107,7 @@ function normal(prices, kinds) {
 
 /** Return the numbers of an answer that a page compares; *fastest* is the least duration of each task. */
 export function numbersOf(live, machine, question, answer, fastest) {
-  const { costs } = question.question, tasks = answer.tasks.start_s.length;
-  const { start_s: start, end_s: end } = answer.tasks;
+  const { start_s: start, end_s: end } = answer.tasks, tasks = start.length;
   let busy = 0, bytes = 0;
   for (let task = 0; task < tasks; task++) busy += end[task] - start[task];
   const copies = answer.copies?.handle ?? [];
@@ -120,7 +119,7 @@ export function numbersOf(live, machine, question, answer, fastest) {
     rate: answer.makespan_s ? live.flop / answer.makespan_s : 0,
     efficiency: capacity ? busy / capacity : 0,
     criticalPath: criticalPath(question.graph, fastest),
-    area: areaBound(costs, tasks, machine.classes.map(([, , workers]) => workers)),
+    area: areaBound(question.question.costs, tasks, machine.classes.map(([, , workers]) => workers)),
     copies: copies.length,
     bytes,
     evictions: answer.evictions,

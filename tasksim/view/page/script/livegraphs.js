@@ -42,16 +42,16 @@ export function keepGraph(live, name, graph) {
   live.read.set(name, { ...live, ...graph, machines });
 }
 
-/** Reads the graphs that a page holds; `textOf(id)` is the text of one of its blocks. */
+/** Reads the graphs that a page holds; `textOf(id)` is the text of one of its blocks, `takenOf(id)` that of one that is read once. */
 export class GraphReader {
-  constructor(live, textOf) {
-    Object.assign(this, { live, textOf, shelves: new Map(), graphs: new Map() });
+  constructor(live, textOf, takenOf = textOf) {
+    Object.assign(this, { live, textOf, takenOf, shelves: new Map(), graphs: new Map() });
   }
 
   /** Return the data of the page's own graph; it comes with all that the page knows. */
   async readOwn() {
-    this.#keepShelf(0, unpack(this.live.columns, this.textOf("live-columns")));
-    return revived(JSON.parse(await inflatedText(this.textOf("live"))), await this.shelves.get(0));
+    this.#keepShelf(0, unpack(this.live.columns, this.takenOf("live-columns")));
+    return revived(JSON.parse(await inflatedText(this.takenOf("live"))), await this.shelves.get(0));
   }
 
   /** Return the data of another graph by its name; each is read once. */

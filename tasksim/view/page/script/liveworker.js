@@ -47,13 +47,13 @@ async function replay({ number, settings, whole: isWhole, decisions }) {
   const { live, machine, question, whole } = askedBy(state.live, settings);
   if (isWhole && decisions) recordDecisions(machine, question);
   const asked = state.core.ask(question);
-  let answer = null;
   try {
+    if (!machine.cluster) leaveToCore(whole.question, asked);
     while (asked.goOn(EVENTS)) {
       await pause();
       if (state.latest !== number) return;
     }
-    answer = asked.answer();
+    const answer = machine.cluster ? asked.answer() : asked.lateAnswer();
     const took = performance.now() - begin;
     const all = machine.cluster ? together(live, machine, whole, answer) : { machine, question, answer };
     const energy = energyOf(all.machine, all.question, all.answer);
@@ -67,9 +67,17 @@ async function replay({ number, settings, whole: isWhole, decisions }) {
     self.postMessage({ number, numbers, record, took }, [...buffers]);
   } finally {
     asked.free();
-    // What was sent is gone already; the rest is large, and the next replay needs the room.
-    const { costs, estimates } = whole.question;
-    dropColumns(costs, estimates, ...[answer?.tasks, answer?.copies].flatMap((table) => Object.values(table ?? {})));
+    // Those of nodes are parts of the core's, which is large, and the next replay needs the room.
+    if (machine.cluster) dropColumns(whole.question.costs, whole.question.estimates);
+  }
+}
+
+/** Let the durations of a question be read where the core has them: the worker's own would be there twice. */
+function leaveToCore(question, asked) {
+  for (const name of ["costs", "estimates"]) {
+    const own = question[name];
+    Object.defineProperty(question, name, { get: () => asked.columnOf(own) });
+    dropColumns(own);
   }
 }
 

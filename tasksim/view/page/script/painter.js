@@ -9,7 +9,7 @@ const LETTER = 6.4; // pixels: how wide a letter of a label is, in the mean
 /** Paint the visible rows of a chart; return whether tasks were boxes. */
 export function paintRows(context, scene, view) {
   const boxes = visibleCount(view) <= MOST_BOXES;
-  const image = new Pixels(view.width, view.height, view.ratio, view.theme);
+  const image = scene.pixels = Pixels.of(scene.pixels, view);
   for (const row of view.rows) paintRow(image, scene, view, row, boxes);
   context.putImageData(image.data, Math.round(view.left * view.ratio), Math.round(view.top * view.ratio));
   context.save();
@@ -37,12 +37,21 @@ function visibleCount({ rows, viewport }) {
 
 /** Pixels of the screen, which rows are painted into. */
 class Pixels {
-  constructor(width, height, ratio, theme) {
-    this.ratio = ratio;
-    this.width = Math.max(1, Math.round(width * ratio));
-    this.height = Math.max(1, Math.round(height * ratio));
-    this.data = new ImageData(this.width, this.height);
+  constructor(width, height) {
+    Object.assign(this, { width, height, data: new ImageData(width, height) });
     this.words = new Uint32Array(this.data.data.buffer);
+  }
+
+  /** Return empty pixels for a view: those of the picture before, if they are as many. */
+  static of(before, { width, height, ratio, theme }) {
+    const [wide, high] = [width, height].map((length) => Math.max(1, Math.round(length * ratio)));
+    const found = before?.width === wide && before.height === high ? before : new Pixels(wide, high);
+    found.#clear(ratio, theme);
+    return found;
+  }
+
+  #clear(ratio, theme) {
+    this.ratio = ratio;
     this.ground = packed(...rgb(theme.ground));
     this.idle = rgb(theme.idle);
     this.words.fill(this.ground);

@@ -1,6 +1,6 @@
 // Panels below the rows, on the same time axis: curves of ready tasks, memory, bandwidth, copies.
 
-import { dropColumns, filled } from "./columns.js";
+import { filled } from "./columns.js";
 import { StepIntegral } from "./integral.js";
 import { line } from "./frame.js";
 import { countText, flopText, percentText, rateText, sizeText } from "./units.js";
@@ -42,22 +42,22 @@ export function curvesOf(name, runs, header) {
 }
 
 function readyCurves(runs, look) {
-  return runs.map((run) => countCurve(look(run, ""), "ready", run.readyTick, run.slotStart, run));
+  return runs.map((run) => countCurve(look(run, ""), "ready", run, () => {
+    // By the order of tasks, which takes half of the room of their times.
+    const [rises, falls] = [run.inReadyOrder(), run.inOrder()], { count } = run;
+    return new StepIntegral({ count, at: (row) => run.ready(rises[row]) }, { count, at: (row) => run.start(falls[row]) });
+  }));
 }
 
 function submittedCurves(runs, look) {
-  return runs.map((run) => countCurve(look(run, ""), "submitted", run.columns.submitted, run.slotEnd, run));
+  return runs.map((run) => countCurve(look(run, ""), "submitted", run, () => (
+    new StepIntegral({ times: inSeconds(run.columns.submitted, run) }, { times: run.slotEnd }))));
 }
 
-/** Return the curve of a count that rises at some ticks and falls at some times; its run keeps it by its name. */
-function countCurve(look, name, rises, falls, run) {
+/** Return the curve of a count of a run, which keeps what *make* returns by its name. */
+function countCurve(look, name, run, make) {
   run.counts ??= {};
-  if (!run.counts[name]) {
-    const times = inSeconds(rises, run);
-    run.counts[name] = new StepIntegral({ times }, { times: falls }); // it has them in order
-    dropColumns(times);
-  }
-  const integral = run.counts[name];
+  const integral = run.counts[name] ??= make();
   return { ...look, means: (from, to, count) => integral.means(from, to, count) };
 }
 
@@ -186,14 +186,14 @@ function withCopies(runs) {
 
 /** Return how many bytes per second the copies of some links move, evenly while each is made. */
 function rateCurve(run, links) {
-  const { start, end, bytes } = run.copies;
-  const rows = links.flatMap(({ first, end: last }) => (
-    Array.from({ length: last - first }, (_, i) => first + i)));
+  const { start, endOf, bytesOf } = run.copies, rows = new Uint32Array(links.reduce((sum, { first, end }) => sum + end - first, 0));
+  let row = 0;
+  for (const { first, end } of links) for (let copy = first; copy < end; copy++) rows[row++] = copy;
   const instant = 1e-12 * (run.makespan || 1); // in which a copy that takes no time is made
-  const until = (row) => Math.max(end[row], start[row] + instant);
-  const weights = rows.map((row) => bytes[row] / (until(row) - start[row]));
-  const integral = new StepIntegral(
-    { times: rows.map((row) => start[row]), weights }, { times: rows.map(until), weights });
+  const until = (copy) => Math.max(endOf(copy), start[copy] + instant);
+  const column = (value) => filled(Float64Array, rows.length, (at) => value(rows[at]));
+  const weights = column((copy) => bytesOf(copy) / (until(copy) - start[copy]));
+  const integral = new StepIntegral({ times: column((copy) => start[copy]), weights }, { times: column(until), weights });
   return { copies: rows.length, means: (from, to, count) => integral.means(from, to, count) };
 }
 

@@ -226,7 +226,7 @@ export class Playback {
     for (const { target, first, end } of copies.links) {
       if (target !== memory) continue;
       const until = countUpTo(copies.start, time, first, end);
-      for (let copy = first; copy < until; copy++) if (copies.end[copy] > time) found.push(copies.handle[copy]);
+      for (let copy = first; copy < until; copy++) if (copies.endOf(copy) > time) found.push(copies.handle[copy]);
     }
     return found;
   }
@@ -252,7 +252,7 @@ export class Playback {
     const changes = [];
     for (const { target, first, end } of copies?.links ?? []) {
       for (let copy = first; copy < end; copy++) {
-        changes.push({ at: copies.end[copy], memory: target, handle: copies.handle[copy], writes: false });
+        changes.push({ at: copies.endOf(copy), memory: target, handle: copies.handle[copy], writes: false });
       }
     }
     for (let task = 0, access = 0; task < run.count; task++) {

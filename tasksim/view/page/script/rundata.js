@@ -1,6 +1,6 @@
 // Data of a run: its tasks in the order in which workers ran them, and in their own order.
 
-import { filled, unpack } from "./columns.js";
+import { filled, narrowed, unpack } from "./columns.js";
 import { listsOf, reversed } from "./adjacency.js";
 import { messagesOf } from "./messages.js";
 import { decisionsOf } from "./playback.js";
@@ -41,7 +41,7 @@ export class RunData {
       : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean)));
     // They are read, and a page of a million tasks has no room for what it does not need.
     for (const name of [
-      "task", "gap", "duration", "ready", "released", "predecessors", "predecessor", "copy_start", "copy_duration",
+      "task", "gap", "duration", "ready", "released", "predecessors", "predecessor", "copy_start",
     ]) delete columns[name];
   }
 
@@ -59,8 +59,14 @@ export class RunData {
 
   /** Return the tasks in order of their start; ordered when first asked for. */
   inOrder() {
-    this.order ??= ascending(filled(Float64Array, this.count, (task) => this.start(task)));
+    this.order ??= ascending(filled(Float64Array, this.count, (task) => this.startTick(task)));
     return this.order;
+  }
+
+  /** Return the tasks in the order in which they became ready; ordered when first asked for. */
+  inReadyOrder() {
+    this.readyOrder ??= ascending(this.readyTick);
+    return this.readyOrder;
   }
 
   startTick(task) { return this.ticks(this.start(task)); }
@@ -150,7 +156,7 @@ export class RunData {
 
 /**
  * Return who ran what when: by slot the task, its start and end in seconds, by task its slot, its worker, what released it and
- * the tick when it became ready; and by copy its start and end in seconds.
+ * the tick when it became ready; and by copy its start in seconds.
  */
 function timelineOf(columns, seconds) {
   const { worker_tasks: counts, task, gap, duration, released, submitted, ready } = columns;
@@ -176,10 +182,8 @@ function timelineOf(columns, seconds) {
     readyTick[row] = (distance ? endTick[row - distance] : submitted[row]) + ready[row];
   }
   const slotTask = task instanceof Int32Array ? task : new Int32Array(task);
-  const { copy_start: copied, copy_duration: copying } = columns;
-  const copies = (ticksOf) => copied && filled(Float64Array, copied.length, (copy) => seconds(ticksOf(copy)));
-  const copyStart = copies((copy) => copied[copy]), copyEnd = copies((copy) => copied[copy] + copying[copy]);
-  return { firstSlot, slotTask, slotStart, slotEnd, slotOf, worker: workerOf, releasedBy, readyTick, copyStart, copyEnd };
+  const { copy_start: copied } = columns, copyStart = copied && filled(Float64Array, copied.length, (copy) => seconds(copied[copy]));
+  return { firstSlot, slotTask, slotStart, slotEnd, slotOf, worker: narrowed(workerOf), releasedBy, readyTick, copyStart };
 }
 
 /** Return whether two runs, shown one after the other, have the same graph: in a live page, equal columns are one array. */
@@ -188,17 +192,18 @@ export function hasSameGraph(run, other) {
     && run.graph?.successors === other.graph?.successors;
 }
 
-/** Return the copies of a run, by link and start; null of runs without any. */
+/** Return the copies of a run, by link and start; null of runs without any. Ends and sizes are functions: of millions, arrays are large. */
 function copiesOf(run) {
-  const { columns, header, copyStart: start, copyEnd: end } = run;
+  const { columns, header, copyStart: start } = run;
+  const { copy_duration: duration, copy_bytes: bytes, copy_handle: handle, handle_size: size } = columns;
   if (!header.links.length) return null;
   let first = 0;
   const links = header.links.map(({ source, target, copies }) => (
     { source, target, first, end: (first += copies) }));
   return {
-    start, end, links,
-    bytes: columns.copy_bytes,
-    handle: columns.copy_handle,
+    start, links, handle,
+    endOf: (copy) => run.seconds(run.ticks(start[copy]) + duration[copy]),
+    bytesOf: bytes ? (copy) => bytes[copy] : (copy) => size[handle[copy]],
     task: columns.copy_task,
     reason: columns.copy_reason,
     reasons: [...new Set(columns.copy_reason)],

@@ -21,12 +21,13 @@ export class Scene {
       const flags = shown(run), key = mode === "kernel" && !flags ? this.colouring.palette.join() : "";
       // In a live page the base stays, while what is compared with it changes at each move of a slider.
       if (key && run.coverage?.key === key) return run.coverage;
-      const classOf = this.colouring.classOf(run), classes = new Uint16Array(run.count);
+      const classOf = this.colouring.classOf(run), { palette } = this.colouring;
+      const classes = new (palette.length <= 3 * 256 ? Uint8Array : Uint16Array)(run.count);
       for (let slot = 0; slot < run.count; slot++) {
         const task = run.slotTask[slot];
         classes[slot] = flags && !flags[task] ? this.colouring.muted : classOf(task);
       }
-      run.coverage = Object.assign(new Coverage(run.slotStart, run.slotEnd, classes, this.colouring.palette), { key });
+      run.coverage = Object.assign(new Coverage(run.slotStart, run.slotEnd, classes, palette), { key });
       return run.coverage;
     });
   }
@@ -85,10 +86,16 @@ export class Scene {
 /** Return per reason how many copies of a link are under way, as an integral. */
 function linkParts(copies, { first, end }) {
   return [...copies.reasons].sort().flatMap((reason) => {
-    const rows = [];
-    for (let copy = first; copy < end; copy++) if (copies.reason[copy] === reason) rows.push(copy);
-    if (!rows.length) return [];
-    const rises = { times: rows.map((copy) => copies.start[copy]) };
-    return { reason, integral: new StepIntegral(rises, { times: rows.map((copy) => copies.end[copy]) }) };
+    let count = 0;
+    for (let copy = first; copy < end; copy++) if (copies.reason[copy] === reason) count += 1;
+    if (!count) return [];
+    const rows = new Uint32Array(count), ends = new Float64Array(count);
+    for (let copy = first, row = 0; copy < end; copy++) {
+      if (copies.reason[copy] !== reason) continue;
+      rows[row] = copy;
+      ends[row++] = copies.endOf(copy);
+    }
+    // The copies of a link are in order of their start.
+    return { reason, integral: new StepIntegral({ count, at: (row) => copies.start[rows[row]] }, { times: ends }) };
   });
 }

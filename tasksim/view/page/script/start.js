@@ -3,6 +3,9 @@
 import { element } from "./dom.js";
 import { readRuns } from "./rundata.js";
 
+// Letters of a block that is not kept: pages saved from a browser's menu are shown again, but for those of a million tasks.
+const LONG_TEXT = 4e6;
+
 /** Let each run know the first one, where both have the same tasks. */
 function findReference(runs) {
   for (const run of runs.slice(1)) {
@@ -20,12 +23,19 @@ export function dataText(name) {
   return document.getElementById(name).textContent;
 }
 
+/** Return the text of a block of data that is read once; a long one goes from the page, which would keep it beside what it holds. */
+export function takenText(name) {
+  const block = document.getElementById(name), text = block.textContent;
+  if (text.length > LONG_TEXT) block.remove();
+  return text;
+}
+
 /** Read the runs of the page and let `show(root, header, runs)` show them. */
 export async function start(show) {
   const root = document.getElementById("page");
   try {
     const header = JSON.parse(dataText("header"));
-    const runs = await readRuns(header, (number) => dataText(`data-${number}`));
+    const runs = await readRuns(header, (number) => takenText(`data-${number}`));
     findReference(runs);
     await show(root, header, runs);
   } catch (error) {

@@ -102,14 +102,15 @@ export function workerTimes(run, worker, from, to) {
 
 function copyTable(runs, range) {
   const rows = runs.filter((run) => run.copies).flatMap((run) => run.copies.links.map((link) => {
-    const { start, end, bytes } = run.copies;
+    const { start, endOf, bytesOf } = run.copies;
     let count = 0, size = 0, busy = 0, covered = -Infinity;
     for (let copy = link.first; copy < link.end; copy++) {
-      if (end[copy] < range.from || start[copy] > range.to) continue;
+      const end = endOf(copy);
+      if (end < range.from || start[copy] > range.to) continue;
       count++;
-      size += bytes[copy];
-      busy += Math.max(0, end[copy] - Math.max(start[copy], covered));
-      covered = Math.max(covered, end[copy]);
+      size += bytesOf(copy);
+      busy += Math.max(0, end - Math.max(start[copy], covered));
+      covered = Math.max(covered, end);
     }
     const name = (memory) => run.memories[memory].name;
     return [run, name(link.source), name(link.target), count, size, busy ? size / busy : NaN, busy];
