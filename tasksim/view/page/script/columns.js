@@ -13,9 +13,42 @@ export async function unpack(layout, text) {
   return found;
 }
 
+const LEAST_SPARE = 2 ** 20; // bytes of a buffer that is used again: smaller ones are left to the collector of garbage
+const MOST_SPARE = 24; // buffers: those of an answer, and some that were read for it
+const SPARE_FACTOR = 1.25; // a buffer serves for a column that needs that much less
+const spare = [], reused = new WeakSet();
+
+/**
+ * Take buffers that came from another thread, for columns to come.
+ *
+ * Chromium keeps the bytes of such a buffer until it collects garbage, even if the buffer is transferred to length 0:
+ * to use it again is the only way not to have them beside the next ones.
+ */
+export function keepSpare(buffers) {
+  for (const buffer of buffers) reused.add(buffer);
+  spare.push(...buffers);
+  spare.splice(0, Math.max(0, spare.length - MOST_SPARE));
+}
+
+/** Return the buffers of columns that another thread may use again. */
+export function spareOf(columns) {
+  return [...new Set(columns.map(({ buffer }) => buffer))].filter(({ byteLength }) => byteLength >= LEAST_SPARE);
+}
+
+/** Return an array for `count` numbers that are all to be set, in a buffer that is used again if there is one. */
+export function roomFor(Kind, count) {
+  const bytes = count * Kind.BYTES_PER_ELEMENT;
+  if (bytes < LEAST_SPARE / SPARE_FACTOR) return new Kind(count);
+  let best = -1;
+  spare.forEach(({ byteLength: own }, place) => {
+    if (own >= bytes && own <= SPARE_FACTOR * bytes && (best < 0 || own < spare[best].byteLength)) best = place;
+  });
+  return best < 0 ? new Kind(count) : new Kind(spare.splice(best, 1)[0], 0, count);
+}
+
 /** Return an array of a kind with a value for each of `count` rows; Array.from takes ten times as long. */
 export function filled(Kind, count, value) {
-  const found = new Kind(count);
+  const found = roomFor(Kind, count);
   for (let row = 0; row < count; row++) found[row] = value(row);
   return found;
 }
@@ -27,14 +60,21 @@ export function narrowed(values) {
     if (!(values[row] >= 0 && values[row] < 2 ** 32)) return values;
     if (values[row] > most) most = values[row];
   }
-  const found = new (most < 2 ** 8 ? Uint8Array : most < 2 ** 16 ? Uint16Array : Uint32Array)(values);
+  const found = roomFor(most < 2 ** 8 ? Uint8Array : most < 2 ** 16 ? Uint16Array : Uint32Array, values.length);
+  found.set(values);
   dropColumns(values);
   return found;
 }
 
 /** Free columns at once, where the browser can do that: the collector of garbage is late for large arrays. */
 export function dropColumns(...columns) {
-  for (const { buffer } of columns) if (buffer.byteLength) buffer.transfer?.(0);
+  for (const { buffer } of columns) {
+    if (!reused.has(buffer)) {
+      if (buffer.byteLength) buffer.transfer?.(0);
+    } else if (buffer.byteLength && !spare.includes(buffer)) {
+      spare.push(buffer);
+    }
+  }
 }
 
 /** Return the bytes that a text in base64 holds, deflated. */

@@ -1,5 +1,6 @@
 // An instance of the core as WebAssembly: its memory, its functions, and its refusals.
 
+import { roomFor } from "./columns.js";
 import { COLUMN_TYPES, columnLength } from "./structures.js";
 
 const REFUSALS = {
@@ -82,12 +83,14 @@ export class Instance {
 
   /** Return a copy of a column of the core. */
   column(kind, place, length) {
-    return new COLUMN_TYPES[kind](this.#exports.memory.buffer, place, length).slice();
+    const found = roomFor(COLUMN_TYPES[kind], length);
+    found.set(new COLUMN_TYPES[kind](this.#exports.memory.buffer, place, length));
+    return found;
   }
 
   /** Return the values of a column of the core that lies in blocks, whose places are at *place*. */
   joined(kind, place, length) {
-    const Type = COLUMN_TYPES[kind], { buffer } = this.#exports.memory, found = new Type(length);
+    const Type = COLUMN_TYPES[kind], { buffer } = this.#exports.memory, found = roomFor(Type, length);
     new Uint32Array(buffer, place, Math.ceil(length / BLOCK_VALUES)).forEach((block, number) => {
       const first = number * BLOCK_VALUES;
       found.set(new Type(buffer, block, Math.min(BLOCK_VALUES, length - first)), first);

@@ -1,7 +1,7 @@
 // The live view: it asks the worker what the settings ask, and shows the answer above the base.
 
 import { reversed } from "./adjacency.js";
-import { dropColumns, inflatedBytes } from "./columns.js";
+import { dropColumns, inflatedBytes, spareOf } from "./columns.js";
 import { fromHash } from "./hash.js";
 import { commandOf } from "./livecommand.js";
 import { graphName, keepGraph, liveAt } from "./livegraphs.js";
@@ -157,13 +157,15 @@ export class LiveView {
     this.recording = { makespan, header, graph };
   }
 
-  /** Free the columns that a run has alone; null: there is none. */
+  /** Free the columns that a run has alone, or let the worker use them again; null: there is no such run. */
   #drop(run) {
     if (!run) return;
     const shared = new Set([...this.shared.values()].flatMap(({ columns }) => Object.values(columns)));
     const own = [run, run.columns].flatMap(Object.values);
     if (run.coverage) own.push(run.coverage.classes, run.coverage.kept); // its palette is that of other runs, too
-    dropColumns(...own.filter((column) => ArrayBuffer.isView(column) && !shared.has(column)));
+    const columns = own.filter((column) => ArrayBuffer.isView(column) && !shared.has(column)), buffers = spareOf(columns);
+    this.worker.postMessage({ spare: buffers }, buffers);
+    dropColumns(...columns);
   }
 
   /** Ask what some settings give; what is under way is dropped. */

@@ -1,6 +1,6 @@
 // The answer of the core as the columns of a run, in the form in which pages hold recorded ones.
 
-import { dropColumns, filled, narrowed } from "./columns.js";
+import { dropColumns, filled, narrowed, roomFor } from "./columns.js";
 import { TICKS_PER_S } from "./livequestion.js";
 import { ascending } from "./search.js";
 
@@ -52,7 +52,7 @@ function toTicks(seconds) {
 
 /** Return the tasks by worker, then in the order in which it ran them; `byStart` has all of them by their start. */
 function slots(worker, byStart, start, end, ready) {
-  const next = firstSlots(worker), order = new Int32Array(worker.length);
+  const next = firstSlots(worker), order = roomFor(Int32Array, worker.length);
   for (const task of byStart) order[next[worker[task]]++] = task;
   // Only tasks that begin at once are not in order yet: few, and next to each other.
   const isLater = (a, b) => worker[a] === worker[b] && start[a] === start[b]
@@ -76,7 +76,7 @@ function firstSlots(worker, workers = worker.reduce((most, each) => Math.max(mos
 
 /** Return who ran what when, as rundata.js has it of recorded runs, by slot. */
 function timelineBy(machine, slotTask, worker, start, end) {
-  const count = slotTask.length, slotOf = new Int32Array(count);
+  const count = slotTask.length, slotOf = roomFor(Int32Array, count);
   slotTask.forEach((task, slot) => { slotOf[task] = slot; });
   const inSeconds = (ticks) => {
     const found = filled(Float64Array, count, (slot) => ticks[slotTask[slot]] / TICKS_PER_S);
@@ -96,7 +96,7 @@ function expected(machine, question, worker, count) {
 
 /** Return the practical critical path, as tasksim.run.critical says it, first task first. */
 function criticalTasks(order, worker, releasedBy, end, ready) {
-  const previous = new Int32Array(order.length).fill(-1);
+  const previous = roomFor(Int32Array, order.length).fill(-1);
   for (let slot = 1; slot < order.length; slot++) {
     if (worker[order[slot]] === worker[order[slot - 1]]) previous[order[slot]] = order[slot - 1];
   }
@@ -145,7 +145,7 @@ function addCopies(header, columns, machine, question, copies, worker, start) {
 /** Return the copies by source, target and start. */
 function byLink(source, target, start, memories) {
   const linkOf = (copy) => source[copy] * memories + target[copy];
-  const next = new Uint32Array(memories * memories + 1), found = new Uint32Array(start.length);
+  const next = new Uint32Array(memories * memories + 1), found = roomFor(Uint32Array, start.length);
   for (let copy = 0; copy < start.length; copy++) next[linkOf(copy) + 1]++;
   for (let link = 1; link < next.length; link++) next[link] += next[link - 1];
   const order = ascending(start);
@@ -174,7 +174,7 @@ function addMessages(header, columns, { source, target, size, handle, task, read
 
 /** Return how long before its start the data of a task had come, a tick more; 0: none came. */
 function arrivals(machine, { task: tasks, target, reason, end }, worker, start) {
-  const came = new Float64Array(start.length).fill(-1), memoryOf = machine.workers.map(([, , , memory]) => memory);
+  const came = roomFor(Float64Array, start.length).fill(-1), memoryOf = machine.workers.map(([, , , memory]) => memory);
   for (let copy = 0; copy < tasks.length; copy++) {
     const task = tasks[copy];
     if (task < 0 || reason[copy] >= BRINGS || memoryOf[worker[task]] !== target[copy]) continue;

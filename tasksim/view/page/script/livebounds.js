@@ -48,7 +48,7 @@ export function areaBound(costs, tasks, workers) {
     return sum;
   };
   if (kinds.length === 1) return total([1 / kinds[0].workers]);
-  if (kinds.length === 2) return areaOfTwo(kinds, tasks);
+  if (kinds.length === 2) return areaOfTwo(kinds);
   return areaOfMany(kinds, total);
 }
 
@@ -65,9 +65,14 @@ function alike(costs, tasks, workers) {
 }
 
 /** Return the bound of two kinds: tasks by how much faster the first is; it takes the first of them. */
-function areaOfTwo([one, other], tasks) {
+function areaOfTwo([one, other]) {
   const ratios = one.row.map((seconds, task) => seconds / other.row[task]), order = ascending(ratios);
-  dropColumns(ratios);
+  const bound = areaInOrder(order, one, other);
+  dropColumns(ratios, order);
+  return bound;
+}
+
+function areaInOrder(order, one, other) {
   let ofOne = 0, ofOther = 0;
   for (const task of order) ofOther += other.row[task];
   if (!isFinite(ofOther)) ofOther = order.reduce((sum, task) => sum + (isFinite(other.row[task]) ? other.row[task] : 0), 0);

@@ -1,6 +1,6 @@
 // The worker of a live page: it replays what it is asked; a new request ends the one under way.
 
-import { dropColumns } from "./columns.js";
+import { dropColumns, keepSpare } from "./columns.js";
 import { loadCore } from "./core.js";
 import { recordOf } from "./liveanswer.js";
 import { leastDurations, numbersOf } from "./livebounds.js";
@@ -30,6 +30,8 @@ self.onmessage = async ({ data }) => {
       self.postMessage({ ready: true });
     } else if (data.graph) {
       keepGraph(state.live, data.name, data.graph);
+    } else if (data.spare) {
+      keepSpare(data.spare);
     } else {
       state.latest = data.number;
       await replay(data);

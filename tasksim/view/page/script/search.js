@@ -1,6 +1,6 @@
 // Search in sorted numbers, and the order of unsorted ones.
 
-import { dropColumns } from "./columns.js";
+import { dropColumns, roomFor } from "./columns.js";
 
 const WIDE_FROM = 20000; // numbers from which they are ordered by digits of two bytes: fewer digits, with a larger table each
 const SIGN_BIT = -(2 ** 31);
@@ -43,7 +43,7 @@ function orderOfWhole(values) {
     halves[2 * i + 1] = Math.floor(value / 2 ** (32 - bits));
   }
   keys.sort();
-  const order = new Uint32Array(values.length);
+  const order = roomFor(Uint32Array, values.length);
   for (let i = 0; i < order.length; i++) order[i] = halves[2 * i] & (2 ** bits - 1);
   dropColumns(keys);
   return order;
