@@ -2,7 +2,7 @@
 
 import { paintRows } from "./painter.js";
 import { paintAxis, paintMarks, paintNames } from "./frame.js";
-import { paintOverlay } from "./overlay.js";
+import { isOverlaid, paintOverlay } from "./overlay.js";
 import { curvesOf, paintPanel } from "./panels.js";
 import { HEIGHTS, layOut, rowAt, treeOf } from "./rows.js";
 import { element } from "./dom.js";
@@ -79,7 +79,7 @@ export class Chart {
   /** Paint all. */
   paint(theme) {
     this.arrange(theme);
-    const context = this.picture.getContext("2d");
+    const context = this.picture.getContext("2d", { alpha: false });
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.fillStyle = theme.ground;
     context.fillRect(0, 0, this.fullWidth, this.fullHeight);
@@ -93,12 +93,17 @@ export class Chart {
 
   /** Paint only what moves over the picture; return whether arrows were left out. */
   paintOver() {
+    const { state } = this, play = state.play !== null;
+    // A canvas that stays empty is not put on the screen again.
+    const isEmpty = !play && !state.hover && !isOverlaid(state);
+    if (isEmpty && this.isOverEmpty) return;
+    this.isOverEmpty = isEmpty;
     const context = this.over.getContext("2d");
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.fullWidth, this.fullHeight);
-    this.arrowsCut = paintOverlay(context, this.view, this.state);
+    this.arrowsCut = paintOverlay(context, this.view, state);
     this.#paintCursor(context);
-    if (this.state.play !== null) this.#paintPlayed(context);
+    if (play) this.#paintPlayed(context);
   }
 
   /** Return from where to where each run has its rows. */

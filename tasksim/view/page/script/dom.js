@@ -13,6 +13,11 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** Give an element a text, if it has another: even the same text again would be laid out anew. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 /** Return a button that calls a function. */
 export function button(text, title, onclick) {
   return element("button", { type: "button", title, onclick }, text);

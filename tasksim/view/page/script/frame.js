@@ -40,15 +40,16 @@ export function paintNames(context, view) {
   context.rect(0, top, left - 4, height);
   context.clip();
   context.textBaseline = "middle";
-  let last = -Infinity;
+  let last = -Infinity, wasRun = true;
   const middle = (row) => top + row.y - scroll + row.height / 2;
   for (const [place, row] of rows.entries()) {
     const y = middle(row), next = rows[place + 1];
     const isNearNext = next && next.kind !== "worker" && middle(next) - y < LINE;
     if (row.kind === "worker" && (y - last < LINE || isNearNext)) continue;
     last = y;
-    context.fillStyle = row.kind === "run" ? theme.text : theme.soft;
-    context.font = row.kind === "run" ? `bold ${theme.font}` : theme.small;
+    const isRun = row.kind === "run", kind = isRun ? [theme.text, `bold ${theme.font}`] : [theme.soft, theme.small];
+    if (isRun || wasRun) [context.fillStyle, context.font] = kind; // to set them takes as long as to write
+    wasRun = isRun;
     const indent = 4 + 10 * row.depth;
     if (row.children.length) paintTriangle(context, indent, y, row.folded);
     context.fillText(row.label, indent + 13, y);

@@ -1,6 +1,6 @@
 // The panel of a live page: numbers against the base, sliders with their curves, schedulers, the command.
 
-import { button, element, shape } from "./dom.js";
+import { button, element, setText, shape } from "./dom.js";
 import { isSeed, optionScale, scaleOf } from "./livesettings.js";
 import { changeText, countText, energyText, flopText, percentText, rateText, sizeText, timeText } from "./units.js";
 import { iconButton } from "./widgets.js";
@@ -184,15 +184,17 @@ export class LivePanel {
     this.reset.disabled = !view.app.state.live;
     for (const { note, scales } of this.sections) {
       const changed = scales.filter((scale) => scale.isSet(view.settings)).length;
-      note.textContent = changed ? `${changed} changed` : "";
+      setText(note, changed ? `${changed} changed` : "");
     }
     for (const { scale, slider, value, reset, text } of this.rows.values()) {
-      slider.value = String(scale.place(view.settings));
-      value.textContent = text(view.settings);
-      slider.setAttribute("aria-valuetext", value.textContent);
+      const place = String(scale.place(view.settings)), now = text(view.settings);
+      if (slider.value !== place) slider.value = place;
+      setText(value, now);
+      if (slider.getAttribute("aria-valuetext") !== now) slider.setAttribute("aria-valuetext", now);
       reset.style.visibility = scale.isSet(view.settings) ? "visible" : "hidden";
     }
-    this.command.value = view.command ?? "No command says this: the scenario has objects made in Python, or all kernels are changed.";
+    const command = view.command ?? "No command says this: the scenario has objects made in Python, or all kernels are changed.";
+    if (this.command.value !== command) this.command.value = command;
   }
 
   #showOptions() {
@@ -223,7 +225,7 @@ export class LivePanel {
   showNumbers(now, base) {
     this.box.classList.remove("waiting");
     this.status.classList.remove("wrong");
-    this.status.textContent = "";
+    setText(this.status, "");
     const rows = COMPARED.filter(([name, , , better]) => (better
       ? now[name] && base[name] !== undefined || base[name] && now[name] !== undefined : now[name] !== base[name]));
     this.makespan.replaceChildren(element("span", {}, "makespan"), " ", element("b", {}, timeText(now.makespan)), " ",
@@ -234,8 +236,8 @@ export class LivePanel {
 
   /** Say what cannot be compared with the base. */
   compare(run, base) {
-    this.compared.textContent = run.reference ? ""
-      : `Another graph than that of the base, which has ${countText(base.count)} tasks: single tasks are not compared.`;
+    setText(this.compared, run.reference ? ""
+      : `Another graph than that of the base, which has ${countText(base.count)} tasks: single tasks are not compared.`);
   }
 
   /** Show what idle time has brought: schedulers, curves, what matters most. */

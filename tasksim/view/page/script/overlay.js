@@ -34,6 +34,11 @@ export class Places {
   }
 }
 
+/** Return whether there is something over the picture, but for what is under the pointer. */
+export function isOverlaid({ messages, path, matches, pin, box }) {
+  return Boolean(messages || path || matches || pin || box);
+}
+
 /** Paint everything that is over the picture; return how many arrows were left out, if any. */
 export function paintOverlay(context, view, state) {
   const { left, top, width, height, theme } = view;
