@@ -132,6 +132,23 @@ def test_a_new_question_ends_the_one_under_way(opened, hybrid, hybrid_page):
     assert answered(browser)["makespan"] == expected
 
 
+def test_while_a_slider_is_dragged_answers_that_are_soon_there_are_shown(opened, hybrid_page):
+    browser = opened(hybrid_page)
+    answered(browser)
+    shown = browser.evaluate(
+        """(async () => {
+          const { live } = tasksimPage, shown = [];
+          live.panel.compare = () => shown.push(live.shown.factors['speed.cpu']);
+          live.answer.took = 1;
+          for (const factor of ['0.5', '2', '4']) live.follow(`factor.speed.cpu=${factor}`);
+          while (live.shown !== live.settings) await new Promise((done) => setTimeout(done, 5));
+          delete live.panel.compare;
+          return shown;
+        })()"""
+    )
+    assert shown == ["0.5", "4"]
+
+
 def test_a_slider_of_the_graph_shows_another_graph(opened, hybrid, hybrid_page, tmp_path, capsys):
     browser = opened(hybrid_page)
     answered(browser)

@@ -111,6 +111,13 @@ def test_differences_of_two_runs(show, cholesky, eager):
     assert in_order == sorted(colours)
 
 
+def test_runs_without_differences_have_the_middle_colour(show, cholesky):
+    browser = show(cholesky, cholesky, names=["one", "other"])
+    browser.key("x")
+    legend = "[...document.querySelectorAll('.legend div')].map((entry) => entry.textContent)"
+    assert browser.evaluate(legend) == ["+0 s"]
+
+
 def test_differences_need_the_same_graph(show, cholesky):
     browser = show(cholesky, make_run())
     browser.key("x")

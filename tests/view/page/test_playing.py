@@ -145,7 +145,7 @@ def test_memories_hold_what_was_copied_and_written(show, moved):
     # The first task runs on the GPU from 1 to 3 s, the second until 5 s; then b goes back.
     play_at(browser, 0.5)
     ram, gpu = texts(browser, "memories")
-    assert (ram[-1], gpu[-1], gpu[2]) == ("2: a, b", "0: ", "a")
+    assert (ram[-1], gpu[-1], gpu[2]) == ("2: a, b", "none", "a")
     play_at(browser, 2)
     ram, gpu = texts(browser, "memories")
     assert (ram[-1], gpu[-1]) == ("1: b", "1: a")

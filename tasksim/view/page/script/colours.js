@@ -68,14 +68,14 @@ export function visible(colour, theme) {
 
 function byNumber(runs, mode) {
   const { value, low, high, stops, text } = SCALES[mode](runs);
-  const span = high - low || 1;
+  const span = high - low, places = span ? [0, 0.25, 0.5, 0.75, 1] : [0.5]; // one value has the middle colour
   return {
     colours: shades(stops),
     classOf: (run) => (task) => {
-      const share = (value(run, task) - low) / span;
+      const share = span ? (value(run, task) - low) / span : 0.5;
       return share >= 0 ? Math.min(SHADES - 1, Math.floor(share * SHADES)) : share < 0 ? 0 : SHADES / 2;
     },
-    legend: [0, 0.25, 0.5, 0.75, 1].map((share) => ({
+    legend: places.map((share) => ({
       name: text(low + share * span),
       colour: shades(stops)[Math.min(SHADES - 1, Math.floor(share * SHADES))],
     })),

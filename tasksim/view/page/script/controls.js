@@ -105,6 +105,7 @@ export class Controls {
     if (!several && bound > 0) parts.push(keyNumber("lower bound", timeText(bound), percentText(bound / first.makespan)));
     parts.push(keyNumber("tasks", countText(first.count)), keyNumber("workers", countText(first.workers.length)));
     this.numbers.replaceChildren(...parts);
+    this.numbers.title = parts.map((part) => part.textContent).join(", "); // a narrow window cuts them off
   }
 
   /** Show the facts of the runs; those that were open stay open. */

@@ -17,6 +17,7 @@ const NS = -9; // exponent of a tick of the core's clock
 const POINTS = 6; // of a curve beside the present one: some of a scale tell its shape
 const MEASURES = ["makespan", "energy"]; // what curves and ranks can be of
 const IDLE_AFTER_MS = 150; // after an answer: a slider that is dragged moves on within that time
+const SOON_MS = 250; // of a replay: a user waits for two of them without noticing
 const MOST_IDLE_MS = 120000; // of curves: a machine is not kept busy for longer without being asked
 const SHARED = ["kernel", "priority", "number", "iteration", "flop"]; // columns of the graph
 
@@ -114,7 +115,7 @@ export class LiveView {
 
   #send(settings, whole, done) {
     const number = this.number += 1;
-    this.asked = { number, done };
+    this.asked = { number, done, isWhole: whole, since: performance.now() };
     const decisions = this.app.playing.isOpen;
     const post = () => this.worker.postMessage({ number, settings, whole, decisions });
     const isLast = () => this.asked?.number === number;
@@ -168,7 +169,7 @@ export class LiveView {
     dropColumns(...columns);
   }
 
-  /** Ask what some settings give; what is under way is dropped. */
+  /** Ask what some settings give; what is under way is dropped, or shown first if it will soon be there. */
   ask(settings) {
     this.settings = settings;
     this.app.state.live = settingsText(this.live, settings, this.scales);
@@ -177,11 +178,19 @@ export class LiveView {
     this.panel.update();
     if (!this.base) return;
     this.panel.wait();
+    this.next = null;
     if (!this.app.state.live && this.#knowsBase()) {
       this.asked = null; // what is under way is dropped
       return this.#show(this.base, settings);
     }
+    if (this.#isSoonAnswered()) return void (this.next = settings);
     return this.#send(settings, true, (data) => this.#show(data, settings));
+  }
+
+  /** Whether what is under way is left to end: else nothing would be shown while a slider is dragged. */
+  #isSoonAnswered() {
+    const { asked, answer } = this;
+    return asked?.isWhole && answer?.took < SOON_MS && performance.now() - asked.since < SOON_MS;
   }
 
   /** Whether the answer for the base has all that is shown: while playing, also decisions. */
@@ -314,6 +323,7 @@ export class LiveView {
   }
 
   #askNext() {
+    if (this.next) return this.ask(this.next);
     if (this.asked || !this.jobs[0]) return;
     const job = this.jobs.shift();
     this.#send(job.settings, false, (data) => {

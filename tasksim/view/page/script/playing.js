@@ -317,7 +317,7 @@ export class Playing {
       called,
       isNaN(used) ? "" : `${sizeText(used)}${size ? ` of ${sizeText(size)}` : ""}`,
       coming.length ? name(coming) : "",
-      ...(knows ? [data ? `${countText(data.size)}: ${name(data)}` : ""] : []),
+      ...(knows ? [data?.size ? `${countText(data.size)}: ${name(data)}` : data ? "none" : ""] : []),
     ]);
     const made = table(["memory", "allocated", "on their way", ...(knows ? ["valid data"] : [])], rows);
     made.classList.add("wrapped");
