@@ -12,8 +12,13 @@ once. :class:`Buffer` is the memory of their operands, :class:`Workspace` a work
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -117,14 +122,37 @@ def character(value: str) -> Reference:
 
 
 def _capsule(name: str) -> Any:
-    from scipy.linalg import cython_blas, cython_lapack
-
-    tables = [module.__pyx_capi__ for module in (cython_blas, cython_lapack)]
+    tables = _exported()
     for table in tables:
         if name in table:
             return _checked(name, table[name])
     known = [known for table in tables for known in table]
     raise InputError(f"SciPy exports no BLAS or LAPACK routine '{name}'{nearest(name, known)}")
+
+
+@cache
+def _exported() -> tuple[dict[str, Any], ...]:
+    """Return the pointers of BLAS and of LAPACK by name."""
+    return tuple(_module_of_linalg(name).__pyx_capi__ for name in ("cython_blas", "cython_lapack"))
+
+
+def _module_of_linalg(name: str) -> Any:
+    """Return a compiled module of :mod:`scipy.linalg` without the package, if nobody has it yet.
+
+    The module needs no other; all of the package takes longer than NumPy to import, and seconds
+    under Valgrind.
+    """
+    import scipy
+
+    full = f"scipy.linalg.{name}"
+    folder = str(Path(scipy.__file__).with_name("linalg"))
+    found = PathFinder.find_spec(full, [folder])
+    if not {"scipy.linalg", full}.isdisjoint(sys.modules) or found is None or found.loader is None:
+        return import_module(full)
+    # Whoever imports it later gets this one: it can be initialized only once.
+    sys.modules[full] = module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def _checked(name: str, capsule: Any) -> Any:

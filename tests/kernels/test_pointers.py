@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +18,18 @@ from tasksim.kernels.pointers import argument_count, character, integer, precisi
 @pytest.mark.parametrize(("name", "count"), [("dgemm", 13), ("spotrf", 5), ("dtpmqrt", 17)])
 def test_number_of_arguments_is_that_of_the_reference_implementation(name, count):
     assert argument_count(name) == count
+
+
+def test_the_pointers_are_had_without_the_rest_of_linear_algebra():
+    """Whoever imports all of it later has the same modules."""
+    code = (
+        "import sys; from tasksim.kernels.pointers import argument_count; argument_count('dgemm');"
+        "assert 'scipy.linalg' not in sys.modules; import scipy.linalg;"
+        "from scipy.linalg import cython_blas; import scipy.linalg.cython_lapack as lapack;"
+        "assert sys.modules['scipy.linalg.cython_blas'] is cython_blas;"
+        "assert 'dpotrf' in lapack.__pyx_capi__; argument_count('spotrf')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_routine_computes_in_place_on_memory_given_by_reference():
