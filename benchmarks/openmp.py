@@ -101,6 +101,8 @@ START: Final = "thread start"
 COPIED_BYTES: Final = 64 * 2**20
 """Size of the memory that a reference copies: beyond all caches."""
 COPIES: Final = 3
+MAX_WAIT_S: Final = 2.0
+"""Longest wait for a calm moment before a pair, in seconds: a busy machine gives pairs, too."""
 TASKS_OF_50_US: Final = """
 #include <stdlib.h>
 int main(int count, char **values)
@@ -250,6 +252,13 @@ def report(programs: dict[str, PreparedProgram], rounds: int, patience_s: float)
         rows.append(row_of(name, found, gate, typical_of(measured)))
         print(line(rows[-1]), flush=True)
     summary([row for row in rows if row.calm] or rows)
+    every = [pair for found in pairs.values() for pair in found]
+    quartiles = statistics.quantiles([pair.slowed for pair in every], n=4)
+    print(
+        f"{sum(gate.is_calm(pair.slowed) for pair in every)} of {len(every)} pairs beside calm "
+        f"references (quartiles {', '.join(f'{q - 1:+.0%}' for q in quartiles)} of the excess); "
+        f"in {sum(pair.had_cores for pair in every)} pairs the threads had cores"
+    )
 
 
 def charged(overheads: Overheads) -> list[tuple[str, float]]:
@@ -298,7 +307,8 @@ def recorded_pairs(
             for name, pairs in found.items():
                 if number and time.monotonic() > until:
                     return found
-                made, slowed = gate.during(partial(pair, name, bool(number % 2)), until)
+                latest = min(until, time.monotonic() + MAX_WAIT_S)
+                made, slowed = gate.during(partial(pair, name, bool(number % 2)), latest)
                 pairs.append(Pair(*made, slowed))
     return found
 
@@ -410,7 +420,7 @@ def summary(rows: list[Row]) -> None:
         "all pairs": [abs(row.with_costs_of_all) for row in rows],
     }
     calm, pairs = sum(row.calm for row in rows), sum(row.pairs for row in rows)
-    print(f"{calm} of {pairs} pairs in calm moments")
+    print(f"{calm} of {pairs} pairs of {len(rows)} programs are calm")
     for name, errors in columns.items():
         print(f"{name:10} median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
 
