@@ -449,7 +449,10 @@ class _Search:
             # A share of the time that was left at first.
             part = 1.0 if limit.time_s is None else left_s / limit.left_s
             known = windows if problem is near else self._windows
-            self._solve_model(problem, known, limit, min(1.0, whole * share * part), grain)
+            # From the start of a heuristic, the solver ends in worse schedules of the relaxation.
+            hinted = problem.costs_s.shape == self._alike.costs_s.shape and not grain
+            allowed = min(1.0, whole * share * part)
+            self._solve_model(problem, known, limit, allowed, grain, hinted=hinted)
 
     def _solve_model(
         self,
@@ -458,8 +461,13 @@ class _Search:
         limit: Limit,
         share: float,
         grain: float = 0.0,
+        *,
+        hinted: bool = True,
     ) -> None:
-        """Let the solver work on *problem* for a share of the search that is left."""
+        """Let the solver work on *problem* for a share of the search that is left.
+
+        *hinted* says whether it starts from the best schedule.
+        """
         assert self._best is not None
         time_s = deterministic = None
         if limit.time_s is not None:
@@ -478,7 +486,7 @@ class _Search:
         solving = Solving(
             problem, self._bound_s, self._best.makespan_s, self._replayer.platform, windows, grain
         )
-        if not grain:
+        if hinted:
             solving.hint(start_s, problem.class_of[self._best.worker])
         self._progress("solver", limit.share(self._steps))
         try:
