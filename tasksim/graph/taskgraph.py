@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
@@ -283,17 +284,20 @@ class TaskGraph:
     def starts(self) -> int:
         """The number of the last worker whose start is a task, in recorded programs.
 
-        OpenMP's first thread, and the main thread of a program with a pool, have none.
+        OpenMP's first thread, and the main thread of a program with a pool, have none. Of several
+        pools, one after another, the largest counts: their processes take the same workers.
         """
         if WORKER_START in self.kernels:
-            has_main = MAIN_THREAD in self.kernels
-            return self._tasks_of(WORKER_START) - (0 if has_main else 1)
+            starts = np.flatnonzero(self.kernel == self.kernels.index(WORKER_START))
+            before = np.repeat(np.arange(len(self)), np.diff(self.successor_ptr))
+            waited_for: dict[int, list[int]] = {task: [] for task in starts.tolist()}
+            for edge in np.flatnonzero(np.isin(self.successors, starts)).tolist():
+                waited_for[int(self.successors[edge])].append(int(before[edge]))
+            pools = Counter(map(tuple, waited_for.values()))
+            return max(pools.values()) - (0 if MAIN_THREAD in self.kernels else 1)
         if THREAD_START not in self.kernels or not len(self.binding):
             return 0
-        return self._tasks_of(THREAD_START)
-
-    def _tasks_of(self, kernel: str) -> int:
-        return int((self.kernel == self.kernels.index(kernel)).sum())
+        return int((self.kernel == self.kernels.index(THREAD_START)).sum())
 
     def kernel_of(self, task: int) -> str:
         """Return the name of the kernel of *task*."""

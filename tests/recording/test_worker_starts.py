@@ -24,7 +24,7 @@ def recorded(rows, launches, ready):
         log.tasks.append(
             RecordedTask(
                 (kernel, kernel), submitted, (place, 0), after, start_s=start, end_s=end,
-                worker=worker, pool=1,
+                worker=worker, pool=2 if worker in (3, 4) else 1,
             )
         )  # fmt: skip
     log.launches = {
@@ -84,6 +84,25 @@ def test_a_main_thread_is_there_at_once(workers, makespan_s):
     found = recorded(rows, {1: (1.0, [0]), 2: (1.0, [0])}, {1: 4.0, 2: 4.0})
     assert [worker.architecture for worker in found.run.workers] == ["cpu", "cpu", "main"]
     assert found.graph.successors_of(0) == [1, 2, 3, 4, 5, 6]
+    assert found.replayable.simulate(workers).makespan_s == makespan_s
+
+
+@pytest.mark.parametrize(("workers", "makespan_s"), [(1, 8), (2, 6), (4, 5)])
+def test_of_two_pools_one_after_the_other_the_workers_are_the_same(workers, makespan_s):
+    """Two workers start for 2 s, and work for one; the program makes a second pool: once more.
+
+    Of four workers, all start with the first pool; with the second, two start and two work.
+    """
+    rows = [
+        ("work", 1, 0.0, 2.0, 3.0, []),
+        ("work", 2, 0.0, 2.0, 3.0, []),
+        (MAIN_THREAD, "main", 0.0, 3.0, 3.0, [0, 1]),
+        ("work", 3, 3.0, 5.0, 6.0, [2]),
+        ("work", 4, 3.0, 5.0, 6.0, [2]),
+    ]
+    launches = {1: (0.0, []), 2: (0.0, []), 3: (3.0, [2]), 4: (3.0, [2])}
+    found = recorded(rows, launches, {1: 2.0, 2: 2.0, 3: 5.0, 4: 5.0})
+    assert found.graph.starts == 2
     assert found.replayable.simulate(workers).makespan_s == makespan_s
 
 
