@@ -101,6 +101,7 @@ class _Shown:
         self._first: tuple[float, float] | None = None
         self._logged = 0
         self.message, self.share = "", 0.0
+        self.begun_s = 0.0
 
     def __call__(self, message: str, share: float) -> None:
         self.share = share = min(1.0, share)
@@ -117,10 +118,17 @@ class _Shown:
     def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
         """Return message and share at this moment, with the *amount* of work that goes on below.
 
-        The share that is *reached* is of that work, not of this.
+        The share that is *reached* is of that work, not of this: before the first item, it is shown
+        as that of what is prepared.
         """
-        del reached
         text = "" if amount is None else amount.text()
+        part = reached if amount is None else amount.share() or reached
+        if not self.message and part > 0.0:
+            passed_s = time.monotonic() - self.begun_s
+            return (
+                f"preparing{f', {text}' if text else ''}{time_left(passed_s, part, 1.0 - part)}",
+                part,
+            )
         return ", ".join(part for part in (self.message, text) if part), self.share
 
     def _left(self, share: float) -> str:
@@ -189,6 +197,8 @@ class _Bar:
         self, what: str, shown: _Shown | Stages, watcher: Watcher, *, ticking: bool
     ) -> None:
         self._what, self._begun, self._shown = what, time.monotonic(), shown
+        if isinstance(shown, _Shown):
+            shown.begun_s = self._begun
         self._progress: Progress | None = None
         self._watcher = watcher
         self._drawn_s = self._drawn_share = 0.0

@@ -99,6 +99,17 @@ def test_work_far_below_a_stage_is_shown_with_the_time_that_is_left(monkeypatch,
     assert re.search(r"reading, [12]/3 lines, 0 s left", capsys.readouterr().err)
 
 
+def test_what_is_prepared_before_the_first_item_is_shown(monkeypatch, capsys):
+    be_a_terminal(monkeypatch)
+    for name in ("SHOWN_AFTER_S", "LEFT_AFTER_S"):
+        monkeypatch.setattr(progress, name, 0.01)
+    with progress.counting("simulating", ticking=True) as show:
+        for _ in watched(range(3), "nodes", until=0.5):
+            time.sleep(0.1)
+        show(0, 10)
+    assert re.search(r"preparing, [12]/3 nodes, \d s left", capsys.readouterr().err)
+
+
 def test_a_stage_that_tells_nothing_goes_at_the_pace_of_those_before_it(monkeypatch):
     seconds = iter([0.0, 0.0, 10.0, 15.0, 40.0])  # made, begun, begun, looked at twice
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tasksim.base.progress import watched
 from tasksim.core import interface, library
 from tasksim.engine.cluster.cluster import SEEDS_PER_RUN
 from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages, protocol_of
@@ -105,7 +106,8 @@ class CompiledCluster:
         self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
         self._network = network
         self._cores = cores or 0
-        self._works = [Work(part) for part in distribution.parts]
+        # The shares of the time before a replay are those of 16 nodes.
+        self._works = [Work(part) for part in watched(distribution.parts, "nodes", until=0.7)]
         self._table = distribution.messages
         self.messages = NotedMessages(*ends_of_messages(self._table, self._works))
         self._questions = nodes
@@ -206,7 +208,8 @@ class CompiledCluster:
 
     def _parts(self, seed: int) -> Iterator[_Part]:
         """Yield the question of each node."""
-        for node, (work, asked) in enumerate(zip(self._works, self._questions, strict=True)):
+        works = watched(self._works, "nodes", until=1.0)
+        for node, (work, asked) in enumerate(zip(works, self._questions, strict=True)):
             policy = ported(asked.scheduler)
             if policy is None:
                 raise Refused(f"scheduler {asked.scheduler.name} is no policy of the core")

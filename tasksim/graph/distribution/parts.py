@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.progress import watched
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import from_edges, pointers_of_counts, spans
 from tasksim.graph.dependencies import (
@@ -244,7 +245,8 @@ class _Cut:
         handle_begin = np.searchsorted(handles >> 32, np.arange(self._nodes + 1))
         hints = self._hints(handles)
         parts = tuple(
-            self._part(node, handles, handle_begin, columns, hints) for node in range(self._nodes)
+            self._part(node, handles, handle_begin, columns, hints)
+            for node in watched(range(self._nodes), "nodes", until=0.5)
         )
         return Distribution(self.graph, self.owners, self.executor, parts, self._messages())
 
