@@ -61,6 +61,13 @@ FINALISTS: Final = 2
 FINALIST_FACTOR: Final = 1.6
 """Error, relative to the best, up to which a kind is compared again: with three times as many
 samples, the errors of tensors and of learned models fall by a third, those of formulas stay."""
+SECOND_COST_FACTOR: Final = 1.8
+"""Processor time of the second comparison by that of the same kinds in the first: 1.5 to 1.8 for
+tensors and learned models of 7 to 12 parameters. Folds are fewer, configurations more."""
+MAX_SPENT_FACTOR: Final = 4 / 3
+"""Budgets that both comparisons may take. Of samples with 7 to 12 parameters, they take some 25 s
+on a machine at rest, less than the default budget. Beside other processes, processor time is up to
+twice as long; 40 s then leave 20 of a minute for the fit to all of 16,384 samples."""
 MAX_ALL_FOLDS: Final = 1024
 """Number of configurations up to which every fold is left out. Of more, two are: the error is then
 known from 400 configurations and more."""
@@ -168,9 +175,10 @@ def select(
         takes. None: those of :func:`automatic_kinds`.
     budget_s : float, default=30.0
         Processor time in seconds. It determines the number of configurations that each kind is
-        tried on at first, and the extent of searches. Once it is used up, kinds are not compared on
-        more, and the best so far is fitted to all samples. Only beyond the budget does the result
-        depend on the speed of the machine.
+        tried on at first, and the extent of searches. Kinds are compared on more only if that will
+        end, by the time of the first comparison, within four thirds of it. Otherwise the best
+        so far is fitted to all samples, and only then does the result depend on the speed of the
+        machine.
     seed : int, default=0
         The seed of folds, of resampling, and of models that take one.
     options : mapping, default=None
@@ -284,9 +292,10 @@ class _Clock:
     def __post_init__(self) -> None:
         self._begun = time.process_time()
 
-    @property
-    def left_s(self) -> float:
-        return self.budget_s - (time.process_time() - self._begun)
+    def affords(self, first_s: float) -> bool:
+        """Return whether the kinds whose first comparison took *first_s* can be compared again."""
+        spent_s = time.process_time() - self._begun
+        return spent_s + SECOND_COST_FACTOR * first_s <= MAX_SPENT_FACTOR * self.budget_s
 
 
 @dataclass
@@ -320,7 +329,7 @@ class _Contest:
             near = [c for c in fitted if c.judged <= FINALIST_FACTOR * best]
             finalists = sorted(near, key=lambda c: c.judged)[:FINALISTS]
             left = [c.kind for c in near if c in finalists]
-            if len(left) < 2 or self.clock.left_s <= 0:
+            if len(left) < 2 or not self.clock.affords(sum(c.spent_s for c in finalists)):
                 break
         self.table = {kind: self.table[kind] for kind in self.kinds}
         found = [self.table[kind] for kind in compared]
@@ -380,6 +389,7 @@ class _Contest:
         except TypeError as error:
             return Candidate(kind, f"cannot be made: {error}")
         own = alone or self.clock.single
+        begun = time.process_time()
         found = [_judged(model, samples, self.clock.seed, own=own) for model in models]
         if self.outside is not None and not alone:
             some = self._some(STAGES[0]) if self.clock.single else samples
@@ -388,7 +398,8 @@ class _Contest:
                     beyond = errors_outside(one.model, some, self.outside)
                     share = self.outside.share if len(beyond) else 0.0
                     found[place] = replace(one, beyond=beyond, share_outside=share)
-        return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
+        best = min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
+        return replace(best, spent_s=time.process_time() - begun)
 
 
 def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[KernelModel]:
@@ -641,6 +652,8 @@ class Candidate:
     share_outside: float = 0.0
     """Share of the domain asked for that is outside the samples; 0 if extrapolation was not
     judged."""
+    spent_s: float = 0.0
+    """Processor time of all fits by which it was judged."""
 
     @property
     def mlogq_cv(self) -> float | None:

@@ -9,13 +9,20 @@ L. Breiman, "Stacked regressions", Machine Learning 24, 1996: weights are not ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tasksim.models.learned.forest import Forest, Growth
-from tasksim.models.learned.process import NOISE_FACTORS, Process, Regression, Scales, learn_scales
+from tasksim.models.learned.process import (
+    MAX_SINGLE_ERROR,
+    NOISE_FACTORS,
+    Process,
+    Regression,
+    Scales,
+    learn_scales,
+)
 from tasksim.models.learned.surface import RIDGES, Moments, Surface, pairs_of
 from tasksim.models.tensor.bases import fit_base
 from tasksim.models.validation.crossvalidation import fold_of_each
@@ -34,6 +41,9 @@ MAX_ALL_FOLDS: Final = 4096
 than eight times as many: errors are then known from 1600 configurations and more."""
 SLACK: Final = 0.005
 """Share of the least error that fewer trees may add."""
+ROUNDING_SHARE: Final = 0.02
+"""Largest accepted rounding error of the process, by the mean error of the model: it then adds
+nothing to be seen, and single precision takes half the time of double."""
 MIN_WEIGHT: Final = 0.1
 """Smallest weight of a part: those with less are left out, and the model is smaller and faster."""
 
@@ -52,6 +62,23 @@ MAX_FAR: Final = 1.0
 
 
 @dataclass(frozen=True, eq=False)
+class Outside:
+    """Values outside the range of their parameter.
+
+    Attributes
+    ----------
+    columns, rows
+        The column and the row of each.
+    far
+        Its distance from the range, in ranges: negative below it.
+    """
+
+    columns: Indices
+    rows: Indices
+    far: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Features:
     """The columns that corrections are functions of.
 
@@ -64,29 +91,32 @@ class Features:
 
     def columns(self, table: Floats) -> Floats:
         """Return the columns for the rows of *table*."""
-        found = [np.empty((len(table), 0))]
+        return self.places(table)[0]
+
+    def places(self, table: Floats) -> tuple[Floats, Outside]:
+        """Return the columns for the rows of *table*, and what is outside the ranges."""
+        columns = np.zeros((len(table), len(self.parameters)))
+        modes, rows, far = [], [], []
+        at = 0
         for mode, axis in enumerate(self.axes):
-            values = table[:, mode]
+            values = np.ascontiguousarray(table[:, mode])
             if axis.kind == "categorical":
-                found.append(np.sqrt(0.5) * np.eye(len(axis))[axis.cell(values)])
+                columns[np.arange(len(table)), at + axis.cell(values)] = np.sqrt(0.5)
+                at += len(axis)
                 continue
+            first, last = axis.edges[[0, -1]]
             low, width = axis.span
-            inside = np.clip(values, *axis.edges[[0, -1]])
-            found.append(((axis.scale(inside) - low) / width)[:, None])
-        return np.hstack(found)
-
-    def beyond(self, table: Floats) -> Floats:
-        """Return the distance of each parameter of each row from its range, in ranges.
-
-        Negative below it, 0 inside and for categories.
-        """
-        found = np.zeros(table.shape)
-        for mode, axis in enumerate(self.axes):
-            if axis.kind != "categorical":
-                values, width = table[:, mode], axis.span[1]
-                inside = np.clip(values, *axis.edges[[0, -1]])
-                found[:, mode] = (axis.scale(values) - axis.scale(inside)) / width
-        return found
+            columns[:, at] = (axis.scale(np.clip(values, first, last)) - low) / width
+            out = np.flatnonzero((values < first) | (values > last))
+            if len(out):
+                edge = axis.scale(np.clip(values[out], first, last))
+                modes.append(np.full(len(out), at))
+                rows.append(out)
+                far.append((axis.scale(values[out]) - edge) / width)
+            at += 1
+        if not far:
+            return columns, Outside(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
+        return columns, Outside(*map(np.concatenate, (modes, rows, far)))
 
     @property
     def parameters(self) -> list[int]:
@@ -116,23 +146,20 @@ class Correction:
 
     def values(self, table: Floats) -> Floats:
         """Return the correction of the logarithm at each row of parameters."""
-        columns = self.features.columns(table)
+        columns, outside = self.features.places(table)
         total = self._inside(columns)
-        if self.reach:
-            self._extend(total, columns, self.features.beyond(table))
+        if self.reach and len(outside.rows):
+            self._extend(total, columns, outside)
         return total
 
-    def _extend(self, total: Floats, columns: Floats, beyond: Floats) -> None:
-        """Add the expected change *beyond* the edge to *total*, the values at the edge."""
-        first = np.searchsorted(self.features.parameters, np.arange(beyond.shape[1]))
-        for mode, far in enumerate(beyond.T):
-            rows = np.flatnonzero(far)
-            if not len(rows):
-                continue
-            nearer = columns[rows]
-            nearer[:, first[mode]] -= SECANT * np.sign(far[rows])
-            slope = (self._inside(columns[rows]) - self._inside(nearer)) / SECANT
-            total[rows] += self.reach * slope * np.minimum(np.abs(far[rows]), MAX_FAR)
+    def _extend(self, total: Floats, columns: Floats, outside: Outside) -> None:
+        """Add the expected change *outside* to *total*, the values at the edge."""
+        rows, far = outside.rows, outside.far
+        nearer = columns[rows]
+        nearer[np.arange(len(rows)), outside.columns] -= SECANT * np.sign(far)
+        slope = (total[rows] - self._inside(nearer)) / SECANT
+        change = self.reach * slope * np.minimum(np.abs(far), MAX_FAR)
+        total += np.bincount(rows, change, len(total))
 
     def _inside(self, columns: Floats) -> Floats:
         total = self.surface.predict(columns)
@@ -159,6 +186,8 @@ class Plan:
     weights
         Weights of the surface alone, of surface and process, of these with trees, and of the
         surface with trees.
+    rounding
+        Largest accepted rounding error of the process.
     """
 
     law: str
@@ -167,6 +196,7 @@ class Plan:
     noise_factor: float
     trees: tuple[int, int]
     weights: tuple[float, float, float, float]
+    rounding: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,9 +289,10 @@ def learn(
     left_out = np.full(len(logs), np.nan)
     lawful = np.concatenate([p.law[k] for p, k in zip(parts, kept, strict=True)])
     left_out[np.concatenate(kept)] = lawful + members @ weights
+    error = float(np.abs(lawful + members @ weights - logs[np.concatenate(kept)]).mean())
     plan = Plan(
         law, (ridge, smooth.ridge), smooth.scales, smooth.factor, (first, second),
-        tuple(weights.tolist()),
+        tuple(weights.tolist()), max(ROUNDING_SHARE * error, MAX_SINGLE_ERROR),
     )  # fmt: skip
     return Learnt(plan, base, fit_as(plan, axes, table, rest, seed), left_out)
 
@@ -280,7 +311,7 @@ def fit_as(
     if alone + both:
         left = rest - smooth.predict(columns)
         found = Regression.of(columns, left, plan.scales, seed).at(plan.noise_factor)
-        process = found.scaled(alone + both)
+        process = replace(found.scaled(alone + both), rounding=plan.rounding)
         if both and plan.trees[0]:
             forest = Growth(columns, left - found.predict(columns), seed).grow(plan.trees[0])
             forests.append(forest.forest().scaled(both))

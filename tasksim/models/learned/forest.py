@@ -101,9 +101,7 @@ class Forest:
 
     def _sum(self, core: ctypes.CDLL, table: Floats, out: Floats) -> None:
         """Write the sum of the trees to *out*, by the compiled core."""
-        asked, which, values = self._even
-        columns, places = np.ascontiguousarray(asked[0], dtype=np.int32), which.astype(np.int32)
-        borders = np.array([self.borders[column][cell] for column, cell in asked.T.tolist()])
+        columns, borders, places, values = self._packed
         status = core.tasksim_forest(
             table.ctypes.data, *table.shape, len(borders), columns.ctypes.data,
             borders.ctypes.data, len(values), places.ctypes.data, values.ctypes.data,
@@ -111,6 +109,14 @@ class Forest:
         )  # fmt: skip
         if status:
             raise AssertionError(f"the core refuses a forest: status {status}")
+
+    @cached_property
+    def _packed(self) -> tuple[NDArray[np.int32], Floats, NDArray[np.int32], Floats]:
+        """The columns and borders of the questions, their places in trees, and the values."""
+        asked, which, values = self._even
+        borders = np.array([self.borders[column][cell] for column, cell in asked.T.tolist()])
+        columns = np.ascontiguousarray(asked[0], dtype=np.int32)
+        return columns, borders, which.astype(np.int32), values
 
     @cached_property
     def _even(self) -> tuple[Indices, Indices, Floats]:

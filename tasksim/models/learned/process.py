@@ -63,6 +63,11 @@ GROUP: Final = 4 * LANES
 denominator take one division instead of four."""
 LARGEST: Final = 2.0**29
 """Largest 2 + r²: the product of four is less than the largest single-precision number."""
+MAX_SQUARE: Final = 2.0**18
+"""Largest square of a centre whose distances are computed from products: the rounding error of
+single precision is then less than 0.1 of the least 2 + r²."""
+MAX_COORDINATE: Final = 2.0**13
+"""Largest coordinate of a row in products: centres are as good as uncorrelated with it."""
 MAX_SINGLE_ERROR: Final = 2e-4
 """Largest rounding error of the mean, estimated, up to which covariances have single precision.
 Weights are large where durations have next to no noise; then it is double precision."""
@@ -100,12 +105,16 @@ class Process:
         float64 [centres].
     noise_share
         Variance of the noise by that of the function; None in files of earlier versions.
+    rounding
+        Largest accepted rounding error of the mean. None in files of earlier versions, which
+        accept 2e-4, and whose distances are differences.
     """
 
     lengths: Floats
     centres: Floats
     weights: Floats
     noise_share: float | None = None
+    rounding: float | None = None
 
     def predict(self, table: Floats) -> Floats:
         """Return the mean at each row of *table*."""
@@ -113,31 +122,36 @@ class Process:
         core = functions()
         # Squared distances may be infinite, of centres that are then as good as uncorrelated.
         with np.errstate(over="ignore"):
-            centres, weights = self._groups
-            rows = np.ascontiguousarray(table / self.lengths, dtype=centres.dtype)
+            packed = self._packed
+            rows = packed.rows(table / self.lengths)
             if core is None:
-                _add_covariances(rows, centres, weights, found)
+                _add_covariances(rows, packed, found)
                 return found
-        single = centres.dtype == np.float32
-        mean = core.tasksim_process_float32 if single else core.tasksim_process_float64
+        way = "products" if packed.by_products else "process"
+        mean = getattr(core, f"tasksim_{way}_{rows.dtype}")
         mean(
-            rows.ctypes.data, *rows.shape, centres.ctypes.data, weights.ctypes.data, len(centres),
-            found.ctypes.data,
+            rows.ctypes.data, *rows.shape, packed.centres.ctypes.data, packed.weights.ctypes.data,
+            len(packed.centres), found.ctypes.data,
         )  # fmt: skip
         return found
 
     @cached_property
-    def _groups(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The centres [groups, columns, 64], and twice their weights, with zeros at the end."""
-        count, columns = self.centres.shape
+    def _packed(self) -> _Packed:
+        limit = MAX_SINGLE_ERROR if self.rounding is None else self.rounding
         # Rounding errors of single precision, of either sign, add up like the weights' squares.
-        error = 4 * np.finfo(np.float32).eps / 2 * float(np.sqrt((self.weights**2).sum()))
-        precision = np.float32 if error <= MAX_SINGLE_ERROR else np.float64
-        groups = -(-count // GROUP)
-        padded, doubled = np.zeros((groups * GROUP, columns)), np.zeros(groups * GROUP)
-        padded[:count], doubled[:count] = self.centres, 2 * self.weights
-        centres = padded.reshape(groups, GROUP, columns).transpose(0, 2, 1)
-        return np.ascontiguousarray(centres, dtype=precision), doubled.astype(precision)
+        share = 4 * np.finfo(np.float32).eps / 2
+        error = share * float(np.sqrt((self.weights**2).sum()))
+        precision = np.float32 if error <= limit else np.float64
+        if self.rounding is None:
+            return _pack(self.centres, self.weights, precision, None)
+        middle = (self.centres.min(axis=0) + self.centres.max(axis=0)) / 2
+        # Near a centre, 2 + r² is the difference of numbers that are as much larger.
+        larger = 1 + np.square(self.centres - middle).sum(axis=1)
+        error = share * float(np.sqrt(np.square(larger * self.weights).sum()))
+        products = precision == np.float64 or error <= limit
+        # A rounding error must not make 2 + r² of a row at a centre a small number.
+        products = products and larger.max(initial=1.0) <= MAX_SQUARE
+        return _pack(self.centres, self.weights, precision, middle if products else None)
 
     def scaled(self, factor: float) -> Process:
         """Return the process with its mean multiplied by *factor*."""
@@ -178,7 +192,7 @@ class Regression:
         # A centre's own covariance makes the matrix regular where two centres nearly coincide.
         matrix[np.diag_indices(len(matrix))] += MIN_NOISE_SHARE * share * len(matrix)
         weights = cho_solve(cho_factor(matrix, lower=True), self.side)
-        return Process(self.scales.lengths, self.centres, weights, share)
+        return Process(self.scales.lengths, self.centres, weights, share, MAX_SINGLE_ERROR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,20 +341,81 @@ def _covariances(rows: Floats, centres: Floats) -> Floats:
     return np.asarray(np.reciprocal(found, out=found))
 
 
-def _add_covariances(
-    rows: NDArray[Any], centres: NDArray[Any], weights: NDArray[Any], out: Floats
-) -> None:
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    """The arrays of a process as its mean is computed from them.
+
+    Attributes
+    ----------
+    centres
+        [groups, columns, 64], the last group filled up with zeros. Before the columns of products,
+        which are doubled and negative, there is one of 2 + |b|².
+    weights
+        Twice the weights, [groups * 64].
+    middle
+        What rows and centres are moved by, so that products are small; None: distances are
+        subtracted.
+    """
+
+    centres: NDArray[Any]
+    weights: NDArray[Any]
+    middle: Floats | None
+
+    @property
+    def by_products(self) -> bool:
+        """Whether squared distances are computed from products."""
+        return self.middle is not None
+
+    def rows(self, scaled: Floats) -> NDArray[Any]:
+        """Return rows, in lengths, as the mean takes them: before products with |a|²."""
+        precision = self.centres.dtype
+        if self.middle is None:
+            return np.ascontiguousarray(scaled, dtype=precision)
+        found = np.empty((len(scaled), scaled.shape[1] + 1), dtype=precision)
+        found[:, 1:] = np.clip(scaled - self.middle, -MAX_COORDINATE, MAX_COORDINATE)
+        # Of the rounded numbers, so that products cancel it where row and centre are the same.
+        rounded = found[:, 1:].astype(np.float64)
+        found[:, 0] = np.einsum("ij,ij->i", rounded, rounded)
+        return found
+
+
+def _pack(
+    centres: Floats,
+    weights: Floats,
+    precision: type[np.floating[Any]],
+    middle: Floats | None,
+) -> _Packed:
+    count, columns = centres.shape
+    groups = -(-count // GROUP)
+    wide, doubled = np.zeros((groups * GROUP, columns)), np.zeros(groups * GROUP)
+    wide[:count], doubled[:count] = centres, 2 * weights
+    if middle is not None:
+        wide[:count] -= middle
+        rounded = wide.astype(precision).astype(np.float64)
+        wide = np.column_stack([2 + np.square(rounded).sum(axis=1), -2 * rounded])
+    wide = wide.reshape(groups, GROUP, wide.shape[1]).transpose(0, 2, 1)
+    packed = np.ascontiguousarray(wide, dtype=precision)
+    return _Packed(packed, doubled.astype(precision), middle)
+
+
+def _add_covariances(rows: NDArray[Any], packed: _Packed, out: Floats) -> None:
     """Write the weighted sums of covariances to *out*, as the compiled core does."""
+    centres = packed.centres
     groups, columns, _ = centres.shape
-    first, second, third, fourth = weights.reshape(groups, 4, LANES).transpose(1, 0, 2)
+    first, second, third, fourth = packed.weights.reshape(groups, 4, LANES).transpose(1, 0, 2)
     step = max(1, BLOCK_COVARIANCES // max(1, groups * GROUP))
     for at in range(0, len(rows), step):
-        block = rows[at : at + step]
-        squares = np.full((len(block), groups, GROUP), 2, dtype=rows.dtype)
-        for column in range(columns):
-            apart = block[:, column, None, None] - centres[:, column]
-            apart *= apart
-            squares += apart
+        block = rows[at : at + step, :, None, None]
+        if packed.by_products:
+            squares = block[:, 0] + centres[:, 0]
+            for column in range(1, columns):
+                squares += block[:, column] * centres[:, column]
+        else:
+            squares = np.full((len(block), groups, GROUP), 2, dtype=rows.dtype)
+            for column in range(columns):
+                apart = block[:, column] - centres[:, column]
+                apart *= apart
+                squares += apart
         np.minimum(squares, squares.dtype.type(LARGEST), out=squares)
         a, b, c, d = squares.reshape(-1, groups, 4, LANES).transpose(2, 0, 1, 3)
         above, below = first * b + second * a, a * b

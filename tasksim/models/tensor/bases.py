@@ -136,7 +136,10 @@ class Products:
         """Return the value for each row of parameters."""
         # Positive where there are logarithms, as on an axis' scale.
         least = [MIN_VALUE_SHARE * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
-        total = _design(self.exponents, np.maximum(table, least)) @ self.coefficients
+        total = np.zeros(len(table))
+        products = _products(self.exponents, np.maximum(table, least))
+        for coefficient, product in zip(self.coefficients.tolist(), products, strict=True):
+            total += coefficient * product
         return np.log(np.maximum(total, MIN_POSITIVE)) + _levels(axes, self.effects, table)
 
 
@@ -197,11 +200,25 @@ def _combined(ranges: Sequence[range], together: int) -> Iterator[tuple[int, ...
 
 
 def _design(exponents: Ints, table: Floats) -> Floats:
-    design = np.ones((len(table), len(exponents)), order="F")
-    for product, row in zip(design.T, exponents, strict=True):
-        for mode in np.flatnonzero(row):
-            product *= table[:, mode] ** float(row[mode])
+    """Return the products as columns."""
+    design = np.empty((len(table), len(exponents)), order="F")
+    for place, product in enumerate(_products(exponents, table)):
+        design[:, place] = product
     return design
+
+
+def _products(exponents: Ints, table: Floats) -> Iterator[Floats]:
+    """Yield each product of powers at the rows of *table*; powers are computed once."""
+    powers: dict[tuple[int, int], Floats] = {}
+    for row in exponents.tolist():
+        product = np.ones(len(table))
+        for mode, exponent in enumerate(row):
+            if exponent:
+                key = mode, exponent
+                if key not in powers:
+                    powers[key] = np.ascontiguousarray(table[:, mode]) ** float(exponent)
+                product *= powers[key]
+        yield product
 
 
 def _levels(axes: Sequence[Axis], effects: Sequence[Floats], table: Floats) -> Floats:

@@ -181,6 +181,15 @@ def test_files_of_earlier_versions_do_not_know_where_samples_are_thin(thin):
     assert (low < high).all()
 
 
+def test_files_of_earlier_versions_subtract_coordinates(model):
+    data = json.loads(json.dumps(model.to_json()))
+    assert model._correction_.process._packed.by_products
+    del data["correction"]["process"]["rounding"]
+    earlier, table = from_json(data), drawn(200, 7).parameters
+    assert not earlier._correction_.process._packed.by_products
+    assert earlier.predict(table) == pytest.approx(model.predict(table), rel=1e-3)
+
+
 def test_draws_scatter_more_where_samples_are_thin(thin):
     rows = np.repeat([[64.0, 128.0], [600.0, 128.0]], 2000, axis=0)
     draws = np.log(thin.sample(rows, np.random.default_rng(0))).reshape(2, 2000)

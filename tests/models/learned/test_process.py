@@ -77,34 +77,56 @@ def test_columns_of_a_parameter_share_a_scale():
     assert len(set(scales.lengths.tolist())) == 1
 
 
-def drawn(seed, centres, columns, scale):
+def drawn(seed, centres, columns, scale, rounding=None):
     rng = np.random.default_rng(seed)
     lengths, places = np.exp(rng.normal(size=columns)), rng.normal(size=(centres, columns))
-    weights = scale * rng.normal(size=centres)
-    return Process(lengths, places, weights), rng.random((rng.integers(1, 300), columns))
+    weights, table = scale * rng.normal(size=centres), rng.random((rng.integers(1, 300), columns))
+    if rounding is not None:  # of a row at a centre, products cancel each other
+        table[0] = places[0] * lengths
+    return Process(lengths, places, weights, rounding=rounding), table
 
 
-@given(st.integers(0, 1000), st.integers(1, 200), st.integers(1, 12), st.sampled_from([1, 1e4]))
-def test_the_mean_is_the_weighted_sum_of_covariances(seed, centres, columns, scale):
+ROUNDING = st.sampled_from([None, 2e-4, 1e-3])
+"""None: differences of coordinates, as in files of earlier versions. Otherwise products of them."""
+
+
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 200),
+    st.integers(1, 12),
+    st.sampled_from([1, 1e4]),
+    ROUNDING,
+)
+def test_the_mean_is_the_weighted_sum_of_covariances(seed, centres, columns, scale, rounding):
     """Single precision where weights are small, double where they are large."""
-    found, table = drawn(seed, centres, columns, scale)
+    found, table = drawn(seed, centres, columns, scale, rounding)
     exact = correlations(table / found.lengths, found.centres, 1.0) @ found.weights
-    assert found._groups[0].dtype == (np.float32 if scale == 1 else np.float64)
-    assert found.predict(table) == pytest.approx(exact, abs=2e-4 if scale == 1 else 1e-8)
+    single = found._packed.centres.dtype == np.float32
+    if rounding is None:
+        assert single == (scale == 1)
+    assert found.predict(table) == pytest.approx(exact, abs=(rounding or 2e-4) if single else 1e-8)
 
 
 @pytest.mark.skipif(library() is None, reason="no compiled core")
-@given(st.integers(0, 1000), st.integers(1, 200), st.integers(1, 12), st.sampled_from([1, 1e4]))
-def test_the_core_gives_the_same_bytes(seed, centres, columns, scale):
-    found, table = drawn(seed, centres, columns, scale)
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 200),
+    st.integers(1, 12),
+    st.sampled_from([1, 1e4]),
+    ROUNDING,
+)
+def test_the_core_gives_the_same_bytes(seed, centres, columns, scale, rounding):
+    found, table = drawn(seed, centres, columns, scale, rounding)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process, "functions", lambda: None)
         alone = found.predict(table)
     assert found.predict(table).tobytes() == alone.tobytes()
 
 
-def test_a_row_is_predicted_alone_as_among_others():
-    found, table = drawn(3, 100, 4, 1)
+@pytest.mark.parametrize("rounding", [None, 1e-3])
+def test_a_row_is_predicted_alone_as_among_others(rounding):
+    found, table = drawn(3, 100, 4, 1, rounding)
+    assert found._packed.by_products == (rounding is not None)
     assert np.concatenate([found.predict(row[None]) for row in table]).tolist() == (
         found.predict(table).tolist()
     )
@@ -112,8 +134,23 @@ def test_a_row_is_predicted_alone_as_among_others():
 
 def test_far_rows_have_next_to_no_covariance():
     """Squares that no number of single precision holds, from lengths of some other file."""
-    found = Process(np.array([1e-30]), np.zeros((5, 1)), np.ones(5))
-    assert np.abs(found.predict(np.array([[1.0]]))).max() < 1e-7
+    for rounding in (None, 1e-3):
+        found = Process(np.array([1e-30]), np.zeros((5, 1)), np.ones(5), rounding=rounding)
+        assert np.abs(found.predict(np.array([[1.0]]))).max() < 1e-6
+
+
+def test_products_are_taken_where_they_are_exact_enough():
+    places, weights = np.linspace(0.0, 4.0, 60)[:, None], np.ones(60)
+
+    def by_products(factor, rounding):
+        found = Process(np.ones(1), factor * places, weights, rounding=rounding)
+        return found._packed.by_products, found._packed.centres.dtype
+
+    assert by_products(1, None) == (False, np.float32)
+    assert by_products(1, 2e-4) == (True, np.float32)
+    assert by_products(100, 2e-4) == (False, np.float32)  # the errors would add up to more
+    assert by_products(100, 1e-7) == (True, np.float64)
+    assert by_products(1000, 1e-7) == (False, np.float64)
 
 
 def known(table, rows, lengths, share):
