@@ -36,7 +36,9 @@ from tasksim.optimization.schedule import (
     with_near_classes_merged,
 )
 from tasksim.optimization.solver import (
+    GRAIN,
     MAX_SOLVER_TASKS,
+    MIN_COARSE_UNITS,
     SolverLimit,
     Solving,
     has_solver,
@@ -107,14 +109,6 @@ On Cholesky of 8 tiles on mirage it finds 140.1 ms in 45 s of a processor, and 1
 """
 COARSE_SHARE: Final = 0.3
 """Share of the solver's time for bounds by that relaxation, with a coarse objective."""
-GRAIN: Final = 2e-3
-"""Share of the makespan that a step of the coarse objective is.
-
-There 4e-3 proves 135.25 ms in 8 s of a processor, and 1e-3 in 25 s; steps of 1.5 us prove 132.8 ms
-in 45 s. All have no schedule to start from: with one, the solver improves it for much of its time.
-"""
-MIN_COARSE_UNITS: Final = 10_000
-"""Least makespan in units of time for a coarse objective; a job shop has hundreds."""
 SOLVER_S_PER_STEP: Final = 2e-4
 """Deterministic time of the solver in seconds that counts as one candidate."""
 
