@@ -3,6 +3,7 @@
     python benchmarks/disturbed.py models        # models fitted beside loads, and in calm
     python benchmarks/disturbed.py predictions   # calibrated in calm or beside a load, and judged
     python benchmarks/disturbed.py coverage      # runs inside their intervals, in four regimes
+    python benchmarks/disturbed.py commands      # as a user: calibrate, simulate, run, in rounds
     python benchmarks/disturbed.py cost          # what the processor time of tasks costs
 
 Loads are processes that compute without end, one or two per core; or that compute and rest in turn,
@@ -14,15 +15,21 @@ makespans that runs would have had alone; the wall times of the same runs stand 
 *coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both`` does, and
 counts the runs inside: calm; beside a steady load; beside others that come and go; and beside a
 load that began after a calm calibration. Widths are beside the spread of the runs of one case.
+*commands* starts no load: in each round it calls ``tasksim calibrate`` for one of the four
+applications, and for sizes drawn anew, under each scheduler, ``tasksim simulate --uncertainty
+both`` and ``tasksim run``, each a process of its own. It prints errors against the makespan alone,
+and the runs inside their intervals.
 *cost* runs empty tasks with and without processor times, in turn, and the cases likewise, whose
 makespans should not differ.
 
-Nothing else should compute meanwhile: what this starts is the load.
+Nothing else should compute meanwhile, except with *commands*: what this starts is the load.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import statistics
 import subprocess
 import sys
@@ -30,7 +37,7 @@ import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -255,6 +262,62 @@ def _inside(cases: Cases, library: Path, asked: argparse.Namespace) -> str:
     )
 
 
+def commands(folder: Path, asked: argparse.Namespace) -> None:
+    """Calibrate, simulate and run by the command line, with sizes drawn anew in each round."""
+    rng = random.Random(asked.seed)
+    errors: dict[str, list[float]] = {}
+    widths: list[float] = []
+    inside = [0, 0, 0]  # below, inside, above
+    for number in range(asked.rounds):
+        name = ("cholesky", "qr", "lu", "fmm")[number % 4]
+        calibrated_sizes, size = _drawn_sizes(name, rng)
+        library = folder / f"commands-{number}"
+        here = ("--library", str(library))
+        _tasksim("calibrate", *calibrated_sizes, *here, "--name", MACHINE)
+        for scheduler in SCHEDULERS:
+            case = (*size, "--scheduler", scheduler, "--json")
+            sure = _tasksim(
+                "simulate", *case, *here, "--platform", MACHINE, "--uncertainty", "both"
+            )
+            run = _tasksim("run", *case)
+            errors.setdefault(name, []).append(
+                sure["makespan_s"] / run["disturbance"]["alone_s"] - 1
+            )
+            low_s, high_s = (sure["uncertainty"][f"run_{end}_s"] for end in ("low", "high"))
+            inside[(run["makespan_s"] >= low_s) + (run["makespan_s"] > high_s)] += 1
+            widths.append((high_s - low_s) / run["makespan_s"])
+        print(f"round {number + 1} of {asked.rounds}", file=sys.stderr, flush=True)
+    errors["all"] = [error for found in errors.values() for error in found]
+    for name, found in errors.items():
+        print(f"{name}: {percent(found)}; with sign {100 * statistics.mean(found):+.1f} %")
+    print(
+        f"below, inside and above their intervals: {inside}; width "
+        f"{100 * statistics.median(widths):.0f} % (median)"
+    )
+
+
+def _drawn_sizes(name: str, rng: random.Random) -> tuple[list[str], list[str]]:
+    """Return a generator with the sizes to calibrate, and with one between them to predict."""
+    if name == "fmm":
+        fixed = ["height=4", "group_size=50"]
+        particles = rng.randrange(18000, 27000, 1000)
+        return (
+            [name, "particles=15000,30000", *fixed], [name, f"particles={particles}", *fixed]
+        )  # fmt: skip
+    small, middle, large = {"cholesky": (6, 10, 14), "lu": (5, 7, 9), "qr": (4, 6, 8)}[name]
+    fixed = [f"tile_size={rng.choice((128, 192, 256))}"]
+    tiles = middle + rng.randrange(2)
+    return [name, f"tiles={small},{large}", *fixed], [name, f"tiles={tiles}", *fixed]
+
+
+def _tasksim(*arguments: str) -> dict[str, Any]:
+    """Return what a command prints as JSON; nothing if it prints something else."""
+    command = [sys.executable, "-m", "tasksim", *arguments]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found: dict[str, Any] = json.loads(told) if "--json" in arguments else {}
+    return found
+
+
 def cost(_folder: Path, asked: argparse.Namespace) -> None:
     """Measure empty tasks with processor times and without, in turn."""
     graph = generate("random-layered", layers=50, width=100, duration=0.0)
@@ -292,14 +355,18 @@ def cost(_folder: Path, asked: argparse.Namespace) -> None:
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", choices=("models", "predictions", "coverage", "cost"))
-    parser.add_argument("--rounds", type=int, default=5, help="of models")
+    parser.add_argument("what", choices=("models", "predictions", "coverage", "commands", "cost"))
+    parser.add_argument("--rounds", type=int, default=5, help="of models and of commands")
+    parser.add_argument("--seed", type=int, default=0, help="of the sizes of commands")
     parser.add_argument("--seconds", type=float, default=20.0, help="of a calibration")
     parser.add_argument("--per-core", type=int, default=2, help="processes of the load")
     parser.add_argument("--repetitions", type=int, default=5, help="of a native run")
     parser.add_argument("--runs", type=int, default=150, help="of a regime")
     asked = parser.parse_args()
-    what = {"models": models, "predictions": predictions, "coverage": coverage, "cost": cost}
+    what = {
+        "models": models, "predictions": predictions, "coverage": coverage, "commands": commands,
+        "cost": cost,
+    }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         what[asked.what](Path(folder), asked)
 
