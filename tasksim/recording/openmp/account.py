@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.platform.description import Overheads
+from tasksim.recording.openmp.history import INTERRUPTED_NS
 from tasksim.recording.openmp.pieces import Phase, Role
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
     idle_s = len(run.workers) * run.makespan_s - float(duration_s.sum())
     gaps = _gaps(pieces, run)
     ready, start = run.tasks.ready_s, run.tasks.start_s
-    whole_s = _shared(gaps.begin_s, gaps.end_s, np.ones(len(gaps.piece)), ready, start)
-    runtime_s = _shared(gaps.begin_s, gaps.end_s, gaps.share, ready, start)
+    whole_s = _shared(gaps.begin_s, gaps.end_s, ready, start)
+    runtime_s = _shared(gaps.begin_s, gaps.end_s - gaps.away_s, ready, start)
     return ThreadAccount(
         busy_s=float(duration_s.sum()) - creation_s - starting_s,
         creation_s=creation_s,
@@ -99,19 +100,22 @@ def costs_of(run: Run, pieces: Pieces) -> Overheads:
 
     A piece that was ready when its thread had done the task before was fetched: all of that time
     is charged, per piece. A piece that goes on with a task without a wait costs nothing. A piece
-    that became ready while its thread searched was noticed after the median of these times: a mean
-    would charge every wait with the few in which a thread was interrupted.
+    that became ready while its thread searched was noticed after the median of these times, over
+    searches in which the thread kept its core: a thread that lost it notices nothing until another
+    program's time slice is over, which says nothing of the runtime.
     """
     gaps = _gaps(pieces, run)
     ready_s = run.tasks.ready_s[gaps.piece]
-    lost_s = np.maximum(gaps.end_s - np.maximum(gaps.begin_s, ready_s), 0.0) * gaps.share
+    missed_s = gaps.end_s - np.maximum(gaps.begin_s, ready_s)
+    lost_s = np.maximum(missed_s - gaps.away_s, 0.0)
     is_fetch = ready_s <= gaps.begin_s
+    is_wakeup = ~is_fetch & (gaps.away_s <= 1e-9 * INTERRUPTED_NS)
     fetches = len(pieces) - (0 if run.graph is None else int(run.graph.goes_on_at_once.sum()))
     starts = pieces.role == Role.START
     return Overheads(
         start_s=float(np.median(run.tasks.duration_s[starts])) if starts.any() else 0.0,
         task_s=float(lost_s[is_fetch].sum()) / max(fetches, 1),
-        wakeup_s=0.0 if is_fetch.all() else float(np.median(lost_s[~is_fetch])),
+        wakeup_s=float(np.median(lost_s[is_wakeup])) if is_wakeup.any() else 0.0,
     )
 
 
@@ -121,15 +125,16 @@ class _Gaps(NamedTuple):
     Attributes
     ----------
     begin_s, end_s
-    share
-        Share of the time in which the thread had a core.
+    away_s
+        Time without a core, which is assumed to end the gap: with a core, the thread would have
+        noticed a piece that was ready at once.
     piece
         Piece that ends it.
     """
 
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
-    share: NDArray[np.float64]
+    away_s: NDArray[np.float64]
     piece: NDArray[np.int64]
 
 
@@ -145,13 +150,12 @@ def _gaps(pieces: Pieces, run: Run) -> _Gaps:
     there = (thread[1:] == thread[:-1]) & (start[1:] > end[:-1])
     begin, until, piece = end[:-1][there], start[1:][there], order[1:][there]
     cpu_s = 1e-9 * (clock[1:] - clock_end[:-1])[there]
-    share = np.clip(cpu_s / (until - begin), 0.0, 1.0)
+    away_s = np.clip(until - begin - cpu_s, 0.0, until - begin)
     late = np.append(True, thread[1:] != thread[:-1]) & (start > 0.0)
-    nothing = np.zeros(int(late.sum()))
     return _Gaps(
-        np.append(begin, nothing),
+        np.append(begin, np.zeros(int(late.sum()))),
         np.append(until, start[late]),
-        np.append(share, nothing),
+        np.append(away_s, start[late]),
         np.append(piece, order[late]),
     )
 
@@ -159,19 +163,18 @@ def _gaps(pieces: Pieces, run: Run) -> _Gaps:
 def _shared(
     begin: NDArray[np.float64],
     end: NDArray[np.float64],
-    weight: NDArray[np.float64],
     ready: NDArray[np.float64],
     start: NDArray[np.float64],
 ) -> float:
     """Return the integral over time of the lesser of two numbers.
 
-    That of the threads without a piece, each with its *weight*, from *begin* to *end*; and that of
-    the tasks that are *ready* and have not started.
+    That of the threads without a piece, each from *begin* to *end*; and that of the tasks that are
+    *ready* and have not started.
     """
     times = np.concatenate([begin, end, ready, start])
-    nothing, one = np.zeros(len(begin)), np.ones(len(ready))
-    idle = np.concatenate([weight, -weight, 0 * one, 0 * one])
-    waiting = np.concatenate([nothing, nothing, one, -one])
+    thread, task = np.ones(len(begin)), np.ones(len(ready))
+    idle = np.concatenate([thread, -thread, 0 * task, 0 * task])
+    waiting = np.concatenate([0 * thread, 0 * thread, task, -task])
     order = np.argsort(times, kind="stable")
     lesser = np.minimum(np.cumsum(idle[order]), np.cumsum(waiting[order]))[:-1]
     return float(np.maximum(lesser, 0.0) @ np.diff(times[order]))
