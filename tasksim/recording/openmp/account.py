@@ -98,23 +98,28 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
 def costs_of(run: Run, pieces: Pieces) -> Overheads:
     """Return the runtime's costs in replays: per task that is fetched, thread that wakes or starts.
 
-    A piece that was ready when its thread had done the task before was fetched: all of that time
-    is charged, per piece. A piece that goes on with a task without a wait costs nothing. A piece
-    that became ready while its thread searched was noticed after the median of these times, over
-    searches in which the thread kept its core: a thread that lost it notices nothing until another
-    program's time slice is over, which says nothing of the runtime.
+    A piece that was ready when its thread had done the task before was fetched: the mean of these
+    times is charged, per piece. A piece that goes on with a task without a wait costs nothing. A
+    piece that became ready while its thread searched was noticed after the median of these times.
+
+    Both are of gaps in which the thread kept its core, if there are any. A thread that lost it
+    notices nothing until another program's time slice is over, and if a thread of the team loses
+    its core with a lock of the runtime, the others spin for milliseconds: neither is a cost of the
+    runtime.
     """
     gaps = _gaps(pieces, run)
     ready_s = run.tasks.ready_s[gaps.piece]
     missed_s = gaps.end_s - np.maximum(gaps.begin_s, ready_s)
     lost_s = np.maximum(missed_s - gaps.away_s, 0.0)
-    is_fetch = ready_s <= gaps.begin_s
-    is_wakeup = ~is_fetch & (gaps.away_s <= 1e-9 * INTERRUPTED_NS)
+    is_fetch, kept_core = ready_s <= gaps.begin_s, gaps.away_s <= 1e-9 * INTERRUPTED_NS
+    is_wakeup = ~is_fetch & kept_core
+    is_typical = is_fetch & kept_core if (is_fetch & kept_core).any() else is_fetch
+    fetching_s = float(lost_s[is_typical].mean()) * int(is_fetch.sum()) if is_fetch.any() else 0.0
     fetches = len(pieces) - (0 if run.graph is None else int(run.graph.goes_on_at_once.sum()))
     starts = pieces.role == Role.START
     return Overheads(
         start_s=float(np.median(run.tasks.duration_s[starts])) if starts.any() else 0.0,
-        task_s=float(lost_s[is_fetch].sum()) / max(fetches, 1),
+        task_s=fetching_s / max(fetches, 1),
         wakeup_s=float(np.median(lost_s[is_wakeup])) if is_wakeup.any() else 0.0,
     )
 

@@ -68,3 +68,11 @@ def test_a_fetch_costs_the_processor_time_between_two_tasks():
     account = account_of(run, pieces)
     assert costs_of(run, pieces).task_s == pytest.approx(1.5 * US)
     assert (account.runtime_s, account.waiting_s) == pytest.approx((3 * US, 1000 * US))
+
+
+def test_a_fetch_in_which_the_core_was_lost_counts_as_the_others():
+    """One fetch takes 2 us; in the other the thread spun for 4 ms, and had no core for 5 ms."""
+    rows = [(0, 0, 100, 0), (0, 102, 200, 102), (0, 9200, 9300, 4200)]
+    pieces, run = recorded(*rows, order=[(0, 1), (1, 2)])
+    assert costs_of(run, pieces).task_s == pytest.approx(2 * 2 / 3 * US)
+    assert account_of(run, pieces).runtime_s == pytest.approx(4002 * US)
