@@ -147,12 +147,15 @@ class HandleRegister:
     def columns(self) -> tuple[Int64, Int32]:
         """Return the sizes in bytes and the homes of all handles."""
         extents = [block.end - block.first for block in self.blocks]
+        homes = np.repeat(np.array(self._homes, np.int32), extents)
+        if all(isinstance(size, int) for size in self._sizes):
+            # One call for all blocks: files have as many blocks as edges.
+            return np.repeat(np.array(self._sizes, np.int64), extents), homes
         sizes = [
             np.broadcast_to(np.array(size, np.int64), extent)
             for size, extent in zip(self._sizes, extents, strict=True)
         ]
-        homes = np.array(self._homes, np.int32)
-        return np.concatenate([np.empty(0, np.int64), *sizes]), np.repeat(homes, extents)
+        return np.concatenate([np.empty(0, np.int64), *sizes]), homes
 
 
 def whole(value: object) -> int | None:

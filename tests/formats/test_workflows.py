@@ -1,6 +1,7 @@
 """Workflows and task graphs of other tools: read, written, refused where they are wrong."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -289,6 +290,44 @@ def test_names_of_kernels_in_dot_take_a_time_in_proportion(tmp_path):
         assert len(graph_in(tmp_path / "labels.dot").graph) == nodes
 
     assert nearly_linear(read, 2_000, 16_000)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        'a [size=3];\nb [label="k", kernel=x]\na -> b;\n"c d" -> b [size="7"]\n',
+        "a [size=1e3,];a -> b -> c;c [ size = 4 ];",
+        "node [size=2];\na [label=k];edge [size=9];\na -> b;\n{ c [size=1]\n}\nd -> c;",
+        'a [size=3; label="k"; priority=2];\na-1 -> b;\na [kernel="k"] /* z */ [size=5];',
+        'a [size=1e-5];\n"q\\"r" [size=2];\na -> b [];\nb -> "" [size=1.5];',
+    ],
+)
+def test_dot_means_the_same_statement_by_statement_and_token_by_token(
+    tmp_path, monkeypatch, statements
+):
+    path = tmp_path / "g.dot"
+    path.write_text(f"digraph g {{{statements}}}\n")
+    found = graph_in(path).graph
+    monkeypatch.setattr("tasksim.formats.workflows.dot.STATEMENT_ENDS", ())
+    assert found.same_as(graph_in(path).graph)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("b [size=2]", "b size=2]", "g.dot:2: got ']'"),
+        ("a -> b", "a -> ->", "g.dot:3: got '->'"),
+        ("a -> b;", "subgraph [size=1];", "g.dot:3: got '['; legal: '{'"),
+        ("a -> b;\n}", "a -> b;\n} c [size=1];", "g.dot:4: got 'c"),
+        ("b [size=2]", "b [size=2] [", "g.dot:3: got '->'"),
+    ],
+)
+def test_wrong_statements_of_dot_are_told_with_their_line(tmp_path, old, new, message):
+    text = "digraph g { a [size=1];\nb [size=2]\na -> b;\n}\n"
+    assert old in text
+    (tmp_path / "g.dot").write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=re.escape(message)):
+        graph_in(tmp_path / "g.dot")
 
 
 STARPU_DAG = """digraph G {
