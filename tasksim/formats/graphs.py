@@ -255,11 +255,8 @@ def _difference(run: Run, graph: TaskGraph) -> str:
     return f"task {run.tasks.task[first]} is {made[first]}, but in the run it is {ran[first]}"
 
 
-def predecessors(run: Run) -> Callable[[int], list[int]] | None:
-    """Return a function that gives the predecessors of a task; None if the graph is gone."""
-    graph = graph_if_any(run)
-    if graph is None:
-        return None
+def predecessors(graph: TaskGraph) -> Callable[[int], list[int]]:
+    """Return a function that gives the predecessors of a task of *graph*."""
     ptr, indices = transpose(graph.successor_ptr, graph.successors, len(graph))
     bounds, before = ptr.tolist(), indices.tolist()
 

@@ -13,8 +13,9 @@ from strategies import graphs, machines, moving_graphs, platforms
 
 import tasksim
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.formats import graphs as graphs_of_runs
 from tasksim.formats.registry import FORMATS
-from tasksim.formats.runs import read_trace
+from tasksim.formats.runs import load_run, read_trace
 from tasksim.formats.traces.chrome import write_chrome
 from tasksim.formats.traces.tablecsv import write_task_table
 from tasksim.formats.traces.tracefolder import save_trace
@@ -146,6 +147,26 @@ def test_a_table_of_tasks_is_read_back(tmp_path, run):
     if len(run):
         FORMATS.find("task-table").writes_run(run, tmp_path / "run.csv", True)
         assert_same(read_trace(tmp_path / "run.csv").run, run)
+
+
+@pytest.mark.parametrize(
+    "form", ["chrome", "dot", "paje", "starvz", "task-table", "tasks.rec", "wfformat"]
+)
+def test_writing_makes_the_graph_of_a_run_once(tmp_path, monkeypatch, form):
+    run = tasksim.simulate("cholesky tiles=3", "xeon-2c")
+    tasksim.save_run(run, tmp_path / "run")
+    made = []
+    registry = graphs_of_runs.registry
+    generate = registry.generate
+    monkeypatch.setattr(
+        registry, "generate", lambda *given, **more: made.append(given) or generate(*given, **more)
+    )
+    run = load_run(tmp_path / "run")
+    if form == "chrome":
+        write_chrome([run], tmp_path / "out.json", arrows="all")
+    else:
+        FORMATS.find(form).writes_run(run, tmp_path / "out", False)
+    assert len(made) == 1
 
 
 @LIMITS

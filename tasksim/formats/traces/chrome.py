@@ -20,7 +20,7 @@ from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import reading, refuse_existing, write_bytes
 from tasksim.base.progress import FORMATTED_SHARE, follow, reached
-from tasksim.formats.graphs import predecessors
+from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import counted, nanoseconds, whole_ns
@@ -28,7 +28,7 @@ from tasksim.formats.traces.textlines import GZIP, head_text
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
@@ -369,11 +369,13 @@ def _events(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
             f'{{"ph":"M","name":"thread_sort_index","pid":{pid},"tid":{number + 1},'
             f'"args":{{"sort_index":{number}}}}}'
         )
-    yield from _tasks(run, pid, arrows)
+    graph = graph_if_any(run) if arrows == "all" else None
+    before = None if graph is None else predecessors(graph)
+    yield from _tasks(run, pid, before)
     yield from _copies(run, pid)
     yield from _ready(run, pid)
     if arrows != "none":
-        yield from _arrows(run, pid, arrows)
+        yield from _arrows(run, pid, arrows, before)
 
 
 def _named(what: str, pid: int, tid: int | None, name: str) -> str:
@@ -391,10 +393,9 @@ def _us(ns: int) -> str:
     return f"{whole}.{part:03d}".rstrip("0") if part else str(whole)
 
 
-def _tasks(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
+def _tasks(run: Run, pid: int, before: Callable[[int], list[int]] | None) -> Iterator[str]:
     tasks = run.tasks
     kernels = [_text(name) for name in run.kernel_names]
-    before = predecessors(run) if arrows == "all" else None
     rows = zip(
         tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
         whole_ns(tasks.submitted_s), whole_ns(tasks.ready_s),
@@ -457,12 +458,14 @@ def _ready(run: Run, pid: int) -> Iterator[str]:
         yield f'{{"ph":"C","name":"ready","pid":{pid},"ts":{_us(time)},"args":{{"tasks":{count}}}}}'
 
 
-def _arrows(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
+def _arrows(
+    run: Run, pid: int, arrows: Arrows, before: Callable[[int], list[int]] | None
+) -> Iterator[str]:
     """Yield flows from task to task: each begins and ends a nanosecond inside a slice."""
     tasks = run.tasks
     row = {task: at for at, task in enumerate(tasks.task.tolist())}
     start, end, worker = whole_ns(tasks.start_s), whole_ns(tasks.end_s), tasks.worker.tolist()
-    for number, (one, other) in enumerate(_edges(run, arrows), 1):
+    for number, (one, other) in enumerate(_edges(run, arrows, before), 1):
         a, b = row[one], row[other]
         if end[a] - start[a] < 2 or end[b] == start[b]:
             continue  # tasks of no length have no inside
@@ -471,7 +474,9 @@ def _arrows(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
         yield f'{{"ph":"f","bp":"e",{flow},"tid":{worker[b] + 1},"ts":{_us(start[b])}}}'
 
 
-def _edges(run: Run, arrows: Arrows) -> Iterator[tuple[int, int]]:
+def _edges(
+    run: Run, arrows: Arrows, before: Callable[[int], list[int]] | None
+) -> Iterator[tuple[int, int]]:
     if arrows == "critical":
         from tasksim.run.critical import practical_critical_path
 
@@ -479,7 +484,6 @@ def _edges(run: Run, arrows: Arrows) -> Iterator[tuple[int, int]]:
         names = run.tasks.task.tolist()
         yield from ((names[a], names[b]) for a, b in pairwise(steps))
         return
-    before = predecessors(run)
     if before is not None:
         yield from ((one, task) for task in run.tasks.task.tolist() for one in before(task))
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
 __all__ = ["EXTRA", "LINK_KEY", "PAJE", "PJ_DUMP", "add_states", "read_pj_dump", "write_paje"]
@@ -315,7 +316,9 @@ def _state_lines(run: Run) -> Iterator[Timed]:
     start, end = whole_ns(tasks.start_s), whole_ns(tasks.end_s)
     submitted, ready = whole_ns(tasks.submitted_s), whole_ns(tasks.ready_s)
     order = np.lexsort((tasks.task, np.array(end), np.array(start), tasks.worker))
-    footprint, before = _footprints(run), predecessors(run)
+    graph = graph_if_any(run)
+    before = None if graph is None else predecessors(graph)
+    footprint = _footprints(run, graph)
     popped = [
         "-1" if np.isnan(time) else ms_text(ns)
         for time, ns in zip(
@@ -340,9 +343,8 @@ def _state_lines(run: Run) -> Iterator[Timed]:
             yield end[row], place + 11, f"10 {ms_text(end[row])} w{on} WS I"
 
 
-def _footprints(run: Run) -> list[int]:
+def _footprints(run: Run, graph: TaskGraph | None) -> list[int]:
     """Return a number of each task's configuration: StarPU's footprint, or one of our own."""
-    graph = graph_if_any(run)
     if graph is None:
         return [0] * (int(run.tasks.task.max(initial=-1)) + 1)
     found = graph.row.astype(np.int64) + 1

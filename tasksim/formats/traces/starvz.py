@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
 __all__ = ["STARVZ", "add_tables", "read_starvz", "write_starvz"]
@@ -309,14 +310,14 @@ def write_starvz(run: Run, folder: Path, force: bool = False) -> None:
 
 
 def _tables(run: Run) -> dict[str, dict[str, Any]]:
+    graph = graph_if_any(run)
     tables = {
-        "application": _application(run),
+        "application": _application(run, graph),
         "variable": _variables(run),
         "entities": _entities(run),
         "zero": {"Zero": np.zeros(1)},
         "version": {"Version": ["tasksim"]},
     }
-    graph = graph_if_any(run)
     if graph is not None:
         owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
         tables["dag"] = {
@@ -328,7 +329,7 @@ def _tables(run: Run) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _application(run: Run) -> dict[str, Any]:
+def _application(run: Run, graph: TaskGraph | None) -> dict[str, Any]:
     tasks, workers = run.tasks, run.workers
     start, end = _ms(tasks.start_s), _ms(tasks.end_s)
     names = [worker.name for worker in workers]
@@ -353,13 +354,12 @@ def _application(run: Run) -> dict[str, Any]:
         "PopTime": _ms(tasks.popped_s),
         "Position": tasks.worker.astype(np.float64),
         "Height": np.ones(len(tasks)),
-        **_of_graph(run),
+        **_of_graph(run, graph),
     }
 
 
-def _of_graph(run: Run) -> dict[str, Any]:
+def _of_graph(run: Run, graph: TaskGraph | None) -> dict[str, Any]:
     """Return the columns from parameters of tasks: the iteration and the flop."""
-    graph = graph_if_any(run)
     columns: dict[str, Any] = {}
     if graph is None:
         return columns

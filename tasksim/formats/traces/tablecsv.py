@@ -196,7 +196,8 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     refuse_existing(beside, force=force)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    graph, before = graph_if_any(run), predecessors(run)
+    graph = graph_if_any(run)
+    before = None if graph is None else predecessors(graph)
     names = [] if graph is None else _parameters(graph)
     header = [name for name in COLUMNS if before is not None or name != "depends"]
     writer.writerow([*header, *names])

@@ -552,7 +552,8 @@ def write_tasks_rec(run: Run, path: Path, force: bool = False) -> None:
 
 
 def _records(run: Run) -> Iterator[str]:
-    graph, before = graph_if_any(run), predecessors(run)
+    graph = graph_if_any(run)
+    before = None if graph is None else predecessors(graph)
     yield from own_lines(run, graph)
     tasks, kernels = run.tasks, run.kernel_names
     memory = [worker.memory for worker in run.workers]

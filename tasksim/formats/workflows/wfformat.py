@@ -138,8 +138,7 @@ def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
 
     refuse_existing(path, force=force)
     graph = graph_of(run, Path(run.graph_name))
-    before = predecessors(run)
-    assert before is not None  # the run has a graph
+    before = predecessors(graph)
     ids = [f"{graph.kernel_of(task)}_{task + 1:07d}" for task in range(len(graph))]
     files: dict[str, int] = {}
     last: dict[int, tuple[int, int]] = {}
