@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import pairwise
 
@@ -55,6 +56,16 @@ def test_with_probability_one_all_tasks_depend_on_all_before():
     graph = generate("random-graph", shape="erdos-renyi", tasks=6, probability=1)
     assert edges(graph) == [(a, b) for a in range(6) for b in range(a + 1, 6)]
     assert generate("random-graph", shape="erdos-renyi", tasks=6, probability=0).edges == 0
+
+
+def test_vectorised_draws_are_those_of_python():
+    """Same seed, same bytes: of each pair in turn, and of all that is drawn behind them."""
+    for seed, tasks in ((0, 1), (1, 60), (2, 300)):
+        rng, one = random.Random(seed), random.Random(seed)
+        found = SHAPES["erdos-renyi"].make(tasks, rng, probability=0.1)
+        expected = [[b for b in range(task) if one.random() < 0.1] for task in range(tasks)]
+        assert found.predecessors == expected
+        assert rng.random() == one.random()
 
 
 def test_the_mean_number_of_predecessors_is_the_one_asked():

@@ -8,15 +8,20 @@ version.
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.progress import follow
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from tasksim.base.arrays import Floats
 
 __all__ = ["SHAPES", "Shape", "Skeleton", "below"]
 
@@ -101,14 +106,32 @@ def _chosen(rng: random.Random, population: list[int], count: int) -> list[int]:
     return [rest.pop(below(rng, len(rest))) for _ in range(min(count, len(rest)))]
 
 
+@contextmanager
+def _many(rng: random.Random) -> Iterator[Callable[[int], Floats]]:
+    """Yield a function that returns the next numbers of ``rng.random()`` as an array.
+
+    NumPy's first generator is the one of Python, has the same state, and keeps its sequence, too.
+    """
+    version, state, gauss = rng.getstate()
+    drawn = np.random.RandomState(0)
+    drawn.set_state(("MT19937", np.array(state[:-1], np.uint32), state[-1], 0, 0.0))
+    yield drawn.random_sample
+    _, key, place, *_ = drawn.get_state(legacy=True)
+    rng.setstate((version, (*map(int, key), int(place)), gauss))
+
+
 def _linked(
-    rng: random.Random, before: list[int], probability: float | None, predecessors: float | None
+    draws: Callable[[int], Floats],
+    before: int,
+    probability: float | None,
+    predecessors: float | None,
 ) -> list[int]:
-    """Return the members of *before* that a task depends on, each with the same probability."""
+    """Return those of *before* tasks that a task depends on, each with the same probability."""
     if probability is None:
         mean = DEFAULT_PREDECESSORS if predecessors is None else predecessors
-        probability = mean / len(before) if before else 0.0
-    return [task for task in before if rng.random() < probability]
+        probability = mean / before if before else 0.0
+    found: list[int] = np.flatnonzero(draws(before) < probability).tolist()
+    return found
 
 
 DEFAULT_PREDECESSORS: Final = 3.0
@@ -140,8 +163,9 @@ def erdos_renyi(
     made = Skeleton()
     # Each task looks at all tasks before it.
     follow(lambda: len(made.kernels) ** 2, tasks**2, until=DRAWN_SHARE)
-    for task in range(tasks):
-        made.add(_linked(rng, list(range(task)), probability, predecessors))
+    with _many(rng) as draws:
+        for task in range(tasks):
+            made.add(_linked(draws, task, probability, predecessors))
     return made
 
 
@@ -164,10 +188,11 @@ def layered(
         sizes[below(rng, count)] += 1
     made = Skeleton()
     follow(lambda: len(made.kernels) ** 2, tasks**2, until=DRAWN_SHARE)
-    for size in sizes:
-        before = list(range(len(made.kernels)))
-        for _ in range(size):
-            made.add(_linked(rng, before, probability, predecessors))
+    with _many(rng) as draws:
+        for size in sizes:
+            before = len(made.kernels)
+            for _ in range(size):
+                made.add(_linked(draws, before, probability, predecessors))
     return made
 
 
