@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from growth import nearly_linear
 
 from tasksim.base.errors import InputError
 from tasksim.formats.starpu.bus import XmlLink, XmlRoute, read_platform_xml
@@ -120,6 +121,18 @@ def test_two_routes_between_the_same_hosts_are_refused(read):
     text = both_ways.replace("</AS>", back)
     what = ":22:2: expected one route from a host to another, found another from CUDA0 to RAM"
     assert error_of(read, text) == what
+
+
+@pytest.mark.slow
+def test_routes_take_a_time_in_proportion(read):
+    def routes(count):
+        hosts = "".join(f'<host id="H{i}" speed="1f"/>' for i in range(count))
+        ways = "".join(
+            f'<route src="RAM" dst="H{i}"><link_ctn id="Host"/></route>' for i in range(count)
+        )
+        assert len(read(FILE.replace("</AS>", f"{hosts}{ways}</AS>")).routes) == 2 * count + 1
+
+    assert nearly_linear(routes, 500, 4_000)
 
 
 def test_all_that_is_wrong_is_told_at_once(read):

@@ -228,6 +228,8 @@ class PlatformXml:
     hosts: dict[str, Host] = field(default_factory=dict)
     links: dict[str, XmlLink] = field(default_factory=dict)
     routes: list[XmlRoute] = field(default_factory=list)
+    connected: set[tuple[str, str]] = field(default_factory=set, repr=False, compare=False)
+    """Source and target of each route of the file."""
 
     def count(self, kind: str) -> int:
         """Return the number of hosts of a *kind*: ``count("CPU")`` counts CPU0, CPU1, ..."""
@@ -308,9 +310,11 @@ def _route(element: Element, platform: PlatformXml, problems: XmlProblems) -> No
     if goes_back(element):
         found.append(XmlRoute(target, source, links[::-1]))
     for route in found:
-        if any((r.source, r.target) == (route.source, route.target) for r in platform.routes):
+        ends = route.source, route.target
+        if ends in platform.connected:
             again = f"another from {route.source} to {route.target}"
             problems.at(element, "one route from a host to another", again)
+    platform.connected.update((route.source, route.target) for route in found)
     platform.routes += found
 
 
