@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
-    "average_parallelism",
     "bottom_levels",
     "critical_path",
-    "level_structure",
     "levels",
     "predecessors",
-    "sinks",
     "sources",
     "top_levels",
     "width",
@@ -171,15 +168,6 @@ def work(graph: TaskGraph, durations_s: ArrayLike) -> float:
     return float(_checked(graph, durations_s).sum())
 
 
-def average_parallelism(graph: TaskGraph, durations_s: ArrayLike) -> float:
-    """Return work divided by the length of the critical path; 0 if nothing takes time.
-
-    More workers than this cannot all be busy all the time.
-    """
-    length, _ = critical_path(graph, durations_s)
-    return work(graph, durations_s) / length if length else 0.0
-
-
 def levels(graph: TaskGraph) -> Int64:
     """Return the depth of every task: the largest number of tasks on a path that leads to it.
 
@@ -189,17 +177,6 @@ def levels(graph: TaskGraph) -> Int64:
         0 for tasks without predecessors.
     """
     return top_levels(graph, np.ones(len(graph))).astype(np.int64)
-
-
-def level_structure(graph: TaskGraph) -> list[Int64]:
-    """Return the tasks of every level, ascending; level 0 first.
-
-    Tasks of one level are independent, and each depends on a task of the level before.
-    """
-    depth = levels(graph)
-    order = np.argsort(depth, kind="stable")
-    ends = np.cumsum(np.bincount(depth))
-    return np.split(order, ends[:-1]) if len(graph) else []
 
 
 def width(graph: TaskGraph) -> int:
@@ -214,11 +191,6 @@ def width(graph: TaskGraph) -> int:
 def sources(graph: TaskGraph) -> Int64:
     """Return the tasks without predecessors, ascending."""
     return np.flatnonzero(graph.predecessor_count == 0)
-
-
-def sinks(graph: TaskGraph) -> Int64:
-    """Return the tasks without successors, ascending."""
-    return np.flatnonzero(np.diff(graph.successor_ptr) == 0)
 
 
 def predecessors(graph: TaskGraph) -> tuple[Int64, Int32]:
