@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
     "CheckFailed",
@@ -37,6 +37,7 @@ __all__ = [
     "printable",
     "readable",
     "short",
+    "shortened_names",
     "unknown",
 ]
 
@@ -48,6 +49,8 @@ MAX_MESSAGE_LINES: Final = 60
 """Most lines of a message: a file may be wrong everywhere, and nobody fixes more at once."""
 MAX_VALUE_CHARACTERS: Final = 60
 """Longest value that a message shows, in characters: the message still fits on one line."""
+MAX_NAMES: Final = 12
+"""Number of names in a message up to which all are named: more hide what else it says."""
 _MAX_COMPARED_CHARACTERS: Final = 200
 """Longest name that is compared with the known ones, in characters: no known name is longer, and
 the time of a comparison grows with the square of the length."""
@@ -229,6 +232,13 @@ def nearest(name: str, candidates: Iterable[str]) -> str:
         return f", did you mean '{meant}'?"
     matches = get_close_matches(name.lower(), originals, n=1, cutoff=0.5)
     return f", did you mean '{originals[matches[0]]}'?" if matches else ""
+
+
+def shortened_names(names: Sequence[str]) -> str:
+    """Return the first of many *names*, and their number."""
+    if len(names) <= MAX_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:MAX_NAMES])}, ... {len(names)} in all"
 
 
 def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") -> InputError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, shortened_names, unknown
 from tasksim.cli.command import command
 from tasksim.cli.options import json_option, library_option
 from tasksim.cli.output import print_json
@@ -57,6 +57,10 @@ def listing(kind: str | None, library: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({name.replace("-", "_"): entries for name, entries in found.items()})
         return
+    if "models" in found:  # a file per kernel: StarPU's machines have dozens
+        found["models"] = {
+            name: shortened_names(kernels.split(", ")) for name, kernels in found["models"].items()
+        }
     click.echo("\n\n".join(_text(name, entries) for name, entries in found.items()))
 
 

@@ -307,11 +307,14 @@ def account(run: Path, as_json: bool) -> None:
         begin("replaying its graph")
         found = accounted(recorded, graph_of(recorded, run))
     states = worker_states(recorded)
-    if as_json:
-        print_json({**found.to_json(), "states_s": states})
-        return
     copies = recorded.transfers
     needed = copies is None or not len(copies) or bool((copies.task >= 0).any())
+    if as_json:
+        answer = {**found.to_json(), "states_s": states}
+        if not needed:
+            answer["waiting_s"]["transfer"] = None
+        print_json(answer)
+        return
     lines = _account_lines(found, len(recorded.workers), data_known=needed)
     if states is not None:
         lines += _state_lines(states, found.recorded_s, len(recorded.workers))

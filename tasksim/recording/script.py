@@ -29,7 +29,10 @@ def record_script(
     with an error.
     """
     if not is_file(path):
-        raise InputError(f"{path}: no such script")
+        raise InputError(
+            f"{path}: no such program; legal: the path of a Python script, or of a "
+            "compiled program that uses OpenMP"
+        )
     called = path.stem if name is None else name
     recording = Recording(called, asyncio=asyncio).quietly()
     with _called(path, arguments), usual_termination(), recording:

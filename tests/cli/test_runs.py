@@ -344,6 +344,19 @@ def test_list_of_one_kind(tasksim):
     assert "generators" not in out
 
 
+def test_list_shortens_many_models(tasksim, tmp_path):
+    folder = tmp_path / "lib" / "models" / "big"
+    folder.mkdir(parents=True)
+    names = [f"kernel{number:02}" for number in range(20)]
+    for name in names:
+        (folder / f"{name}.json").touch()
+    line = next(
+        one for one in tasksim("list models --library lib").out.splitlines() if "  big " in one
+    )
+    assert line.split(maxsplit=1)[1] == f"{', '.join(names[:12])}, ... 20 in all"
+    assert tasksim("list models --library lib --json").json["models"]["big"] == ", ".join(names)
+
+
 def test_list_shows_a_library_first(tasksim, tmp_path):
     (tmp_path / "lib" / "platforms").mkdir(parents=True)
     (tmp_path / "lib" / "platforms" / "mine.yaml").write_text("version: 1\nworkers: {}\n")

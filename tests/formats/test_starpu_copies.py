@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -135,6 +137,8 @@ def test_the_account_does_not_say_0_s_for_data(trace, tmp_path):
     save_trace(trace(FETCH_LINES), tmp_path / "run")
     lines = CliRunner().invoke(cli, ["report", "account", str(tmp_path / "run")]).output.split("\n")
     assert [line.split() for line in lines if "for data" in line] == [["for", "data", "unknown"]]
+    said = CliRunner().invoke(cli, ["report", "account", str(tmp_path / "run"), "--json"]).output
+    assert json.loads(said)["waiting_s"]["transfer"] is None
 
 
 def test_without_copies_memories_are_left_out(trace):

@@ -18,7 +18,7 @@ import numpy as np
 
 from tasksim.base.arguments import path_of
 from tasksim.base.documents.json_document import position
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, nearest, shortened_names
 from tasksim.base.files import exists, read_text, write_text
 from tasksim.base.library import find
 from tasksim.base.numerals import plain_float, table_number, whole_number
@@ -67,8 +67,6 @@ __all__ = [
     "write_samples",
 ]
 
-MAX_NAMES: Final = 12
-"""Number of names in a message up to which all are named: more hide what else it says."""
 
 SAMPLES = ".samples.csv"
 
@@ -243,15 +241,8 @@ class ModelLibrary:
         return InputError(
             f"no model of kernel{'s' if len(kernels) > 1 else ''} {named} in {self.path}"
             f"{expected if self._of_folder else ''}{nearest(kernels[0], known)} "
-            f"(known: {_shortened(known) or 'none'})"
+            f"(known: {shortened_names(known) or 'none'})"
         )
-
-
-def _shortened(names: Sequence[str]) -> str:
-    """Return the first of many *names*, and their number."""
-    if len(names) <= MAX_NAMES:
-        return ", ".join(names)
-    return f"{', '.join(names[:MAX_NAMES])}, ... {len(names)} in all"
 
 
 def save_kernel(
