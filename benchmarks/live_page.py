@@ -3,8 +3,9 @@
 The scenario is a Cholesky factorisation on nine cores and three devices, or on cores alone. Each
 scheduler is asked in turn of the native core and of the page. *core* is the time of the page's
 worker from the question to the answer, whose ratio to the native core is the speed of WebAssembly;
-*shown* is the time from a move of a slider to the picture. Memory is that of the whole process
-which shows the page, with its worker and the core: the peak, and what is left after ten seconds.
+*shown* is the time from a move of a slider to the picture. *dragged* is the number of pictures a
+second while a slider moves sixty times a second. Memory is that of the whole process which shows
+the page, with its worker and the core: the peak, and what is left after ten seconds.
 
     python benchmarks/live_page.py [--cores] [TILES ...]    by default 26 72 181: to a million tasks
 """
@@ -71,6 +72,22 @@ ASKED = """(async () => {
   return { core: took / 1e3, shown: (performance.now() - begin) / 1e3, makespan: numbers.makespan };
 })()"""
 
+DRAGGED = """(async () => {
+  const { live } = tasksimPage;
+  const { panel } = live;
+  let pictures = 0;
+  panel.compare = (...runs) => { Object.getPrototypeOf(panel).compare.apply(panel, runs); pictures += 1; };
+  const begin = performance.now();
+  for (let seed = 1000; performance.now() - begin < 3000; seed += 1) {
+    live.follow(`scheduler=%s\\nseed=${seed}`);
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+  }
+  const passed = (performance.now() - begin) / 1e3;
+  delete panel.compare;
+  await new Promise((done) => setTimeout(done, 1000)); // the last answer
+  return pictures / passed;
+})()"""
+
 
 def main() -> None:
     """Print a table of times, and a line of memory for each number of tiles."""
@@ -126,7 +143,7 @@ def compare(tiles: int, folder: Path, *, cores: bool) -> None:
             print(
                 f"{len(page.run):9,} tasks  {name:6}  native {_text(native)}  core {_text(core)}"
                 f"  ratio {statistics.median(ratios):.2f} to {max(ratios):.2f}"
-                f"  shown {_text(shown)}",
+                f"  shown {_text(shown)}  dragged {browser.evaluate(DRAGGED % name):.0f} a second",
                 flush=True,
             )
         peak_mb = renderer_mb(browser, "VmHWM")

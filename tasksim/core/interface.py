@@ -1,7 +1,7 @@
 """ctypes interface of the core, with its structures and functions.
 
-It mirrors ``tasksim_core.h`` and ``models/process.h``, in the same order. The creator of a
-structure keeps the arrays that it points to alive for as long as the core may use them.
+It mirrors ``tasksim_core.h``, in the same order. The creator of a structure keeps the arrays that
+it points to alive for as long as the core may use them.
 """
 
 from __future__ import annotations

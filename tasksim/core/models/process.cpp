@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "process.h"
+#include "../tasksim_core.h"
 #include "wide.h"
 
 namespace tasksim::models {
