@@ -148,7 +148,14 @@ class _Parser:
             self._pass()
         self._mark("{")
         outer: list[dict[str, str]] = []  # the outer defaults of each open subgraph
-        while outer or not self._peek("}"):
+        while True:
+            # Most statements of a large file come as a whole: they pass none of the checks below.
+            while isinstance(whole := self._token, Statement):
+                names = [whole.first] if whole.other is None else [whole.first, whole.other]
+                self._insert(names, whole.attributes)
+                self._pass()
+            if not outer and self._peek("}"):
+                break
             if self._peek("}"):
                 self._pass()
                 self._defaults = outer.pop()
@@ -181,12 +188,6 @@ class _Parser:
     def _statement(self) -> None:
         if self._peek(";") or self._peek(","):
             self._pass()
-            return
-        whole = self._token
-        if isinstance(whole, Statement):
-            self._pass()
-            names = [whole.first] if whole.other is None else [whole.first, whole.other]
-            self._insert(names, whole.attributes)
             return
         first = self._next("a node")
         if not first.is_name:

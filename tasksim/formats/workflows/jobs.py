@@ -10,11 +10,13 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.formats.registry import GraphInput
+from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.builder import GraphBuilder, access
+from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.csr import cycle_text, find_cycle, topological_order
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
@@ -23,6 +25,12 @@ __all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
 
 DURATION: Final = "duration_s"
 FLOP: Final = "flop"
+ACCESSES: Final[dict[int, Callable[[int], int]]] = {
+    AccessMode.R: R,
+    AccessMode.W: W,
+    AccessMode.RW: RW,
+}
+"""The function of each mode in which jobs have their files."""
 
 
 class Jobs:
@@ -197,7 +205,7 @@ class Jobs:
             values = {name: self._parameters[job][name] for name in common[kernel]}
             g.insert(
                 kernel,
-                *(access(data, AccessMode(mode)) for data, mode in modes.items()),
+                *(ACCESSES[mode](data) for data, mode in modes.items()),
                 priority=self._priority[job],
                 after=[one for one, _ in before.get(job, ())],
                 **values,
