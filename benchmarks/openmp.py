@@ -100,7 +100,7 @@ START_S: Final = 4e-4
 START: Final = "thread start"
 COPIED_BYTES: Final = 64 * 2**20
 """Size of the memory that a reference copies: beyond all caches."""
-COPIES: Final = 3
+COPY_COUNT: Final = 3
 MAX_WAIT_S: Final = 2.0
 """Longest wait for a calm moment before a pair, in seconds: a busy machine gives pairs, too."""
 TASKS_OF_50_US: Final = """
@@ -166,7 +166,7 @@ class References:
 
     def _copy_s(self) -> float:
         times = []
-        for _ in range(COPIES):
+        for _ in range(COPY_COUNT):
             begun = time.perf_counter()
             np.copyto(self._target, self._source)
             times.append(time.perf_counter() - begun)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bounds"]
 
-BLAMING = 6
+BLAME_TIME_FACTOR = 6
 """Usual time to split a run's time into causes, in multiples of that of reading it."""
 MIN_SHOWN_SHARE = 5e-4
 """Smallest share of a bound that is printed, a tenth of a percent after rounding."""
@@ -196,7 +196,7 @@ def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> N
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.network import path_messages
 
-    with stages("bounds", [1, BLAMING, 1] if with_blame else [1, 1]) as begin:
+    with stages("bounds", [1, BLAME_TIME_FACTOR, 1] if with_blame else [1, 1]) as begin:
         begin("reading the run")
         run = load_checked_run(path)
         blamed = None

@@ -147,9 +147,9 @@ WRITERS = {
 }
 """Commands, each with the format that writes, an example's name, and a summary."""
 
-WRITING = {"perfetto": 5, "starvz": 30}
+WRITING_TIME_FACTORS = {"perfetto": 5, "starvz": 30}
 """Usual time of writing in a format, as a multiple of that of reading: of a million tasks."""
-OTHER_WRITING = 12
+OTHER_WRITING_TIME_FACTOR = 12
 """The same for other formats."""
 
 _output = click.option(
@@ -188,7 +188,7 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
     from tasksim.formats.traces.chrome import write_chrome
 
     refuse_unwritable(output)
-    with stages("export", [1, WRITING.get("perfetto", OTHER_WRITING)]) as begin:
+    with stages("export", [1, WRITING_TIME_FACTORS["perfetto"]]) as begin:
         begin("reading runs")
         found = [load_checked_run(run) for run in runs]
         begin("writing")
@@ -205,7 +205,8 @@ def _add(name: str, form: str, example: str, what: str) -> None:
 
         refuse_unwritable(output)
         writer: Any = FORMATS.find(form).writes_run
-        with stages("export", [1, WRITING.get(name, OTHER_WRITING)]) as begin:
+        factor = WRITING_TIME_FACTORS.get(name, OTHER_WRITING_TIME_FACTOR)
+        with stages("export", [1, factor]) as begin:
             begin("reading the run")
             found = load_checked_run(run)
             begin("writing")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tasksim.run.pathprofile import PathProfile
     from tasksim.run.record import Run
 
-DURATIONS = (1, 6, 12, 12)
+STAGE_TIMES = (1, 6, 12, 12)
 """Usual relative durations of reading a run, drawing it, writing its page and its live page."""
 
 __all__ = ["view"]
@@ -156,8 +156,8 @@ def view(
     from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary
 
-    asked = zip(DURATIONS[1:], (target, html, live), strict=True)
-    durations = [DURATIONS[0], *(duration for duration, path in asked if path is not None)]
+    asked = zip(STAGE_TIMES[1:], (target, html, live), strict=True)
+    durations = [STAGE_TIMES[0], *(duration for duration, path in asked if path is not None)]
     with stages("view", durations) as begin:
         begin("reading runs")
         loaded = [load_run(path) for path in runs]

@@ -27,7 +27,7 @@ STALLED_ROUNDS: Final = 6
 """Rounds after which the bound must be longer by :data:`LEAST_GAIN`, or it is final."""
 LEAST_GAIN: Final = 1e-4
 """Share of the bound that these rounds must add."""
-FILLED: Final = 1e-6
+FULL_TOLERANCE: Final = 1e-6
 """Room left in a window, as a share of the bound, up to which the window is filled."""
 
 
@@ -176,7 +176,7 @@ class BoundProgram:
                 after_s=window.after_s * self._scale, before_s=window.before_s * self._scale
             )
             for window, left in zip(self._windows, room.tolist(), strict=True)
-            if left <= FILLED or (window.source < 0 and window.target < 0)
+            if left <= FULL_TOLERANCE or (window.source < 0 and window.target < 0)
         )
 
     def binding(self, class_names: tuple[str, ...]) -> Binding | None:

@@ -36,7 +36,7 @@ from tasksim.optimization.schedule import (
     with_near_classes_merged,
 )
 from tasksim.optimization.solver import (
-    GRAIN,
+    COARSE_STEP_SHARE,
     MAX_SOLVER_TASKS,
     MIN_COARSE_UNITS,
     SolverLimit,
@@ -427,7 +427,7 @@ class _Search:
             whole = 1.0
         left_s = limit.left_s
         windows = self._windows
-        models = [(near, NEAR_SHARE, 0.0), (near, COARSE_SHARE, GRAIN)]
+        models = [(near, NEAR_SHARE, 0.0), (near, COARSE_SHARE, COARSE_STEP_SHARE)]
         if near.costs_s.shape != self._alike.costs_s.shape:
             copies = self._replayer.platform if "mixed_with_copies_s" in self._bounds else None
             names = tuple(map(str, range(near.costs_s.shape[1])))

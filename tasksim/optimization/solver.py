@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = [
-    "GRAIN",
+    "COARSE_STEP_SHARE",
     "MAX_SOLVER_TASKS",
     "MIN_COARSE_UNITS",
     "Solved",
@@ -56,7 +56,7 @@ MIN_WORKERS: Final = 8
 Each worker has a strategy of its own, and with few some are missing: of the job shop ft10, eight on
 two cores find the optimum in 15 s of a processor, and two do not.
 """
-GRAIN: Final = 2e-3
+COARSE_STEP_SHARE: Final = 2e-3
 """Share of the makespan that a step of the coarse objective is.
 
 For Cholesky of 8 tiles on mirage, 4e-3 proves 135.25 ms in 8 s of a processor, and 1e-3 in 25 s;
@@ -131,7 +131,7 @@ def bound_of(
     :class:`Solving`.
     """
     if makespan_s is not None and math.isfinite(makespan_s):
-        grain = GRAIN if unit_count(problem, makespan_s) >= MIN_COARSE_UNITS else 0.0
+        grain = COARSE_STEP_SHARE if unit_count(problem, makespan_s) >= MIN_COARSE_UNITS else 0.0
         solving = Solving(problem, at_least_s, makespan_s, platform, windows, grain)
         return max(at_least_s, solving.solve(limit).bound_s)
     # A first schedule: one task after the other, each on its fastest class.

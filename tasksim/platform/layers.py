@@ -166,7 +166,7 @@ the time of matching grows with characters times stars."""
 MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 """Pattern of a factor of the present value, such as ``x1.5``."""
 
-MEASURED: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
+MEASURED_FIELDS: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
 """Field of a link -> field with the value measured on a route that begins with the link."""
 
 
@@ -318,7 +318,7 @@ def _follow(
         if "count" in group and "cores" not in group:
             fit_cores(data["workers"][name])
     for name, link in entries(changes, "links"):
-        for number, measured in MEASURED.items():
+        for number, measured in MEASURED_FIELDS.items():
             if number in link and measured not in link:
                 data["links"][name].pop(measured, None)
     for name, architecture in entries(changes, "arch"):
@@ -411,8 +411,8 @@ class Settings:
             *section, field_name = location
             if location[0] == "workers" and field_name == "count":
                 fit_cores(_get(self.data, location[:-1]))
-            if location[0] == "links" and field_name in MEASURED:
-                measured = (*section, MEASURED[str(field_name)])
+            if location[0] == "links" and field_name in MEASURED_FIELDS:
+                measured = (*section, MEASURED_FIELDS[str(field_name)])
                 if measured in named or _get(self.data, measured) is None:
                     continue
                 if multiplies:

@@ -25,7 +25,7 @@ __all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
 
 DURATION: Final = "duration_s"
 FLOP: Final = "flop"
-ACCESSES: Final[dict[int, Callable[[int], int]]] = {
+ACCESS_FUNCTIONS: Final[dict[int, Callable[[int], int]]] = {
     AccessMode.R: R,
     AccessMode.W: W,
     AccessMode.RW: RW,
@@ -205,7 +205,7 @@ class Jobs:
             values = {name: self._parameters[job][name] for name in common[kernel]}
             g.insert(
                 kernel,
-                *(ACCESSES[mode](data) for data, mode in modes.items()),
+                *(ACCESS_FUNCTIONS[mode](data) for data, mode in modes.items()),
                 priority=self._priority[job],
                 after=[one for one, _ in before.get(job, ())],
                 **values,
