@@ -96,6 +96,8 @@ def test_differences_of_two_runs(show, cholesky, eager):
     browser = show(cholesky, eager, names=["prio", "eager"])
     browser.key("x")
     assert state(browser, "state.colour") == "difference"
+    told = browser.evaluate("document.querySelector('.status').textContent")
+    assert "difference" in told.lower()
     browser.click(*place(browser, 40, run=1))
     shift = eager.tasks.end_s[40] - cholesky.tasks.end_s[40]
     sign = "−" if shift < 0 else "+"

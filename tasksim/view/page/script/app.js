@@ -339,15 +339,19 @@ export class App {
 
   nextColour() {
     const modes = modesOf(this.runs);
-    this.change({ colour: modes[(modes.indexOf(this.state.colour) + 1) % modes.length] });
-    this.controls.say(`Colours: ${MODES[this.state.colour]}`);
+    this.colourBy(modes[(modes.indexOf(this.state.colour) + 1) % modes.length]);
+  }
+
+  colourBy(colour) {
+    this.change({ colour });
+    this.controls.say(`Colours: ${MODES[colour]}`);
   }
 
   toggleDifference() {
     if (!modesOf(this.runs).includes("difference")) {
       return this.controls.say("Differences need two runs of the same graph.");
     }
-    return this.change({ colour: this.state.colour === "difference" ? "kernel" : "difference" });
+    return this.colourBy(this.state.colour === "difference" ? "kernel" : "difference");
   }
 
   toggleWaits() { this.change({ waits: !this.state.waits }); }
