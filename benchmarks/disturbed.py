@@ -311,7 +311,7 @@ def _drawn_sizes(name: str, rng: random.Random) -> tuple[list[str], list[str]]:
 
 
 def _tasksim(*arguments: str) -> dict[str, Any]:
-    """Return what a command prints as JSON; nothing if it prints something else."""
+    """Run a command; return its JSON, or an empty dictionary without ``--json``."""
     command = [sys.executable, "-m", "tasksim", *arguments]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: dict[str, Any] = json.loads(told) if "--json" in arguments else {}

@@ -159,7 +159,7 @@ class References:
         self._shortest_s = [float("inf")] * len(self._pieces)
 
     def __call__(self) -> float:
-        """Return how much longer than ever the slowest piece takes now."""
+        """Return the largest ratio of a piece's time now to its shortest time so far."""
         took_s = [piece() for piece in self._pieces]
         self._shortest_s = list(map(min, self._shortest_s, took_s))
         return max(now_s / least_s for now_s, least_s in zip(took_s, self._shortest_s, strict=True))

@@ -5,9 +5,9 @@
 The folders are the Barcelona OpenMP Tasks Suite (https://github.com/bsc-pm/bots) and KaStORS
 (https://gitlab.inria.fr/openmp/kastors), each compiled as its own documentation says, with GCC;
 their programs are in ``bin``. What is done and printed is described in ``benchmarks/openmp.py``.
-Of BOTS are left out: floorplan, a branch and bound whose tasks depend on what other threads have
-found; uts and the variants without cut-off, which have millions of tasks; and concom and knapsack,
-which the suite's Makefile does not build.
+Of BOTS, some are left out: floorplan, a branch and bound whose tasks depend on what other threads
+have found; uts and the variants without cut-off, which have millions of tasks; and concom and
+knapsack, which the suite's Makefile does not build.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-BOTS: Final = {
+BOTS_PROGRAMS: Final = {
     "alignment": "alignment.gcc.single-omp-tasks -f inputs/alignment/prot.20.aa",
     "alignment-for": "alignment.gcc.for-omp-tasks -f inputs/alignment/prot.20.aa",
     "fft": "fft.gcc.omp-tasks -n 131072",
@@ -37,7 +37,7 @@ BOTS: Final = {
     "sparselu-for": "sparselu.gcc.for-omp-tasks -n 20 -m 40",
     "strassen": "strassen.gcc.omp-tasks-manual -n 512",
 }
-KASTORS: Final = {
+KASTORS_PROGRAMS: Final = {
     "dpotrf": "dpotrf -n 1024 -b 128 -i 1",
     "dgetrf": "dgetrf -n 1024 -b 128 -i 1",
     "dgeqrf": "dgeqrf -n 768 -b 128 -ib 32 -i 1",
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def programs(given: argparse.Namespace) -> Iterator[tuple[str, PreparedProgram]]:
     """Yield the chosen programs by name."""
     chosen = given.programs.split(",") if given.programs else None
-    for folder, lines in ((given.bots, BOTS), (given.kastors, KASTORS)):
+    for folder, lines in ((given.bots, BOTS_PROGRAMS), (given.kastors, KASTORS_PROGRAMS)):
         for name, words in lines.items() if folder else ():
             if chosen is None or name in chosen:
                 program, *rest = words.split()

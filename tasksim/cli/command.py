@@ -36,7 +36,7 @@ SETTINGS: dict[str, Any] = {
 
 MANY_OPTIONS = 24
 """Number of options from which on a command's help has sections."""
-SECTIONS = {
+OPTION_SECTIONS = {
     "Several nodes": ("network", "nodes", "grid", "owner"),
     "How sure": (
         "uncertainty", "replications", "until", "level", "now", "against", "plot",
@@ -158,7 +158,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of a command with many in sections."""
         rows = {p.name: row for p in self.get_params(ctx) if (row := p.get_help_record(ctx))}
-        sections = SECTIONS if len(rows) >= MANY_OPTIONS else {}
+        sections = OPTION_SECTIONS if len(rows) >= MANY_OPTIONS else {}
         found = {
             title: [rows.pop(name) for name in names if name in rows]
             for title, names in sections.items()

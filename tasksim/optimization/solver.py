@@ -87,7 +87,7 @@ def refuse_missing_solver() -> None:
 
 
 def unit_count(problem: Problem, makespan_s: float) -> int:
-    """Return how many units of time a makespan has, by the common divisor of all durations."""
+    """Return the length of a makespan in units: the largest that divides all durations."""
     finite = problem.costs_s[np.isfinite(problem.costs_s)]
     ticks = np.rint(finite * TICKS_PER_S).astype(np.int64)
     divisor = int(np.gcd.reduce(ticks[ticks > 0], initial=0)) or 1

@@ -8,7 +8,7 @@ from tasksim import generate
 from tasksim.base.documents.json_document import parse_json
 from tasksim.base.progress import follow, noting, part, reached, watched, watching
 
-MANY = {
+ANNOUNCED_GRAPHS = {
     "summa": {"tiles": 5},
     "summa over nodes": {"tiles": 4, "rows": 2, "columns": 2},
     "bulk-cholesky": {"tiles": 6},
@@ -27,13 +27,13 @@ MANY = {
 }
 
 
-@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("name", ANNOUNCED_GRAPHS)
 def test_generators_announce_as_many_tasks_as_they_make(name, monkeypatch):
     announced = []
     monkeypatch.setattr(
         "tasksim.graph.builder.GraphBuilder.announce", lambda _, tasks: announced.append(tasks)
     )
-    graph = generate(name.partition(" ")[0], **MANY[name])
+    graph = generate(name.partition(" ")[0], **ANNOUNCED_GRAPHS[name])
     assert announced[-1] == len(graph)
 
 

@@ -19,7 +19,7 @@ MOST_TERMS = {} if LONG else {"mlr": {"most_terms": 2}}
 
 @pytest.fixture
 def judge(monkeypatch, capsys):
-    """Return what executes the benchmark in this process: its standard output and error."""
+    """Return a function that runs the benchmark in this process and returns what it printed."""
     select = selection.select
     monkeypatch.setattr(
         selection, "select", lambda *asked, **more: select(*asked, options=MOST_TERMS, **more)

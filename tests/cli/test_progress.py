@@ -181,7 +181,7 @@ ENVIRONMENT = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
 
 
 def _on_a_terminal(words):
-    """Return what a command that succeeds writes to a terminal as its standard error stream."""
+    """Return the standard error stream of a command that succeeds, on a terminal."""
     ours, theirs = os.openpty()
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=theirs, env=ENVIRONMENT

@@ -373,7 +373,7 @@ class _Packed:
             return np.ascontiguousarray(scaled, dtype=precision)
         found = np.empty((len(scaled), scaled.shape[1] + 1), dtype=precision)
         found[:, 1:] = np.clip(scaled - self.middle, -MAX_COORDINATE, MAX_COORDINATE)
-        # Of the rounded numbers, so that products cancel it where row and centre are the same.
+        # Squares of the rounded numbers, so that a row at a centre is at distance zero from it.
         rounded = found[:, 1:].astype(np.float64)
         found[:, 0] = np.einsum("ij,ij->i", rounded, rounded)
         return found

@@ -99,7 +99,7 @@ def test_categories_are_learnt():
 
 @pytest.mark.slow
 def test_more_samples_make_it_better(monkeypatch):
-    # Of the most, fewer folds are left out, and the process has half as many centres.
+    # The largest count is above both limits: with fewer folds, and with half of the centres.
     counts = (64, 256, 1024, 4500)
     if not LONG:
         counts = (64, 256, 600)

@@ -86,7 +86,7 @@ def drawn(seed, centres, columns, scale, rounding=None):
     return Process(lengths, places, weights, rounding=rounding), table
 
 
-ROUNDING = st.sampled_from([None, 2e-4, 1e-3])
+ROUNDING_LIMITS = st.sampled_from([None, 2e-4, 1e-3])
 """None: differences of coordinates, as in files of earlier versions. Otherwise products of them."""
 
 
@@ -95,7 +95,7 @@ ROUNDING = st.sampled_from([None, 2e-4, 1e-3])
     st.integers(1, 200),
     st.integers(1, 12),
     st.sampled_from([1, 1e4]),
-    ROUNDING,
+    ROUNDING_LIMITS,
 )
 def test_the_mean_is_the_weighted_sum_of_covariances(seed, centres, columns, scale, rounding):
     """Single precision where weights are small, double where they are large."""
@@ -113,7 +113,7 @@ def test_the_mean_is_the_weighted_sum_of_covariances(seed, centres, columns, sca
     st.integers(1, 200),
     st.integers(1, 12),
     st.sampled_from([1, 1e4]),
-    ROUNDING,
+    ROUNDING_LIMITS,
 )
 def test_the_core_gives_the_same_bytes(seed, centres, columns, scale, rounding):
     found, table = drawn(seed, centres, columns, scale, rounding)

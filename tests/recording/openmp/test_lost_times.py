@@ -6,7 +6,7 @@ import pytest
 from tasksim.recording.openmp.history import Ending, place_lost_times
 
 CREATE, END = Ending.CREATE, Ending.END
-LOST = 1_000_000
+LOST_NS = 1_000_000
 
 
 def steps(*rows):
@@ -21,7 +21,7 @@ def steps(*rows):
 @pytest.mark.parametrize("held", range(3))
 def test_what_was_lost_is_taken_from_the_longest_step(held):
     """Three steps of 300 ns, of which one was interrupted for a millisecond."""
-    durations = [300 + (LOST if step == held else 0) for step in range(3)]
+    durations = [300 + (LOST_NS if step == held else 0) for step in range(3)]
     starts = [0, durations[0], durations[0] + durations[1]]
     # The clock was read at 0 and at the end, where the thread had run for 900 ns.
     rows = [(0, starts[k], durations[k], durations[k], starts[k], CREATE) for k in range(2)]
@@ -35,9 +35,9 @@ def test_what_was_lost_is_taken_from_the_longest_step(held):
 def test_a_longer_loss_is_taken_from_several_steps():
     """A sleep over two creations: the thread ran for 100 us of the 2.1 ms."""
     rows = [
-        (0, 0, LOST, LOST, 0, CREATE),
-        (0, LOST, 1000, 1000, LOST, CREATE),
-        (0, LOST + 1000, LOST + 99_000, 100_000 - LOST - 1000, LOST + 1000, END),
+        (0, 0, LOST_NS, LOST_NS, 0, CREATE),
+        (0, LOST_NS, 1000, 1000, LOST_NS, CREATE),
+        (0, LOST_NS + 1000, LOST_NS + 99_000, 100_000 - LOST_NS - 1000, LOST_NS + 1000, END),
     ]
     columns = steps(*rows)
     place_lost_times(columns)
@@ -47,11 +47,11 @@ def test_a_longer_loss_is_taken_from_several_steps():
 def test_other_steps_stay():
     """A loss in a step of its own, small ones, steps of another thread, and a chain cut short."""
     rows = [
-        (0, 0, LOST, 500, 0, END),
-        (0, LOST, 300, 300, 500, CREATE),
-        (0, LOST + 300, 400, 380, 800, END),
+        (0, 0, LOST_NS, 500, 0, END),
+        (0, LOST_NS, 300, 300, 500, CREATE),
+        (0, LOST_NS + 300, 400, 380, 800, END),
         (1, 0, 300, 300, 0, CREATE),
-        (2, 300, LOST, -300, 300, END),
+        (2, 300, LOST_NS, -300, 300, END),
     ]
     columns = steps(*rows)
     before = [column.copy() for column in columns]

@@ -7,7 +7,7 @@ from webassembly import NODE, needs_node
 
 from tasksim.view.page.document import bundle
 
-THINNING = """
+THINNING_SCRIPT = """
 let random = 1;
 const next = () => (random = (random * 48271) % 2147483647);
 const count = 300000, time = new Float64Array(count), used = new Float64Array(count);
@@ -32,7 +32,7 @@ console.log(JSON.stringify({
   few: thinned(few, time, used) === few,
 }));
 """
-REUSE = """
+REUSE_SCRIPT = """
 const count = 2 ** 18, { buffer } = new Float64Array(count).fill(7);
 const counted = (rows) => filled(Float64Array, rows, (row) => row);
 keepSpare([buffer]);
@@ -58,7 +58,7 @@ def told(script, folder):
 
 @needs_node
 def test_many_changes_of_a_memory_keep_the_extremes_of_each_slice(tmp_path):
-    found = told(THINNING, tmp_path)
+    found = told(THINNING_SCRIPT, tmp_path)
     assert found["same"]
     assert found["few"]
     assert 20_000 < found["kept"] < 80_000
@@ -67,7 +67,7 @@ def test_many_changes_of_a_memory_keep_the_extremes_of_each_slice(tmp_path):
 @needs_node
 def test_a_buffer_is_used_again_by_one_column_at_a_time(tmp_path):
     count = 2**18
-    assert told(REUSE, tmp_path) == {
+    assert told(REUSE_SCRIPT, tmp_path) == {
         "reused": True, "once": True, "last": count - 1001, "length": count - 1000,
         "again": True, "value": 2**20, "after": True,
     }  # fmt: skip
