@@ -307,15 +307,10 @@ def account(run: Path, as_json: bool) -> None:
         begin("replaying its graph")
         found = accounted(recorded, graph_of(recorded, run))
     states = worker_states(recorded)
-    copies = recorded.transfers
-    needed = copies is None or not len(copies) or bool((copies.task >= 0).any())
     if as_json:
-        answer = {**found.to_json(), "states_s": states}
-        if not needed:
-            answer["waiting_s"]["transfer"] = None
-        print_json(answer)
+        print_json({**found.to_json(), "states_s": states})
         return
-    lines = _account_lines(found, len(recorded.workers), data_known=needed)
+    lines = _account_lines(found, len(recorded.workers))
     if states is not None:
         lines += _state_lines(states, found.recorded_s, len(recorded.workers))
     click.echo("\n".join(lines))
@@ -332,8 +327,8 @@ def _state_lines(states: Mapping[str, float], total_s: float, workers: int) -> l
     ]
 
 
-def _account_lines(found: Account, workers: int, *, data_known: bool) -> list[str]:
-    """Return the lines of an account; *data_known* says whether copies are those of known tasks."""
+def _account_lines(found: Account, workers: int) -> list[str]:
+    """Return the lines of an account."""
     from tasksim.base.units import format_size, format_time
 
     total = found.recorded_s or 1.0
@@ -361,8 +356,7 @@ def _account_lines(found: Account, workers: int, *, data_known: bool) -> list[st
         f"idle time, mean of {workers} workers:",
     ]
     for name, seconds in found.waiting_s.items():
-        if name == "transfer" and not data_known:
-            # As in traces of StarPU; the time is part of that for the runtime.
+        if seconds is None:
             lines.append(f"{f'  {WAITED[name]}':<58}{'unknown':>10}")
         else:
             lines.append(line(f"  {WAITED[name]}", seconds / workers))
