@@ -55,8 +55,8 @@ class Account:
     critical_path_s : float
         Critical path of the graph: a lower bound for any number of workers.
     waiting_s : dict of str -> float or None
-        Idle time of all workers, by what they waited for. None: unknown, that for data where the
-        copies name no task, as in traces of StarPU; their time is among the others then.
+        Idle time of all workers, by what they waited for (:class:`tasksim.run.metrics.IdleTime`).
+        None: unknown.
     numa : NumaUse or None
         Accesses between memory domains, and by how much longer tasks took for them, which is in
         *replayed_s*; None: the machine has one memory, or it is unknown.
@@ -139,9 +139,6 @@ def account(run: Run, graph: TaskGraph) -> Account:
     with part(1.0):
         with_busy = walk.makespan(submitted, np.where(busy, delay, 0.0))
     critical = (run.bounds or {}).get("critical_path_s", 0.0)
-    waiting: dict[str, float | None] = {**idle_time(run).totals()}
-    if run.transfers is not None and len(run.transfers) and not (run.transfers.task >= 0).any():
-        waiting["transfer"] = None
     return Account(
         replayed_s=replayed,
         others_s=replayed - _alone(run, graph, nothing) if has_processor_times(run) else None,
@@ -150,7 +147,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
         idle_s=run.makespan_s - with_busy,
         recorded_s=run.makespan_s,
         critical_path_s=critical,
-        waiting_s=waiting,
+        waiting_s=idle_time(run).totals(),
         numa=run.numa,
     )
 

@@ -40,8 +40,8 @@ class Blame(NamedTuple):
     """Idle time until the first task of a worker is ready."""
     dependency_s: float
     """Idle time until later tasks are ready: that of the order, of priorities, of the graph."""
-    transfer_s: float
-    """Idle time until data have arrived."""
+    transfer_s: float | None
+    """Idle time until data have arrived. None: unknown, and part of *queue_s*."""
     queue_s: float
     """Idle time of workers with a ready task: the runtime's costs, and tasks not yet taken."""
     end_s: float
@@ -52,14 +52,16 @@ class Blame(NamedTuple):
     def rows(self) -> list[tuple[str, float]]:
         """Return the bound and the parts above it, with their names."""
         placed = [(f"{kernel} on a dearer class", s) for kernel, s in self.placement_s.items()]
+        waits = [("idle for copies or the runtime", self.queue_s)]
+        if self.transfer_s is not None:
+            waits = [("idle for copies", self.transfer_s), ("idle for the runtime", self.queue_s)]
         return [
             ("area bound", self.bound_s),
             *placed,
             ("longer than modelled", self.durations_s),
             ("idle at the start", self.start_s),
             ("idle for dependencies", self.dependency_s),
-            ("idle for copies", self.transfer_s),
-            ("idle for the runtime", self.queue_s),
+            *waits,
             ("idle at the end", self.end_s),
             ("workers without a task", self.unused_s),
         ]
@@ -124,7 +126,7 @@ def blame(run: Run, costs_s: NDArray[np.float64], class_of: NDArray[np.int64]) -
         float(taken.sum()),
         float(of_worker @ start_s),
         float(of_worker @ (idle.dependency_s - start_s)),
-        float(of_worker @ idle.transfer_s),
+        None if idle.transfer_s is None else float(of_worker @ idle.transfer_s),
         float(of_worker @ idle.queue_s),
         float(of_worker @ np.where(used, idle.end_s, 0.0)),
         float(of_worker @ np.where(used, 0.0, idle.end_s)),

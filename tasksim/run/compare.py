@@ -58,8 +58,9 @@ class Side:
     worker_tasks: tuple[int, ...]
     """Tasks per worker."""
     worker_idleness_percent: tuple[float, ...]
-    idle_waits_s: dict[str, float]
-    """Idle time of all workers by what they waited for (:mod:`tasksim.run.metrics`)."""
+    idle_waits_s: dict[str, float | None]
+    """Idle time of all workers by what they waited for (:class:`tasksim.run.metrics.IdleTime`).
+    None: unknown."""
     transfers: int | None
     """Number of copies between memories; None: not recorded."""
     transferred_bytes: int | None

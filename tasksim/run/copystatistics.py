@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PairStatistics",
     "data_arrival_s",
+    "data_waits_known",
     "moved_bytes",
     "pair_statistics",
     "reason_statistics",
@@ -64,6 +65,18 @@ def data_arrival_s(run: Run) -> NDArray[np.float64]:
     own = brings & (transfers.task >= 0) & (transfers.target == memory)
     np.maximum.at(arrival_s, transfers.task[own], transfers.end_s[own])
     return arrival_s
+
+
+def data_waits_known(run: Run) -> bool:
+    """Return whether the records tell how long tasks waited for data.
+
+    They do not if all copies are without a task, as in traces of StarPU, or if nothing says when
+    workers took their tasks.
+    """
+    transfers = run.transfers
+    if transfers is None or not len(transfers):
+        return True
+    return bool((transfers.task >= 0).any()) and not np.isnan(run.tasks.popped_s).all()
 
 
 def moved_bytes(run: Run) -> int:

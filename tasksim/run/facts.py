@@ -71,10 +71,12 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
         text = f"{duration_text(bound_s)} (makespan {above(run.makespan_s, bound_s)})"
         facts.append((BOUND_NAMES.get(name, name), text))
     waited, count = waits(run), max(len(run), 1)
-    parts = [(waited.dependency_s, "dependencies"), (waited.queue_s, "a worker")]
-    if run.transfers is not None:
-        parts.insert(1, (waited.transfer_s, "data"))
-    means = [f"{format_time(part.sum() / count)} for {what}" for part, what in parts]
+    data = [] if run.transfers is None else [("data", waited.transfer_s)]
+    parts = [("dependencies", waited.dependency_s), *data, ("a worker", waited.queue_s)]
+    means = [
+        f"{'unknown' if part is None else format_time(part.sum() / count)} for {what}"
+        for what, part in parts
+    ]
     facts += [
         ("efficiency", f"{100 * efficiency(run):.1f} %"),
         ("mean wait", ", ".join(means)),

@@ -42,33 +42,33 @@ class IdleTime:
 
     dependency_s: NDArray[np.float64]
     """Wait until the task is ready, that is, submitted and with all predecessors ended."""
-    transfer_s: NDArray[np.float64]
+    transfer_s: NDArray[np.float64] | None
     """Wait for data, from when the task is ready and taken by the worker until its last copy
-    arrives (:func:`tasksim.run.copystatistics.data_arrival_s`)."""
+    arrives (:func:`tasksim.run.copystatistics.data_arrival_s`). None: unknown, and part of
+    *queue_s*."""
     queue_s: NDArray[np.float64]
     """Wait for the runtime: while a ready task is not taken yet, and after its data arrived."""
     end_s: NDArray[np.float64]
     """Wait for the end of the run, after its last task."""
 
-    def totals(self) -> dict[str, float]:
+    def totals(self) -> dict[str, float | None]:
         """Return the sums over the workers: ``dependency``, ``transfer``, ``queue``, ``end``."""
-        return {name: float(part.sum()) for name, part in self._parts().items()}
+        return {name: None if part is None else float(part.sum()) for name, part in self._parts()}
 
-    def of_workers(self) -> list[dict[str, float]]:
+    def of_workers(self) -> list[dict[str, float | None]]:
         """Return the parts of each worker, by the same names."""
-        parts = {name: part.tolist() for name, part in self._parts().items()}
-        return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
+        return [
+            {name: None if part is None else float(part[worker]) for name, part in self._parts()}
+            for worker in range(len(self.end_s))
+        ]
 
-    def _parts(self) -> dict[str, NDArray[np.float64]]:
-        return {f.name.removesuffix("_s"): getattr(self, f.name) for f in fields(self)}
+    def _parts(self) -> list[tuple[str, NDArray[np.float64] | None]]:
+        return [(f.name.removesuffix("_s"), getattr(self, f.name)) for f in fields(self)]
 
 
 def idle_time(run: Run) -> IdleTime:
-    """Return the idle time of the workers by what they waited for.
-
-    If it is unknown when a task was taken, no time counts as waiting for data.
-    """
-    from tasksim.run.copystatistics import data_arrival_s
+    """Return the idle time of the workers by what they waited for."""
+    from tasksim.run.copystatistics import data_arrival_s, data_waits_known
 
     tasks = run.tasks
     order = np.lexsort((tasks.task, tasks.end_s, tasks.start_s, tasks.worker))
@@ -90,7 +90,7 @@ def idle_time(run: Run) -> IdleTime:
 
     return IdleTime(
         dependency_s=per_worker(dependency_s),
-        transfer_s=per_worker(transfer_s),
+        transfer_s=per_worker(transfer_s) if data_waits_known(run) else None,
         queue_s=per_worker(gap_s - dependency_s - transfer_s),
         end_s=run.makespan_s - last_s,
     )
@@ -123,8 +123,9 @@ class Waits:
 
     dependency_s: NDArray[np.float64]
     """Wait from its submission until it is ready."""
-    transfer_s: NDArray[np.float64]
-    """Wait from when it is ready and taken by a worker until its data arrive."""
+    transfer_s: NDArray[np.float64] | None
+    """Wait from when it is ready and taken by a worker until its data arrive. None: unknown, and
+    part of *queue_s*."""
     queue_s: NDArray[np.float64]
     """The rest until its start: in the scheduler's queues, behind other tasks of its worker, and in
     the runtime."""
@@ -228,16 +229,16 @@ def _steps(
 
 def waits(run: Run) -> Waits:
     """Return the waits of each task: for dependencies, for data, for the scheduler and a worker."""
-    tasks = run.tasks
-    queue_s = tasks.start_s - tasks.ready_s
-    taken_s = np.maximum(tasks.taken_s, tasks.ready_s)
-    transfer_s = np.zeros(len(run))
-    if run.transfers is not None:
-        from tasksim.run.copystatistics import data_arrival_s
+    from tasksim.run.copystatistics import data_arrival_s, data_waits_known
 
-        arrival_s = np.minimum(data_arrival_s(run), tasks.start_s)
-        transfer_s = np.maximum(0.0, arrival_s - taken_s)
-    return Waits(tasks.ready_s - tasks.submitted_s, transfer_s, queue_s - transfer_s)
+    tasks = run.tasks
+    dependency_s, queue_s = tasks.ready_s - tasks.submitted_s, tasks.start_s - tasks.ready_s
+    if not data_waits_known(run):
+        return Waits(dependency_s, None, queue_s)
+    taken_s = np.maximum(tasks.taken_s, tasks.ready_s)
+    arrival_s = np.minimum(data_arrival_s(run), tasks.start_s)
+    transfer_s = np.maximum(0.0, arrival_s - taken_s)
+    return Waits(dependency_s, transfer_s, queue_s - transfer_s)
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -258,7 +259,8 @@ def summary(run: Run) -> dict[str, Any]:
     if run.transfers is not None:
         from tasksim.run.copystatistics import transfer_summary
 
-        found["mean_transfer_wait_s"] = float(waited.transfer_s.sum() / tasks)
+        known = waited.transfer_s
+        found["mean_transfer_wait_s"] = None if known is None else float(known.sum() / tasks)
         found["transfers"] = transfer_summary(run)
         found["evictions"] = run.evictions
     if run.numa is not None:

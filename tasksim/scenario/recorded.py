@@ -122,7 +122,11 @@ def blame_of(run: Run, where: Path, best: Path | None = None) -> Blamed:
             f"{best} has no plan.csv; legal: a folder that 'tasksim optimize -o' wrote"
         )
     replayed = asked.vary(scheduler=f"static:file={plan}").solve()
-    return Blamed(found, blame(replayed, prices.means, classes))
+    other = blame(replayed, prices.means, classes)
+    if found.transfer_s is None and other.transfer_s is not None:
+        # Both have the same parts, to be compared one by one.
+        other = other._replace(transfer_s=None, queue_s=other.queue_s + other.transfer_s)
+    return Blamed(found, other)
 
 
 def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> list[RecordedRun]:

@@ -30,6 +30,7 @@ CAUSE_COLOURS: Final = {
     "idle for dependencies": "#e08e3c",
     "idle for copies": "#b22222",
     "idle for the runtime": "#7a5230",
+    "idle for copies or the runtime": "#7a5230",
     "idle at the end": "#fbe6b0",
     "workers without a task": "#9fb4c7",
 }

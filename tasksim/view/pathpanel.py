@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import time_unit
-from tasksim.run.metrics import idle_time, kernel_statistics
+from tasksim.run.metrics import idle_s, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
 from tasksim.run.record import Run
@@ -102,7 +102,7 @@ def _path_parts(run: Run) -> dict[str, float]:
 def _worker_parts(run: Run) -> dict[str, float]:
     count = max(1, len(run.workers))
     parts = {s.kernel: s.total_s / count for s in kernel_statistics(run)}
-    return {**parts, _WAITING: sum(idle_time(run).totals().values()) / count}
+    return {**parts, _WAITING: float(idle_s(run).sum()) / count}
 
 
 def _places(runs: int) -> list[int]:

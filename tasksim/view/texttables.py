@@ -98,10 +98,9 @@ def worker_table(run: Run) -> str:
         return table(headers, rows, left=2)
     from tasksim.run.metrics import idle_time
 
-    waited = (100 * idle_time(run).transfer_s / (run.makespan_s or 1.0)).tolist()
-    for row, worker, percent in zip(rows, run.workers, waited, strict=True):
+    for row, worker, waited in zip(rows, run.workers, idle_time(run).of_workers(), strict=True):
         row.insert(2, run.memories[worker.memory].name)
-        row.append(f"{percent:.1f} %")
+        row.append(_share(waited["transfer"], run.makespan_s))
     headers = ["worker", "architecture", "memory", "tasks", "idle", "for data"]
     return table(headers, rows, left=3)
 
@@ -222,7 +221,7 @@ def _compared_alone(comparison: Comparison) -> list[list[str]]:
     sides = comparison.a, comparison.b
     taken = [
         _NONE if side.others_s is None
-        else f"{format_time(side.others_s)} ({_share(side.others_s, side)})"
+        else f"{format_time(side.others_s)} ({_share(side.others_s, _capacity_s(side))})"
         for side in sides
     ]  # fmt: skip
     alone = [duration_text(side.undisturbed_s) for side in sides]
@@ -243,7 +242,7 @@ def _compared_copies(a: Side, b: Side) -> list[list[str]]:
         "end": "the end",
     }
     rows = [
-        [f"idle, for {text}", *(_share(side.idle_waits_s[kind], side) for side in (a, b)), ""]
+        [f"idle, for {text}", *(_share(s.idle_waits_s[kind], _capacity_s(s)) for s in (a, b)), ""]
         for kind, text in waits.items()
     ]
     sizes = [
@@ -260,10 +259,14 @@ def _compared_copies(a: Side, b: Side) -> list[list[str]]:
     ]
 
 
-def _share(seconds: float, side: Side) -> str:
-    """Return which part of the time of all workers *seconds* are."""
-    capacity_s = len(side.worker_tasks) * side.makespan_s
-    return f"{100 * seconds / (capacity_s or 1.0):.1f} %"
+def _capacity_s(side: Side) -> float:
+    """Return the time of all workers of a run."""
+    return len(side.worker_tasks) * side.makespan_s
+
+
+def _share(seconds: float | None, whole_s: float) -> str:
+    """Return the share of *seconds* in *whole_s*."""
+    return "unknown" if seconds is None else f"{100 * seconds / (whole_s or 1.0):.1f} %"
 
 
 def _number(count: int | None) -> str:

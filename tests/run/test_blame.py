@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,17 @@ def test_what_tasks_of_a_native_run_cost_is_the_mean_of_their_configuration():
     assert found.run.bound_s == pytest.approx(lengths_s.sum() / 2, rel=1e-6)
     assert found.run.durations_s == pytest.approx(0.0, abs=1e-9)
     assert sum(s for _, s in found.run.rows()) == pytest.approx(run.makespan_s)
+
+
+def test_an_unknown_wait_for_data_is_part_of_the_queue(travelled):
+    costs_s, classes = np.full((1, len(travelled)), 1.0), np.zeros(2, np.int64)
+    found = blame(travelled, costs_s, classes)
+    tasks = replace(travelled.tasks, popped_s=[])
+    unknown = blame(replace(travelled, tasks=tasks), costs_s, classes)
+    assert unknown.transfer_s is None
+    assert unknown.queue_s == pytest.approx(found.queue_s + found.transfer_s)
+    assert dict(unknown.rows())["idle for copies or the runtime"] == unknown.queue_s
+    assert sum(s for _, s in unknown.rows()) == pytest.approx(travelled.makespan_s)
 
 
 def test_what_is_no_result_of_a_search_is_refused(tmp_path):

@@ -6,7 +6,9 @@ from growth import nearly_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasksim.base.errors import CheckFailed
 from tasksim.run import metrics
+from tasksim.run.compare import compare
 from tasksim.run.copystatistics import (
     data_arrival_s,
     moved_bytes,
@@ -15,8 +17,10 @@ from tasksim.run.copystatistics import (
     thrashing,
     transfer_summary,
 )
+from tasksim.run.header import check_header, encode
 from tasksim.run.metrics import idle_time
 from tasksim.run.record import MemoryInfo, TransferTable, WorkerInfo
+from tasksim.view.texttables import comparison_table, run_summary, worker_table
 
 INF = float("inf")
 
@@ -107,11 +111,45 @@ def test_a_task_taken_while_another_runs_waits_for_data_only_when_the_worker_is_
     assert metrics.waits(run).queue_s.tolist() == [0.0, 1.5]
 
 
-def test_without_times_of_pops_nobody_waits_for_data(travelled):
-    tasks = dataclasses.replace(travelled.tasks, popped_s=[])
-    run = dataclasses.replace(travelled, tasks=tasks)
-    assert idle_time(run).transfer_s.tolist() == [0.0, 0.0]
-    assert idle_time(run).queue_s.tolist() == [1.75, 2.0]
+@pytest.fixture(params=["no task is named", "no pop is known"])
+def unknown(request, travelled):
+    """A run whose records do not tell how long tasks waited for data."""
+    tasks, transfers = travelled.tasks, travelled.transfers
+    if request.param == "no task is named":
+        transfers = dataclasses.replace(transfers, task=[-1] * len(transfers))
+    else:
+        tasks = dataclasses.replace(tasks, popped_s=[])
+    return dataclasses.replace(travelled, tasks=tasks, transfers=transfers)
+
+
+def test_waits_for_data_may_be_unknown(unknown):
+    assert idle_time(unknown).transfer_s is None
+    assert idle_time(unknown).queue_s.tolist() == [1.75, 2.0]
+    assert idle_time(unknown).totals()["transfer"] is None
+    assert idle_time(unknown).of_workers()[0]["transfer"] is None
+    assert metrics.waits(unknown).transfer_s is None
+    assert metrics.waits(unknown).queue_s.tolist() == [0, 1, 1, 1.75]
+    assert metrics.summary(unknown)["mean_transfer_wait_s"] is None
+    assert metrics.summary(unknown)["idle_waits_s"]["transfer"] is None
+    assert compare(unknown, unknown).a.idle_waits_s["transfer"] is None
+
+
+def test_texts_say_that_waits_for_data_are_unknown(unknown):
+    assert "for dependencies, unknown for data, 938 ms for a worker" in run_summary(unknown)
+    assert [row.split()[-1] for row in worker_table(unknown).splitlines()[1:]] == ["unknown"] * 2
+    rows = comparison_table(compare(unknown, unknown)).splitlines()
+    (row,) = (row for row in rows if row.startswith("idle, for data"))
+    assert row.split()[-2:] == ["unknown", "unknown"]
+
+
+def test_unknown_waits_that_an_earlier_version_wrote_as_0_are_read(unknown, tmp_path):
+    path, text = tmp_path / "run.json", encode(unknown)
+    assert text.count('"mean_transfer_wait_s": null') == 1
+    path.write_text(text.replace('_wait_s": null', '_wait_s": 0.0'))
+    check_header(unknown, path)
+    path.write_text(text.replace('_wait_s": null', '_wait_s": 1.0'))
+    with pytest.raises(CheckFailed, match=r"mean_transfer_wait_s is 1.0, .* say None"):
+        check_header(unknown, path)
 
 
 def test_waits_of_tasks(travelled):

@@ -28,7 +28,8 @@ def _waits(name: str) -> Callable[[Run], float]:
     def mean(run: Run) -> float:
         from tasksim.run.metrics import waits
 
-        return float(getattr(waits(run), name).sum() / max(len(run), 1))
+        waited = getattr(waits(run), name)
+        return nan if waited is None else float(waited.sum() / max(len(run), 1))
 
     return mean
 
