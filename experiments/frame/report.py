@@ -88,14 +88,15 @@ def _beginning(
     return [
         Text(f"After {experiment.paper}."),
         Text(experiment.question),
-        Text(
-            f"{headline['claim']}: {headline['paper']} in the paper, {headline['here']} here. "
-            f"{agree} of {len(results['exhibits'])} figures and tables agree."
+        Table(
+            ["headline", "the paper", "here"],
+            [[headline["claim"], headline["paper"], headline["here"]]],
         ),
+        Text(f"{agree} of {len(results['exhibits'])} figures and tables agree."),
         Table(
             ["exhibit", "verdict", "what was found"],
             [
-                [_titled(e["name"]), VERDICTS[e["agrees"]], e["said"]]
+                [_titled(e["name"]), VERDICTS[e["agrees"]], f"{e['title']}: {e['said']}"]
                 for e in results["exhibits"]
             ],
         ),

@@ -32,6 +32,7 @@ __all__ = [
 
 DOTS_PER_INCH: Final = 110.0  # figures are as wide as the text on a usual screen
 
+_CODE: Final = re.compile("`([^`\n]+)`")
 # A number, with signs, a unit or stars behind it, or two with "to" or "±" between; or none.
 _VALUE: Final = r"[-+<>≤≥~×–]*\s?\d[\d,.]*(e[-+]?\d+)?\s?(%|[a-zA-Z]{1,3}(/s)?|\*+)?"
 _NUMBER: Final = re.compile(rf"({_VALUE}(\s?(to|±|/|\.\.)\s?{_VALUE})?|\**|[-–]|not known)")
@@ -80,7 +81,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph; as in cells of tables, what is between backticks is code."""
 
     text: str
 
@@ -172,7 +173,7 @@ def _html(block: Block) -> str:
     if isinstance(block, Heading):
         return f"<h2>{escape(block.text)}</h2>"
     if isinstance(block, Text):
-        return f"<p>{escape(block.text)}</p>"
+        return f"<p>{_html_text(block.text)}</p>"
     if isinstance(block, Table):
         return _html_table(block)
     if isinstance(block, Image):
@@ -203,16 +204,22 @@ def _html_table(table: Table) -> str:
 
 def _html_cells(tag: str, cells: Sequence[str], texts: Sequence[bool]) -> str:
     return "".join(
-        f'<{tag} class="text">{escape(cell)}</{tag}>' if text else f"<{tag}>{escape(cell)}</{tag}>"
+        f'<{tag} class="text">{_html_text(cell)}</{tag}>'
+        if text
+        else f"<{tag}>{_html_text(cell)}</{tag}>"
         for cell, text in zip(cells, texts, strict=True)
     )
+
+
+def _html_text(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _markdown(block: Block, images: Mapping[str, str]) -> str:
     if isinstance(block, Heading):
         return f"## {_plain(block.text)}"
     if isinstance(block, Text):
-        return _plain(block.text)
+        return _markdown_text(block.text)
     if isinstance(block, Table):
         return _markdown_table(block)
     if isinstance(block, Image):
@@ -231,9 +238,18 @@ def _markdown(block: Block, images: Mapping[str, str]) -> str:
 
 def _markdown_table(table: Table) -> str:
     rule = ["---" if text else "---:" for text in table.texts()]
-    rows = ([_plain(cell) for cell in row] for row in table.rows)
+    rows = ([_markdown_text(cell) for cell in row] for row in table.rows)
     lines = [[_plain(name) for name in table.header], rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _markdown_text(text: str) -> str:
+    # A bar ends a cell, also within code.
+    parts = _CODE.split(text)
+    return "".join(
+        f"`{part.replace('|', chr(92) + '|')}`" if number % 2 else _plain(part)
+        for number, part in enumerate(parts)
+    )
 
 
 def _plain(text: str) -> str:

@@ -50,6 +50,16 @@ def test_tables_in_both_languages():
     assert "| --- | ---: | --- |" in markdown
 
 
+def test_code_in_both_languages():
+    blocks = [Text("`a < *b` is a_b"), Table(["what", "how"], [["x", "`y | z`, one ` alone"]])]
+    html = html_page("t", blocks)
+    assert "<p><code>a &lt; *b</code> is a_b</p>" in html
+    assert "<code>y | z</code>, one ` alone" in html
+    markdown = markdown_page("t", blocks, {})
+    assert "`a < *b` is a\\_b" in markdown
+    assert "`y \\| z`, one \\` alone" in markdown
+
+
 def test_tables_without_rows():
     assert Table(["a", "b"], []).texts() == [True, False]
     assert "<th>b</th>" in html_page("t", [Table(["a", "b"], [])])
