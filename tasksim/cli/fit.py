@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
@@ -57,6 +58,8 @@ MAX_TRIALS: Final = 400
         "tasksim fit gemm.csv --kind cp --over rank=1,2,4,8 --over cells=8,16 --report cp.html",
         "tasksim fit gemm.csv --for 'cholesky tiles=40 tile_size=512'",
         "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
+        "tasksim fit gemm.csv --kind cp --updatable -o gemm.json",
+        "tasksim fit more.csv --update gemm.json",
     ],
 )
 @click.argument("file", type=PATH, metavar="SAMPLES")
@@ -136,6 +139,18 @@ MAX_TRIALS: Final = 400
     help="Costs in a model of counters: those that lower the cross-validated error (cv), or those"
     " of instructions and of memory (two). [default: cv]",
 )
+@click.option(
+    "--update",
+    type=PATH,
+    metavar="MODEL",
+    help="Coefficient file whose model learns the samples, without those that it was fitted to; "
+    "the file is replaced, unless -o names another.",
+)
+@click.option(
+    "--updatable",
+    is_flag=True,
+    help="Keep what --update needs in the file: sums per cell (cp), normal equations (mlr).",
+)
 @click.option("--test", "test_file", type=PATH, help="Samples to judge the model by.")
 @output_option("Coefficient file to write, KERNEL.json.")
 @click.option("--report", type=PATH, help="Report with figures: .html or .md.")
@@ -171,6 +186,8 @@ def fit(
     part: str | None,
     test_file: Path | None,
     output: Path | None,
+    update: Path | None,
+    updatable: bool,
     report: Path | None,
     source: Path | None,
     domain: str | None,
@@ -188,7 +205,16 @@ def fit(
     SAMPLES has a row per execution, with its parameters and its duration. Kinds of models are
     compared on configurations that were left out of their fits. 'tasksim predict' reads the file
     that is written, as does 'tasksim simulate --models FOLDER' for a folder of such files.
+
+    With --update, the model of a file learns the samples instead.
     """
+    if update is not None:
+        from tasksim.cli.fit_update import update_model
+
+        update_model(
+            update, file, duration, part, output, architecture, force=force, as_json=as_json
+        )
+        return
     kinds, options = _wanted(**wanted)
     tried, trials = _tried(over, **wanted), []
     if domain is not None and predicted:
@@ -224,6 +250,9 @@ def fit(
                 found = select(samples, kinds, options=options, **shared)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
+    if updatable:
+        _check_updatable(found.model)
+        found.model.updatable = True
     result = fit_result(found, file, test)
     swept = over_rows(trials, file, test)
     if swept:
@@ -506,6 +535,18 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
     entry = Entry(found.model, Measured(when, f"samples of {file.name}"))
     machine = Machine(output.absolute().parent.name or "unknown")
     save_kernel(output.parent, output.stem, {architecture: entry}, machine=machine)
+
+
+def _check_updatable(model: KernelModel) -> None:
+    """Refuse to write a model for updates that it cannot have."""
+    if not model.updates():
+        from tasksim.models.registry import kinds, model_class
+
+        able = ", ".join(kind for kind in kinds() if model_class(kind).updates())
+        raise InputError(
+            f"--updatable: the model is of kind {model.kind}, which cannot be updated; give --kind "
+            f"({able})"
+        )
 
 
 def _kernel(output: Path | None, part: str | None, file: Path) -> str:

@@ -35,6 +35,7 @@ UNSEEN_CHOICES = ("refuse", "pooled")
         "tasksim predict transpose.json n=512 layout=row",
         "tasksim predict gemm.json --file configurations.csv -o predictions.csv",
         "tasksim predict gemm-counters.json m=256 n=256 k=256 --frequency 2GHz",
+        "tasksim predict chunk.json Nthr=4 Ms=300 Nite=64",
     ],
 )
 @click.argument("file", type=PATH, metavar="MODEL")
@@ -93,13 +94,31 @@ def predict(
 
     The output has a prediction interval, and how far the parameters are outside the measured
     domain. Models of counters also split the duration into computing and memory.
+
+    MODEL may also be a decision tree ('tasksim tune table', 'tasksim study tree') with values of
+    its features: the output is its choice.
     """
+    from tasksim.cli.predict_tree import chosen, chosen_text, tree_in
+
     if not 0 < level < 1:
         raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
     if output is not None:
         if table is None:
             raise InputError("--output is for the predictions of a --file")
         refuse_file(output, "predictions", (".csv",), force=force)
+    if (tree := tree_in(file)) is not None:
+        for option, value in (
+            ("--kernel", kernel), ("--architecture", architecture), ("--file", table),
+            ("--frequency", frequency),
+        ):  # fmt: skip
+            if value is not None:
+                raise InputError(f"{option} is for kernel models, and {file} is a decision tree")
+        choice = chosen(tree, settings, file)
+        if as_json:
+            print_json(choice)
+        else:
+            click.echo(chosen_text(choice))
+        return
     loaded = _of_kernel(file, kernel)
     architecture, model = _model(loaded, architecture, file)
     clock_hz = _clock(model, frequency, settings)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
-from tasksim.models.fitted import in_box, pooled_interval, pooled_mean, row_text
+from tasksim.models.fitted import (
+    columns,
+    in_box,
+    pooled_interval,
+    pooled_mean,
+    row_text,
+    unlike_fixed,
+)
 from tasksim.models.quantiles import FENCE, checked_generator
 
 if TYPE_CHECKING:
@@ -120,6 +127,11 @@ class KernelModel(ABC):
     """The fence (:func:`~tasksim.models.quantiles.inliers`) outside of which samples are outliers,
     for a fit and for its evaluation; None: no sample is an outlier."""
 
+    updatable: bool = False
+    """Whether the file of the model keeps what :meth:`partial_fit` needs, where that is more than
+    the model itself: sums per cell (cp), or the triangle of the normal equations (mlr). Models that
+    were read from such a file have it set."""
+
     _held_out: Floats | None = None
     """Predictions of models that the fit made to cross-validate itself: seconds per configuration
     of the samples that it kept, NaN where no such model left one out; None if it made none."""
@@ -191,6 +203,92 @@ class KernelModel(ABC):
         self.fixed_ = dict(samples.constants or {})
         self._report = fit_report(self, samples, kept)
         return self
+
+    def partial_fit(self, samples: Samples) -> Self:
+        """Update the model by further *samples*, without those that it was fitted to.
+
+        Kind, options, terms, grid and outliers so far stay as they are. The report keeps the errors
+        of the fit, and counts ``updated`` samples; a calibrated uncertainty is kept, too.
+
+        Parameters
+        ----------
+        samples : Samples
+            New measurements, one or more. A model that is not fitted is fitted to them.
+
+        Returns
+        -------
+        KernelModel
+            The model itself.
+
+        Raises
+        ------
+        InputError
+            If this kind of model cannot be updated, the samples lack a parameter, one is beyond the
+            grid of a tensor, or the file that the model was read from lacks what an update needs
+            (:attr:`updatable`).
+
+        Examples
+        --------
+        >>> import tasksim
+        >>> model = tasksim.HistoryModel().fit(tasksim.Samples(("n",), [[64]], [1.0]))
+        >>> model.partial_fit(tasksim.Samples(("n",), [[64], [96]], [3.0, 5.0]))
+        HistoryModel()
+        >>> model.predict([[64], [96]]).tolist()
+        [2.0, 5.0]
+        """
+        if not hasattr(self, "names_"):
+            return self.fit(samples)
+        from tasksim.base.documents.json_document import to_data
+        from tasksim.models.samples import unfit_duration
+
+        if not self.updates():
+            from tasksim.models.registry import kinds, model_class
+
+            able = ", ".join(kind for kind in kinds() if model_class(kind).updates())
+            raise self._refusal(
+                f"{self.kind} models cannot be updated: fit one to all samples; kinds that can: "
+                f"{able}"
+            )
+        if len(samples) == 0:
+            raise self._refusal("no samples to learn: measure the kernel first")
+        if not self.exact and (wrong := unfit_duration(samples)):
+            raise self._refusal(wrong)
+        used = self._in_columns(samples)
+        kept = self._update(used)
+        for name, column in zip(self.names_, used.parameters[kept].T, strict=True):
+            low, high = self.domain_[name]
+            values = (low, high, *column.tolist())
+            self.domain_[name] = (min(values), max(values))
+        self._held_out = None
+        report = self._report
+        counts = {
+            "samples": report["samples"] + len(used),
+            "dropped": report["dropped"] + len(used) - int(kept.sum()),
+            "updated": report.get("updated", 0) + len(used),
+        }
+        self._report = to_data({**report, **counts, **self._updated_report()})
+        return self
+
+    @classmethod
+    def updates(cls) -> bool:
+        """Return whether models of this kind can learn further samples by themselves."""
+        return cls._update is not KernelModel._update
+
+    def _in_columns(self, samples: Samples) -> Samples:
+        """Return *samples* with the parameters of the model, in its order."""
+        from tasksim.models.samples import Samples
+
+        constants = dict(samples.constants or {})
+        names = (*samples.names, *constants)
+        values = [np.full(len(samples), value) for value in constants.values()]
+        table = np.column_stack([samples.parameters, *values])
+        for name, other in unlike_fixed(self, names, table, samples.categories).items():
+            raise self._refusal(
+                f"{name} is {other[0]:.15g} in the new samples, and {self.fixed_[name]:.15g} in all"
+                " that the model was fitted to: fit one to all samples"
+            )
+        chosen = columns(self, names, table, categories=samples.categories)
+        return Samples(self.names_, self._table(chosen), samples.durations_s, samples.runs)
 
     def predict(self, parameters: ArrayLike, *, unseen: str = "refuse") -> Floats:
         """Return the expected duration of each row of *parameters*, in seconds.
@@ -419,6 +517,7 @@ class KernelModel(ABC):
             **({"categories": dict(self.categories_)} if self.categories_ else {}),
             **({"unmeasured": dict(self.unmeasured_)} if self.unmeasured_ else {}),
             **self._to_json(),
+            **({"update": kept} if self.updatable and (kept := self._kept_sums()) else {}),
             "report": self._report,
         }
         if self.uncertainty_ is not None:
@@ -471,6 +570,9 @@ class KernelModel(ABC):
         if "fixed" in node.mapping():
             model.fixed_ = {name: value.number() for name, value in node["fixed"].items()}
         model._report = node["report"].mapping()
+        if "update" in node.mapping():
+            model._read_sums(node["update"])
+            model.updatable = True
         if "uncertainty" in node.mapping():
             from tasksim.models.uncertainty.intervals import Uncertainty
 
@@ -524,6 +626,22 @@ class KernelModel(ABC):
     @abstractmethod
     def _from_json(self, node: Node) -> None:
         """Restore what :meth:`_to_json` returned; ``names_`` is not set yet."""
+
+    def _update(self, samples: Samples) -> Bools:
+        """Learn further samples in the columns of the model; return those that were used."""
+        raise NotImplementedError
+
+    def _updated_report(self) -> dict[str, Any]:
+        """Return the entries of the report that an update changed."""
+        return {}
+
+    def _kept_sums(self) -> dict[str, Any]:
+        """Return what an update needs besides the model, for files; {} if nothing."""
+        return {}
+
+    def _read_sums(self, node: Node) -> None:
+        """Restore what :meth:`_kept_sums` returned; all else is set."""
+        raise node.error(f"{self.kind} models keep nothing for updates")
 
     def _elasticities(self, table: Floats) -> Floats:
         """Return d ln duration / d ln coefficient, shape (rows, coefficients)."""

@@ -21,11 +21,13 @@ __all__ = [
     "Draw",
     "checked_generator",
     "draw",
+    "fence_of",
     "group_means",
     "group_medians",
     "group_quantiles",
     "inliers",
     "mean_of_quantiles",
+    "merged_quantiles",
     "read_quantiles",
     "scattered",
     "within_fence",
@@ -98,6 +100,20 @@ def within_fence(
     return inside
 
 
+def fence_of(quantiles: Floats, fence: float | None) -> tuple[Floats, Floats]:
+    """Return the bounds of Tukey's fence around distributions with these *quantiles*.
+
+    They are 0 and infinite where quartiles coincide, and without a *fence*.
+    """
+    low, high = quantiles[..., LEVELS.index(0.25)], quantiles[..., LEVELS.index(0.75)]
+    told = (high > low) & (low > 0)
+    reach = np.full(np.shape(low), np.inf)
+    if fence is not None:
+        with np.errstate(over="ignore"):  # an infinite reach keeps everything
+            np.power(high / low, fence, out=reach, where=told)
+    return np.asarray(low / reach), np.asarray(high * reach)
+
+
 def draw(quantiles: Floats, rows: Indices, rng: np.random.Generator) -> Floats:
     """Return a random value for each of *rows*, from the distribution of that row.
 
@@ -117,6 +133,34 @@ def mean_of_quantiles(quantiles: Floats) -> Floats:
     middles = (quantiles[..., 1:] + quantiles[..., :-1]) / 2
     means: Floats = middles @ np.diff(_LEVELS)
     return means
+
+
+MAX_MERGED_POINTS: Final = 1000
+"""Maximum number of points that stand for the samples of earlier quantiles: the 99 % one then lies
+between the tenth and the eleventh largest."""
+
+
+def merged_quantiles(quantiles: Floats, count: int, more: Floats, more_count: int) -> Floats:
+    """Return the quantiles of *count* samples and *more_count* others, from those of each.
+
+    Each distribution is that of :func:`draw`, linear between its quantiles.
+
+    >>> one, three = np.full(11, 1.0), np.full(11, 3.0)
+    >>> merged_quantiles(one, 2, three, 3)[[0, 4, 5, 10]].tolist()
+    [1.0, 1.0, 3.0, 3.0]
+    """
+    points, weights = [], []
+    for found, of in ((quantiles, count), (more, more_count)):
+        number = min(max(of, 1), MAX_MERGED_POINTS)
+        levels = np.linspace(0, 1, number) if number > 1 else np.array([0.5])
+        points.append(np.interp(levels, _LEVELS, found))
+        weights.append(np.full(number, max(of, 1) / number))
+    values, weight = np.concatenate(points), np.concatenate(weights)
+    order = np.argsort(values, kind="stable")
+    # Positions of equal weights are those of method 7, as in group_quantiles.
+    steps = (weight[order][1:] + weight[order][:-1]) / 2
+    position = np.concatenate([[0.0], np.cumsum(steps)])
+    return np.asarray(np.interp(_LEVELS * position[-1], position, values[order]))
 
 
 def read_quantiles(node: Node) -> Floats:

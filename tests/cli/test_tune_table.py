@@ -175,9 +175,36 @@ def test_a_tree_of_all_rows_is_written(tasksim, blaze, tmp_path, which):
     scope = {}
     exec((tmp_path / "chunk.py").read_text(), scope)
     assert scope["choose_chunk_size"](4, 30) in (1, 2, 4)
+    asked = tasksim("predict chunk.json Nthr=4 Ms=30 --json").json
+    assert asked["choice"] == str(scope["choose_chunk_size"](4, 30))
+    assert tasksim("predict chunk.json Nthr=4 Ms=30").out.startswith(
+        f"chunk_size={asked['choice']}\nit reaches "
+    )
     assert tasksim(f"{words} -o chunk.h").code == 2
     assert tasksim(f"{words} -o chunk.h --force").code == 0
     assert "end in .h, .py" in tasksim(f"{words} -o chunk.exe").err
+
+
+def test_a_tree_is_asked_with_numbers_and_texts(tasksim, blaze):
+    best = {"add": (9, 1), "dot": (1, 9)}
+    rows = [
+        f"{loop},{misses},{one},{two}" for loop, (one, two) in best.items() for misses in (1, 5)
+    ]
+    blaze.write_text("\n".join(["loop,misses,1,2", *rows * 3, ""]))
+    tasksim("tune table blaze.csv --features loop,misses --choices 1,2 --splits 2 -o best.json")
+    for loop, choice in (("add", "1"), ("dot", "2")):
+        asked = tasksim(f"predict best.json misses=3 loop={loop} --json").json
+        assert (asked["choose"], asked["choice"], asked["msop"]) == ("choice", choice, 1)
+        assert asked["features"] == {"misses": "3", "loop": loop}
+    for words, said in (
+        ("loop=add", "best.json: misses missing; give misses=VALUE as well"),
+        ("loop=add misses=few", "misses: got 'few'; legal: a finite number"),
+        ("loop=add misses=1 mises=2", "did you mean 'misses'?"),
+        ("loop=add misses=1 --kernel gemm", "--kernel is for kernel models"),
+    ):
+        failed = tasksim(f"predict best.json {words}")
+        assert failed.code == 2
+        assert said in failed.err
 
 
 def test_the_tree_of_preto_says_what_its_classifier_says():

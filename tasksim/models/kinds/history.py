@@ -12,11 +12,14 @@ from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
+    MIN_FENCE_SAMPLES,
     draw,
+    fence_of,
     group_means,
     group_quantiles,
     inliers,
     mean_of_quantiles,
+    merged_quantiles,
     read_quantiles,
 )
 from tasksim.models.rows import SIZE, find_rows, nearest_row, plain_number
@@ -113,6 +116,58 @@ class HistoryModel(KernelModel):
         self.spread_ = np.sqrt(squares / np.maximum(self.count_ - 1, 1))
         self.quantiles_ = group_quantiles(times, used)
         return kept
+
+    def _update(self, samples: Samples) -> Bools:
+        kept = self._within_fences(samples)
+        self._count_dropped(samples.select(~kept))
+        if kept.any():
+            new = HistoryModel(fence=self.fence)
+            used = samples.select(kept)
+            kept[kept] = new._fit(used)
+            self._merge(new)
+        return kept
+
+    def _within_fences(self, samples: Samples) -> Bools:
+        """Return which samples are within the fences of their known configurations."""
+        place = find_rows(self.rows_, samples.parameters)
+        low, high = fence_of(self.quantiles_, self.fence)
+        durations_s = samples.durations_s
+        inside = (durations_s >= low[place]) & (durations_s <= high[place])
+        few = (place < 0) | (self.count_[place] < MIN_FENCE_SAMPLES)
+        return np.asarray(few | inside)
+
+    def _count_dropped(self, dropped: Samples) -> None:
+        np.add.at(self.dropped_, find_rows(self.rows_, dropped.parameters), 1)
+
+    def _merge(self, new: HistoryModel) -> None:
+        """Add the statistics of *new*, of other samples, to those of this model.
+
+        Means and deviations are as of all samples at once (T. F. Chan, G. H. Golub and
+        R. J. LeVeque, "Algorithms for computing the sample variance", Am. Stat. 37, 1983).
+        """
+        place = find_rows(self.rows_, new.rows_)
+        fresh = place < 0
+        for at, row in zip(place[~fresh].tolist(), np.flatnonzero(~fresh).tolist(), strict=True):
+            count, more = int(self.count_[at]), int(new.count_[row])
+            both, apart = count + more, float(new.mean_[row] - self.mean_[at])
+            squares = (count - 1) * self.spread_[at] ** 2 + (more - 1) * new.spread_[row] ** 2
+            squares += apart**2 * count * more / both
+            self.spread_[at] = np.sqrt(squares / max(both - 1, 1))
+            self.mean_[at] += apart * more / both
+            self.quantiles_[at] = merged_quantiles(
+                self.quantiles_[at], count, new.quantiles_[row], more
+            )
+            self.count_[at] = both
+            self.dropped_[at] += new.dropped_[row]
+        table = np.concatenate([self.rows_, new.rows_[fresh]])
+        order = np.lexsort(table.T[::-1]) if table.shape[1] else np.arange(len(table))
+        self.rows_ = table[order]
+        for name in ("mean_", "spread_", "count_", "dropped_", "quantiles_"):
+            column = np.concatenate([getattr(self, name), getattr(new, name)[fresh]])
+            setattr(self, name, column[order])
+
+    def _updated_report(self) -> dict[str, Any]:
+        return {"configurations": len(self.rows_), **self._details()}
 
     def _predict(self, table: Floats) -> Floats:
         means: Floats = self.mean_[self._found(table)]

@@ -23,6 +23,7 @@ from tasksim.models.quantiles import (
     group_medians,
     group_quantiles,
     inliers,
+    merged_quantiles,
     read_quantiles,
     scattered,
 )
@@ -30,6 +31,7 @@ from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
 from tasksim.models.terms.leastsquares import LEAST_S, WEIGHTS, Fit, Weights, aliased, fit_design
+from tasksim.models.terms.normalequations import NormalEquations, Solved
 from tasksim.models.terms.search import (
     FLOOR_SHARE,
     MAX_TERMS,
@@ -151,6 +153,9 @@ class LinearModel(KernelModel):
     _floored_: int
     _diagnostics_: dict[str, Any]
     _used_: Samples | None = None
+    _sums_: NormalEquations | None = None
+    """The normal equations of a model that was updated, or read from a file that has them."""
+    _solved_: Solved
 
     def __init__(
         self,
@@ -371,6 +376,72 @@ class LinearModel(KernelModel):
         self._floored_ = int((self._raw(rows) < self.floor_s_).sum())
         self._diagnostics_ = {"terms": term_table(terms, fit), **self._judged(terms, measured)}
         return kept
+
+    def _update(self, samples: Samples) -> Bools:
+        sums, rows, durations_s = self._normal_equations(), samples.parameters, samples.durations_s
+        if self.weights == "huber":
+            raise self._refusal(
+                "models with weights 'huber' cannot be updated, as a weight depends on all samples:"
+                " fit one to all samples, or with other weights"
+            )
+        weights = np.ones(len(samples))
+        if self.weights == "relative":
+            # As in a fit, the reference is the fitted duration, within a factor of 2.
+            weights = np.clip(self._predict(rows), durations_s / 2, durations_s * 2) ** -2
+        sums = sums.with_rows(self._design(self._parsed_, rows), durations_s, weights)
+        solved = sums.solved(constant=self._parsed_.constant)
+        self._sums_, self._used_ = sums, None
+        self._solved_ = solved
+        self.coef_, self.intervals_, self.pvalues_ = solved.coef, solved.intervals, solved.pvalues
+        self.rsquared_, self.rsquared_adj_ = solved.rsquared, solved.rsquared_adj
+        self.floor_s_ = min(self.floor_s_, FLOOR_SHARE * float(durations_s.min()))
+        ratio = durations_s / self._predict(rows)
+        only = np.zeros(len(ratio), dtype=np.intp)
+        self.residual_quantiles_ = merged_quantiles(
+            self.residual_quantiles_,
+            sums.count - len(ratio),
+            group_quantiles(ratio, only)[0],
+            len(ratio),
+        )
+        return np.ones(len(samples), dtype=bool)
+
+    def _updated_report(self) -> dict[str, Any]:
+        solved = self._solved_
+        names = ("coefficient", "standard_error", "interval", "p_value")
+        rows = zip(
+            solved.coef, solved.standard_errors, solved.intervals, solved.pvalues, strict=True
+        )
+        return {
+            "formula": self._form().formula(),
+            "rsquared": self.rsquared_,
+            "rsquared_adj": self.rsquared_adj_,
+            "terms": [
+                {"term": term, **dict(zip(names, row, strict=True))}
+                for term, row in zip(self.terms_, rows, strict=True)
+            ],
+        }
+
+    def _normal_equations(self) -> NormalEquations:
+        """Return the normal equations of all samples so far."""
+        if self._sums_ is not None:
+            return self._sums_
+        if self._used_ is None:
+            raise self._refusal(
+                "the model has no normal equations, which an update needs: they are kept in memory "
+                "after a fit, and in files that are written with --updatable"
+            )
+        rows, group = self._used_.configurations()
+        terms = self._parsed_
+        fit = fit_design(
+            self._design(terms, rows), self._used_.durations_s, group, self.weights, terms.constant
+        )
+        return NormalEquations.of(fit.regression)
+
+    def _kept_sums(self) -> dict[str, Any]:
+        return self._normal_equations().to_json() if self.weights != "huber" else {}
+
+    def _read_sums(self, node: Node) -> None:
+        self._sums_ = NormalEquations.from_json(node, len(self.coef_))
 
     def _settle_terms(self, names: tuple[str, ...], measured: Measurements) -> Terms:
         """Return the given terms, or the result of a search."""

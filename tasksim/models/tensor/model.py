@@ -12,9 +12,11 @@ from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
+    fence_of,
     group_means,
     group_quantiles,
     inliers,
+    merged_quantiles,
     read_quantiles,
     scattered,
 )
@@ -23,6 +25,7 @@ from tasksim.models.tensor.completed import CONTINUATION_METHODS, Completed
 from tasksim.models.tensor.fitting import Errors, Fitted, Recipe, fit
 from tasksim.models.tensor.grid import Axis, cell_indices, make_axis, read_axis, read_support
 from tasksim.models.tensor.tuning import Choice, Search
+from tasksim.models.tensor.updating import CellSums, cell_sums, read_cell_sums, updated
 from tasksim.models.terms.leastsquares import LEAST_S
 
 if TYPE_CHECKING:
@@ -137,6 +140,8 @@ class TensorBase(KernelModel):
     """Number of configurations with the smallest possible prediction, for the report."""
     _configurations_: int
     """Number of configurations; not in files."""
+    _learnt_: tuple[Floats, Floats] | None = None
+    """Configurations and logarithms of durations of the fit; not in files."""
     _taken: Choice | None = None
     """A choice that the next fit uses instead of searching."""
 
@@ -191,7 +196,7 @@ class TensorBase(KernelModel):
         recipe = self._recipe(samples.names, rows, logs)
         completed = self._completed(samples.names, rows, logs, recipe, taken)
         choice, self._fitted_, self._errors_ = completed
-        self._configurations_ = len(rows)
+        self._configurations_, self._learnt_ = len(rows), (rows, logs)
         self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
         self._smear_ = smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
@@ -466,6 +471,9 @@ class TensorModel(TensorBase):
     kind = "cp"
     base = "level"
 
+    _sums_: CellSums | None = None
+    """The sums per cell of a model that was updated, or read from a file that has them."""
+
     def __init__(
         self,
         mode: Mode = "interpolation",
@@ -500,3 +508,62 @@ class TensorModel(TensorBase):
         if self.mode not in MODES:
             raise self._refusal(str(unknown("mode", str(self.mode), MODES)))
         return super()._fit(samples)
+
+    def _update(self, samples: Samples) -> Bools:
+        sums = self._cell_sums()
+        rows, group = samples.configurations()
+        self._check_on_grid(rows)
+        logs = np.log(group_means(samples.durations_s, group))
+        recipe = self._recipe(samples.names, rows, logs)
+        recipe = replace(recipe, rank=self.rank_, ridge=self.ridge_)
+        self._fitted_, self._sums_ = updated(self._fitted_, sums, rows, logs, recipe)
+        self._learnt_ = None
+        durations_s = samples.durations_s
+        ratio = durations_s / self._predict(samples.parameters)
+        low, high = fence_of(self.residual_quantiles_, self.fence)
+        known, new = sums.count, len(ratio)
+        self.residual_quantiles_ = merged_quantiles(
+            self.residual_quantiles_,
+            known,
+            group_quantiles(ratio, np.zeros(new, dtype=np.intp))[0],
+            new,
+        )
+        # A stall must not lengthen all predictions.
+        self._smear_ *= (known + np.clip(ratio, low, high).sum()) / (known + new)
+        return np.ones(new, dtype=bool)
+
+    def _check_on_grid(self, rows: Floats) -> None:
+        """Refuse values that the axes of the grid do not cover."""
+        for mode, axis in enumerate(self._fitted_.axes):
+            outside = rows[~axis.covers(rows[:, mode]), mode]
+            if len(outside):
+                low, high = axis.edges[[0, -1]].tolist()
+                grid = f"which is {low:.15g} to {high:.15g}"
+                if axis.kind != "numerical":
+                    grid = "whose cells are single values"
+                raise self._refusal(
+                    f"{axis.name}={outside[0]:.15g} is not on the grid of the tensor, {grid}: fit a"
+                    " model to all samples"
+                )
+
+    def _cell_sums(self) -> CellSums:
+        """Return the means and counts per cell of all samples so far."""
+        if self._sums_ is not None:
+            return self._sums_
+        if self._learnt_ is None:
+            raise self._refusal(
+                "the model has no sums per cell, which an update needs: they are kept in memory "
+                "after a fit, and in files that are written with --updatable"
+            )
+        return cell_sums(self._fitted_, *self._learnt_)
+
+    def _kept_sums(self) -> dict[str, Any]:
+        return self._cell_sums().to_json()
+
+    def _read_sums(self, node: Node) -> None:
+        self._sums_ = read_cell_sums(node, self._fitted_.axes)
+
+    def _updated_report(self) -> dict[str, Any]:
+        sums = self._cell_sums()
+        cells = np.prod([float(len(axis)) for axis in self._fitted_.axes])
+        return {"configurations": sums.count, "density": len(sums.means) / float(cells)}

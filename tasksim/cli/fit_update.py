@@ -1,0 +1,143 @@
+"""Updates of models by ``tasksim fit --update``, and their results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.formats.samples import samples_in
+from tasksim.models.files.store import kernel_path, load_kernel
+from tasksim.models.quantiles import group_means
+from tasksim.models.selection import size_bytes
+from tasksim.models.validation.crossvalidation import predicted_where_possible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+__all__ = ["update_model"]
+
+TAKEN: Final = (
+    "file", "duration", "part", "update", "output", "architecture", "force", "as_json",
+    "log", "debug", "help",
+)  # fmt: skip
+"""Parameters of the command that --update takes; the model decides the others."""
+
+
+def update_model(
+    path: Path,
+    file: Path,
+    duration: str | None,
+    part: str | None,
+    output: Path | None,
+    architecture: str,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Let the model in the coefficient file *path* learn the samples in *file*, and write it."""
+    _refuse_others(click.get_current_context())
+    written = path if output is None else output
+    if output is not None:
+        if output.suffix != ".json":
+            raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
+        kernel_path(output.parent, output.stem)
+        refuse_existing(output, force=force)
+    refuse_unwritable(written)
+    found = load_kernel(path)
+    if architecture not in found.architectures:
+        known = ", ".join(found.architectures) or "none"
+        raise InputError(
+            f"{path}: no model for architecture '{architecture}'"
+            f"{nearest(architecture, found.architectures)} (known: {known})"
+        )
+    entry = found.architectures[architecture]
+    model = entry.model
+    before = model.report()
+    samples = samples_in(file, duration=duration, part=part)
+    try:
+        erred = None if not model.updates() else _error(model, samples)
+        model.partial_fit(samples)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    after = model.report()
+    measured = entry.measured
+    # The time of the measurements is unknown, but it is no later than that of the file.
+    when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+    measured = replace(
+        measured, when=max(when, measured.when), how=f"{measured.how}; updated by {file.name}"
+    )
+    entries = {**found.architectures, architecture: replace(entry, measured=measured)}
+    write_text(
+        written, replace(found, kernel=written.stem, architectures=entries).text(), force=True
+    )
+    result = {
+        "kind": model.kind,
+        "formula": model.formula(),
+        "samples": after["samples"],
+        "domain": {
+            name: list(model.categories_.get(name, box)) for name, box in model.domain_.items()
+        },
+        "size_bytes": size_bytes(model),
+        "update": {
+            "samples": len(samples),
+            "dropped": after["dropped"] - before["dropped"],
+            "mlogq_before": erred,
+            "mlogq_after": _error(model, samples),
+        },
+        "warnings": list(samples.notes),
+        "output": written,
+    }
+    if as_json:
+        print_json(result)
+        return
+    click.echo("\n".join(_text(result)))
+    note(f"Wrote {written}")
+
+
+def _refuse_others(context: click.Context) -> None:
+    """Refuse options that choose a model, since an update keeps it."""
+    given = click.core.ParameterSource.COMMANDLINE
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in TAKEN and context.get_parameter_source(name) == given:
+            raise InputError(
+                f"--update keeps the model's kind, options and grid: leave {parameter.opts[0]} out"
+            )
+
+
+def _error(model: KernelModel, samples: Samples) -> float | None:
+    """Return the MLogQ of *model* on *samples*; None where it cannot predict any."""
+    used = model._in_columns(samples)
+    rows, group = used.configurations()
+    predicted = predicted_where_possible(model, rows)
+    known = np.isfinite(predicted)
+    if not known.any():
+        return None
+    ratio = predicted[known] / group_means(used.durations_s, group)[known]
+    return float(np.abs(np.log(ratio)).mean())
+
+
+def _text(result: dict[str, Any]) -> Iterator[str]:
+    update = result["update"]
+    dropped = f", {update['dropped']} of them outliers" if update["dropped"] else ""
+    samples = "1 sample" if update["samples"] == 1 else f"{update['samples']} samples"
+    yield f"updated   {result['kind']} model, {samples} more{dropped}"
+    for word, key in (("before", "mlogq_before"), ("now", "mlogq_after")):
+        if update[key] is not None:
+            yield f"{word:9} errs by {100 * math.expm1(update[key]):.3g} % on them"
+    if result["formula"]:
+        yield f"formula   {result['formula']}"
+    yield f"samples   {result['samples']} in all"
+    yield f"size      {result['size_bytes']} bytes"
