@@ -242,12 +242,9 @@ class KernelModel(ABC):
         from tasksim.models.samples import unfit_duration
 
         if not self.updates():
-            from tasksim.models.registry import kinds, model_class
-
-            able = ", ".join(kind for kind in kinds() if model_class(kind).updates())
             raise self._refusal(
-                f"{self.kind} models cannot be updated: fit one to all samples; kinds that can: "
-                f"{able}"
+                f"{self.kind} models cannot be updated: fit one to all samples, or take a kind that"
+                " can (history, mlr, cp)"
             )
         if len(samples) == 0:
             raise self._refusal("no samples to learn: measure the kernel first")
