@@ -21,6 +21,9 @@ INT32_LIMIT: Final = 2**31
 """Upper bound (exclusive) of the numbers of handles and memories: graphs' columns are int32."""
 LARGEST_BYTES: Final = 2**63
 """Upper bound (exclusive) of sizes in bytes: int64."""
+# Tuples: a file may have a handle for each edge, and a union would be made anew for each of them.
+_NUMBERS: Final = (int, float, np.integer, np.floating)
+_SEQUENCES: Final = (list, tuple, np.ndarray)
 
 
 class Matrix:
@@ -167,7 +170,7 @@ def whole(value: object) -> int | None:
 
 
 def _sizes(name: str, length: int, given: float | Sequence[float]) -> int | list[int]:
-    if not isinstance(given, list | tuple | np.ndarray):
+    if not isinstance(given, _SEQUENCES):
         return _size(name, given)
     if len(given) != length:
         raise GraphError(f"data {name}: {len(given)} sizes for {length} data; legal: one for each")
@@ -175,7 +178,7 @@ def _sizes(name: str, length: int, given: float | Sequence[float]) -> int | list
 
 
 def _size(name: str, size: object) -> int:
-    numeric = isinstance(size, int | float | np.integer | np.floating)
+    numeric = isinstance(size, _NUMBERS)
     if numeric and 0 <= size < LARGEST_BYTES and size == int(size):  # type: ignore[operator, call-overload]
         return int(size)  # type: ignore[call-overload, no-any-return]
     legal = "an integer from 0, less than 2**63"

@@ -68,6 +68,28 @@ def test_vectorised_draws_are_those_of_python():
         assert rng.random() == one.random()
 
 
+@pytest.mark.parametrize("shape", ["erdos-renyi", "layered"])
+def test_graphs_too_large_for_pairs_have_the_same_distribution(shape, monkeypatch):
+    pairs = SHAPES[shape].make(3000, random.Random(1), predecessors=4.0).predecessors
+    monkeypatch.setattr("tasksim.graph.apps.shapes.MAX_TASKS_DRAWN_IN_PAIRS", 0)
+    gaps = SHAPES[shape].make(3000, random.Random(2), predecessors=4.0).predecessors
+    assert gaps != pairs
+    assert all(before == sorted(set(before)) for before in gaps)
+    assert all(task > max(before) for task, before in enumerate(gaps) if before)
+    for lowest in (0, 1000, 2000):  # the mean of 1000 tasks has a standard deviation of 0.06
+        means = [np.mean([*map(len, each[lowest : lowest + 1000])]) for each in (pairs, gaps)]
+        assert means[0] == pytest.approx(means[1], abs=0.4)
+    # Predecessors are uniform over the earlier tasks; those of a layer's own tasks are none.
+    places = [
+        [task / number for number, before in enumerate(each) for task in before]
+        for each in (pairs, gaps)
+    ]
+    assert np.mean(places[0]) == pytest.approx(np.mean(places[1]), abs=0.02)
+    for probability, edges_of_four in ((1, 6), (0, 0), (1e-320, 0)):
+        made = SHAPES["erdos-renyi"].make(4, random.Random(0), probability=probability)
+        assert sum(map(len, made.predecessors)) == edges_of_four
+
+
 def test_the_mean_number_of_predecessors_is_the_one_asked():
     graph = generate("random-graph", shape="erdos-renyi", tasks=3000, predecessors=4)
     assert graph.edges / 3000 == pytest.approx(4, abs=0.2)

@@ -34,12 +34,14 @@ _TOKEN: Final = re.compile(
 )
 _NAME: Final = r"""(?:"[^"\\\n]*+"|[A-Za-z0-9_.]++)"""
 _PAIR: Final = rf"[A-Za-z0-9_]++[ ]*+=[ ]*+{_NAME}"
-_LIST: Final = rf"\[[ ]*+((?:{_PAIR}[ ]*+,?[ ]*+)*+)\](?=\s*+[;}}\w\"])"
+_LIST: Final = rf"\[[ ]*+((?:{_PAIR}[ ]*+,?[ ]*+)*+)\]"
 _STATEMENT: Final = re.compile(
-    rf"(\s*+)(?!\"?subgraph\b)({_NAME})[ ]*+(?:->[ ]*+({_NAME})[ ]*+(?:(?=;)|{_LIST})|{_LIST})"
+    rf"(\s*+)(?!\"?subgraph\b)({_NAME})[ ]*+"
+    rf"(?:->[ ]*+({_NAME})[ ]*+(?:{_LIST}[ ]*+|(?=[;}}\n]))|{_LIST}[ ]*+)"
+    rf"(?:;|(?=\s*+[}}\w\"]))"
 )
-"""Pattern of a node or an edge on one line as programs write them: with one list of attributes that
-have values, or an edge before a semicolon. What it leaves out is read token by token."""
+"""Pattern of a node or an edge on one line as programs write it: a node with a list of attributes,
+or an edge with at most one, and its semicolon, if any. The rest is read token by token."""
 _ATTRIBUTE: Final = re.compile(r"""([A-Za-z0-9_]++) *+= *+(?:"([^"]*+)"|([A-Za-z0-9_.]++))""")
 BEGIN: Final = re.compile(
     rb"(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?digraph\b", re.DOTALL

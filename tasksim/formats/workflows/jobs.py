@@ -182,33 +182,32 @@ class Jobs:
         handle = {
             name: g.handle(name, size_bytes=self._size.get(name, 0)) for name in self._files()
         }
-        before: dict[int, list[tuple[int, float]]] = {}
         names = list(self._number)
-        sent: dict[int, list[int]] = {}
-        got: dict[int, list[int]] = {}
+        before: list[list[int]] = [[] for _ in names]
+        received: list[list[int]] = [[] for _ in names]
+        sent: list[list[int]] = [[] for _ in names]
         for (one, other), size in self._edges.items():
-            before.setdefault(other, []).append((place[one], size))
+            before[other].append(place[one])
             if size > 0:
                 data = g.handle(f"{names[one]} -> {names[other]}", size_bytes=int(size))
-                sent.setdefault(one, []).append(data)
-                got.setdefault(other, []).append(data)
+                sent[one].append(W(data))
+                received[other].append(R(data))
         common = self._common_parameters()
         for job in order:
             modes: dict[int, int] = {}
             for name in self._reads[job]:
-                modes[handle[name]] = modes.get(handle[name], 0) | AccessMode.R
+                modes[handle[name]] = AccessMode.R
             for name in self._writes[job]:
                 modes[handle[name]] = modes.get(handle[name], 0) | AccessMode.W
-            modes |= dict.fromkeys(got.get(job, ()), AccessMode.R)
-            modes |= dict.fromkeys(sent.get(job, ()), AccessMode.W)
             kernel = self._kernel[job]
-            values = {name: self._parameters[job][name] for name in common[kernel]}
             g.insert(
                 kernel,
                 *(ACCESS_FUNCTIONS[mode](data) for data, mode in modes.items()),
+                *received[job],
+                *sent[job],
                 priority=self._priority[job],
-                after=[one for one, _ in before.get(job, ())],
-                **values,
+                after=before[job],
+                **{name: self._parameters[job][name] for name in common[kernel]},
             )
         return g.build()
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from tasksim.base.arrays import Floats
-
 __all__ = ["SHAPES", "Shape", "Skeleton", "below"]
 
 
@@ -107,43 +105,57 @@ def _chosen(rng: random.Random, population: list[int], count: int) -> list[int]:
 
 
 @contextmanager
-def _many(rng: random.Random) -> Iterator[Callable[[int], Floats]]:
-    """Yield a function that returns the next numbers of ``rng.random()`` as an array.
+def _links(
+    rng: random.Random, tasks: int, probability: float | None, predecessors: float | None
+) -> Iterator[Callable[[int], list[int]]]:
+    """Yield a function that draws which of the first tasks of a graph a next one depends on.
 
-    NumPy's first generator is the one of Python, has the same state, and keeps its sequence, too.
+    Its argument is their number; each is drawn with *probability*, or with the one that makes
+    *predecessors* the mean.
     """
-    version, state, gauss = rng.getstate()
-    drawn = np.random.RandomState(0)
-    drawn.set_state(("MT19937", np.array(state[:-1], np.uint32), state[-1], 0, 0.0))
-    yield drawn.random_sample
-    _, key, place, *_ = drawn.get_state(legacy=True)
-    rng.setstate((version, (*map(int, key), int(place)), gauss))
-
-
-def _linked(
-    draws: Callable[[int], Floats],
-    before: int,
-    probability: float | None,
-    predecessors: float | None,
-) -> list[int]:
-    """Return those of *before* tasks that a task depends on, each with the same probability."""
-    if probability is None:
-        mean = DEFAULT_PREDECESSORS if predecessors is None else predecessors
-        probability = mean / before if before else 0.0
-    found: list[int] = np.flatnonzero(draws(before) < probability).tolist()
-    return found
-
-
-DEFAULT_PREDECESSORS: Final = 3.0
-"""Mean number of predecessors in shapes for which neither it nor a probability is given."""
-
-
-def _refuse_both(probability: float | None, predecessors: float | None) -> None:
     if probability is not None and predecessors is not None:
         raise InputError(
             f"random-graph: got probability={probability:g} and predecessors={predecessors:g}; "
             "legal: one of the two, the other follows from it"
         )
+    mean = DEFAULT_PREDECESSORS if predecessors is None else predecessors
+
+    def share(before: int) -> float:
+        return probability if probability is not None else mean / max(before, 1)
+
+    if tasks > MAX_TASKS_DRAWN_IN_PAIRS:
+        yield lambda before: _hits(rng, before, share(before))
+        return
+    # NumPy's first generator is the one of Python, has the same state, and keeps its sequence, too.
+    version, state, gauss = rng.getstate()
+    drawn = np.random.RandomState(0)
+    drawn.set_state(("MT19937", np.array(state[:-1], np.uint32), state[-1], 0, 0.0))
+    yield lambda before: np.flatnonzero(drawn.random_sample(before) < share(before)).tolist()
+    _, key, place, *_ = drawn.get_state(legacy=True)
+    rng.setstate((version, (*map(int, key), int(place)), gauss))
+
+
+def _hits(rng: random.Random, count: int, probability: float) -> list[int]:
+    """Return those of *count* that are drawn, each with *probability*, by one draw for each.
+
+    The gaps between them have a geometric distribution (V. Batagelj, U. Brandes, "Efficient
+    generation of large random networks", Physical Review E 71(3), 2005).
+    """
+    if not 0 < probability < 1:
+        return list(range(count)) if probability else []
+    scale, found, at = math.log1p(-probability), [], -1
+    while True:
+        at += 1 + int(min(math.log1p(-rng.random()) / scale, count))
+        if at >= count:
+            return found
+        found.append(at)
+
+
+DEFAULT_PREDECESSORS: Final = 3.0
+"""Mean number of predecessors in shapes for which neither it nor a probability is given."""
+MAX_TASKS_DRAWN_IN_PAIRS: Final = 20_000
+"""Number of tasks up to which a number is drawn for each pair of tasks, as in STG: a second's work.
+For larger graphs, the time grows with the dependencies, not with the square of the tasks."""
 
 
 def erdos_renyi(
@@ -159,13 +171,11 @@ def erdos_renyi(
     (T. Tobita, H. Kasahara, "A standard task graph set for fair evaluation of multiprocessor
     scheduling algorithms", Journal of Scheduling 5(5), 2002).
     """
-    _refuse_both(probability, predecessors)
     made = Skeleton()
-    # Each task looks at all tasks before it.
-    follow(lambda: len(made.kernels) ** 2, tasks**2, until=DRAWN_SHARE)
-    with _many(rng) as draws:
+    follow(made.kernels.__len__, tasks, "tasks", until=DRAWN_SHARE)
+    with _links(rng, tasks, probability, predecessors) as linked:
         for task in range(tasks):
-            made.add(_linked(draws, task, probability, predecessors))
+            made.add(linked(task))
     return made
 
 
@@ -181,18 +191,17 @@ def layered(
     Each layer has one task; the layers of the other tasks are random. These are the methods
     *layrprob* and *layrpred* of STG (same paper as :func:`erdos_renyi`).
     """
-    _refuse_both(probability, predecessors)
     count = min(tasks, layers or max(1, round(math.sqrt(tasks))))
     sizes = [1] * count
     for _ in range(tasks - count):
         sizes[below(rng, count)] += 1
     made = Skeleton()
-    follow(lambda: len(made.kernels) ** 2, tasks**2, until=DRAWN_SHARE)
-    with _many(rng) as draws:
+    follow(made.kernels.__len__, tasks, "tasks", until=DRAWN_SHARE)
+    with _links(rng, tasks, probability, predecessors) as linked:
         for size in sizes:
             before = len(made.kernels)
             for _ in range(size):
-                made.add(_linked(draws, before, probability, predecessors))
+                made.add(linked(before))
     return made
 
 
