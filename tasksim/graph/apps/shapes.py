@@ -143,7 +143,9 @@ def _hits(rng: random.Random, count: int, probability: float) -> list[int]:
     """
     if not 0 < probability < 1:
         return list(range(count)) if probability else []
-    scale, found, at = math.log1p(-probability), [], -1
+    scale = math.log1p(-probability)
+    found: list[int] = []
+    at = -1
     while True:
         at += 1 + int(min(math.log1p(-rng.random()) / scale, count))
         if at >= count:
