@@ -46,8 +46,8 @@ class KernelModel(ABC):
 
     The interface follows scikit-learn: ``__init__`` only stores its keyword arguments under
     their own names; :meth:`fit` learns attributes whose names end in ``_``; a second fit forgets
-    the first. Subclasses set :attr:`kind` and implement :meth:`_fit`,
-    :meth:`_predict`, :meth:`_sample`, :meth:`_to_json` and :meth:`_from_json`, which receive
+    the first. Subclasses set :attr:`kind` and implement :meth:`_fit`, :meth:`_predict`,
+    :meth:`_sample` (or :meth:`_sampler`), :meth:`_to_json` and :meth:`_from_json`, which receive
     checked tables. :mod:`tasksim.models.conformance` tests subclasses.
 
     Attributes
@@ -332,8 +332,8 @@ class KernelModel(ABC):
     def sampler(self, parameters: ArrayLike) -> Draw:
         """Return :meth:`sample` for these *parameters*, with all that is certain precomputed.
 
-        Kinds with costly preparations define ``_sampler(table)``. A subclass of such a kind may
-        override ``_sample`` instead: the most derived definition wins.
+        A kind defines ``_sample`` or, if preparations are costly, ``_sampler``: the most derived
+        definition of the two wins.
         """
         self._check_fitted("sample")
         table = self._table(parameters)
@@ -341,8 +341,7 @@ class KernelModel(ABC):
             return self.uncertainty_.sampler(self, table)
         for kind in type(self).__mro__:
             if "_sampler" in vars(kind):
-                found: Draw = self._sampler(table)  # type: ignore[attr-defined]
-                return found
+                return self._sampler(table)
             if "_sample" in vars(kind):
                 break
         return partial(self._sample, table)
@@ -612,9 +611,13 @@ class KernelModel(ABC):
     def _predict(self, table: Floats) -> Floats:
         """Return the expected durations."""
 
-    @abstractmethod
     def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         """Return random durations."""
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: Floats) -> Draw:
+        """Return a function that draws random durations."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither _sample nor _sampler")
 
     @abstractmethod
     def _to_json(self) -> dict[str, Any]:

@@ -219,9 +219,6 @@ class SizeHistory(KernelModel):
             )
         return np.asarray(values)
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         mean, relative = self._predict(table), np.interp(table[:, 0], self._size_, self._relative_)
         return lambda rng: log_normal(mean, relative, rng)

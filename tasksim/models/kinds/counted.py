@@ -366,9 +366,6 @@ class CounterModel(KernelModel):
         compute, memory, communication = self._parts(table)
         return np.maximum(compute + memory + communication, LEAST_S)
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         mean = self._predict(table)
         spread = np.full(len(mean), self.spread_)

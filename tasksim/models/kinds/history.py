@@ -173,9 +173,6 @@ class HistoryModel(KernelModel):
         means: Floats = self.mean_[self._found(table)]
         return means
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         rows = self._found(table)
         scale = (self.mean_ / mean_of_quantiles(self.quantiles_))[rows]

@@ -502,9 +502,6 @@ class LinearModel(KernelModel):
     def _elasticities(self, table: Floats) -> Floats:
         return self._form().elasticities(table)
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
 

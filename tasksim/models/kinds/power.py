@@ -220,9 +220,6 @@ class PowerLaw(KernelModel):
     def _predict(self, table: Floats) -> Floats:
         return self._law(table[:, 0])
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         mean = self._law(table[:, 0])
         spread = np.full(len(mean), self.spread_)

@@ -257,9 +257,6 @@ class LearnedModel(KernelModel):
         logs = np.minimum(self._logs(table), MAX_LOG)
         return np.maximum(self._smear_ * np.exp(logs), LEAST_S)
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
 

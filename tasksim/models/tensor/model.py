@@ -282,9 +282,6 @@ class TensorBase(KernelModel):
     def _predict(self, table: Floats) -> Floats:
         return np.maximum(self._raw(table), LEAST_S)
 
-    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
-        return self._sampler(table)(rng)
-
     def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
 

@@ -14,11 +14,11 @@ from compiled_core import needs_core
 
 from tasksim import Platform, generate, simulate
 from tasksim.cli.main import cli
-from tasksim.engine.cluster.rounds import rounds_s
 from tasksim.network.collectives.closed import FORMULAS, closed_s
 from tasksim.network.collectives.registry import ALGORITHMS, collective
 from tasksim.network.load import read_network
 from tasksim.run.first_difference import first_difference
+from tests.engine.cluster.rounds import rounds_s
 from tests.engine.cluster.test_collectives import MEASURED
 
 NETWORK = "switch:bandwidth=1GB/s,latency=10us"

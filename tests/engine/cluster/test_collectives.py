@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.engine.cluster.rounds import rounds_s
 from tasksim.network.collectives.broadcast import best_segments, chain
 from tasksim.network.collectives.closed import FORMULAS, closed_s
 from tasksim.network.collectives.openmpi import TABLES
 from tasksim.network.collectives.registry import ALGORITHMS, collective, selected
 from tasksim.network.collectives.steps import Step
 from tasksim.network.load import read_network
+from tests.engine.cluster.rounds import rounds_s
 
 MEASURED = (
     Path(__file__).resolve().parents[3].parent / "shared" / "data" / "starpu-mpi" / "collectives"

@@ -1,8 +1,8 @@
-"""Conjugate gradient on a stencil, with halos between neighbours and sums over all."""
+"""Conjugate gradients and Jacobi iteration on a grid in blocks, with halos between neighbours."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from tasksim.graph.handles import Matrix
 
-__all__ = ["ITEM_BYTES", "SIDES", "conjugate_gradient", "neighbours"]
+__all__ = ["conjugate_gradient", "jacobi"]
 
-SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
-ITEM_BYTES = 8
+SIDES: Final = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""Steps to the neighbours of a block, in rows and columns."""
+ITEM_BYTES: Final = 8
 
 
 @generator("cg")
@@ -42,19 +43,14 @@ def conjugate_gradient(
     """
     b, shape = block_size, (block_rows, block_columns)
     g = GraphBuilder("cg")
-    block, edge = b * b * ITEM_BYTES, b * ITEM_BYTES
-    x, r, p, q = (g.matrix(name, *shape, size_bytes=block) for name in "xrpq")
-    edges = [g.matrix(f"edge{side}", *shape, size_bytes=edge) for side in range(len(SIDES))]
+    x, r, p, q = (g.matrix(name, *shape, size_bytes=b * b * ITEM_BYTES) for name in "xrpq")
+    edges = _edges(g, shape, b)
     pq, rr = (g.matrix(name, *shape, size_bytes=ITEM_BYTES) for name in ("pq", "rr"))
-    blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
+    blocks = _blocks(shape)
     sums = 2 * (len(blocks) - 1)
     g.announce((6 * len(blocks) + sums) * iterations)
     for _ in range(iterations):
-        for at in blocks:
-            g.insert("pack", R(p[at]), *(W(edges[side][at]) for side in range(len(SIDES))), n=b)
-        for at in blocks:
-            halo = (R(edges[side][other]) for side, other in neighbours(at, shape))
-            g.insert("stencil", R(p[at]), *halo, W(q[at]), n=b)
+        _stencil(g, "stencil", p, q, edges, b)
         for at in blocks:
             g.insert("dot", R(p[at]), R(q[at]), W(pq[at]), n=b)
         alpha = _summed(g, pq, blocks)
@@ -67,7 +63,57 @@ def conjugate_gradient(
     return g.build()
 
 
-def neighbours(
+@generator("jacobi")
+def jacobi(
+    block_rows: Count, block_columns: Count, block_size: Count = 256, iterations: Count = 10
+) -> TaskGraph:
+    """Steps of a stencil of five points over a grid, in blocks.
+
+    In each step *pack* copies the edges of a block, and *relax* reads those of its neighbours and
+    replaces each point by the mean of its four neighbours. Nodes wait only for their neighbours.
+
+    Parameters
+    ----------
+    block_rows, block_columns
+        Number of rows and of columns of blocks.
+    block_size
+        Points in a row and in a column of a block.
+    iterations
+        Number of steps.
+    """
+    b, shape = block_size, (block_rows, block_columns)
+    g = GraphBuilder("jacobi")
+    x, y = (g.matrix(name, *shape, size_bytes=b * b * ITEM_BYTES) for name in "xy")
+    edges = _edges(g, shape, b)
+    g.announce(2 * block_rows * block_columns * iterations)
+    for _ in range(iterations):
+        _stencil(g, "relax", x, y, edges, b)
+        x, y = y, x
+    return g.build()
+
+
+def _blocks(shape: tuple[int, int]) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(shape[0]) for j in range(shape[1])]
+
+
+def _edges(g: GraphBuilder, shape: tuple[int, int], size: int) -> list[Matrix]:
+    """Register a copy of each block's edge per side, for its neighbour there."""
+    return [g.matrix(f"edge{s}", *shape, size_bytes=size * ITEM_BYTES) for s in range(len(SIDES))]
+
+
+def _stencil(
+    g: GraphBuilder, kernel: str, source: Matrix, target: Matrix, edges: list[Matrix], size: int
+) -> None:
+    """Insert the tasks that copy the edges of all blocks, and read them to make the new blocks."""
+    shape = source.rows, source.columns
+    for at in _blocks(shape):
+        g.insert("pack", R(source[at]), *(W(edge[at]) for edge in edges), n=size)
+    for at in _blocks(shape):
+        halo = (R(edges[side][other]) for side, other in _neighbours(at, shape))
+        g.insert(kernel, R(source[at]), *halo, W(target[at]), n=size)
+
+
+def _neighbours(
     at: tuple[int, int], shape: tuple[int, int]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield the neighbours of a block, each with its side that faces *at*."""

@@ -1,4 +1,4 @@
-"""Replay of collectives, as programs of ranks in steps, over the flows of a network."""
+"""Replay of collectives rank by rank over the flows of a network, to compare simulations with."""
 
 from __future__ import annotations
 
