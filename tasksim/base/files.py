@@ -20,6 +20,7 @@ __all__ = [
     "exists",
     "is_file",
     "is_folder",
+    "near_file",
     "new_folder",
     "read_bytes",
     "read_text",
@@ -73,6 +74,21 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def near_file(path: Path) -> str:
+    """Return ``", did you mean 'x'?"`` for a file beside the missing *path* with nearly its name.
+
+    Files of another suffix do not count. ``""`` if there is none.
+    """
+    from difflib import get_close_matches  # imported late: only errors need it
+
+    try:
+        beside = {file.stem: file for file in path.parent.iterdir() if file.suffix == path.suffix}
+    except (OSError, ValueError):  # no such folder, or an impossible path
+        return ""
+    matches = get_close_matches(path.stem, sorted(beside), n=1)
+    return f", did you mean '{beside[matches[0]]}'?" if matches else ""
 
 
 def read_text(path: Path, limit: int = MAX_TEXT_BYTES) -> str:
@@ -179,7 +195,7 @@ def reading(path: Path, limit: int = MAX_FILE_BYTES) -> Iterator[BinaryIO]:
             _log.debug("read %s: %d bytes", path, os.fstat(number).st_size)
             yield file
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError(f"{path}: no such file{near_file(path)}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 

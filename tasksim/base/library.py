@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tasksim.base.errors import InputError, nearest, unknown
-from tasksim.base.files import exists
+from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import exists, near_file
 
 __all__ = ["find", "libraries", "named", "names", "package_library", "user_library"]
 
@@ -66,8 +66,7 @@ def find(kind: str, name: str, suffix: str = "", library: Path | None = None) ->
     if exists(path) and (path.suffix or path.is_dir() or os.sep in name or not suffix):
         return path
     if path.suffix and path.suffix == FILES.get(kind):
-        beside = [str(file) for file in sorted(path.parent.glob(f"*{path.suffix}"))]
-        raise InputError(f"{name}: no such file{nearest(name, beside)}")
+        raise InputError(f"{name}: no such file{near_file(path)}")
     if os.sep in name:
         raise InputError(f"{name}: no such {'file' if suffix else 'folder'}")
     return named(kind, name, suffix, library)

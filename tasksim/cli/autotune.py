@@ -209,12 +209,12 @@ def autotuning(
     """
     from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
 
-    if way in ("simulation", "emulation") and launched_ranks() > 1:
+    modelled = way in ("simulation", "emulation")
+    if modelled and launched_ranks() > 1:
         raise InputError(
             f"--by {way} executes nothing on ranks; run it without mpiexec, with --nodes and"
             " --network"
         )
-    modelled = way in ("simulation", "emulation")
     if scatter and way != "emulation":
         raise InputError("--scatter is for --by emulation")
     over_ranks = not modelled and (scenario.grid is not None or launched_ranks() > 1)
@@ -302,21 +302,22 @@ def natively(base: Scenario) -> Scenario:
 def _result(
     graph: str, selection: Selection, way: Way, how: Search, found: Autotuned
 ) -> dict[str, Any]:
-    selective = way in ("selective", "emulation")
-    statistics = "model" if selection.cells else "reuse" if selection.reuses else "reset"
+    options = {
+        "policy": selection.policy,
+        "tolerance": selection.tolerance,
+        "intervals": selection.intervals,
+        "confidence": selection.confidence,
+        "sampling": selection.sampling,
+        "charge": selection.charge,
+        "messages": selection.messages,
+        "statistics": "model" if selection.cells else "reuse" if selection.reuses else "reset",
+    }
     return {
         "format": "tasksim-autotuned",
         "version": 1,
         "graph": graph,
         "by": way,
-        "policy": selection.policy if selective else None,
-        "tolerance": selection.tolerance if selective else None,
-        "intervals": selection.intervals if selective else None,
-        "confidence": selection.confidence if selective else None,
-        "sampling": selection.sampling if selective else None,
-        "charge": selection.charge if selective else None,
-        "messages": selection.messages if selective else None,
-        "statistics": statistics if selective else None,
+        **(options if way in ("selective", "emulation") else dict.fromkeys(options)),
         "search": how,
         "runs": found.tuned.simulations,
         "tuning_s": found.wall_s,

@@ -284,5 +284,5 @@ def _over_nodes(run: Run, path: Path) -> dict[str, float]:
             begin("paths over nodes")
             return resolve(scenario_of(run, path)).bounds_on_nodes()
     except InputError as error:
-        click.echo(f"no bounds with messages: {error}", err=True)
+        note(f"no bounds with messages: {error}")
         return {}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
@@ -22,6 +21,7 @@ from tasksim.cli.options import (
     WORKERS,
     completing,
     for_option,
+    given_parameters,
     graphs_for,
     json_option,
     terms_by_kernel,
@@ -307,9 +307,8 @@ def _refuse_options(ctx: click.Context, allowed: Collection[str], message: str) 
     """Raise *message* for an option that was given but is not among those *allowed*."""
     options = [one for one in ctx.command.params if isinstance(one, click.Option)]
     legal = ", ".join(one.opts[0] for one in options if one.name in allowed)
-    for option in options:
-        given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if given and option.name not in allowed:
+    for option in given_parameters(ctx):
+        if isinstance(option, click.Option) and option.name not in allowed:
             text = message.format(option=option.opts[0])
             raise click.UsageError(f"{text}; legal: {legal}")
 

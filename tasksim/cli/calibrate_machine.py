@@ -10,6 +10,7 @@ import click
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.over_ranks import ending_together
 from tasksim.cli.progress import showing, stages
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def calibrate_network(
     """Measure the network between all ranks, and write it to *library*; rank 0 prints it."""
     from tasksim.calibration.network import PATTERNS
     from tasksim.calibration.network import calibrate_network as measure
-    from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
     from tasksim.native.this_machine import named_machine
 
@@ -126,7 +126,7 @@ def calibrate_network(
     ranks.together(lambda: None if ranks.rank else refuse_unwritable(path))
     if ranks.size == 1:
         measure(ranks, seconds=0.0)
-    try:
+    with ending_together(ranks):
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
         # Rank 0 alone shows the progress.
         silent = nullcontext(lambda _pattern: None)
@@ -135,11 +135,6 @@ def calibrate_network(
         written = ranks.together(lambda: None if found is None else found.write(library, machine))
         if found is not None and written is not None:
             _print_network(found, written, as_json=as_json)
-    except TasksimError:  # all ranks have it
-        raise
-    except Exception as error:
-        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
-    ranks.comm.Barrier()
 
 
 def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:

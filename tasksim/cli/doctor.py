@@ -73,7 +73,7 @@ def doctor(
     from tasksim.base.library import libraries
     from tasksim.core.library import status, wasm_status
 
-    core, wasm = status(), wasm_status()
+    wasm = wasm_status()
     gil_enabled = getattr(sys, "_is_gil_enabled", lambda: True)  # since Python 3.13
     packages = {name: _version(name) for name in REQUIRED_PACKAGES}
     missing = [name for name in REQUIRED_PACKAGES if packages[name] is None]
@@ -84,12 +84,8 @@ def doctor(
         "packages": packages,
         "missing": missing,
         "optional_packages": {name: _version(name) for name in OPTIONAL_PACKAGES},
-        "core": {**asdict(core), "path": None if core.path is None else str(core.path)},
-        "wasm": {
-            "available": wasm.available,
-            "why": wasm.why,
-            "path": None if wasm.path is None else str(wasm.path),
-        },
+        "core": asdict(status()),
+        "wasm": {"available": wasm.available, "why": wasm.why, "path": wasm.path},
         **({} if missing else _machine()),
         "openmp": _openmp(),
         "libraries": [str(path) for path in libraries()],

@@ -11,6 +11,7 @@ from tasksim.cli.command import command
 from tasksim.cli.options import (
     cluster_options,
     force_option,
+    given_parameters,
     graph_argument,
     json_option,
     output_option,
@@ -152,10 +153,8 @@ def _refuse_others(ctx: click.Context, *, settings: bool) -> None:
         "network", "nodes", "grid", "owner", "scheduler", "seed",
     }  # fmt: skip
     settled |= {"settings"} if settings else set()
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name in settled and ctx.params.get(name):
+    for parameter in given_parameters(ctx):
+        if parameter.name in settled:
             text = parameter.opts[-1] if parameter.param_type_name == "option" else "KEY=VALUE"
             raise click.UsageError(
                 f"a simulated run is explored with its own settings; {text} cannot be given"

@@ -46,7 +46,7 @@ def exporting() -> None:
 @library_option
 @force_option
 @json_option
-def several(models: str, output: Path, library: Path | None, force: bool, as_json: bool) -> None:
+def model_file(models: str, output: Path, library: Path | None, force: bool, as_json: bool) -> None:
     """Write the models of a folder of coefficient files to one file.
 
     'tasksim simulate --models FILE' reads it, as does every other command that takes models.
@@ -152,13 +152,7 @@ WRITING_TIME_FACTORS = {"perfetto": 5, "starvz": 30}
 OTHER_WRITING_TIME_FACTOR = 12
 """The same for other formats."""
 
-_output = click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    required=True,
-    help="File or folder to write.",
-)
+_output = output_option("File or folder to write.", required=True)
 
 
 @exporting.command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -356,9 +357,7 @@ def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, 
         axes[name] = [_value(name, part.strip(), text) for part in values.split(",") if equals]
         if not axes[name] or len(set(axes[name])) < len(axes[name]):
             raise InputError(f"--over {text}: legal: {name}=VALUE,..., each value once")
-    count = 1
-    for axis in axes.values():
-        count *= len(axis)
+    count = prod(map(len, axes.values()))
     if count > MAX_TRIALS:
         raise InputError(f"--over: {count} combinations; legal: {MAX_TRIALS} at most")
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
@@ -550,5 +549,5 @@ def _check_updatable(model: KernelModel) -> None:
 
 
 def _kernel(output: Path | None, part: str | None, file: Path) -> str:
-    """Return the kernel's name: that of the output file, else that of the samples."""
+    """Return the kernel's name: that of the part, the output file or the samples."""
     return part or (output or file).name.split(".")[0]

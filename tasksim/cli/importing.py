@@ -137,18 +137,17 @@ def _next_command(found: Imported, library: Path) -> str:
     return shlex.join(["tasksim", "simulate", example.graph, *example.settings, *options])
 
 
-TRACE_EXAMPLES = (
-    "tasksim import trace qr_mumps/ -o tf16",
-    "tasksim import trace tasks.rec -o recorded --models",
-)
-SHOWN = 10
+MAX_SKIPPED_LINES = 10
 """Maximum number of skipped records that are listed: more do not fit on a screen."""
 
 
 @importing.command(
     "trace",
     cls=Command,
-    examples=TRACE_EXAMPLES,
+    examples=[
+        "tasksim import trace qr_mumps/ -o tf16",
+        "tasksim import trace tasks.rec -o recorded --models",
+    ],
     short_help="Import a run that another tool recorded.",
 )
 @click.argument("path", type=PATH, metavar="PATH")
@@ -176,10 +175,10 @@ def trace(
         found = read_trace(path, skip_bad=skip_bad)
         begin(f"writing {len(found.run)} tasks")
         notes = [*found.notes, *save_trace(found, output, models=models, force=force)]
-    for text in found.skipped[:SHOWN]:
+    for text in found.skipped[:MAX_SKIPPED_LINES]:
         warn(f"skipped: {text}")
-    if len(found.skipped) > SHOWN:
-        warn(f"skipped: {len(found.skipped) - SHOWN} more")
+    if len(found.skipped) > MAX_SKIPPED_LINES:
+        warn(f"skipped: {len(found.skipped) - MAX_SKIPPED_LINES} more")
     if as_json:
         run = found.run
         print_json(
@@ -204,13 +203,10 @@ def trace(
     click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler lws")
 
 
-OPENMP_EXAMPLES = ("tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/omp",)
-
-
 @importing.command(
     "openmp",
     cls=Command,
-    examples=OPENMP_EXAMPLES,
+    examples=["tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/omp"],
     short_help="Import the raw trace of a recording that was cut short.",
 )
 @click.argument("folder", type=PATH, metavar="FOLDER")
@@ -242,16 +238,13 @@ def openmp(folder: Path, kernels: Path | None, data: Path | None, **where: Any) 
     keep(recover_openmp(folder, kernels=kernels, data=data), results)
 
 
-WORKFLOW_EXAMPLES = (
-    "tasksim import workflow montage.json -o montage.npz",
-    "tasksim import workflow daggen.dot --flop-rate 1e9 -o daggen.npz",
-)
-
-
 @importing.command(
     "workflow",
     cls=Command,
-    examples=WORKFLOW_EXAMPLES,
+    examples=[
+        "tasksim import workflow montage.json -o montage.npz",
+        "tasksim import workflow daggen.dot --flop-rate 1e9 -o daggen.npz",
+    ],
     short_help="Import a task graph of another tool.",
 )
 @click.argument("path", type=PATH, metavar="FILE")
@@ -295,11 +288,11 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
     note(f"Wrote {output}")
 
 
-NETWORK_EXAMPLES = ("tasksim import network simgrid-platform.xml -o lib",)
-
-
 @importing.command(
-    "network", cls=Command, examples=NETWORK_EXAMPLES, short_help="Import a network of SimGrid's."
+    "network",
+    cls=Command,
+    examples=["tasksim import network simgrid-platform.xml -o lib"],
+    short_help="Import a network of SimGrid's.",
 )
 @click.argument("path", type=PATH, metavar="FILE")
 @library_output_option("Library that gets networks/NAME.yaml.")
@@ -328,16 +321,13 @@ def network(path: Path, library: Path, name: str | None, force: bool, as_json: b
     note(f"Wrote {target}")
 
 
-HWLOC_EXAMPLES = (
-    "tasksim import hwloc machine.xml -o lib",
-    "tasksim import hwloc machine.xml --name big --hyper-threads -o lib",
-)
-
-
 @importing.command(
     "hwloc",
     cls=Command,
-    examples=HWLOC_EXAMPLES,
+    examples=[
+        "tasksim import hwloc machine.xml -o lib",
+        "tasksim import hwloc machine.xml --name big --hyper-threads -o lib",
+    ],
     short_help="Import a machine that hwloc describes.",
 )
 @click.argument("path", type=PATH, metavar="FILE")

@@ -20,40 +20,38 @@ if TYPE_CHECKING:
 
 __all__ = ["listing"]
 
-KINDS = (
-    "generators",
-    "schedulers",
-    "platforms",
-    "networks",
-    "topologies",
-    "models",
-    "kernels",
-    "traces",
-    "kinds",
-    "formats",
-    "panels",
-    "executors",
-    "study-executors",
-)
+LISTS: dict[str, Callable[[Path | None], dict[str, str]]] = {
+    "generators": lambda _: _generators(),
+    "schedulers": lambda _: _schedulers(),
+    "platforms": lambda library: _platforms(library),
+    "networks": lambda library: _networks(library),
+    "topologies": lambda _: _topologies(),
+    "models": lambda library: _models(library),
+    "kernels": lambda _: _kernels(),
+    "traces": lambda library: _traces(library),
+    "kinds": lambda _: _kinds(),
+    "formats": lambda _: _formats(),
+    "panels": lambda _: _panels(),
+    "executors": lambda _: _executors(),
+    "study-executors": lambda _: _study_executors(),
+}
+"""Kinds of things, each with the function that returns their names and descriptions."""
 
 
 @command("list", examples=["tasksim list", "tasksim list schedulers"])
 @click.argument(
     "kind",
     required=False,
-    metavar=f"[{'|'.join(KINDS)}]",
-    shell_complete=lambda _ctx, _param, word: [kind for kind in KINDS if kind.startswith(word)],
+    metavar=f"[{'|'.join(LISTS)}]",
+    shell_complete=lambda _ctx, _param, word: [kind for kind in LISTS if kind.startswith(word)],
 )
 @library_option
 @json_option
 def listing(kind: str | None, library: Path | None, as_json: bool) -> None:
     """List generators, schedulers, platforms and so on, with a description of each."""
-    if kind is not None and kind not in KINDS:
-        raise unknown("kind of thing", kind, KINDS)
-    found = {
-        name: _IN_LIBRARIES[name](library) if name in _IN_LIBRARIES else _BUILT_IN[name]()
-        for name in ([kind] if kind else KINDS)
-    }
+    if kind is not None and kind not in LISTS:
+        raise unknown("kind of thing", kind, LISTS)
+    found = {name: LISTS[name](library) for name in ([kind] if kind else LISTS)}
     if as_json:
         print_json({name.replace("-", "_"): entries for name, entries in found.items()})
         return
@@ -199,22 +197,3 @@ def _study_executors() -> dict[str, str]:
     from tasksim.study.executors.registry import EXECUTORS
 
     return EXECUTORS.summaries()
-
-
-_IN_LIBRARIES: dict[str, Callable[[Path | None], dict[str, str]]] = {
-    "platforms": _platforms,
-    "networks": _networks,
-    "models": _models,
-    "traces": _traces,
-}
-_BUILT_IN: dict[str, Callable[[], dict[str, str]]] = {
-    "generators": _generators,
-    "schedulers": _schedulers,
-    "topologies": _topologies,
-    "kernels": _kernels,
-    "kinds": _kinds,
-    "formats": _formats,
-    "panels": _panels,
-    "executors": _executors,
-    "study-executors": _study_executors,
-}

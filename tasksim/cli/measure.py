@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.registry import is_own
 from tasksim.cli.command import command
@@ -23,6 +22,7 @@ from tasksim.cli.options import (
     until_share,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.over_ranks import ending_together
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -221,14 +221,13 @@ def _measure_collective(
 ) -> None:
     """Measure collectives between all ranks; rank 0 writes the samples and the summary."""
     from tasksim.calibration.collective_campaign import configurations, measure_collectives
-    from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
 
     ranks = world("measure collective")
     # A single rank is refused first, so that the error names the cause.
     wanted = ranks.together(lambda: configurations(settings, where, max(ranks.size, 2), options))
     ranks.together(lambda: None if ranks.rank else refuse_unwritable(output))
-    try:
+    with ending_together(ranks):
         with nullcontext() if ranks.rank else showing("measuring") as progress:
             summary = measure_collectives(
                 ranks, wanted, output, options, force=force, progress=progress
@@ -239,8 +238,3 @@ def _measure_collective(
             else:
                 click.echo(str(summary))
             note(f"Wrote {output}")
-    except TasksimError:  # all ranks have it
-        raise
-    except Exception as error:
-        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
-    ranks.comm.Barrier()

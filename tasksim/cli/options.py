@@ -8,6 +8,7 @@ from shlex import split
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tasksim.base import numerals
 from tasksim.base.errors import InputError, TasksimError
@@ -28,6 +29,7 @@ __all__ = [
     "design_option",
     "dtype_option",
     "force_option",
+    "given_parameters",
     "graph_argument",
     "html_option",
     "json_option",
@@ -300,6 +302,16 @@ def library_output_option(help: str) -> Decorator:  # noqa: A002 - as click
         show_default="the current folder",
         help=help,
     )
+
+
+def given_parameters(ctx: click.Context) -> list[click.Parameter]:
+    """Return the parameters of a command that its command line gives."""
+    return [
+        parameter
+        for parameter in ctx.command.params
+        if ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        and ctx.params.get(parameter.name or "") != ()  # click says that of no arguments, too
+    ]
 
 
 def graph_argument(*, required: bool = True) -> Decorator:

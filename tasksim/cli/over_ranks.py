@@ -7,22 +7,21 @@ a single rank is reported with its number.
 
 from __future__ import annotations
 
-import re
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tasksim.base.errors import TasksimError
     from tasksim.graph.distribution.owners import Grid
     from tasksim.native.cluster.ranks import Ranks
 
-__all__ = ["agreed", "end_together", "grid_of"]
+__all__ = ["agreed", "end_together", "ending_together", "grid_of"]
 
 TOGETHER = ("run", "autotune")
 """Commands that meet the other ranks whenever there are any."""
@@ -85,10 +84,28 @@ def grid_of(text: str | None, ranks: int) -> Grid:
 
     if text is None:
         return nearly_square(ranks)
-    found = re.fullmatch(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})", text.strip())
-    if found is None:
+    grid = Grid.parse(text)
+    if grid is None:
         raise InputError(f"--grid {text}; legal: ROWSxCOLUMNS of ranks, such as 2x3")
-    return Grid(int(found[1]), int(found[2]))
+    return grid
+
+
+@contextmanager
+def ending_together(ranks: Ranks) -> Iterator[None]:
+    """Let the ranks leave the block together; an error that only one of them has ends all.
+
+    A :exc:`TasksimError` is one of :meth:`~tasksim.native.cluster.ranks.Ranks.together`, which all
+    ranks have.
+    """
+    from tasksim.native.cluster.launch import end_all
+
+    try:
+        yield
+    except TasksimError:
+        raise
+    except Exception as error:
+        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
+    ranks.comm.Barrier()
 
 
 def end_together(ranks: Ranks, problem: TasksimError | None) -> None:

@@ -124,7 +124,10 @@ def predict(
     clock_hz = _clock(model, frequency, settings)
     if table is not None:
         if frequency is not None:
-            raise InputError(f"--frequency is for one configuration; with --file: {_CLOCK_COLUMN}")
+            raise InputError(
+                f"--frequency is for one configuration; with --file: a column {CLOCK}, if the "
+                "model was measured at several clocks"
+            )
         about = {"kernel": loaded.kernel, "architecture": architecture, "kind": model.kind}
         _predict_file(model, table, settings, level, unseen, about, output, as_json=as_json)
         return
@@ -134,9 +137,10 @@ def predict(
     if unseen == "refuse":
         _refuse_unseen(model, values)
     outside = dict(_outside(model, values))
-    predicted = _predicted(model, [[values[name] for name in model.names_]], level, unseen)
+    row = [values[name] for name in model.names_]
+    predicted = _predicted(model, row, level, unseen)
     predicted["inside"] = predicted["inside"] and not model.fixed_.keys() & outside
-    predicted |= _parts(model, [values[name] for name in model.names_], predicted, clock_hz)
+    predicted |= _parts(model, row, predicted, clock_hz)
     result = {
         "kernel": loaded.kernel,
         "architecture": architecture,
@@ -149,9 +153,6 @@ def predict(
         print_json(result)
     else:
         click.echo("\n".join(_text(result, model)))
-
-
-_CLOCK_COLUMN = f"a column {CLOCK}, if the model was measured at several clocks"
 
 
 def _clock(model: KernelModel, frequency: float | None, settings: Sequence[str]) -> float | None:
@@ -309,12 +310,12 @@ def _number(name: str, text: str) -> float:
 
 
 def _predicted(
-    model: KernelModel, rows: list[list[float | str]], level: float, unseen: str
+    model: KernelModel, row: Sequence[float | str], level: float, unseen: str
 ) -> dict[str, Any]:
     import numpy as np
 
     # Objects, so that numbers of parameters with categories are their names.
-    table: Any = np.array(rows, dtype=object).reshape(len(rows), len(model.names_))
+    table: Any = np.array(row, dtype=object).reshape(1, len(row))
     low_s = high_s = None
     if model.uncertainty_ is not None:
         low, high = model.interval(table, level, unseen=unseen)

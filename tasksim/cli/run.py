@@ -143,6 +143,11 @@ def run(
         raise click.UsageError(
             "--calm is for measurements; leave --isolate and --check-accesses out"
         )
+    if over_ranks and isolate:
+        raise click.UsageError(
+            "--isolate is for runs without mpiexec: each rank is already a process of its own,"
+            " and one that dies is reported and ends the others"
+        )
     results = Results(**where)
     if not over_ranks:
         results.refuse_early()
@@ -158,27 +163,19 @@ def run(
         seed=seed,
         clock="native",
     )
+    scenario = automatic(scenario, auto)
     if over_ranks:
-        if isolate:
-            raise click.UsageError(
-                "--isolate is for runs without mpiexec: each rank is already a process of its own,"
-                " and one that dies is reported and ends the others"
-            )
-
         _run_over_ranks(
-            automatic(scenario, auto), grid, owner, results=results,
+            scenario, grid, owner, results=results,
             check=check, calm=calm, check_accesses=check_accesses,
         )  # fmt: skip
         return
-    scenario = automatic(scenario, auto)
     with stages("running", [1]) as begin:
         begin("the graph")
         resolved = resolve(scenario)
     if isolate:
-        done, calmness = (
-            execute_isolated(resolved, check=check, check_accesses=check_accesses),
-            None,
-        )
+        calmness = None
+        done = execute_isolated(resolved, check=check, check_accesses=check_accesses)
     else:
         done, calmness = _execute(resolved, check, calm, check_accesses)
     try:
@@ -192,7 +189,7 @@ def run(
 def _execute(
     resolved: Resolved, check: bool, calm: bool, check_accesses: bool
 ) -> tuple[Checked, Calmness | None]:
-    """Return the run, the findings of its checks, the residual, and how calm the machine was."""
+    """Execute a scenario; return the run with its checks, and how calm the machine was."""
     from tasksim.scenario.solving import bound, execute, execute_calmly
 
     if calm:
@@ -212,8 +209,8 @@ def _run_over_ranks(
     *,
     results: Results,
     check: bool,
-    calm: bool = False,
-    check_accesses: bool = False,
+    calm: bool,
+    check_accesses: bool,
 ) -> None:
     """Run a native *scenario* on all ranks; rank 0 keeps and prints the run.
 

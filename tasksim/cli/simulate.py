@@ -16,6 +16,7 @@ from tasksim.cli.options import (
     auto_option,
     automatic,
     cluster_options,
+    given_parameters,
     graph_argument,
     result_options,
     scenario_options,
@@ -394,10 +395,8 @@ def _recorded(path: Path, trust: bool) -> tuple[Run, Scenario]:
 def _refuse_others() -> None:
     """Refuse options that a recorded run settles."""
     ctx = click.get_current_context()
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in WITH_FROM and ctx.params.get(name) != ():
+    for parameter in given_parameters(ctx):
+        if (name := parameter.name or "") not in WITH_FROM:
             text = parameter.opts[-1] if parameter.param_type_name == "option" else name.upper()
             raise click.UsageError(f"--from repeats a run as it was; {text} cannot be given", ctx)
 

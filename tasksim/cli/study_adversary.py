@@ -39,23 +39,23 @@ MAX_ROWS = 10
     help="Folder of the search: a new one, or the one of this search, which gets further runs; "
     "several processes may share it.",
 )
-@click.option("--tasks", type=int, help="Number of tasks. Default: 10.")
-@click.option("--workers", type=int, help="Number of processors, each with a speed. Default: 4.")
+@click.option("--tasks", type=int, help="Number of tasks. [default: 10]")
+@click.option("--workers", type=int, help="Number of processors, each with a speed. [default: 4]")
 @click.option(
     "--platform",
     shell_complete=completing("platform"),
     help="Platform by name or path, which does not change.",
 )
-@click.option("--steps", type=int, help="Number of instances that a run tries. Default: 1000.")
+@click.option("--steps", type=int, help="Number of instances that a run tries. [default: 1000]")
 @click.option("--runs", type=int, default=10, show_default=True, help="Number of independent runs.")
-@click.option("--seed", type=int, help="Seed of the random choices. Default: 0.")
+@click.option("--seed", type=int, help="Seed of the random choices. [default: 0]")
 @click.option(
-    "--slowest", type=float, help="Smallest speed and bandwidth; the largest is 1. Default: 0.1."
+    "--slowest", type=float, help="Smallest speed and bandwidth; the largest is 1. [default: 0.1]"
 )
 @click.option(
     "--vary",
     metavar="NAME,...",
-    help="Kinds of changes: weights, volumes, edges, speeds, bandwidths. Default: all.",
+    help="Kinds of changes: weights, volumes, edges, speeds, bandwidths. [default: all]",
 )
 @click.option(
     "--keep",

@@ -138,7 +138,10 @@ def graph(
         "best": dict(found.best.values),
         "makespan_s": found.best.mean_s,
         "expected_loss": found.expected_loss,
-        "axes": {path: _along(found, path) for path in axes},
+        "axes": {
+            path: [{"value": v, "loss": loss} for v, loss in found.losses_along(path).items()]
+            for path in axes
+        },
         "choices": [_row(found, tried) for tried in found.tried],
     }
     if output is not None:
@@ -155,10 +158,6 @@ def _where(scenario: Scenario) -> str:
     where = scenario.platform if scenario.platform is not None else scenario.workers
     name = f"{where} workers" if isinstance(where, int) else getattr(where, "name", where)
     return " ".join([str(name), *scenario.changes])
-
-
-def _along(found: Tuned, path: str) -> list[dict[str, Any]]:
-    return [{"value": v, "loss": loss} for v, loss in found.losses_along(path).items()]
 
 
 def _row(found: Tuned, tried: Tried) -> dict[str, Any]:

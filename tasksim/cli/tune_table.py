@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tasksim.tuning.judging import Score, Splits
+    from tasksim.tuning.judging import Score
     from tasksim.tuning.methods import Method
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree_file import ChoosingTree
@@ -175,7 +175,7 @@ def table(
     learns from some rows and chooses for the others. MSOP, the mean share of the optimal
     performance, is the performance of the chosen values as a share of the best in the row.
     """
-    from tasksim.tuning.judging import judge, prediction_times_s
+    from tasksim.tuning import judging
     from tasksim.tuning.table_file import read_performance
 
     for output in outputs:
@@ -183,11 +183,14 @@ def table(
     found = read_performance(
         file, _names(features), _names(choices), limit=limit, higher=better == "higher"
     )
-    plan = _splits(found, splits, test, leave_one_out, seed)
+    if leave_one_out is None:
+        plan = judging.shuffled(len(found), splits, test, seed)
+    else:
+        plan = judging.leave_one_out(found, leave_one_out)
     methods, left_out = _methods(found, seed, **options)
     with counting("splits") as progress:
-        scores = judge(found, methods, plan, seed=seed, progress=progress)
-    times_s = prediction_times_s(found, methods, plan) if timed else {}
+        scores = judging.judge(found, methods, plan, seed=seed, progress=progress)
+    times_s = judging.prediction_times_s(found, methods, plan) if timed else {}
     result = {
         "table": file,
         "examples": len(found),
@@ -238,16 +241,6 @@ def _names(text: str) -> list[str]:
     if not all(names):
         raise InputError(f"got '{text}'; legal: names of columns with commas between them")
     return names
-
-
-def _splits(
-    found: PerformanceTable, count: int, test: float, leave_one_out: str | None, seed: int
-) -> Splits:
-    from tasksim.tuning import judging
-
-    if leave_one_out is None:
-        return judging.shuffled(len(found), count, test, seed)
-    return judging.leave_one_out(found, leave_one_out)
 
 
 def _methods(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.base.errors import CheckFailed, InputError, TasksimError
+from tasksim.base.files import near_file, read_text
+from tasksim.base.units import counted
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, json_option, library_option
 from tasksim.cli.output import note, print_json
@@ -113,7 +115,7 @@ def _print(result: dict[str, Any]) -> None:
 def _checked(path: Path, library: Path | None) -> str:
     """Check the file at *path* and return a description of it; raise an error if it is invalid."""
     if not path.exists():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: no such file{near_file(path)}")
     if path.is_dir() or path.name == "run.json":
         return _run(path) if _is_run(path) or not path.is_dir() else _trace(path)
     verbs: tuple[Verb, ...] = ("reads_trace", "reads_graph")
@@ -190,8 +192,6 @@ def _kinds(file: CoefficientFile) -> str:
 
 def _table(path: Path) -> str:
     """Check samples, costs or a schedule, which the first columns identify."""
-    from tasksim.base.files import read_text
-
     first, second = (*read_text(path).partition("\n")[0].split(","), "", "")[:2]
     if first.strip() != "task":
         from tasksim.models.files.store import read_samples
@@ -256,5 +256,4 @@ def _run(path: Path) -> str:
     header = path / "run.json" if path.is_dir() else path
     if header.name == "run.json":
         check_header(run, header)
-    count = "1 task" if len(run) == 1 else f"{len(run)} tasks"
-    return f"{run.kind} run of {run.graph_label}, {count}"
+    return f"{run.kind} run of {run.graph_label}, {counted(len(run), 'task')}"

@@ -177,9 +177,11 @@ def view(
             begin("writing the live page")
             _write_live(loaded[0], runs[0], live, force=force, trust=trust)
     if as_json:
-        described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
-        for entry, run in zip(described, loaded if critical_path else (), strict=False):
-            entry["critical_path"] = _path_json(run, trust)
+        described = [
+            {"path": path, **summary(run)}
+            | ({"critical_path": _path_json(run, trust)} if critical_path else {})
+            for path, run in zip(runs, loaded, strict=True)
+        ]
         print_json({"runs": described, "figure": target, "html": html, "live": live})
     else:
         texts = [_text(path, run) for path, run in zip(runs, loaded, strict=True)]

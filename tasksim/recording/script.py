@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.base.files import is_file
+from tasksim.base.files import is_file, near_file
 from tasksim.base.interruption import usual_termination
 from tasksim.recording.recording import Recording
 
@@ -30,8 +30,8 @@ def record_script(
     """
     if not is_file(path):
         raise InputError(
-            f"{path}: no such program; legal: the path of a Python script, or of a "
-            "compiled program that uses OpenMP"
+            f"{path}: no such program{near_file(path)} (legal: the path of a Python script, or of "
+            "a compiled program that uses OpenMP)"
         )
     called = path.stem if name is None else name
     recording = Recording(called, asyncio=asyncio).quietly()

@@ -229,10 +229,12 @@ def _steps(
 
 def waits(run: Run) -> Waits:
     """Return the waits of each task: for dependencies, for data, for the scheduler and a worker."""
-    from tasksim.run.copystatistics import data_arrival_s, data_waits_known
-
     tasks = run.tasks
     dependency_s, queue_s = tasks.ready_s - tasks.submitted_s, tasks.start_s - tasks.ready_s
+    if run.transfers is None:
+        return Waits(dependency_s, np.zeros(len(run)), queue_s)
+    from tasksim.run.copystatistics import data_arrival_s, data_waits_known
+
     if not data_waits_known(run):
         return Waits(dependency_s, None, queue_s)
     taken_s = np.maximum(tasks.taken_s, tasks.ready_s)

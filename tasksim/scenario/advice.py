@@ -139,7 +139,7 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
             lines.setdefault(f"{workers} workers share memory; {what}", []).append(domain.name)
     said = [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
     asked, names = Asked(graph), []  # of kernels whose contention was measured for other sizes only
-    architectures = dict.fromkeys(group.models for group in platform.classes)
+    architectures = model_architectures(platform)
     for kernel, name in enumerate(graph.model_names):
         beyond = [at for at in architectures if _beyond(asked, kernel, name, models, at)]
         if any(contention_of(models, name, at) for at in beyond):

@@ -103,8 +103,9 @@ def encode(
         text, name = scenario.network, network_file(scenario.network)
         if text is not None and name is not None:
             text = str(Path(name).resolve()) + text[len(name) :]
-        words = {"network": text, "nodes": scenario.nodes, "grid": scenario.grid}
-        data["cluster"] = {**words, "owner": scenario.owner}
+        data["cluster"] = {
+            "network": text, "nodes": scenario.nodes, "grid": scenario.grid, "owner": scenario.owner
+        }  # fmt: skip
     if found is not None:
         if digests:
             from tasksim.base.files import sha256_of
@@ -240,7 +241,7 @@ def _scenario(kind: type[S], node: Node) -> S:
         graph=_place(graph) or "",
         settings=tuple(each.text() for each in graph["settings"]),
         platform=_place(platform),
-        workers=None if platform["workers"].value is None else platform["workers"].integer(),
+        workers=_integer(platform["workers"]),
         models=_place(models),
         durations=_durations(durations),
         model_names=_model_names(models["names"]),
@@ -260,12 +261,12 @@ def _cluster_fields(node: Node) -> dict[str, Any]:
     """Return the fields of a scenario about nodes."""
     if not node.mapping():
         return {}
-    nodes = node.get("nodes", None)
-    found: dict[str, Any] = {"nodes": None if nodes.value is None else nodes.integer()}
-    for name in ("network", "grid"):
-        text = node.get(name, None)
-        found[name] = None if text.value is None else text.text()
-    return {**found, "owner": node.get("owner", "row").text()}
+    return {
+        "network": _text(node.get("network", None)),
+        "nodes": _integer(node.get("nodes", None)),
+        "grid": _text(node.get("grid", None)),
+        "owner": node.get("owner", "row").text(),
+    }
 
 
 def _durations(node: Node) -> Durations | None:
@@ -317,6 +318,10 @@ def _place(entry: Node) -> str | None:
 
 def _text(node: Node) -> str | None:
     return None if node.value is None else node.text()
+
+
+def _integer(node: Node) -> int | None:
+    return None if node.value is None else node.integer()
 
 
 def _truth(node: Node) -> bool:

@@ -156,14 +156,13 @@ def _graph_digest(graph: TaskGraph) -> str:
 
 def _platform_content(scenario: Setup, resolver: Resolver) -> Any:
     """Return the content of a platform after its changes, wherever its file is."""
-    named = resolver.platform(scenario)
 
-    def content() -> tuple[Platform, str]:
+    def content(named: Platform) -> str:
         platform = replace(named, path=None, models=None, description="")
         values = (f"{field.name}={getattr(platform, field.name)!r}" for field in fields(platform))
-        return named, f"Platform({', '.join(values)})"
+        return f"Platform({', '.join(values)})"
 
-    return resolver.once(("platform content", id(named)), content)[1]
+    return resolver.derived("platform content", content, resolver.platform(scenario))
 
 
 def _models_content(scenario: Setup, resolver: Resolver) -> Any:
@@ -193,9 +192,11 @@ def _models_content(scenario: Setup, resolver: Resolver) -> Any:
     platform = resolver.platform(scenario)
     if models is None and platform.models is None and not native:
         return None  # the tasks have durations of their own
-    key = ("models content", scenario.models, id(platform), scenario.library)
-    make = lambda: (platform, _folder_digests(models_path(scenario, platform)))  # noqa: E731
-    return resolver.once(key, make)[1]
+
+    def content(platform: Platform, *_: Any) -> list[tuple[str, str]]:
+        return _folder_digests(models_path(scenario, platform))
+
+    return resolver.derived("models content", content, platform, models, scenario.library)
 
 
 def _folder_digests(path: Path) -> list[tuple[str, str]]:

@@ -170,8 +170,7 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
     from tasksim.scenario.durations import kernels_without
 
     kernels = kernels_without(graph, {})
-    architectures = tuple(dict.fromkeys(group.models for group in platform.classes))
-    models = _as_models(graph, kernels, architectures, library)
+    models = _as_models(graph, kernels, model_architectures(platform), library)
     from tasksim.formats.workflows.jobs import FLOP
 
     speed = ""

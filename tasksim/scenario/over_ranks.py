@@ -72,8 +72,7 @@ class RankedScenario:
         ours = replace(scenario, workers=len(platform.workers))
         self.resolved = ranks.together(lambda: Resolver().resolve(ours))
         graph = self.resolved.graph
-        cut = ranks.together(lambda: cut_for(graph, grid, owner, ranks.size))
-        self.cut = cut
+        self.cut = cut = ranks.together(lambda: cut_for(graph, grid, owner, ranks.size))
         self.execution = ranks.together(
             lambda: RankExecution(
                 ranks,

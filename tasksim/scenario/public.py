@@ -16,7 +16,7 @@ from tasksim.engine.choice import ENGINES
 from tasksim.platform.description import Platform
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
-from tasksim.scenario.setup import ENGINE_OPTIONS
+from tasksim.scenario.setup import ENGINE_OPTIONS, NODE_FIELDS
 from tasksim.scenario.solving import bound, execute_isolated, replay, watched
 from tasksim.scenario.solving import execute as run_natively
 
@@ -362,8 +362,7 @@ def durations(
     return settled(found.graph, found.platform, found.known_models(), rng)
 
 
-NODES = ("network", "nodes", "grid", "owner")
-WHERE = ("settings", "workers", "durations", "model_names", "library", "changes", *NODES)
+WHERE = ("settings", "workers", "durations", "model_names", "library", "changes", *NODE_FIELDS)
 """Fields of a scenario that functions accept in addition to their named parameters."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tasksim.base.arguments import one_of, path_of
 from tasksim.base.documents.json_document import FormatError
@@ -50,7 +50,11 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     if run.kind != "simulated":
         raise InputError(f"{where}: a {run.kind} run cannot be repeated, only a simulated one")
     try:
-        found = decode(Scenario, _with_a_name(run), where, trust=trust)
+        config = run.config
+        if run.graph is not None and isinstance(config.get("graph"), dict):
+            # A scenario needs a name in the place of the graph that was kept.
+            config = {**config, "graph": {"name": "chain", "path": None, "settings": []}}
+        found = decode(Scenario, config, where, trust=trust)
     except FormatError as error:
         raise InputError(
             f"{where}: the run has no scenario to repeat: {error}; "
@@ -60,13 +64,6 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
         schedulers.refuse_foreign(run.scheduler, where)
     graph = {} if run.graph is None else {"graph": run.graph, "settings": ()}
     return found.vary(**graph, scheduler=run.scheduler, seed=run.seed or 0)
-
-
-def _with_a_name(run: Run) -> dict[str, Any]:
-    """Return the configuration of *run*, with a name in the place of a graph that was kept."""
-    if run.graph is None or not isinstance(run.config.get("graph"), dict):
-        return run.config
-    return {**run.config, "graph": {"name": "chain", "path": None, "settings": []}}
 
 
 class Blamed(NamedTuple):
@@ -140,9 +137,8 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> l
     graphs: dict[str, TaskGraph] = {}
     found = []
     for path, run in runs:
-        if (
-            run.graph is not None
-        ):  # stored with the run: another run may use the same name for another graph
+        # Another run may use the same name for another graph that is stored with it.
+        if run.graph is not None:
             found.append(RecordedRun(path, run, graph_of(run, path, trust=trust)))
             continue
         key = json.dumps(

@@ -24,7 +24,7 @@ from tasksim.base.errors import InputError, expect, short
 from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
-from tasksim.scenario.solving import execute
+from tasksim.scenario.solving import execute, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -111,9 +111,6 @@ def solved(scenario: Setup, resolver: Resolver | None = None) -> ScenarioRuns:
     resolver : Resolver, optional
         Makes the objects that several scenarios share only once.
     """
-    from tasksim.scenario.resolved import Resolver
-    from tasksim.scenario.solving import solve
-
     return ScenarioRuns(scenario, (solve((resolver or Resolver()).resolve(scenario)),))
 
 

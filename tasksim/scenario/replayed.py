@@ -15,7 +15,7 @@ from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, option
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import SHARED_CORES
-from tasksim.scenario.setup import Setup
+from tasksim.scenario.setup import NODE_FIELDS, Setup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Replayed", "known_network"]
 
 AnySetup = TypeVar("AnySetup", bound=Setup)
-_CLUSTER = "network", "nodes", "grid", "owner"
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +168,7 @@ def _own_network(run: Run) -> str:
 
 
 def _as_simulated(scenario: AnySetup, run: Run, said: dict[str, Any]) -> AnySetup:
-    words = {name: said.get(name) for name in _CLUSTER if said.get(name) is not None}
+    words = {name: said.get(name) for name in NODE_FIELDS if said.get(name) is not None}
     words["owner"] = _owner(scenario, said)
     if scenario.network is not None:
         words["network"] = scenario.network

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -17,14 +17,11 @@ from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.rows import DURATION
 from tasksim.platform.description import Platform
-from tasksim.scenario.durations import (
-    kernels_without,
-    known_durations,
-    seconds_of_graph,
-)
+from tasksim.scenario.durations import kernels_without, known_durations, seconds_of_graph
+from tasksim.scenario.setup import is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from tasksim.engine.durations import Models
     from tasksim.engine.simulation import Simulation
@@ -361,14 +358,10 @@ class Resolver:
         if hasattr(models, "file_of"):  # a ModelLibrary; its class is imported only if there is one
             library = cast("ModelLibrary", models)
             graph, platform = self._with_library(scenario, graph, platform, library, bool(seconds))
-        parts = (graph, platform, library)
-        key = ("checked", *map(id, parts))
-        if key not in self._known:
-            if any(device.synchronous for device in platform.devices.values()):
-                from tasksim.scenario.advice import refuse_misspelt_synchronous
+        if any(device.synchronous for device in platform.devices.values()):
+            from tasksim.scenario.advice import refuse_misspelt_synchronous
 
-                refuse_misspelt_synchronous(*parts)
-            self._known[key] = parts  # kept alive, so that their ids stay unique
+            self.derived("checked", refuse_misspelt_synchronous, graph, platform, library)
         engine = dict(scenario.engine)
         if engine.pop("submission", "costs") == "recorded":
             if source.recorded is None or native:
@@ -404,10 +397,11 @@ class Resolver:
                 f" give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well, or "
                 f"{option('models', 'DIR')}"
             )
-        told = graph, platform, models
-        # Cached by the ids of its inputs, which are kept with it so that the ids stay unique.
-        key = ("given", *map(id, told), scenario.durations)
-        return self.once(key, lambda: (told, known_durations(graph, platform, seconds, models)))[1]
+
+        def known(graph: TaskGraph, platform: Platform, models: Models | None, _: Any) -> Models:
+            return known_durations(graph, platform, seconds, models)
+
+        return self.derived("given", known, graph, platform, models, scenario.durations)
 
     def _models(self, scenario: Setup, platform: Platform, graph: TaskGraph) -> Models:
         """Return the models that the scenario names, or those of the platform."""
@@ -439,13 +433,9 @@ class Resolver:
         architectures = model_architectures(platform)
         require_models(models, graph, architectures, completed=simulated, further=completed)
         if platform.power is not None:
-            told = (graph, platform, models)
-            key = ("energies", *map(id, told))
-            platform = self.once(key, lambda: (told, with_energies(*told)))[1]
+            platform = self.derived("energies", with_energies, graph, platform, models)
         if simulated:
-            parts = graph, models, architectures
-            key = ("in turns", id(graph), id(models), parts[-1])
-            graph = self.once(key, lambda: (parts, with_lock_turns(*parts)))[1]
+            graph = self.derived("in turns", with_lock_turns, graph, models, architectures)
         return graph, platform
 
     def cluster(self, scenario: Setup, platform: Platform) -> Cluster | None:
@@ -490,9 +480,13 @@ class Resolver:
             from tasksim.network.settings import with_settings
 
             network = with_settings(network.sized(nodes), changes)
-        key = ("cluster", id(platform), nodes, scenario.network, cores, *changes)
-        make = partial(Cluster.alike, platform, nodes, network, cores)
-        return self.once(key, lambda: (platform, make()))[1]
+
+        def alike(platform: Platform, nodes: int, cores: int | None, *_: Any) -> Cluster:
+            return Cluster.alike(platform, nodes, network, cores)
+
+        return self.derived(
+            "cluster", alike, platform, nodes, cores, scenario.network, tuple(changes)
+        )
 
     def _cluster_file(self, scenario: Setup) -> ClusterFile | None:
         """Return the cluster file that a scenario names as its platform; None for any other."""
@@ -524,9 +518,7 @@ class Resolver:
             )
         from tasksim.scenario.kernel_models import with_model_names
 
-        graph = source.graph
-        renamed = ("renamed", id(graph), names)
-        return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
+        return self.derived("renamed", with_model_names, source.graph, names)
 
     def _measured(self, scenario: Setup, source: Source, word: Word) -> Models:
         """Return the durations of the tasks in the recorded run."""
@@ -536,8 +528,11 @@ class Resolver:
                 f"{option('durations')} {word}: graph {scenario.graph_label} is not a recorded "
                 "run; legal: a run folder as the graph, or KERNEL=SECONDS,..."
             )
-        key = ("measured", id(recorded), word)
-        return self.once(key, lambda: (recorded, recorded.durations(word)))[1]
+
+        def measured(recorded: Replayed, word: Word) -> Models:
+            return recorded.durations(word)
+
+        return self.derived("measured", measured, recorded, word)
 
     def _given(
         self, scenario: Setup, source: Source, graph: TaskGraph, platform: Platform
@@ -582,12 +577,14 @@ class Resolver:
         """Return the platform of a simulation that names none: its workers', or its graph's."""
         source, workers = self.source(scenario), scenario.workers
         if workers is None and (recorded := source.recorded) is not None:
+
+            def own(recorded: Replayed, alone: bool, changes: Sequence[str]) -> Platform:
+                return recorded.platform(changes, alone=alone)
+
             alone = scenario.durations == "alone"
-            key = ("its platform", id(recorded), alone, *changes)
-            return self.once(key, lambda: (recorded, recorded.platform(changes, alone=alone)))[1]
+            return self.derived("its platform", own, recorded, alone, tuple(changes))
         if workers is not None:
-            make = partial(Platform.identical, workers)
-            found: Platform | None = self.once(("identical", workers), make)
+            found: Platform | None = self.derived("identical", Platform.identical, workers)
         else:
             found = source.content.platform if source.brings_platform else None
         if found is None:
@@ -605,6 +602,14 @@ class Resolver:
             self._known[key] = make()
         found: T = self._known[key]
         return found
+
+    def derived(self, kind: str, make: Callable[..., T], *parts: Any) -> T:
+        """Return ``make(*parts)``, made once for the same objects and equal plain values.
+
+        The objects are kept with the result, so that their ids stay unique.
+        """
+        key = (kind, *(part if is_plain(part) else id(part) for part in parts))
+        return self.once(key, lambda: (make(*parts), parts))[0]
 
 
 def network_file(text: str | None) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -33,7 +32,16 @@ if TYPE_CHECKING:
     AnyDurations = str | Mapping[str, Any] | Sequence[tuple[str, float]]
     AnyModelNames = str | Path | Mapping[str, str] | Sequence[tuple[str, str]]
 
-__all__ = ["CLOCKS", "ENGINE_OPTIONS", "NOISES", "Clock", "Noise", "Setup", "is_plain"]
+__all__ = [
+    "CLOCKS",
+    "ENGINE_OPTIONS",
+    "NODE_FIELDS",
+    "NOISES",
+    "Clock",
+    "Noise",
+    "Setup",
+    "is_plain",
+]
 
 Given = TypeVar("Given")
 Kept = TypeVar("Kept")
@@ -49,9 +57,10 @@ ENGINE_OPTIONS: Final = {
 }  # fmt: skip
 """Options of ``--set engine.OPTION=VALUE``, and their legal values."""
 
+NODE_FIELDS: Final = ("network", "nodes", "grid", "owner")
+"""Fields of a scenario that put it on several nodes."""
 MAX_NODES: Final = 65_536
 """Maximum number of nodes, as in :mod:`tasksim.network.cluster`, which few commands import."""
-_GRID = re.compile(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})")
 _PATHS: Final = ("graph.", "platform.", "network.", "engine.")
 """Prefixes of paths that do not name a parameter of the scenario."""
 
@@ -388,11 +397,11 @@ class Setup:
             return None
         from tasksim.graph.distribution.owners import Grid
 
-        found = _GRID.fullmatch(self.grid.strip()) if isinstance(self.grid, str) else None
-        if found is None:
+        grid = Grid.parse(self.grid) if isinstance(self.grid, str) else None
+        if grid is None:
             legal = "ROWSxCOLUMNS of nodes, such as 2x4"
             raise InputError(f"{option('grid')}: got {self.grid!r:.60}; legal: {legal}")
-        return Grid(int(found[1]), int(found[2]))
+        return grid
 
     # Variants
 

@@ -63,7 +63,8 @@ def test_options_after_the_program_are_its_own(tasksim, program):
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        ("record nothing.py", 2, "nothing.py: no such program; legal: the path of a Python script"),
+        ("record nothing.py", 2, "nothing.py: no such program (legal: the path of a Python script"),
+        ("record progam.py", 2, "progam.py: no such program, did you mean 'program.py'? (legal: "),
         ("record program.py four", 1, "program.py:9: ValueError: invalid literal for int()"),
         ("record program.py 2 7", 1, "program.py ended with exit code 7"),
         ("record broken.py", 1, "broken.py: SyntaxError: "),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,6 +39,12 @@ class Grid(NamedTuple):
 
     rows: int
     columns: int
+
+    @classmethod
+    def parse(cls, text: str) -> Grid | None:
+        """Return the grid in *text*, ``2x3``; None if it has none."""
+        found = re.fullmatch(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})", text.strip())
+        return None if found is None else cls(int(found[1]), int(found[2]))
 
     @property
     def nodes(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, TasksimError, expect, nearest
-from tasksim.base.files import is_file, is_folder
+from tasksim.base.files import is_file, is_folder, near_file
 from tasksim.base.units import duration_text
 from tasksim.native.this_machine import usable_cores
 from tasksim.recording.log import counted
@@ -116,7 +116,7 @@ class PreparedProgram:
     ) -> None:
         path = path_of(program, "program")
         if not is_file(path):
-            raise InputError(f"{path}: no such program")
+            raise InputError(f"{path}: no such program{near_file(path)}")
         if isinstance(arguments, str) or not all(isinstance(each, str) for each in arguments):
             raise InputError(f"arguments: got {arguments!r:.60}; legal: a list of texts")
         self._names, self._data = renaming(kernels), data_map(data)
