@@ -12,6 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.lockfile import locked
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.formats.samples import samples_in
 from tasksim.models.files.store import kernel_path, load_kernel
@@ -55,33 +56,34 @@ def update_model(
         kernel_path(output.parent, output.stem)
         refuse_existing(output, force=force)
     refuse_unwritable(written)
-    found = load_kernel(path)
-    if architecture not in found.architectures:
-        known = ", ".join(found.architectures) or "none"
-        raise InputError(
-            f"{path}: no model for architecture '{architecture}'"
-            f"{nearest(architecture, found.architectures)} (known: {known})"
+    with locked(written):  # another process may update the same file
+        found = load_kernel(path)
+        if architecture not in found.architectures:
+            known = ", ".join(found.architectures) or "none"
+            raise InputError(
+                f"{path}: no model for architecture '{architecture}'"
+                f"{nearest(architecture, found.architectures)} (known: {known})"
+            )
+        entry = found.architectures[architecture]
+        model = entry.model
+        before = model.report()
+        samples = samples_in(file, duration=duration, part=part)
+        try:
+            erred = None if not model.updates() else _error(model, samples)
+            model.partial_fit(samples)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        after = model.report()
+        measured = entry.measured
+        # The time of the measurements is unknown, but it is no later than that of the file.
+        when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+        measured = replace(
+            measured, when=max(when, measured.when), how=f"{measured.how}; updated by {file.name}"
         )
-    entry = found.architectures[architecture]
-    model = entry.model
-    before = model.report()
-    samples = samples_in(file, duration=duration, part=part)
-    try:
-        erred = None if not model.updates() else _error(model, samples)
-        model.partial_fit(samples)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    after = model.report()
-    measured = entry.measured
-    # The time of the measurements is unknown, but it is no later than that of the file.
-    when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
-    measured = replace(
-        measured, when=max(when, measured.when), how=f"{measured.how}; updated by {file.name}"
-    )
-    entries = {**found.architectures, architecture: replace(entry, measured=measured)}
-    write_text(
-        written, replace(found, kernel=written.stem, architectures=entries).text(), force=True
-    )
+        entries = {**found.architectures, architecture: replace(entry, measured=measured)}
+        write_text(
+            written, replace(found, kernel=written.stem, architectures=entries).text(), force=True
+        )
     result = {
         "kind": model.kind,
         "formula": model.formula(),

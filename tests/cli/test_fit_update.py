@@ -1,6 +1,8 @@
 """`tasksim fit --update`: a model learns further samples."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -82,3 +84,25 @@ def test_refusals(tasksim, files, words, said):
     called = tasksim(f"fit more.csv {words}")
     assert called.code == 2
     assert said in called.err
+
+
+def test_updates_at_the_same_time_all_count(tasksim, files, monkeypatch):
+    fitted = tasksim(f"fit gemm.csv {TERMS} --updatable -o gemm.json --json").json
+    (files / "one.csv").write_text("m,n,k,runtime_s\n100,100,100,5e-5\n")
+    words = [sys.executable, "-m", "tasksim", "fit", "one.csv", "--update", "gemm.json"]
+    others = []
+
+    def meanwhile(path):
+        # Another process begins when this one has read the file, and has to wait.
+        found = load_kernel(path)
+        if not others:
+            others.append(subprocess.Popen(words, cwd=files, stdout=subprocess.DEVNULL))
+            with pytest.raises(subprocess.TimeoutExpired):
+                others[0].wait(timeout=1.0)
+        return found
+
+    monkeypatch.setattr("tasksim.cli.fit_update.load_kernel", meanwhile)
+    assert tasksim("fit one.csv --update gemm.json").code == 0
+    assert others[0].wait() == 0
+    one = tasksim("fit one.csv --update gemm.json --json").json
+    assert one["samples"] == fitted["samples"] + 3
