@@ -15,7 +15,7 @@ from hypothesis.internal.conjecture import providers
 from tiers import few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 HYPOTHESIS_EXAMPLES = 100
 """Number of examples that Hypothesis draws by default."""
@@ -73,6 +73,16 @@ def pytest_xdist_setupnodes() -> None:
     code = "import tasksim.kernels.fmm.program"
     # What is wrong with it, the tests say better.
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are collected: nearly all that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

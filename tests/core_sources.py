@@ -1,4 +1,4 @@
-"""Sources of a small core: what tells the version, in a checkout of its own."""
+"""Sources of smaller cores, each in a checkout of its own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+NOT_OF_NATIVE_RUNS = ("engine", "models", "wasm", "*.py", "*.so", "*.wasm", "__pycache__")
+
+
 def copied_sources(place: Path) -> Path:
-    """Copy the sources into a checkout in *place*; return their folder."""
+    """Copy what tells the version into a checkout in *place*; return the folder of the sources."""
     folder = place / "checkout" / "tasksim" / "core"
     folder.mkdir(parents=True)
     for name in ("tasksim_core.h", "version.cpp"):
         shutil.copy(FOLDER / name, folder)
     return folder
+
+
+def sources_of_native_runs(place: Path) -> Path:
+    """Copy what executes tasks into a checkout in *place*; return the folder of the sources."""
+    ignore = shutil.ignore_patterns(*NOT_OF_NATIVE_RUNS)
+    return shutil.copytree(FOLDER, place / "checkout" / "tasksim" / "core", ignore=ignore)

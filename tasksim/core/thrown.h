@@ -35,4 +35,14 @@ inline int32_t status_of_thrown(tasksim_outcome *outcome) {
 }
 #endif
 
+// Calls *body*, and turns its exceptions into a status.
+template <class Body>
+int32_t guarded(tasksim_outcome *outcome, Body body) {
+  try {
+    return body();
+  } catch (...) {
+    return status_of_thrown(outcome);
+  }
+}
+
 }  // namespace tasksim

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from contended import on_one_memory, slowing
+from tiers import LONG
 
 from tasksim import InputError, generate, load_platform, simulate
 from tasksim.calibration import insitu, neighbours
@@ -174,8 +175,12 @@ def slow_every_other_minute(clock_s):
     return 1.3 if clock_s % 3.0 < 1.2 else 1.0
 
 
-@pytest.mark.parametrize("workers", [2, 16])
-@pytest.mark.parametrize("speed_at", [constant, slow_at_first, slow_every_other_minute])
+MACHINES = ((constant, 2), (slow_at_first, 2), (slow_every_other_minute, 16))
+MORE_MACHINES = ((constant, 16), (slow_at_first, 16), (slow_every_other_minute, 2))
+"""The same with another number of workers."""
+
+
+@pytest.mark.parametrize(("speed_at", "workers"), MACHINES + (MORE_MACHINES if LONG else ()))
 def test_durations_and_slowdowns_are_of_the_same_moments(monkeypatch, tmp_path, workers, speed_at):
     """A calibration predicts a typical run of those that it made, whatever the machine did."""
     made = Machine(speed_at, workers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,17 +23,26 @@ pytestmark = pytest.mark.skipif(not has_thread_clock(), reason="no clock of thre
 GRAPH = "cholesky tiles=3 tile_size=16"
 
 
-@pytest.fixture
-def library(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
     """A calibration whose slowdowns are known, whatever the machine does: 1, 2 or 3 in turn."""
+    place = tmp_path_factory.mktemp("calibrated")
     probes = itertools.cycle([1.0, 2.0, 3.0])
-    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [next(probes)] * 4)
     slowed = itertools.cycle([2.0, 3.0, 1.0])  # the first run warms up
-    monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: next(slowed))
-    # It ends after 20 runs, as means are known to a factor of 2 long before.
-    options = CalibrationOptions(max_seconds=60.0, min_runs=20, tolerance=0.99)
-    calibrate([GRAPH], tmp_path, machine="here", workers=1, options=options)
-    return tmp_path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [next(probes)] * 4)
+        patch.setattr(insitu, "slowdown", lambda _run, _graph: next(slowed))
+        # It ends after 20 runs, as means are known to a factor of 2 long before.
+        options = CalibrationOptions(max_seconds=60.0, min_runs=20, tolerance=0.99)
+        calibrate([GRAPH], place, machine="here", workers=1, options=options)
+    return place
+
+
+@pytest.fixture
+def library(calibrated, tmp_path, monkeypatch):
+    """A copy of the calibration, for a test that may add to it."""
+    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [1.0] * 4)
+    return shutil.copytree(calibrated, tmp_path / "library")
 
 
 def sure(library, **asked):

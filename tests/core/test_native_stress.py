@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from compiled_core import needs_core
+from core_sources import sources_of_native_runs
 from tiers import LONG
 
 from tasksim.core.build import build
@@ -75,13 +76,16 @@ def test_the_thread_sanitizer_finds_no_race(checked_program):
 
 @pytest.fixture
 def checked_program(strict, tmp_path):
-    """The program, with the core built for the thread sanitizer; skipped where there is none."""
+    """The program, with the thread sanitizer; skipped where there is none.
+
+    The core in it only executes tasks: half of the time to compile all goes to replays.
+    """
     library, program = tmp_path / "libchecked.so", tmp_path / "native_stress"
     try:
         checked_environment(library, ["thread"], strict)
     except NotBuilt as error:
         pytest.skip(str(error))
-    build(library, compiler=strict, sanitize=["thread"])
+    build(library, folder=sources_of_native_runs(tmp_path), compiler=strict, sanitize=["thread"])
     flags = ["-std=c++20", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{FOLDER}"]
     command = [*strict.command, *flags, str(SOURCE), str(library), f"-Wl,-rpath,{tmp_path}"]
     strict.run([*command, "-o", str(program)], tmp_path)

@@ -62,9 +62,10 @@ def test_the_examples_of_starpu_are_installed():
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if has_slow_examples(page)])
 def test_slow_examples_print_what_the_page_says(page, folder, monkeypatch):
-    # Only the form of what the demo prints: CI runs the whole of it where there is no compiler.
+    # Only the form of what the demo prints: `make demo` runs the whole of it.
     monkeypatch.setattr("tasksim.reports.demo.CALIBRATION_S", 2.0)
     monkeypatch.setattr("tasksim.reports.demo.REPETITIONS", 2)
+    monkeypatch.setattr("tasksim.reports.demo.TILE_SIZE", 128)
     if page != "README.md":  # it shows all cases
         monkeypatch.setattr("tasksim.reports.demo.PREDICTED_CASES", ((8, "eager"), (12, "lws")))
     problems = Session(page, slow=True).execute((ROOT / page).read_text()).problems
