@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.core.interface import functions
+from tasksim.models.probablescales import MIN_NOISE_SHARE, probable_scales
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from tasksim.base.arrays import Floats, Indices
+    from tasksim.base.arrays import Floats
 
 __all__ = ["MAX_CENTRES", "Process", "Regression", "Scales", "Variance", "learn_scales"]
 
@@ -40,16 +41,10 @@ MANY_ROWS: Final = 4096
 the time of a fit grows with the rows and the square of the centres."""
 MAX_LEARNING_ROWS: Final = 768
 """Maximum number of rows for learning scales, some 40 evaluations of n³ operations."""
-MAX_ITERATIONS: Final = 60
-"""Maximum number of iterations of the search for scales."""
 FIRST_LENGTH: Final = 0.85
 """Initial length in the search, in ranges of a parameter."""
 FIRST_NOISE: Final = 0.05
 """Initial share of noise in the variance."""
-PRIOR_DEVIATION: Final = 1.5
-"""Prior standard deviation of log lengths and log variances: a factor of 4.5, a weak prior."""
-MIN_NOISE_SHARE: Final = 1e-6
-"""Smallest share of noise in the variance: covariances must be invertible in double precision."""
 NOISE_FACTORS: Final = (1.0, 0.3, 0.1, 0.03)
 """Factors on the learnt noise to choose from. To a few hundred rows, details look like noise that
 thousands of rows tell from it."""
@@ -274,61 +269,18 @@ def learn_scales(table: Floats, values: Floats, parameters: Sequence[int], seed:
     parameters : sequence of int
         The parameter that each column belongs to; the columns of one share a length.
     """
-    from scipy.optimize import minimize
-
     some = np.random.default_rng(seed).permutation(len(values))[:MAX_LEARNING_ROWS]
-    rows, left = table[some], values[some]
-    variance = max(float(np.mean(left**2)), np.finfo(np.float64).tiny)
     of = np.asarray(parameters, dtype=np.intp)
-    count = int(of.max()) + 1
-    first = np.log([*[FIRST_LENGTH] * count, 1.0, FIRST_NOISE])
-    found = minimize(
-        _improbability,
-        first,
-        args=(rows, left / np.sqrt(variance), of, first),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(centre - 4 * PRIOR_DEVIATION, centre + 4 * PRIOR_DEVIATION) for centre in first],
-        options={"maxiter": MAX_ITERATIONS},
+    return Scales(
+        *probable_scales(_correlations, table[some], values[some], of, FIRST_LENGTH, FIRST_NOISE)
     )
-    *lengths, signal, noise = np.exp(found.x).tolist()
-    noise = max(noise, MIN_NOISE_SHARE)
-    return Scales(np.array(lengths)[of], signal * variance, noise * variance)
 
 
-def _improbability(
-    logs: Floats, table: Floats, values: Floats, parameters: Indices, first: Floats
-) -> tuple[float, Floats]:
-    """Return minus the log posterior probability of scales, and its gradient.
-
-    *logs* are the logarithms of lengths, signal and noise. Equations 5.8 and 5.9 of Rasmussen and
-    Williams, with a normal prior about *first*.
-    """
-    from scipy.linalg import cho_solve, cholesky, lapack
-
-    *lengths, signal, noise = np.exp(logs).tolist()
-    rows = table / np.array(lengths)[parameters]
+def _correlations(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the correlations of *rows* in lengths, and their slopes."""
     correlations = _covariances(rows, rows)
-    matrix = signal * correlations
-    matrix[np.diag_indices(len(matrix))] += max(noise, MIN_NOISE_SHARE)
-    lower = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    weights = cho_solve((lower, True), values)
-    inverse, _ = lapack.dpotri(lower, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    # Half the gradient's trace is a sum over elements, as both matrices are symmetric.
-    outer = inverse - np.outer(weights, weights)
     # d(1/(1 + r²/2))/d(r²) is minus half its square, and dr²/d(ln ℓ_j) minus twice the j-th part.
-    slopes = outer * (0.5 * signal * correlations**2)
-    total = slopes.sum(axis=1)
-    parts = [float(2 * (total @ column**2 - column @ (slopes @ column))) for column in rows.T]
-    gradient = [
-        *np.bincount(parameters, parts, len(lengths)),
-        0.5 * signal * float((outer * correlations).sum()),
-        0.5 * noise * float(np.trace(outer)),
-    ]
-    value = 0.5 * float(values @ weights) + float(np.log(np.diag(lower)).sum())
-    off = (logs - first) / PRIOR_DEVIATION
-    return value + 0.5 * float(off @ off), np.array(gradient) + off / PRIOR_DEVIATION
+    return correlations, correlations**2
 
 
 def _covariances(rows: Floats, centres: Floats) -> Floats:

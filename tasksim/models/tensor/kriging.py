@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.probablescales import probable_scales
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,17 +41,10 @@ too much."""
 MAX_LEARNING_ROWS: Final = 512
 """Maximum number of rows for learning scales: some 30 evaluations of n^3 operations take a second
 on a busy core. Fewer are faster, but scales are less certain."""
-MAX_ITERATIONS: Final = 60
-"""Maximum number of iterations of the search for scales: generated durations took 34 evaluations on
-average."""
 FIRST_LENGTH: Final = 0.5
 """Initial scale in the search, as a share of the range: the middle of possible scales."""
-PRIOR_DEVIATION: Final = 1.5
-"""Prior standard deviation of log scales and log variances: a factor of 4.5, a weak prior."""
 PRIOR_NOISE_SHARE: Final = 0.1
 """Prior share of noise in the variance, in the middle between 1 % and all."""
-MIN_NOISE_SHARE: Final = 1e-6
-"""Smallest share of noise: covariances must be invertible in double precision."""
 BLOCK_COVARIANCES: Final = 4_000_000
 """Maximum number of covariances held at once: 32 MB."""
 CACHED_COVARIANCES: Final = 32_768
@@ -124,24 +119,11 @@ def learn_scales(axes: Sequence[Axis], table: Floats, values: Floats, seed: int 
     The prior is weak: a scale of about half the range, noise of about a tenth of the variance. At
     most 512 rows are used, drawn at random.
     """
-    from scipy.optimize import minimize
-
     some = np.random.default_rng(seed).permutation(len(values))[:MAX_LEARNING_ROWS]
-    rows, values = _features(axes, table[some]), values[some]
-    variance = max(float(np.mean(values**2)), np.finfo(np.float64).tiny)
-    first = np.log([*[FIRST_LENGTH] * rows.shape[1], 1.0, PRIOR_NOISE_SHARE])
-    found = minimize(
-        _improbability,
-        first,
-        args=(rows, values / np.sqrt(variance), first),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(centre - 4 * PRIOR_DEVIATION, centre + 4 * PRIOR_DEVIATION) for centre in first],
-        options={"maxiter": MAX_ITERATIONS},
-    )
-    *lengths, signal, noise = np.exp(found.x).tolist()
-    noise = max(noise, MIN_NOISE_SHARE) * variance
-    return Scales(np.array(lengths), signal * variance, noise, _levels(axes))
+    rows = _features(axes, table[some])
+    of = np.arange(rows.shape[1])
+    found = probable_scales(_correlations, rows, values[some], of, FIRST_LENGTH, PRIOR_NOISE_SHARE)
+    return Scales(*found, _levels(axes))
 
 
 def _levels(axes: Sequence[Axis]) -> tuple[Floats | None, ...]:
@@ -149,35 +131,11 @@ def _levels(axes: Sequence[Axis]) -> tuple[Floats | None, ...]:
     return tuple(axis.points if axis.kind == "categorical" else None for axis in axes)
 
 
-def _improbability(
-    logs: Floats, rows: Floats, values: Floats, first: Floats
-) -> tuple[float, Floats]:
-    """Return minus the log posterior probability of scales, and its gradient.
-
-    *logs* are the logarithms of lengths, signal and noise. Equations 5.8 and 5.9 of Rasmussen and
-    Williams, with a normal prior about *first*.
-    """
-    from scipy.linalg import cho_solve, lapack
-
-    *lengths, signal, noise = np.exp(logs).tolist()
-    scales = Scales(np.array(lengths), signal, max(noise, MIN_NOISE_SHARE))
-    distances, decay = _distances(rows, rows, scales.lengths)
-    covariances = signal * (1 + distances) * decay
-    lower = _cholesky(covariances, scales.noise)
-    weights = cho_solve((lower, True), values)
-    inverse, _ = lapack.dpotri(lower, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    # Half the gradient's trace is a sum over elements, as both matrices are symmetric.
-    outer = inverse - np.outer(weights, weights)
-    weighted = outer * (signal * decay)
-    total = weighted.sum(axis=1)
-    # Per length, the sum over i, k of weighted[i, k] (column[i] - column[k])².
-    columns = [rows[:, mode] / length for mode, length in enumerate(lengths)]
-    gradient = [1.5 * float(2 * (total @ x**2 - x @ (weighted @ x))) for x in columns]
-    gradient += [0.5 * float((outer * covariances).sum()), 0.5 * scales.noise * np.trace(outer)]
-    value = 0.5 * float(values @ weights) + float(np.log(np.diag(lower)).sum())
-    off = (logs - first) / PRIOR_DEVIATION
-    return value + 0.5 * float(off @ off), np.array(gradient) + off / PRIOR_DEVIATION
+def _correlations(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the correlations of *rows* in lengths, and their slopes."""
+    distances, decay = _distances(rows, rows, np.ones(rows.shape[1]))
+    # d((1 + r) exp(-r))/d(ln ℓ_j) is exp(-r) times the j-th part of r², 3 (x_j - x'_j)²/ℓ_j².
+    return (1 + distances) * decay, 3 * decay
 
 
 def _cholesky(covariances: Floats, noise: float) -> Floats:

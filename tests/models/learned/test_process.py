@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tasksim.core.library import library
 from tasksim.models.learned import process
 from tasksim.models.learned.process import Process, Regression, Scales, Variance, learn_scales
+from tasksim.models.probablescales import improbability
 
 
 def correlations(a, b, lengths):
@@ -52,14 +53,14 @@ def test_the_gradient_is_that_of_the_probability(rows):
     at = first + np.random.default_rng(2).normal(0, 0.3, 4)
     values, of = waves(rows) - waves(rows).mean(), np.array([0, 1])
 
-    def improbability(logs):
-        return process._improbability(logs, rows, values, of, first)
+    def value_and_gradient(logs):
+        return improbability(logs, process._correlations, rows, values, of, first)
 
-    gradient = improbability(at)[1]
+    gradient = value_and_gradient(at)[1]
     for place in range(4):
         step = np.zeros(4)
         step[place] = 1e-5
-        slope = (improbability(at + step)[0] - improbability(at - step)[0]) / 2e-5
+        slope = (value_and_gradient(at + step)[0] - value_and_gradient(at - step)[0]) / 2e-5
         assert gradient[place] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasksim.models.probablescales import improbability
 from tasksim.models.samples import Samples
 from tasksim.models.tensor.grid import make_axis
 from tasksim.models.tensor.hybrid import HybridModel
-from tasksim.models.tensor.kriging import Scales, _features, _improbability, krige, learn_scales
+from tasksim.models.tensor.kriging import Scales, _correlations, _features, krige, learn_scales
 
 
 def axes_of(table, **spacing):
@@ -60,14 +61,14 @@ def test_the_gradient_is_that_of_differences(seed, modes):
     rows = _features(axes_of(table), table)
     first = np.log([*[0.5] * modes, 1.0, 0.1])
     at = first + rng.uniform(-1, 1, len(first))
-    _, gradient = _improbability(at, rows, values, first)
+
+    def value_and_gradient(logs):
+        return improbability(logs, _correlations, rows, values, np.arange(modes), first)
+
+    _, gradient = value_and_gradient(at)
     steps = 1e-5 * np.eye(len(at))
     numeric = [
-        (
-            _improbability(at + step, rows, values, first)[0]
-            - _improbability(at - step, rows, values, first)[0]
-        )
-        / 2e-5
+        (value_and_gradient(at + step)[0] - value_and_gradient(at - step)[0]) / 2e-5
         for step in steps
     ]
     assert gradient == pytest.approx(numeric, rel=1e-4, abs=1e-4)
