@@ -90,9 +90,9 @@ class Cache:
         return sets * ways * self.line_bytes, ways, self.line_bytes
 
 
-def data_caches(folder: Path = SYSTEM) -> list[Cache]:
+def data_caches() -> list[Cache]:
     """Return the data caches of the first core, nearest first; empty if the system reports none."""
-    found = [_cache(path) for path in sorted(folder.glob("index*"))]
+    found = [_cache(path) for path in sorted(SYSTEM.glob("index*"))]
     return sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level)
 
 

@@ -246,7 +246,6 @@ class MemoryReport:
 def measure_memory(
     *,
     cores: int = 1,
-    patience_s: float = PATIENCE_S,
     progress: ShareProgress | None = None,
     tool: MemoryTool | None = None,
 ) -> MemoryReport:
@@ -256,8 +255,6 @@ def measure_memory(
     ----------
     cores : int
         Largest number of cores that stream at once.
-    patience_s : float
-        Time for repetitions of values that break a physical limit, in seconds.
     progress : callable, optional
         Called with the current activity and the share that is done.
     tool : MemoryTool, optional
@@ -277,7 +274,7 @@ def measure_memory(
             progress(f"{name}: {size >> 10} KiB", place / len(measured.sizes))
         for count in range(cores + 1):
             measured.measure(place, count)
-    until = time.monotonic() + patience_s
+    until = time.monotonic() + PATIENCE_S
     while (wrong := disturbed(measured.levels())) and time.monotonic() < until:
         if progress is not None:
             progress(f"again: {wrong[0].text}", 1.0)

@@ -94,16 +94,14 @@ def totals(
     return _looked_at(items, _Here(settled or Settled(), engine, of_desk, of_records), threads)
 
 
-def task_tables(
-    items: Sequence[Simulation], *, threads: int = 1, engine: Engine = "auto"
-) -> Iterator[TaskTable]:
+def task_tables(items: Sequence[Simulation], *, threads: int = 1) -> Iterator[TaskTable]:
     """Yield the task table of each replay; otherwise like :func:`totals`."""
 
     def of_records(fields: dict[str, Any], _used: str) -> TaskTable:
         table: TaskTable = fields["tasks"]
         return table
 
-    here = _Here(Settled(), engine, lambda desk: desk.table(), of_records)
+    here = _Here(Settled(), "auto", lambda desk: desk.table(), of_records)
     return _looked_at(items, here, threads)
 
 

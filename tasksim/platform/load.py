@@ -85,7 +85,6 @@ def dump(
     path: Path,
     *,
     comment: str = "Written by tasksim.",
-    library: Path | None = None,
 ) -> Platform:
     """Write a platform file, all or nothing, and return the platform it describes.
 
@@ -99,8 +98,6 @@ def dump(
         File to write or replace.
     comment : str, default "Written by tasksim."
         The first line: the origin and the date of the file.
-    library : Path, optional
-        A folder whose ``platforms/`` is searched first for the file that this one extends.
 
     Raises
     ------
@@ -121,7 +118,7 @@ def dump(
     'two: 2 cpu; 1 memory: ram; no overheads'
     """
     text = _text(description, comment)
-    platform = _built(*layered(YamlDocument.parse(text, path), library))
+    platform = _built(*layered(YamlDocument.parse(text, path), None))
     write_text(path, text)
     return platform
 

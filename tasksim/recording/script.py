@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["record_script"]
 
 
-def record_script(
-    path: Path, arguments: Sequence[str], name: str | None = None, *, asyncio: bool = False
-) -> Recording:
+def record_script(path: Path, arguments: Sequence[str], *, asyncio: bool = False) -> Recording:
     """Return the recording of the Python program in the file *path*.
 
     Raises :exc:`InputError` if there is no such file, and :exc:`TasksimError` if the program ends
@@ -33,8 +31,7 @@ def record_script(
             f"{path}: no such program{near_file(path)} (legal: the path of a Python script, or of "
             "a compiled program that uses OpenMP)"
         )
-    called = path.stem if name is None else name
-    recording = Recording(called, asyncio=asyncio).quietly()
+    recording = Recording(path.stem, asyncio=asyncio).quietly()
     with _called(path, arguments), usual_termination(), recording:
         try:
             runpy.run_path(str(path), run_name="__main__")

@@ -129,10 +129,9 @@ def test_both_directions_of_a_link_share_it():
     assert ends(machine, [(0, 0, 1, 100), (0, 1, 0, 100)]) == pytest.approx([2.0, 2.0])
 
 
-def test_what_is_connected_and_what_shares():
+def test_copies_over_a_link_that_is_not_shared_do_not_slow_each_other():
     machine = platform(3, [(1.0, 0.0), (1.0, 0.0, False)], {(0, 1): (0,), (1, 2): (1,)})
     network = Network(Clock(), machine)
-    assert [network.connects(*p) for p in [(0, 1), (1, 0), (1, 2)]] == [True, False, True]
     assert [network.shares(*p) for p in [(0, 1), (1, 2)]] == [True, False]
 
 

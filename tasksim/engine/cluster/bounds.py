@@ -15,11 +15,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
 
-__all__ = ["ClusterBounds", "block_cyclic_tiles", "cluster_bounds"]
+__all__ = ["ClusterBounds", "cluster_bounds"]
 
 
 @dataclass(frozen=True)
@@ -141,19 +140,3 @@ def _longest_s(
             if not waits[later]:
                 ready.append(later)
     return longest
-
-
-def block_cyclic_tiles(tiles: int, grid: Grid, algorithm: str = "cholesky") -> float:
-    """Return the approximate number of tiles that a factorisation sends on a block-cyclic *grid*.
-
-    It is ``tiles² / 2 (P + Q - 2)`` for Cholesky, and ``tiles² / 2 ((P - 1) + (Q - 1))`` for each
-    triangle of LU: square grids send the fewest.
-
-    Examples
-    --------
-    >>> from tasksim.graph.distribution.owners import Grid
-    >>> block_cyclic_tiles(32, Grid(2, 2)), block_cyclic_tiles(32, Grid(1, 4))
-    (1024.0, 1536.0)
-    """
-    sides = grid.rows + grid.columns - 2
-    return tiles**2 / 2 * sides * (1 if algorithm == "cholesky" else 2)

@@ -18,7 +18,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from tasksim.engine.cluster.shares import Flow, settle
-from tasksim.engine.cluster.ways import END_ROUNDING_TICKS, Ways
+from tasksim.engine.cluster.ways import END_ROUNDING_TICKS, TICKS_PER_S, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class Flows:
         Ticks of the clock per second.
     """
 
-    def __init__(self, clock: Clock, network: Network, ticks_per_s: float = 1e9) -> None:
+    def __init__(self, clock: Clock, network: Network, ticks_per_s: float = TICKS_PER_S) -> None:
         self._clock = clock
         self._ways = Ways(network, ticks_per_s)
         self._capacity = self._ways.capacity

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["END_ROUNDING_TICKS", "Way", "WayTable", "Ways", "way_table"]
 
+TICKS_PER_S: Final = 1e9
+"""Ticks per second of a cluster's clock: nanoseconds."""
 END_ROUNDING_TICKS: Final = 1e-6
 """Rounding error of ends, in ticks: without it, a message that ends on a tick would end later."""
 
@@ -58,7 +60,7 @@ class Ways:
         Capacity of each link, in bytes per tick.
     """
 
-    def __init__(self, network: Network, ticks_per_s: float = 1e9) -> None:
+    def __init__(self, network: Network, ticks_per_s: float = TICKS_PER_S) -> None:
         self._model, self._topology = network.model, network.topology
         self._ticks_per_s = ticks_per_s
         links = network.links
@@ -142,7 +144,7 @@ class WayTable(NamedTuple):
         return len(self.latency_s)
 
 
-def way_table(network: Network, source: Ints, target: Ints, ticks_per_s: float = 1e9) -> WayTable:
+def way_table(network: Network, source: Ints, target: Ints) -> WayTable:
     """Return the ways from each *source* to its *target*, which is another host.
 
     It adds in the same order as :class:`Ways`, so that sums are the same to the last bit.
@@ -154,7 +156,7 @@ def way_table(network: Network, source: Ints, target: Ints, ticks_per_s: float =
     lowest = _lowest(pointers, bandwidth)
     window_rates = np.full(len(latency_s), np.inf)  # of ``Model.window_rate``
     np.divide(model.window_bytes, 2.0 * latency_s, out=window_rates, where=latency_s > 0)
-    limit = np.minimum(lowest, window_rates) / ticks_per_s
+    limit = np.minimum(lowest, window_rates) / TICKS_PER_S
     weight = np.ones(len(source))
     if model.by_latency:
         weights = _sums(pointers, model.weight_bytes / bandwidth)
@@ -163,7 +165,7 @@ def way_table(network: Network, source: Ints, target: Ints, ticks_per_s: float =
         none = np.empty(0, np.int64)
         return WayTable(latency_s, limit, weight, np.zeros_like(pointers), none, np.empty(0))
     uses, link, of_byte = _uses(network, source, target, pointers, route)
-    capacity = links.bandwidth_bytes_per_s / ticks_per_s
+    capacity = links.bandwidth_bytes_per_s / TICKS_PER_S
     limit = np.minimum(limit, _lowest(uses, capacity[link] / of_byte))
     return WayTable(latency_s, limit, weight, uses, link, of_byte)
 

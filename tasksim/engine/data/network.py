@@ -93,10 +93,6 @@ class Network:
         self._settled = 0
         self._known: dict[tuple[int, ...], list[float]] = {}
 
-    def connects(self, source: int, target: int) -> bool:
-        """Return whether a route leads from memory *source* to *target*."""
-        return (source, target) in self._paths
-
     def shares(self, source: int, target: int) -> bool:
         """Return whether copies from *source* to *target* slow each other down."""
         return bool(self._paths[source, target].links)

@@ -52,7 +52,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             raise InputError(f"{path}:{number + 1}: the file is cut short: {error}") from None
 
 
-def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of the CSV file at *path*, spaces around fields left out, with their lines.
 
     Empty lines do not count. Raises as :func:`lines` does.
@@ -63,11 +63,11 @@ def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]
             continue
         if '"' in line:
             try:
-                fields = next(csv.reader([line], delimiter=delimiter, strict=True))
+                fields = next(csv.reader([line], strict=True))
             except csv.Error as error:
                 raise InputError(f"{path}:{number}: {error}") from None
         else:
-            fields = line.split(delimiter)
+            fields = line.split(",")
         yield number, [field.strip() for field in fields]
 
 

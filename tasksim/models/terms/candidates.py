@@ -168,7 +168,6 @@ def find_candidates(
     given: str = AUTO,
     categorical: Sequence[str] = (),
     categories: Mapping[str, tuple[str, ...]] | None = None,
-    lattice: Lattice = DEFAULT,
 ) -> Candidates:
     """Return the candidates that are usable for the configurations *rows*.
 
@@ -183,8 +182,8 @@ def find_candidates(
         Mean duration of each configuration. With them, parameters with which durations fall may
         be divisors.
     given
-        ``"auto"``: the *lattice*; ``"m*n*k + m*n"``: these terms only;
-        ``"auto + m^5"``: the lattice and these.
+        ``"auto"``: those of :data:`DEFAULT`; ``"m*n*k + m*n"``: these terms only;
+        ``"auto + m^5"``: those and these.
     categorical
         Parameters whose values are names instead of quantities.
     categories
@@ -204,7 +203,7 @@ def find_candidates(
     terms = _given(given, tuple(names), categories or {})
     notes: list[str] = []
     if given == AUTO or given.startswith(f"{AUTO} +"):
-        found = _automatic(tuple(names), numeric, rows, durations_s, lattice, notes)
+        found = _automatic(tuple(names), numeric, rows, durations_s, notes)
         plain = list(found.terms)
         levels = _level_terms(categorical, list(names), rows, plain, categories or {})
         found = Terms(found.names, tuple(dict.fromkeys([*plain, *levels])))
@@ -224,14 +223,13 @@ def _automatic(
     numeric: Sequence[str],
     rows: Floats,
     durations_s: Floats | None,
-    lattice: Lattice,
     notes: list[str],
 ) -> Terms:
     """Return the terms of the lattice that *rows* determine; note in *notes* which are left out."""
     columns = {name: rows[:, index] for index, name in enumerate(names)}
     varying = [name for name in numeric if np.ptp(columns[name]) > 0]
-    if 0 < len(varying) <= MAX_FINE_PARAMETERS and lattice == DEFAULT:
-        lattice = replace(lattice, fine=FINE_EXPONENTS)
+    fine = 0 < len(varying) <= MAX_FINE_PARAMETERS
+    lattice = replace(DEFAULT, fine=FINE_EXPONENTS) if fine else DEFAULT
     most = MAX_CANDIDATES if durations_s is None else MAX_SCREENED
     few = rows if durations_s is None else thinned(rows, durations_s)[0]
 

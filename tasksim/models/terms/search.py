@@ -253,6 +253,8 @@ AVERAGED_ERRORS: Final = 300
 """Number of errors to average: with fewer configurations, several partitions into folds are used.
 With 0, 100, 300 and 900 the same 8 or 9 of 12 hidden sets were found from 40: it stabilises the
 printed error, for a third of a second at most."""
+FOLDS: Final = 5
+"""Number of folds of a cross-validation."""
 MAX_PARTITIONS: Final = 10
 """Maximum number of partitions: ten are nearly all there are for five configurations."""
 
@@ -269,11 +271,11 @@ class Measurements:
     counts: Ints
     relative: bool = True
 
-    def thinned(self, most: int = MAX_CONFIGURATIONS, seed: int = 0) -> Measurements:
+    def thinned(self, most: int = MAX_CONFIGURATIONS) -> Measurements:
         """Return at most *most* of the configurations, drawn at random."""
         if len(self.rows) <= most:
             return self
-        drawn = np.random.default_rng(seed).choice(len(self.rows), most, replace=False)
+        drawn = np.random.default_rng(0).choice(len(self.rows), most, replace=False)
         kept = np.sort(drawn)
         return replace(
             self,
@@ -283,18 +285,16 @@ class Measurements:
         )
 
 
-def error_of_terms(
-    measured: Measurements, terms: Terms, *, folds: int = 5, seed: int = 0
-) -> tuple[float, float]:
+def error_of_terms(measured: Measurements, terms: Terms) -> tuple[float, float]:
     """Return the cross-validated MLogQ of given *terms*, and its standard error.
 
     Both are NaN if there are too few configurations to leave some out.
     """
-    few = measured.thinned(seed=seed)
+    few = measured.thinned()
     count = len(few.rows)
     if count < max(2, len(terms) + 1):
         return float("nan"), float("nan")
-    parts = repeated_folds(count, folds, seed)
+    parts = repeated_folds(count)
     if count - max(map(len, parts)) < len(terms):
         parts = list(np.arange(count, dtype=np.intp)[:, None])
     held = TermErrors(few, terms, parts)
@@ -303,13 +303,13 @@ def error_of_terms(
     return mean_and_error(held.errors_of(every))
 
 
-def repeated_folds(configurations: int, count: int, seed: int) -> list[Indices]:
+def repeated_folds(configurations: int) -> list[Indices]:
     """Return the configurations of each fold; for few configurations, of several partitions.
 
     With tens of configurations, the error depends strongly on the partition.
     """
     ways = max(1, min(MAX_PARTITIONS, AVERAGED_ERRORS // configurations))
-    of_each = [fold_of_each(configurations, count, seed + way) for way in range(ways)]
+    of_each = [fold_of_each(configurations, FOLDS, way) for way in range(ways)]
     return [np.flatnonzero(of == fold) for of in of_each for fold in range(of.max() + 1)]
 
 
@@ -480,8 +480,6 @@ def search_terms(
     *,
     most_terms: int = MAX_TERMS,
     positive: bool = True,
-    folds: int = 5,
-    seed: int = 0,
 ) -> Found:
     """Return the terms that best predict unmeasured configurations.
 
@@ -497,8 +495,6 @@ def search_terms(
     positive
         Whether terms must have positive coefficients, as costs have. The constant is left out
         if it would be negative.
-    folds, seed
-        Number of folds, and seed, of the cross-validation.
 
     Raises
     ------
@@ -514,8 +510,8 @@ def search_terms(
             f"got {len(measured.rows)}: measure more, or name the terms"
         )
     thin = max(MIN_ROWS, min(MAX_CONFIGURATIONS, MAX_DESIGN_VALUES // (1 + len(candidates.terms))))
-    few = measured.thinned(thin, seed=seed)
-    parts = repeated_folds(len(few.rows), folds, seed)
+    few = measured.thinned(thin)
+    parts = repeated_folds(len(few.rows))
     # Twice as many training configurations as terms, so that the fit has residuals.
     most = min(most_terms, (len(few.rows) - max(map(len, parts))) // 2)
     search = _Search(few, Terms(candidates.terms.names, (Term(), *candidates.terms.terms)), parts)
