@@ -54,26 +54,18 @@ _KINDS: Final = (
 
 def exists(path: Path) -> bool:
     """Return whether there is anything at *path*; False for an impossible path, too."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # too long for the system, or with a null character
-        return False
+    # Path.exists raises for a path that is too long, or in a folder without permission.
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: Path) -> bool:
     """Return whether there is a file at *path*; False for an impossible path, too."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
     """Return whether there is a folder at *path*; False for an impossible path, too."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def near_file(path: Path) -> str:

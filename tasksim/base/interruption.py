@@ -216,9 +216,8 @@ def usual_termination() -> Iterator[None]:
     try:
         yield
     finally:
-        if (
-            signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        ):  # else the program's own handler stays
+        # A handler that the program has set within the block stays.
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, before)
 
 

@@ -9,7 +9,6 @@ the user gives it, never because a file names it.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import warnings
 from functools import cache
@@ -222,7 +221,9 @@ class Registry(Generic[Thing]):
         """Return the object that an installed package declares as *name*."""
         entry = self._declared().get(name)
         if entry is None:
-            if os.path.isfile(f"{name}.py"):  # noqa: PTH113 - False for a name that is too long
+            from tasksim.base.files import is_file  # only errors need it
+
+            if is_file(Path(f"{name}.py")):
                 raise InputError(f"unknown {self.what} '{name}'; the file is '{name}.py'")
             raise unknown(self.what, name, self.names())
         package = entry.dist.name if entry.dist else "unknown"

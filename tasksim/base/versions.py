@@ -37,14 +37,14 @@ def version_of(package: str) -> str | None:
     """
     start = f"{package.lower().replace('-', '_')}-"
     for folder in sys.path:
-        for said in _said(folder):
-            if said.name.lower().startswith(start):
-                return _in_head(said / "METADATA") or _slowly(package)
+        for metadata in _metadata_folders(folder):
+            if metadata.name.lower().startswith(start):
+                return _in_head(metadata / "METADATA") or _of_importlib(package)
     return None
 
 
 @cache
-def _said(folder: str) -> tuple[Path, ...]:
+def _metadata_folders(folder: str) -> tuple[Path, ...]:
     """Return the metadata folders of the packages installed in *folder*."""
     try:
         found = list(Path(folder).iterdir())
@@ -63,7 +63,7 @@ def _in_head(path: Path) -> str | None:
     return lines[0].removeprefix("Version: ").strip() if lines else None
 
 
-def _slowly(package: str) -> str | None:
+def _of_importlib(package: str) -> str | None:
     """Return the version as :mod:`importlib.metadata` finds it."""
     from importlib.metadata import PackageNotFoundError, version
 

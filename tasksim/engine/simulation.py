@@ -153,9 +153,9 @@ class Simulation(NamedTuple):
             )
         else:
             from tasksim.engine.cluster.outcome import cluster_machine
-            from tasksim.run.sharedcores import said as said_of_cores
+            from tasksim.run.sharedcores import shared_cores_entry
 
-            name, said = cluster.name, said_of_cores(cluster.shared_cores)
+            name, said = cluster.name, shared_cores_entry(cluster.shared_cores)
             question, happened = settled.question_on_nodes(self), cluster_machine(cluster.nodes)
             graph, owners = question.distribution.graph, question.distribution.owners
             nodes, costs = list(cluster.nodes), question.nodes[0].costs

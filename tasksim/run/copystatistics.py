@@ -59,10 +59,7 @@ def data_arrival_s(run: Run) -> NDArray[np.float64]:
         return arrival_s
     memories = np.array([worker.memory for worker in run.workers])
     memory = memories[run.tasks.worker[transfers.task]] if len(run) else transfers.target
-    brings = (transfers.reason == TransferReason.FETCH) | (
-        transfers.reason == TransferReason.PREFETCH
-    )
-    own = brings & (transfers.task >= 0) & (transfers.target == memory)
+    own = transfers.is_fetch & (transfers.task >= 0) & (transfers.target == memory)
     np.maximum.at(arrival_s, transfers.task[own], transfers.end_s[own])
     return arrival_s
 

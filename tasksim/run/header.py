@@ -145,7 +145,7 @@ def _run(root: Node) -> Run:
 
     graph, seed, bounds = root["graph"], root["seed"], root["bounds"]
     return Run(
-        kind=_kind(root["kind"]),
+        kind=cast("RunKind", root["kind"].one_of(_KINDS)),
         graph_name=_text(graph["name"]),
         graph_arguments={name: _argument(node) for name, node in graph["arguments"].items()},
         kernel_names=tuple(_text(node) for node in root["kernels"]),
@@ -177,12 +177,6 @@ def _run(root: Node) -> Run:
             lambda node: Disturbance.from_json(node, len(list(root["workers"]))),
         ),
     )
-
-
-def _kind(node: Node) -> RunKind:
-    if node.value not in _KINDS:
-        raise node.expected(" or ".join(map(repr, _KINDS)))
-    return cast("RunKind", node.value)
 
 
 def _text(node: Node) -> str:

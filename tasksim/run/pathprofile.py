@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.run.critical import practical_critical_path
-from tasksim.run.recordtables import TransferReason
 from tasksim.run.schedulepath import schedule_path, slack_s
 from tasksim.run.taskcosts import task_costs
 
@@ -236,8 +235,7 @@ def _copies_waited_for(run: Run, path: PracticalPath) -> list[int]:
     if run.transfers is None or not waiting_from:
         return []
     copies = run.transfers
-    brings = np.isin(copies.reason, (TransferReason.FETCH, TransferReason.PREFETCH))
-    rows = np.flatnonzero(brings & np.isin(copies.task, list(waiting_from)))
+    rows = np.flatnonzero(copies.is_fetch & np.isin(copies.task, list(waiting_from)))
     memory = [worker.memory for worker in run.workers]
     return [
         int(copies.size_bytes[row])

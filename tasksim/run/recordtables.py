@@ -232,6 +232,11 @@ class TransferTable(RecordTable):
         """Duration of each copy."""
         return self.end_s - self.start_s
 
+    @property
+    def is_fetch(self) -> NDArray[np.bool_]:
+        """Whether each copy brings a datum where a task needs it, at once or in advance."""
+        return np.isin(self.reason, (TransferReason.FETCH, TransferReason.PREFETCH))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MemoryTable(RecordTable):

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from tasksim.run.record import Run
 
-__all__ = ["SHARED_CORES", "alone_s", "said"]
+__all__ = ["SHARED_CORES", "alone_s", "shared_cores_entry"]
 
 SHARED_CORES = "shared_cores"
 """Key in a run's configuration."""
 
 
-def said(cores: int | None) -> dict[str, Any]:
+def shared_cores_entry(cores: int | None) -> dict[str, Any]:
     """Return the entry of a run's configuration for the *cores* that all its workers shared."""
     return {} if cores is None else {SHARED_CORES: cores}
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
 
-__all__ = ["MADE", "VERSION", "decode", "encode"]
+__all__ = ["MADE", "VERSION", "decode", "encode", "refuse_foreign"]
 
 S = TypeVar("S", bound=Setup)
 
@@ -158,11 +158,11 @@ def decode(kind: type[S], data: Any, where: str | Path = "scenario", *, trust: b
             newer(version.value, VERSION) or f"got {version.value!r}; legal: 1 to {VERSION}"
         )
     if not trust:
-        _refuse_foreign(found, where)
+        refuse_foreign(found, where)
     return found
 
 
-def _refuse_foreign(scenario: Setup, where: str | Path) -> None:
+def refuse_foreign(scenario: Setup, where: str | Path) -> None:
     """Raise :exc:`InputError` if *scenario* names something that would be imported."""
     graph, scheduler = scenario.graph, scenario.scheduler
     if isinstance(graph, str) and registry.names_generator(graph):

@@ -14,7 +14,7 @@ from tasksim.native.cluster.records import (
     task_table,
 )
 from tasksim.run.record import Run
-from tasksim.run.sharedcores import said
+from tasksim.run.sharedcores import shared_cores_entry
 from tasksim.scenario.alone import replay_under, with_alone
 from tasksim.scenario.document import encode
 from tasksim.scenario.replayed import known_network
@@ -179,15 +179,15 @@ class RankedScenario:
             messages=message_table(self.cut, record.ranks) if len(self.platforms) > 1 else None,
             config={
                 **encode(scenario, self.resolved),
-                **said(self.shared_cores),
-                "ranks": self._said(record),
+                **shared_cores_entry(self.shared_cores),
+                "ranks": self._ranks_entry(record),
             },
             engine=record.engine,
             engine_why=record.engine_why,
         )
         return replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
 
-    def _said(self, record: ClusterRecord) -> dict[str, Any]:
+    def _ranks_entry(self, record: ClusterRecord) -> dict[str, Any]:
         """Return the grid of ranks, their network, and the error of their clocks."""
         machine, library = self.platforms[0].name, self.resolved.scenario.library
         network = known_network(machine, library)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.run.samples import Repeated
 
-__all__ = ["Blamed", "blame_of", "recorded_runs", "recorded_samples", "scenario_of"]
+__all__ = ["Blamed", "blame_of", "plan_in", "recorded_runs", "recorded_samples", "scenario_of"]
 
 
 def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
@@ -113,17 +113,25 @@ def blame_of(run: Run, where: Path, best: Path | None = None) -> Blamed:
     found = blame(run, prices.means, classes)
     if best is None:
         return Blamed(found, None)
-    plan = best / "plan.csv"
-    if not plan.is_file():
-        raise InputError(
-            f"{best} has no plan.csv; legal: a folder that 'tasksim optimize -o' wrote"
-        )
-    replayed = asked.vary(scheduler=f"static:file={plan}").solve()
+    replayed = asked.vary(scheduler=f"static:file={plan_in(best)}").solve()
     other = blame(replayed, prices.means, classes)
     if found.transfer_s is None and other.transfer_s is not None:
         # Both have the same parts, to be compared one by one.
         other = other._replace(transfer_s=None, queue_s=other.queue_s + other.transfer_s)
     return Blamed(found, other)
+
+
+def plan_in(folder: Path) -> Path:
+    """Return the plan in the *folder* of a result of :func:`tasksim.optimize`.
+
+    Raises :exc:`InputError` if there is none.
+    """
+    plan = folder / "plan.csv"
+    if not plan.is_file():
+        raise InputError(
+            f"{folder} has no plan.csv; legal: a folder that 'tasksim optimize -o' wrote"
+        )
+    return plan
 
 
 def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> list[RecordedRun]:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "Instance", "Space"]
 
-STEP: Final = 0.1
+MAX_STEP: Final = 0.1
 """Largest change of a value; all values are at most 1 (PISA, section VI)."""
 DECIMALS: Final = 4
 """Decimals of all values, so that files have the very numbers that were searched with."""
-TRIES: Final = 30
+MAX_TRIES: Final = 30
 """Number of tries to find a change that is possible; edges cannot be added to a complete graph."""
 
 
@@ -62,7 +62,7 @@ class Space:
 
     def neighbour(self, instance: Instance, rng: random.Random) -> Instance:
         """Return *instance* with one random change."""
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             name = self.vary[below(rng, len(self.vary))]
             changed = CHANGES[name](self, instance, rng)
             if changed is not None:
@@ -156,8 +156,8 @@ def _drawn(rng: random.Random, low: float) -> float:
 
 
 def _moved(rng: random.Random, value: float, low: float) -> float:
-    """Return *value* changed by at most :data:`STEP`, from *low* to 1."""
-    return min(1.0, max(low, round(value + STEP * (2 * rng.random() - 1), DECIMALS)))
+    """Return *value* changed by at most :data:`MAX_STEP`, from *low* to 1."""
+    return min(1.0, max(low, round(value + MAX_STEP * (2 * rng.random() - 1), DECIMALS)))
 
 
 def _weight(space: Space, instance: Instance, rng: random.Random) -> Instance | None:

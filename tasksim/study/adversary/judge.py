@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BEST", "Judge", "schedulers_of"]
 
-REMEMBERED: Final = 64
+CACHE_SIZE: Final = 64
 """Number of structures, machines and schedulers that are kept: a change leaves most as they are."""
 BEST: Final = "best"
 """Word for the best static algorithm, instance by instance."""
@@ -159,7 +159,7 @@ def _graph(
     return g.build()
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _machine(names: tuple[str, ...], bandwidths: tuple[tuple[int, int, float], ...]) -> Platform:
     """Return the processors of these names."""
     speeds = {(a, b): (speed, 0.0) for a, b, speed in bandwidths}
@@ -167,7 +167,7 @@ def _machine(names: tuple[str, ...], bandwidths: tuple[tuple[int, int, float], .
     return processors("instance", names, both, 10**DECIMALS)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _structure(
     tasks: int,
     volumes: tuple[tuple[int, int, float], ...],
@@ -182,7 +182,7 @@ def _structure(
     return made
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _planner(name: str) -> StaticScheduler | None:
     """Return the scheduler, if it plans by the problem alone and its plan is followed as it is."""
     policy = create(name)

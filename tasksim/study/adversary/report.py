@@ -21,9 +21,9 @@ __all__ = ["Decision", "costly_decisions", "write_report"]
 
 INSTANCE_FILES: Final = ("costs.csv", "edges.csv", "links.csv")
 """Files of an instance."""
-DECISIONS_TOLD: Final = 3
+MAX_DECISIONS: Final = 3
 """Number of decisions that the page explains: the first is most of the loss."""
-LEAST_SAVING: Final = 0.005
+MIN_SAVING_SHARE: Final = 0.005
 """Least share of the makespan that another place must save to be listed: less prints as 0 %."""
 MAX_EXPLAINED_TASKS: Final = 200
 """Largest number of tasks of an instance whose decisions are tried one by one."""
@@ -66,7 +66,7 @@ def costly_decisions(judge: Judge, instance: Instance, scheduler: str) -> list[D
             for other in range(len(costs[task]))
             if other != place
         ]
-        if tried and min(tried)[0] < whole * (1 - LEAST_SAVING):
+        if tried and min(tried)[0] < whole * (1 - MIN_SAVING_SHARE):
             makespan_s, other = min(tried)
             found.append(Decision(task, names[place], names[other], makespan_s))
     return sorted(found, key=lambda each: (each.makespan_s, each.task))
@@ -142,7 +142,7 @@ def _about(question: Question, judge: Judge, found: Found, place: int) -> list[B
 def explanation(judge: Judge, instance: Instance, scheduler: str) -> str:
     """Return in words which single decisions cost *scheduler* most."""
     (whole,) = judge.makespans_s(instance, (scheduler,))
-    told = costly_decisions(judge, instance, scheduler)[:DECISIONS_TOLD]
+    told = costly_decisions(judge, instance, scheduler)[:MAX_DECISIONS]
     if not told:
         return (
             f"No single placement of {scheduler} is to blame: with any one task elsewhere, it "

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["anneal", "search"]
 
-STATE: Final = "search.json"
+STATE_FILE: Final = "search.json"
 """File with the question and the ended runs; it marks the folder of a search."""
 FILE_VERSION: Final = 1
-HOTTEST, COLDEST = 0.1, 0.005
+FIRST_TEMPERATURE, LAST_TEMPERATURE = 0.1, 0.005
 """First and last temperature: a ratio that is a factor exp(T) smaller is accepted once in e times.
 """
 MAX_STEPS: Final = 10**9
@@ -40,10 +40,8 @@ MAX_STEPS: Final = 10**9
 
 def anneal(question: Question, judge: Judge, run: int) -> Found:
     """Return the worst instance of the run of this number."""
-    first, second = (
-        schedulers_of(question.first),
-        schedulers_of(question.second, but=question.first),
-    )
+    first = schedulers_of(question.first)
+    second = schedulers_of(question.second, but=question.first)
     rng = random.Random(f"{question.seed}/{run}")
 
     def judged(instance: Instance) -> Found:
@@ -52,8 +50,8 @@ def anneal(question: Question, judge: Judge, run: int) -> Found:
         return Found(run, ratio, (slow, fast), instance)
 
     here = worst = judged(judge.space.first(rng))
-    cooling = (COLDEST / HOTTEST) ** (1 / max(1, question.steps - 1))
-    temperature = HOTTEST
+    cooling = (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (1 / max(1, question.steps - 1))
+    temperature = FIRST_TEMPERATURE
     for _ in range(question.steps - 1):
         there = judged(judge.space.neighbour(here.instance, rng))
         better = math.log(there.ratio) - math.log(here.ratio) if there.ratio > 0 else -math.inf
@@ -188,10 +186,10 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
 
 def _resumed(folder: Path, question: Question, judge: Judge, *, force: bool) -> list[Found]:
     """Return the runs that *folder* has of the same question."""
-    path = folder / STATE
+    path = folder / STATE_FILE
     if not is_file(path):
         if folder.exists():
-            refuse_folder(folder, force=force, what="the folder of a search", mark=STATE)
+            refuse_folder(folder, force=force, what="the folder of a search", mark=STATE_FILE)
         return []
     before, found = read_document(read_text(path), str(path), lambda node: _read(node, judge))
     asked = _plain(question)
@@ -241,6 +239,6 @@ def _keep(folder: Path, question: Question, found: Sequence[Found]) -> None:
     lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
     head = json.dumps(_plain(question))
     write_text(
-        folder / STATE,
+        folder / STATE_FILE,
         f'{{"version": {FILE_VERSION},\n "question": {head},\n "runs": [\n{lines}\n ]}}\n',
     )

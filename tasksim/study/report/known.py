@@ -1,4 +1,4 @@
-"""What is known of the cells of a study beyond its own runs: tight bounds, best known schedules."""
+"""Tight bounds and best known makespans of the cells of a study, beyond its own runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.scenario.recorded import plan_in
 from tasksim.study.sweep.lookup import scenarios_of
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ def with_known(
     progress: ShareProgress,
     trust: bool = False,
 ) -> pd.DataFrame:
-    """Return the table of a study with what else is known of its cells.
+    """Return the table of a study with tight bounds and best known makespans of its cells.
 
-    Only simulations without noise on one node have it; cells that differ in the scheduler and the
-    seed alone share it. A warning says how many have too many tasks for a tight bound.
+    Only simulations without noise on one node have them; cells that differ in the scheduler and the
+    seed alone share them. A warning says how many have too many tasks for a tight bound.
 
     Parameters
     ----------
@@ -58,12 +59,7 @@ def with_known(
     InputError
         If a folder of *best* has no plan, or its plan fits no cell.
     """
-    plans = [path / "plan.csv" for path in best]
-    for path, plan in zip(best, plans, strict=True):
-        if not plan.is_file():
-            raise InputError(
-                f"{path} has no plan.csv; legal: a folder that 'tasksim optimize -o' wrote"
-            )
+    plans = [plan_in(path) for path in best]
     done = np.flatnonzero(frame["status"] == "done").tolist()
     asked: dict[Scenario, list[int]] = {}
     cells = [str(frame["cell"].iloc[row]) for row in done]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.graph.apps import registry
-from tasksim.graph.apps.registry import names_generator
-from tasksim.schedulers import registry as schedulers
+from tasksim.scenario.document import refuse_foreign
 from tasksim.study.sweep.plan import scenario_from
 from tasksim.study.sweep.store import read_cells
 
@@ -51,7 +49,7 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
     row = table.slice(places[0], 1).to_pylist()[0]
     scenario = scenario_from(row["scenario"])
     if not trust:
-        _refuse_foreign(scenario, folder)
+        refuse_foreign(scenario, folder)
     return Found(row["cell"], scenario, row["makespan_s"])
 
 
@@ -72,7 +70,7 @@ def scenarios_of(
         found = [scenario.vary(scheduler=scheduler) for scenario in found]
     if not trust:
         for scenario in found:
-            _refuse_foreign(scenario, folder)
+            refuse_foreign(scenario, folder)
     return found
 
 
@@ -86,11 +84,3 @@ def difference(found: Found, run: Run) -> str:
         f"the result differs from the study: makespan {run.makespan_s:.9g} s, then "
         f"{found.makespan_s:.9g} s: files or the program have changed"
     )
-
-
-def _refuse_foreign(scenario: Scenario, folder: Path) -> None:
-    graph, scheduler = scenario.graph, scenario.scheduler
-    if isinstance(graph, str) and names_generator(graph):
-        registry.refuse_foreign(graph, folder)
-    if isinstance(scheduler, str):
-        schedulers.refuse_foreign(scheduler, folder)

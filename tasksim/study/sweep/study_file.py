@@ -27,7 +27,7 @@ from tasksim.base.documents.sections import (
 from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.versions import newer
-from tasksim.scenario.setup import CLOCKS, NOISES
+from tasksim.scenario.setup import CLOCKS, NODE_FIELDS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
 from tasksim.study.sweep.metrics import NAMES
 from tasksim.study.sweep.study import Entry, Limits, Study
@@ -121,7 +121,7 @@ class _EntryOf:
         name, workers = getattr(read, self.key), getattr(read, "workers", None)
         if self.key == "platform" and (name is None) == (workers is None):
             return refused(found, location, "must have either platform or workers", value)
-        own = {word: getattr(read, word, None) for word in ("workers", *_NODE_KEYS)}
+        own = {word: getattr(read, word, None) for word in ("workers", *NODE_FIELDS)}
         said = {word: values for word, values in own.items() if values is not None}
         return Entry(name, {**said, **read.changes}, location)
 
@@ -133,10 +133,6 @@ class _EntryOf:
 class _Graph(Section):
     graph = given(TEXT)
     changes = given(SettingsOf("graph."), {}, alias="set")
-
-
-_NODE_KEYS: Final = ("network", "nodes", "grid", "owner")
-"""Parameters of a scenario that describe its nodes."""
 
 
 class _Platform(Section):
