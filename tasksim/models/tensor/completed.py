@@ -38,8 +38,11 @@ class Completed:
     nearly 0 has no meaningful logarithm.
 
     Beyond the ends of axes the function continues along its tangent: it is evaluated at the
-    nearest point inside, and each mode adds its slope there times the distance. Beyond several
-    ends, contributions are added instead of multiplied, so that errors add up, too.
+    nearest point inside, and each mode adds its slope there times the distance. For positive
+    factors these are logarithms: a duration is multiplied by the continuation of each factor, as by
+    E. Hutter and E. Solomonik, but components keep the shares that they have at the end instead of
+    those of the rank-one approximation, which errs more with several components. For others,
+    contributions beyond several ends are added instead of multiplied, so that errors add up, too.
 
     Attributes
     ----------

@@ -114,6 +114,17 @@ def test_several_parameters_are_extrapolated_by_positive_factors():
     assert error(model, test) <= 0.08
 
 
+@pytest.mark.parametrize("rank", [1, 3])
+def test_continuations_of_positive_factors_are_multiplied(rank):
+    rng = np.random.default_rng(3)
+    model = TensorModel("positive", rank=rank, cells=6, ridge=1e-6)
+    model.fit(measured(sizes(400, rng), rng))
+    ends = np.array([high for _, high in model.domain_.values()])
+    asked = np.array([ends, ends * [4, 1, 1], ends * [1, 3, 1], ends * [4, 3, 1]])
+    end, first, second, both = model.predict(asked)
+    assert both / end == pytest.approx((first / end) * (second / end), rel=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3])
 def test_the_exponent_is_found_whatever_the_unit(rank):
