@@ -31,6 +31,7 @@ __all__ = [
     "TasksimError",
     "demand",
     "expect",
+    "listed",
     "nearest",
     "on_command_line",
     "option",
@@ -51,6 +52,8 @@ MAX_VALUE_CHARACTERS: Final = 60
 """Longest value that a message shows, in characters: the message still fits on one line."""
 MAX_NAMES: Final = 12
 """Number of names in a message up to which all are named: more hide what else it says."""
+MAX_LISTED: Final = 8
+"""Number of names that a message lists, so that they fit a line or two of a terminal."""
 _MAX_COMPARED_CHARACTERS: Final = 200
 """Longest name that is compared with the known ones, in characters: no known name is longer, and
 the time of a comparison grows with the square of the length."""
@@ -239,6 +242,16 @@ def shortened_names(names: Sequence[str]) -> str:
     if len(names) <= MAX_NAMES:
         return ", ".join(names)
     return f"{', '.join(names[:MAX_NAMES])}, ... {len(names)} in all"
+
+
+def listed(names: Sequence[str], most: int = MAX_LISTED) -> str:
+    """Return *names* as text, the first *most* of many.
+
+    >>> listed(["col", "row"]), listed([str(i) for i in range(20)])
+    ('col, row', '0, 1, 2, 3, 4, 5, 6, 7 and 12 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") -> InputError:

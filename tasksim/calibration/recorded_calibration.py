@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.errors import InputError, option, short, unknown
+from tasksim.base.errors import InputError, listed, option, short, unknown
 from tasksim.base.lockfile import locked
 from tasksim.base.units import format_time
 from tasksim.calibration.fit_kernels import (
@@ -87,8 +87,6 @@ MIN_SAMPLES: Final = 10
 calibration wants, and as StarPU does."""
 MIN_CONFIGURATIONS: Final = 4
 """Smallest number of configurations that a search for terms takes."""
-MAX_NAMED: Final = 8
-"""Number of kernels that a note names; it counts the others."""
 
 
 @dataclass(frozen=True)
@@ -367,7 +365,7 @@ class _Fitting:
         told = {kernel for part in parts for (kernel, _), some in part.items() if is_told(some)}
         if told:
             self.notes.append(
-                f"{_listed(sorted(told))}: no model, as each task has its own duration ({DURATION})"
+                f"{listed(sorted(told))}: no model, as each task has its own duration ({DURATION})"
             )
         short_ones = Counter[str]()
         for one, part in zip(self.runs, parts, strict=True):
@@ -381,7 +379,7 @@ class _Fitting:
         if short_ones:
             named = [f"{kernel} ({count})" for kernel, count in short_ones.items()]
             self.notes.append(
-                f"tasks that took less than the clock shows count as a nanosecond: {_listed(named)}"
+                f"tasks that took less than the clock shows count as a nanosecond: {listed(named)}"
             )
 
     def _with_parameters(self, parts: Sequence[Parts]) -> list[Parts]:
@@ -398,7 +396,7 @@ class _Fitting:
         ]
         if numbered:
             self.notes.append(
-                f"{_listed(numbered)}: '{ITERATION}' numbers the tasks, and is no parameter"
+                f"{listed(numbered)}: '{ITERATION}' numbers the tasks, and is no parameter"
             )
         dropped = {
             kernel: unused_parameters(
@@ -526,7 +524,7 @@ class _Fitting:
             return []
         return [
             f"fewer than {MIN_SAMPLES} samples of a configuration, so that its mean is uncertain: "
-            f"{_listed(few)}; record more runs, and give them all"
+            f"{listed(few)}; record more runs, and give them all"
         ]
 
     def _could_be_searched(self) -> list[str]:
@@ -545,7 +543,7 @@ class _Fitting:
         on_command_line = option("terms").startswith("-")
         how = option("terms", "auto") if on_command_line else "search='all'"
         return [
-            f"{_listed(several)}: histories, which predict no other configurations; {how} searches "
+            f"{listed(several)}: histories, which predict no other configurations; {how} searches "
             "for formulas that do"
         ]
 
@@ -648,11 +646,6 @@ def _entry(folder: Path, name: Name) -> Entry | None:
     """Return what the file of a kernel in *folder* says of an architecture; None if nothing."""
     path = kernel_path(folder, name[0])
     return load_kernel(path).architectures.get(name[1]) if path.exists() else None
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:MAX_NAMED])} and {more} more"
 
 
 def _file_problem(destination: Destination, kernel: str) -> str | None:

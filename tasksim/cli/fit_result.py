@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.models.categories import listed
+from tasksim.base.errors import listed
 from tasksim.models.diagnosis.leftouterrors import worst_configurations, worst_region
 from tasksim.models.fitted import columns, unlike_fixed
 from tasksim.models.quantiles import group_means
@@ -227,12 +227,10 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
 def _alternative_text(alternative: dict[str, Any]) -> str:
     """Return the terms that the samples cannot tell from one of the model's, in words."""
     found = [entry["term"] for entry in alternative["instead"]]
-    listed = ", ".join(found[:MAX_NAMES_IN_LINE])
-    if len(found) > MAX_NAMES_IN_LINE:
-        listed += f" and {len(found) - MAX_NAMES_IN_LINE} more"
+    instead = listed(found, MAX_NAMES_IN_LINE)
     if alternative["term"] is None:
-        return f"with one more term, though the samples do not tell which: {listed}"
-    others = [listed] if listed else []
+        return f"with one more term, though the samples do not tell which: {instead}"
+    others = [instead] if instead else []
     if alternative["without"] is not None:
         others.append("none")
     return f"instead of {alternative['term']}: {' or '.join(others)} (within one standard error)"

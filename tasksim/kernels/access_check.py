@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, listed
 from tasksim.graph.access_mode import AccessMode
 from tasksim.kernels.calls import KernelError
 
@@ -146,7 +146,6 @@ class AccessCheckedProgram:
             ("it wrote {}, which it did not declare", [h for h in changed if h not in read]),
         ):
             if which:
-                names = ", ".join(graph.handle_name(handle) for handle in which[:MAX_NAMED_DATA])
-                more = len(which) - MAX_NAMED_DATA
-                parts.append(what.format(names + (f" and {more} more" if more > 0 else "")))
+                names = [graph.handle_name(handle) for handle in which]
+                parts.append(what.format(listed(names, MAX_NAMED_DATA)))
         return "; ".join(parts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, OutOfDomainError, nearest
+from tasksim.base.errors import InputError, OutOfDomainError, listed, nearest
 from tasksim.base.numerals import sorted_names, table_number
 from tasksim.models.rows import checked_table
 
@@ -38,7 +38,6 @@ __all__ = [
     "code_of",
     "coded_column",
     "is_text",
-    "listed",
     "merged_categories",
     "read_categories",
     "recoded",
@@ -53,8 +52,6 @@ UNSEEN_CHOICES: Final = ("refuse", "pooled")
 MAX_CATEGORIES: Final = 256
 """Maximum number of categories of a parameter that is read from a file: of more, none has enough
 samples, and the column is an identifier or a quantity."""
-MAX_LISTED: Final = 8
-"""Number of names that a message lists, so that they fit a line or two of a terminal."""
 
 
 def text_of(value: object) -> str:
@@ -234,16 +231,6 @@ def unseen_message(name: str, got: str, known: Sequence[str]) -> str:
         f"{name}={got}: no such category was measured{nearest(got, known)} "
         f"(measured: {listed(known)})"
     )
-
-
-def listed(names: Sequence[str], most: int = MAX_LISTED) -> str:
-    """Return *names* as text, the first *most* of many.
-
-    >>> listed(["col", "row"]), listed([str(i) for i in range(20)])
-    ('col, row', '0, 1, 2, 3, 4, 5, 6, 7 and 12 more')
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def checked_unseen(unseen: object) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 
-from tasksim.base.errors import OutOfDomainError, nearest
+from tasksim.base.errors import OutOfDomainError, listed, nearest
 from tasksim.models.rows import CLOCK, describe_row
 
 if TYPE_CHECKING:
@@ -133,8 +133,6 @@ def columns(
     model._check_fitted("predict")
     missing = [name for name in model.names_ if name not in names and name != CLOCK]
     if missing:
-        from tasksim.models.categories import listed
-
         message = (
             "the parameters should match those of the samples that the model was fitted to; "
             f"seen at fit time, yet now missing: {listed(missing, MAX_LISTED_NAMES)}"
@@ -211,7 +209,7 @@ def _recoded(
     keep_unseen: bool,
 ) -> Floats:
     """Return *table* with the numbers that *model* has for its categories."""
-    from tasksim.models.categories import UNSEEN, listed, text_of, unseen_message
+    from tasksim.models.categories import UNSEEN, text_of, unseen_message
 
     result = table.astype(object) if table.dtype.kind in "OUS" else table.copy()
     for place, name in enumerate(model.names_):

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
+from tasksim.base.errors import (
+    InputError,
+    ModelError,
+    NotFittedError,
+    OutOfDomainError,
+    listed,
+    unknown,
+)
 from tasksim.models.fitted import (
     columns,
     in_box,
@@ -167,7 +174,6 @@ class KernelModel(ABC):
         InputError
             If the samples are too few, or do not determine the model.
         """
-        from tasksim.models.categories import listed
         from tasksim.models.samples import unfit_duration
 
         forgotten = ("_report", "_held_out")
@@ -413,8 +419,6 @@ class KernelModel(ABC):
 
     def measured(self) -> str:
         """Return the fitted range as text: ``m 64 to 512, n 64 to 512``."""
-        from tasksim.models.categories import listed
-
         self._check_fitted("measured")
         found = []
         for name, (low, high) in self.domain_.items():

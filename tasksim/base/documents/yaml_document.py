@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from tasksim.base.documents import FileProblem, Place, line_and_column
-from tasksim.base.errors import InputError, printable
+from tasksim.base.errors import InputError, listed, printable
 from tasksim.base.files import read_text
 from tasksim.base.numerals import LEGAL_NUMERALS, decimal_number
 
@@ -266,8 +266,7 @@ class ProblemReport:
             else:
                 alike.setdefault((where, problem.what), []).append(field_name)
         for (where, what), names in alike.items():
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            self.note(where, f"{names[0]}{more}: {what}")
+            self.note(where, f"{listed(names, 1)}: {what}")
 
     def note(self, where: Place | str, what: str) -> None:
         """Add one error."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, listed
 from tasksim.graph.access_mode import AccessMode
 from tasksim.run.recordtables import TransferReason, TransferTable
 
@@ -229,9 +229,7 @@ class Records:
 
     def note_workers(self, named: list[str]) -> None:
         """Note the origins of workers' names: *named* has ``cpu0 is THREAD 1.1.1``, ...."""
-        shown = ", ".join(named[:MAX_WORKERS_IN_NOTE])
-        more = len(named) - MAX_WORKERS_IN_NOTE
-        self.note(f"workers: {shown}" + (f" and {more} more" if more > 0 else ""))
+        self.note(f"workers: {listed(named, MAX_WORKERS_IN_NOTE)}")
 
 
 class CopyRecords:

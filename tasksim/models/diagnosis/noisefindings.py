@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.base.errors import listed
 from tasksim.base.extras import needed_for
 from tasksim.models.diagnosis.findings import MAD_TO_SD, Finding, Residuals, spread_by_fitted
 from tasksim.models.quantiles import group_means, group_medians
@@ -322,8 +323,7 @@ def _took(names: tuple[str, ...], change: Floats) -> str:
     word = "longer" if change[0] > 0 else "shorter"
     if len(names) == 1:
         return f"run {names[0]} took {abs(change[0]):.0%} {word}"
-    more = f" and {len(names) - MAX_LISTED_RUNS} more" if len(names) > MAX_LISTED_RUNS else ""
-    return f"runs {', '.join(names[:MAX_LISTED_RUNS])}{more} took up to {abs(change[0]):.0%} {word}"
+    return f"runs {listed(names, MAX_LISTED_RUNS)} took up to {abs(change[0]):.0%} {word}"
 
 
 def _polished(

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, listed, nearest
 from tasksim.base.tokenparser import TokenParser
-from tasksim.models.categories import UNSEEN, code_of, listed
+from tasksim.models.categories import UNSEEN, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

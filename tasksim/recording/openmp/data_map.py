@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import path_of
 from tasksim.base.documents.sections import BAD, ListOf, Maybe, Section, Whole, given, refused
-from tasksim.base.errors import InputError, nearest, option
+from tasksim.base.errors import InputError, listed, nearest, option
 from tasksim.recording.openmp.data_regions import Region, fill, guessed_sizes, is_used
 from tasksim.recording.openmp.elf import read_elf, read_objects
 
@@ -124,12 +124,7 @@ class DataMap:
             )
         unused = [each.name for each in known if not is_used(each, address)]
         if unused:
-            more = (
-                f" and {len(unused) - MAX_NAMES_IN_NOTE} more"
-                if len(unused) > MAX_NAMES_IN_NOTE
-                else ""
-            )
-            notes.append(f"no depend clause names {', '.join(unused[:MAX_NAMES_IN_NOTE])}{more}")
+            notes.append(f"no depend clause names {listed(unused, MAX_NAMES_IN_NOTE)}")
         labels = [name or f"data[{at}]" for at, name in enumerate(names)] if any(names) else []
         return DescribedData(sizes, tuple(labels), tuple(notes))
 

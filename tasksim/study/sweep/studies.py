@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import flag, path_of, whole_number
-from tasksim.base.errors import InputError, expect, option
+from tasksim.base.errors import InputError, expect, listed, option
 from tasksim.base.log import Log
 from tasksim.study.executors.registry import opened
 from tasksim.study.sweep.columns import Columns
@@ -310,7 +310,4 @@ def _of_values(what: str, before: Sequence[Any], now: Sequence[Any]) -> Iterator
         known = others if isinstance(others, range) else set(others)
         news = [value for value in values if value not in known]
         if news:
-            more = (
-                f" and {len(news) - MAX_SHOWN_VALUES} more" if len(news) > MAX_SHOWN_VALUES else ""
-            )
-            yield f"{what}: {sign} {', '.join(map(str, news[:MAX_SHOWN_VALUES]))}{more}"
+            yield f"{what}: {sign} {listed([*map(str, news)], MAX_SHOWN_VALUES)}"
