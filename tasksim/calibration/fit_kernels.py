@@ -153,7 +153,7 @@ def choose_linear(
     if search == "all":
         found.update(item.name for item in items if not isinstance(item, TaskGraph))
     for graph in graphs:
-        if search == "all" or (search == "irregular" and _irregular(graph, earlier or {})):
+        if search == "all" or (search == "irregular" and irregular(graph, earlier)):
             found.update(graph.model_names)
     known, asked = _measured(items, earlier or {}), _measured(predicted, {})
     unmeasured = {
@@ -197,23 +197,18 @@ def _measured(
     return found
 
 
-def irregular(graph: TaskGraph) -> bool:
-    """Return whether tasks of *graph* hardly repeat each other.
+def irregular(graph: TaskGraph, earlier: Mapping[str, Samples] | None = None) -> bool:
+    """Return whether tasks of *graph*, or those of *earlier* samples, hardly repeat each other.
 
     This is so if some kernel has more than 40 configurations, most of which occur once. It is a
     property of the graph, not of this kernel alone: another input will have other configurations of
     the other kernels, too.
     """
+    known = [earlier[name] for name in graph.model_names if name in earlier] if earlier else []
     return any(
         _hardly_repeat(np.bincount(graph.row[graph.kernel == kernel]))
         for kernel in range(len(graph.kernels))
-    )
-
-
-def _irregular(graph: TaskGraph, earlier: Mapping[str, Samples]) -> bool:
-    """Return whether *graph* or the graph of *earlier* samples is irregular."""
-    known = [earlier[name] for name in graph.model_names if name in earlier]
-    return irregular(graph) or any(_hardly_repeat(_counts(samples)) for samples in known)
+    ) or any(_hardly_repeat(_counts(samples)) for samples in known)
 
 
 def _counts(samples: Samples) -> NDArray[np.intp]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from simpy import Environment, Event, Process, Timeout
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from simpy.core import SimTime
     from simpy.events import EventPriority
 
-__all__ = ["END_PHASE", "Clock", "Routine", "Steps", "Wait"]
+__all__ = ["END_PHASE", "LAST_PHASE", "Clock", "Routine", "Steps", "Wait"]
 
 Steps: TypeAlias = Generator[Event, Any, Any]
 """A generator of SimPy events, as :class:`simpy.Process` takes it."""
@@ -26,6 +27,8 @@ END_PHASE: Final = 1.0
 """Phase of ends within an instant: before all beginnings."""
 FIRST_PHASE: Final = 0.0
 """Phase of events that have none, such as the start of a process: before all others."""
+LAST_PHASE: Final = inf
+"""Phase of events at the end of an instant, such as sharing a network anew among all flows."""
 
 
 EVENTS_PER_LOOK: Final = 1000

@@ -9,14 +9,15 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from tasksim.platform.costs import Overheads
 
-__all__ = ["TICKS_PER_S", "TICK_S", "OverheadTicks", "ticks"]
+__all__ = ["END_ROUNDING_TICKS", "TICKS_PER_S", "TICK_S", "OverheadTicks", "ticks"]
 
 TICK_S: Final = 1e-9
 """Length of a tick, in seconds."""
 
 TICKS_PER_S: Final = 1e9
 """Ticks per second. Dividing ticks by it rounds correctly, unlike multiplying by :data:`TICK_S`."""
-
+END_ROUNDING_TICKS: Final = 1e-6
+"""Rounding error of computed ends, in ticks: without it, an end on a tick would be one later."""
 
 MAX_TIME_S: Final = 1e200
 """Longest time of a part of a simulation, in seconds: floats hold the ticks of their sums."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.fmm import graph_of_tree
-from tasksim.graph.apps.fmm_groups import groups_of
+from tasksim.graph.apps.fmm_passes import groups_of
 from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Platform

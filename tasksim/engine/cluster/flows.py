@@ -17,8 +17,10 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
+from tasksim.engine.clock import LAST_PHASE
 from tasksim.engine.cluster.shares import Flow, settle
-from tasksim.engine.cluster.ways import END_ROUNDING_TICKS, TICKS_PER_S, Ways
+from tasksim.engine.cluster.ways import Ways
+from tasksim.engine.ticks import END_ROUNDING_TICKS, TICKS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Flows"]
 
 
-LAST_PHASE = inf
-"""Phase of events at the end of an instant."""
 FULL_LINK_SLACK = 1 + 1e-12
 """Demand on a link, relative to its capacity, up to which it limits no flow: sums are rounded."""
 

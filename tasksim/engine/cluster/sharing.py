@@ -10,14 +10,12 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
+from tasksim.engine.ticks import END_ROUNDING_TICKS
+
 if TYPE_CHECKING:
     from tasksim.engine.clock import Clock, Routine, Steps
 
 __all__ = ["SharedCores"]
-
-END_ROUNDING_TICKS = 1e-6
-"""Rounding error of the end of a task, in ticks: without it, a task that ends on a tick would end
-one tick later."""
 
 
 class SharedCores:

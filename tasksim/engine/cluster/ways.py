@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.sums import total
+from tasksim.engine.ticks import END_ROUNDING_TICKS, TICKS_PER_S
 from tasksim.graph.csr import pointers_of_counts
 from tasksim.network.description import routes
 from tasksim.network.model import SHORTEST_S
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["END_ROUNDING_TICKS", "Way", "WayTable", "Ways", "way_table"]
-
-TICKS_PER_S: Final = 1e9
-"""Ticks per second of a cluster's clock: nanoseconds."""
-END_ROUNDING_TICKS: Final = 1e-6
-"""Rounding error of ends, in ticks: without it, a message that ends on a tick would end later."""
+__all__ = ["Way", "WayTable", "Ways", "way_table"]
 
 MAX_KNOWN_ROUTES: Final = 100_000
 """Maximum number of cached routes: 40 MB. Nodes exchange messages with few others, so only

@@ -47,14 +47,14 @@ class CopyEngines:
 
     def __init__(
         self,
-        env: Clock,
+        clock: Clock,
         network: Network,
         devices: list[bool],
         *,
         serialised: bool,
         first_use: int,
     ) -> None:
-        self._env = env
+        self._clock = clock
         self._network = network
         self._devices = devices
         self._serialised = serialised
@@ -76,12 +76,12 @@ class CopyEngines:
     def _start(self, copy: Copy) -> None:
         if self._first_use and copy.pair not in self._used:
             self._used.add(copy.pair)
-            self._env.alarm(self._first_use, lambda event: self._send(event.value), copy)
+            self._clock.alarm(self._first_use, lambda event: self._send(event.value), copy)
         else:
             self._send(copy)
 
     def _send(self, copy: Copy) -> None:
-        copy.started = self._env.now
+        copy.started = self._clock.now
         self._network.send(*copy.pair, copy.size, self._on_end, copy)
 
     def _on_end(self, copy: Copy) -> None:

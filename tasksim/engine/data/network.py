@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.ticks import ticks
+from tasksim.engine.ticks import END_ROUNDING_TICKS, TICK_S, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Network", "Path", "fair_rates", "paths_of"]
 
-MIN_LATENCY_S = 1e-9
-"""Latency in seconds that replaces zero in the weights of shares: a tick, the shortest time of the
-clock, so that such a flow gets almost all capacity that others leave."""
+MIN_LATENCY_S = TICK_S
+"""Latency in seconds that replaces zero in the weights of shares, the clock's shortest time: such a
+flow gets almost all capacity that others leave."""
 
 
 class Path:
@@ -57,7 +57,7 @@ def paths_of(platform: Platform) -> dict[tuple[int, int], Path]:
 
 def _path(platform: Platform, number: int, links: Sequence[int]) -> Path:
     route = [platform.links[link] for link in links]
-    alone = [link.bandwidth_bytes_per_s * 1e-9 for link in route if not link.shared]
+    alone = [link.bandwidth_bytes_per_s * TICK_S for link in route if not link.shared]
     shared = [link.id for link in route if link.shared]
     return Path(number, shared, sum(link.latency_s for link in route), min(alone, default=inf))
 
@@ -84,9 +84,9 @@ class Network:
     earlier event, known by its number, is then ignored.
     """
 
-    def __init__(self, env: Clock, platform: Platform) -> None:
-        self._env = env
-        self._capacity = [link.bandwidth_bytes_per_s * 1e-9 for link in platform.links]
+    def __init__(self, clock: Clock, platform: Platform) -> None:
+        self._clock = clock
+        self._capacity = [link.bandwidth_bytes_per_s * TICK_S for link in platform.links]
         self._paths = paths_of(platform)
         self._flows: list[Flow] = []
         self._since = 0
@@ -104,7 +104,7 @@ class Network:
         path = self._paths[source, target]
         flow = Flow(path, size, done, value)
         if path.latency:
-            self._env.alarm(path.latency, lambda event: self._enter(event.value), flow)
+            self._clock.alarm(path.latency, lambda event: self._enter(event.value), flow)
         else:
             self._enter(flow)
 
@@ -125,7 +125,7 @@ class Network:
             flow.done(flow.value)
 
     def _advance(self) -> None:
-        now = self._env.now
+        now = self._clock.now
         elapsed = now - self._since
         if elapsed:
             self._since = now
@@ -150,8 +150,7 @@ class Network:
             left = flow.remaining / rate
             if left < first:
                 first = left
-        # A millionth of a tick covers rounding: without it, an end on a tick would be one later.
-        self._env.alarm(max(0, ceil(first - 1e-6)), self._on_end, self._settled)
+        self._clock.alarm(max(0, ceil(first - END_ROUNDING_TICKS)), self._on_end, self._settled)
 
 
 def fair_rates(paths: Sequence[Path], capacity: Sequence[float]) -> list[float]:

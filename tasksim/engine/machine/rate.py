@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from math import ceil, inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.ticks import TICKS_PER_S
+from tasksim.engine.clock import LAST_PHASE
+from tasksim.engine.ticks import END_ROUNDING_TICKS, TICKS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     from tasksim.run.numa import NumaUse
 
 __all__ = ["Rate"]
-
-LAST_PHASE: Final = inf
-"""Phase of events at the end of an instant."""
-END_ROUNDING_TICKS: Final = 1e-6
-"""Rounding error of ends, in ticks: without it, a task that ends on a tick would end one later."""
 
 
 class _Running:

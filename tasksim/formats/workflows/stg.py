@@ -51,10 +51,7 @@ def read_stg(path: Path) -> GraphInput:
         at = _task(jobs, rows, at, edges)
     for one, other, size, where in edges:
         jobs.edge(str(one), str(other), where, size)
-    if head[0] not in (len(jobs), len(jobs) - 2):
-        jobs.notes.append(f"the first line announces {head[0]} tasks, but there are {len(jobs)}")
-    jobs.notes.append("units of time count as seconds, those of communication as bytes")
-    return jobs.build()
+    return _built(jobs, head[0], dummies=2)  # the entry and the exit need not count
 
 
 def _task(jobs: Jobs, rows: list[Row], at: int, edges: list[tuple[int, int, int, int]]) -> int:
@@ -112,10 +109,13 @@ def read_ogra(path: Path) -> GraphInput:
         edges += [(str(task), str(other), line, size) for other, size in sends]
     for one, other, line, size in edges:
         jobs.edge(one, other, line, size)
-    if rows[0][1][0] != len(jobs):
-        jobs.notes.append(
-            f"the first line announces {rows[0][1][0]} tasks, but there are {len(jobs)}"
-        )
+    return _built(jobs, rows[0][1][0], dummies=0)
+
+
+def _built(jobs: Jobs, announced: int, dummies: int) -> GraphInput:
+    """Return the graph of *jobs*, with notes on their number and their units."""
+    if announced not in (len(jobs), len(jobs) - dummies):
+        jobs.notes.append(f"the first line announces {announced} tasks, but there are {len(jobs)}")
     jobs.notes.append("units of time count as seconds, those of communication as bytes")
     return jobs.build()
 
