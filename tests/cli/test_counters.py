@@ -28,6 +28,12 @@ def has_valgrind():
     return shutil.which("c++") is not None
 
 
+def first_and_last(monkeypatch):
+    """Leave two caches: of three, each but the first is the last one in a run of its own."""
+    caches = valgrind.data_caches()
+    monkeypatch.setattr(valgrind, "data_caches", lambda: caches[:1] + caches[1:][-1:])
+
+
 PERF = "{},,instructions,9,100\n{},,L1-dcache-loads,9,100\n5,,L1-dcache-load-misses,9,100\n"
 PERF += "2,,LLC-load-misses,9,50\n1000,ns,duration_time,9,100\n"
 
@@ -136,8 +142,7 @@ def test_no_valgrind(tasksim, monkeypatch):
 )
 @pytest.mark.skipif(not unmoved(), reason="the system does not let addresses be the same")
 def test_valgrind_counts_the_same_twice(tasksim, tmp_path, monkeypatch):
-    caches = valgrind.data_caches()  # of three, each but the first is the last one in its own run
-    monkeypatch.setattr(valgrind, "data_caches", lambda: caches[:1] + caches[1:][-1:])
+    first_and_last(monkeypatch)
     line = "counters gemm m=48,96 --runs 1 -o {}.csv"
     first = tasksim(line.format("a"))
     assert first.code == 0, first.err
@@ -161,7 +166,10 @@ def test_valgrind_counts_the_same_twice(tasksim, tmp_path, monkeypatch):
 @pytest.mark.skipif(
     not has_valgrind(), reason="Valgrind with its headers, or a compiler, is not here"
 )
-def test_tasks_of_an_application_are_counted_with_their_data_in_the_caches(tasksim, tmp_path):
+def test_tasks_of_an_application_are_counted_with_their_data_in_the_caches(
+    tasksim, tmp_path, monkeypatch
+):
+    first_and_last(monkeypatch)
     called = tasksim("counters cholesky tiles=2 tile_size=64 --runs 1 -o out")
     assert called.code == 0, called.err
     for kernel in ("potrf", "trsm", "syrk"):

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import tiers
 from counter_files import PAPI
 from fuzz.inputs import LARGEST, in_folder, put
 from fuzz.mutations import NUMBER, mutated
@@ -97,16 +98,11 @@ def test_every_find_is_of_a_reader():
 # The search itself
 
 
-@pytest.mark.parametrize(
-    "reader",
-    [
-        "platform",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("parquet-samples", "graph", "run")
-        ),
-    ],
-)
+SEARCHED_TWICE = ("platform", "parquet-samples", "graph", "run")
+"""Readers of text, of tables, of arrays and of a folder."""
+
+
+@pytest.mark.parametrize("reader", SEARCHED_TWICE if tiers.LONG else SEARCHED_TWICE[:1])
 def test_the_same_seed_tries_the_same_inputs(reader):
     one, two, other = (search(reader, seed=seed, inputs=25, nice=0) for seed in (0, 0, 1))
     assert one.digest == two.digest != other.digest
