@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
@@ -150,7 +149,8 @@ MAX_TRIALS: Final = 400
 @click.option(
     "--updatable",
     is_flag=True,
-    help="Keep what --update needs in the file: sums per cell (cp), normal equations (mlr).",
+    help="Keep what --update needs in the file: sums per cell (cp), normal equations (mlr). "
+    "Without --kind, only kinds that can be updated are tried.",
 )
 @click.option("--test", "test_file", type=PATH, help="Samples to judge the model by.")
 @output_option("Coefficient file to write, KERNEL.json.")
@@ -223,6 +223,8 @@ def fit(
     asked = None if domain is None else _ranges(domain)
     if source is not None:
         kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
+    if updatable:
+        kinds = _with_updates(kinds)
     _refuse_files(output, report, source, force=force)
     from tasksim.cli.fit_result import fit_result, fit_text, over_rows, over_text, unused_lines
     from tasksim.formats.samples import samples_in
@@ -251,9 +253,7 @@ def fit(
                 found = select(samples, kinds, options=options, **shared)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    if updatable:
-        _check_updatable(found.model)
-        found.model.updatable = True
+    found.model.updatable = updatable
     result = fit_result(found, file, test)
     swept = over_rows(trials, file, test)
     if swept:
@@ -502,6 +502,21 @@ def _with_source(kinds: tuple[str, ...] | None, language: str | None) -> tuple[s
     return kinds
 
 
+def _with_updates(kinds: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the *kinds* to try that can be updated; those that the user named must all."""
+    from tasksim.models.registry import model_class
+    from tasksim.models.selection import automatic_kinds
+
+    able = tuple(kind for kind in kinds or automatic_kinds() if model_class(kind).updates())
+    for kind in kinds or ():
+        if kind not in able:
+            raise InputError(
+                f"--updatable: models of kind {kind} cannot be updated; legal: kinds that can "
+                "(history, mlr, cp)"
+            )
+    return able
+
+
 def _refuse_files(
     output: Path | None, report: Path | None, source: Path | None, *, force: bool
 ) -> None:
@@ -534,18 +549,6 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
     entry = Entry(found.model, Measured(when, f"samples of {file.name}"))
     machine = Machine(output.absolute().parent.name or "unknown")
     save_kernel(output.parent, output.stem, {architecture: entry}, machine=machine)
-
-
-def _check_updatable(model: KernelModel) -> None:
-    """Refuse to write a model for updates that it cannot have."""
-    if not model.updates():
-        from tasksim.models.registry import kinds, model_class
-
-        able = ", ".join(kind for kind in kinds() if model_class(kind).updates())
-        raise InputError(
-            f"--updatable: the model is of kind {model.kind}, which cannot be updated; give --kind "
-            f"({able})"
-        )
 
 
 def _kernel(output: Path | None, part: str | None, file: Path) -> str:

@@ -69,6 +69,12 @@ def test_a_single_sample_into_another_file(tasksim, files):
     assert "here/other.json exists" in again.err
 
 
+def test_only_kinds_that_can_be_updated_are_tried(tasksim, files):
+    found = tasksim("fit gemm.csv --updatable --budget 1s -o here/gemm.json --json").json
+    assert [row["kind"] for row in found["candidates"]] == ["history", "mlr", "cp"]
+    assert load_kernel(files / "here/gemm.json").architectures["cpu"].model.updatable
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -76,7 +82,8 @@ def test_a_single_sample_into_another_file(tasksim, files):
         ("--update gemm.json --architecture gpu", "no model for architecture 'gpu'"),
         ("--update gemm.json", "no normal equations, which an update needs"),
         ("--update nothing.json", "nothing.json"),
-        ("--kind hybrid --rank 0 --updatable", "of kind hybrid, which cannot be updated"),
+        ("--kind mlr --terms m*n*k --weights huber --updatable", "'huber' cannot be updated"),
+        ("--kind hybrid --rank 0 --updatable", "models of kind hybrid cannot be updated"),
     ],
 )
 def test_refusals(tasksim, files, words, said):

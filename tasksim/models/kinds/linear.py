@@ -379,11 +379,6 @@ class LinearModel(KernelModel):
 
     def _update(self, samples: Samples) -> Bools:
         sums, rows, durations_s = self._normal_equations(), samples.parameters, samples.durations_s
-        if self.weights == "huber":
-            raise self._refusal(
-                "models with weights 'huber' cannot be updated, as a weight depends on all samples:"
-                " fit one to all samples, or with other weights"
-            )
         weights = np.ones(len(samples))
         if self.weights == "relative":
             # As in a fit, the reference is the fitted duration, within a factor of 2.
@@ -423,6 +418,11 @@ class LinearModel(KernelModel):
 
     def _normal_equations(self) -> NormalEquations:
         """Return the normal equations of all samples so far."""
+        if self.weights == "huber":
+            raise self._refusal(
+                "models with weights 'huber' cannot be updated, as a weight depends on all samples:"
+                " fit one to all samples, or with other weights"
+            )
         if self._sums_ is not None:
             return self._sums_
         if self._used_ is None:
@@ -438,7 +438,7 @@ class LinearModel(KernelModel):
         return NormalEquations.of(fit.regression)
 
     def _kept_sums(self) -> dict[str, Any]:
-        return self._normal_equations().to_json() if self.weights != "huber" else {}
+        return self._normal_equations().to_json()
 
     def _read_sums(self, node: Node) -> None:
         self._sums_ = NormalEquations.from_json(node, len(self.coef_))
