@@ -94,18 +94,18 @@ def csv(names, rows):
 def write_files(folder):
     """Write the samples and tables that the small examples read."""
     rng = np.random.default_rng(0)
-    sizes = np.exp(rng.uniform(np.log(16), np.log(512), (200, 3))).round().astype(int)
-    times = 2e-6 + 4e-11 * sizes.prod(axis=1) * rng.lognormal(0, 0.03, 200)
+    sizes = np.exp(rng.uniform(np.log(16), np.log(512), (80, 3))).round().astype(int)
+    times = 2e-6 + 4e-11 * sizes.prod(axis=1) * rng.lognormal(0, 0.03, 80)
     products = [(*size, time) for size, time in zip(sizes.tolist(), times.tolist(), strict=True)]
     inner = [row for row in products if min(row[:3]) > 30 and max(row[:3]) < 400]
     (folder / "gemm.csv").write_text(csv("m,n,k,duration_s", products))
-    (folder / "test.csv").write_text(csv("m,n,k,duration_s", inner[:30]))
-    (folder / "more.csv").write_text(csv("m,n,k,duration_s", inner[30:50]))
+    (folder / "test.csv").write_text(csv("m,n,k,duration_s", inner[:10]))
+    (folder / "more.csv").write_text(csv("m,n,k,duration_s", inner[10:20]))
     rows = [(n, s, 1e-6 * n * (1 + s)) for n in (10, 20, 40, 80, 160) for s in (0, 1, 2)]
     (folder / "layouts.csv").write_text(csv("n,solver,duration_s", rows))
     rows = [(n, p, 1e-6 * n / p + 1e-6) for n in (100, 200, 400, 900) for p in (1, 2, 4, 8)]
     (folder / "strong.csv").write_text(csv("n,p,duration_s", rows))
-    wide = rng.integers(1, 9, (120, 6))
+    wide = rng.integers(1, 9, (60, 6))
     rows = [(*row, 1e-6 * (row[0] * row[1] + row[5])) for row in wide.tolist()]
     (folder / "wide.csv").write_text(csv("a,b,c,d,e,f,duration_s", rows))
     rows = [(level / 4, 1e-6 * np.exp(level / 4)) for level in range(4, 40)]
@@ -136,7 +136,7 @@ def test_small_examples_run(tmp_path, monkeypatch):
         for command in before:
             words = shlex.split(command)[1:]
             if words[0] == "fit" and "--update" not in words:
-                words += ["--budget", "1s"]  # instead of 30 s
+                words += ["--budget", "300ms"]  # instead of 30 s
             called = CliRunner().invoke(cli, words)
             if called.exit_code == 0:
                 todo.remove(command)
