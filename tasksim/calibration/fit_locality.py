@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.calibration.machine import data_caches
+from tasksim.engine.locality import MIN_NEAR_SHARE
 from tasksim.graph.reuse import (
     accessed_bytes,
     read_and_written_bytes,
@@ -54,8 +55,6 @@ MAX_FOLDS: Final = 10
 MIN_STANDARD_ERRORS: Final = 2.0
 """Number of standard errors by which a cost must reduce the error in runs that were left out:
 chance does so in one of forty cases."""
-MIN_NEAR_SHARE: Final = 0.1
-"""Smallest share of a duration that is left without what far data cost it, as in simulations."""
 
 
 class Reaches(NamedTuple):

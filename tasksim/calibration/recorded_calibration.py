@@ -63,6 +63,7 @@ from tasksim.models.rows import DURATION
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
+from tasksim.models.terms.search import MIN_CONFIGURATIONS
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.native.this_machine import named_machine
 from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times
@@ -85,8 +86,6 @@ __all__ = ["FittedKernel", "RecordedCalibration", "calibrate_from"]
 MIN_SAMPLES: Final = 10
 """Number of samples of a configuration below which its mean is reported as uncertain: as many as a
 calibration wants, and as StarPU does."""
-MIN_CONFIGURATIONS: Final = 4
-"""Smallest number of configurations that a search for terms takes."""
 
 
 @dataclass(frozen=True)

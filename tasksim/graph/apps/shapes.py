@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -237,8 +238,9 @@ def daggen(
                 for _ in range(min(1 + below(rng, int(density * most) + 1), most)):
                     row = rows[-min(1 + below(rng, jump), len(rows))]
                     place = below(rng, len(row))
-                    other = [*row[place:], *row[:place]]  # the next one that it does not have yet
-                    before.update([task for task in other if task not in before][:1])
+                    turned = (row[(place + step) % len(row)] for step in range(len(row)))
+                    # The next one that it does not have yet, if it does not have the whole layer.
+                    before.update(islice((task for task in turned if task not in before), 1))
             here.append(made.add(before))
         rows.append(here)
     return made
