@@ -54,6 +54,7 @@ __all__ = [
     "Cluster",
     "Contention",
     "Decisions",
+    "Drafts",
     "Effort",
     "Graph",
     "Log",
@@ -315,6 +316,15 @@ class Effort(ctypes.Structure):
     ]
 
 
+class Drafts(ctypes.Structure):
+    """A scheduling problem whose schedules are judged by an estimate of their makespan."""
+
+    _fields_ = _fields(
+        "i:tasks,workers,classes,memories p:cost,class_of,memory_of,before_ptr,before,copies,"
+        "size_bytes,next_ptr,next,latency_s,seconds_per_byte,initial_s,lag d:tick_s"
+    )
+
+
 _PROCESS: Final = (
     None,
     [c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_int64, c_void_p],
@@ -418,6 +428,14 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
         c_int32,
         [c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_double, c_void_p],
     ),
+    # searches for schedules
+    "drafts_new": (c_void_p, [POINTER(Drafts)]),
+    "drafts_walk": (
+        c_int32,
+        [c_void_p, c_void_p, c_void_p, c_int64, c_double, c_uint64, c_void_p],
+    ),
+    "drafts_learn": (c_int32, [c_void_p] * 5),
+    "drafts_free": (None, [c_void_p]),
 }  # fmt: skip
 _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
     "python_is": (None, [POINTER(Python)]),

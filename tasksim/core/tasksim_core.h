@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 21
+#define TASKSIM_CORE_VERSION 22
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -507,6 +507,32 @@ TASKSIM_API int32_t tasksim_forest(const double *rows, int64_t n, int64_t column
 TASKSIM_API int32_t tasksim_questions(int64_t rows, int64_t columns, const uint8_t *cells,
                                       const int64_t *first, const double *left, double ridge,
                                       int64_t *questions);
+
+// Drafts: schedules that are judged by an estimate of their makespan (optimization/drafts.py).
+// Tasks are numbered so that predecessors come first.
+typedef struct {
+  int64_t tasks, workers, classes, memories;
+  const double *cost;                        // seconds, [tasks, classes]; infinite: it cannot run
+  const int64_t *class_of, *memory_of;       // per worker
+  const int64_t *before_ptr, *before;        // the predecessors of each task; tasks + 1, edges
+  const double *copies, *size_bytes;         // per edge, in this order
+  const int64_t *next_ptr, *next;            // the successors of each task
+  const double *latency_s, *seconds_per_byte; // [memories, memories]
+  const double *initial_s;                   // arrival of data that no task wrote, [tasks, memories]
+  double *lag;                               // what replays add to the arrival of data, the same
+  double tick_s;                             // the precision of replays
+} tasksim_drafts;
+
+TASKSIM_API void *tasksim_drafts_new(const tasksim_drafts *given); // null: refused, or no memory
+// Tries *steps* changes of a schedule, in place, at this temperature. *estimates* are those of the
+// first and of the last schedule.
+TASKSIM_API int32_t tasksim_drafts_walk(void *drafts, int64_t *worker, int64_t *order,
+                                        int64_t steps, double temperature_s, uint64_t seed,
+                                        double *estimates);
+// Writes the *lag* of the tasks of a replay.
+TASKSIM_API int32_t tasksim_drafts_learn(void *drafts, const int64_t *worker, const int64_t *order,
+                                         const double *start, const double *end);
+TASKSIM_API void tasksim_drafts_free(void *drafts);
 
 // The following functions need Python's lock, and so does go_on of a replay that calls a scheduler:
 // it returns TASKSIM_CALLBACK with Python's error set if a method raises one.

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int64
     from tasksim.optimization.replayer import Replayer
     from tasksim.platform.description import Platform
-    from tasksim.run.record import TaskTable
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = [
     "Schedule",
-    "critical_tasks",
     "placed",
     "schedule_from",
     "topological",
@@ -145,28 +143,3 @@ def with_near_classes_merged(problem: Problem, platform: Platform) -> Problem:
             firsts.append(c)
     fastest = [costs[:, merged == number].min(axis=1) for number in range(len(firsts))]
     return replace(problem, costs_s=np.stack(fastest, axis=1), class_of=merged[problem.class_of])
-
-
-def critical_tasks(table: TaskTable, order: Int64) -> list[int]:
-    """Return the tasks that the end of a replay waited for, the last one first.
-
-    Each task waited for the one that released it, or for the task before it on its worker,
-    whichever ended later.
-    """
-    before = np.full(len(order), -1, np.int64)
-    owner = table.worker[order]
-    listed = order[np.argsort(owner, kind="stable")]
-    same = table.worker[listed[1:]] == table.worker[listed[:-1]]
-    before[listed[1:][same]] = listed[:-1][same]
-    released = table.released_by.tolist()
-    end, ready = table.end_s.tolist(), table.ready_s.tolist()
-    previous: list[int] = before.tolist()
-    task = int(np.argmax(table.end_s))
-    found: dict[int, None] = {}
-    # At one moment, tasks that take no time may each seem to wait for the other: the chain ends
-    # where it would come back.
-    while task >= 0 and task not in found:
-        found[task] = None
-        other = previous[task]
-        task = other if other >= 0 and end[other] >= ready[task] else released[task]
-    return list(found)

@@ -339,7 +339,7 @@ class _Search:
             self._found(source, schedule, 0, limit.spent_s)
 
     def _starts(self) -> list[Schedule]:
-        """Return the schedules that the chains begin with: the best, and another heuristic's."""
+        """Return the schedules that the chains begin with: the best, and the next best."""
         assert self._best is not None
         if len(self._replayer.graph) > MAX_PLANNED_TASKS:
             return [self._best]
@@ -488,7 +488,11 @@ class _Search:
             bounded(solved.bound_s)
         finally:
             for found in schedules:
-                self._found("solver", placed(self._replayer, problem, *found), 0, limit.spent_s)
+                schedule = placed(self._replayer, problem, *found)
+                self._found("solver", schedule, 0, limit.spent_s)
+            if schedules and np.isfinite(schedule.makespan_s):
+                # The best of the model may start a chain, even if its copies make it longer.
+                self._plans.append(schedule)
 
     def _is_proven(self) -> bool:
         assert self._best is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from tasksim.optimization.annealing import Annealing
 from tasksim.optimization.bounds import mixed_bound
 from tasksim.optimization.chains import ROUND_COUNT
 from tasksim.optimization.replayer import Replayer
-from tasksim.optimization.schedule import critical_tasks, schedule_from
+from tasksim.optimization.schedule import schedule_from
 from tasksim.optimization.search import HEURISTICS
 from tasksim.platform.description import Link, Memory, Platform, Worker
 from tasksim.scenario.resolved import resolve
@@ -119,15 +118,6 @@ def test_a_plan_is_possible_and_no_longer_than_any_heuristic(graph, workers, see
     assert found.bound_s <= found.makespan_s + 1e-9
     edges = tasksim.Problem.of(graph, platform, np.zeros((1, len(graph)))).edges
     assert (found.plan.end_s[edges.source] <= found.plan.start_s[edges.target]).all()
-
-
-def test_the_chain_of_what_the_end_waits_for_ends_where_tasks_take_no_time():
-    """The second task follows the first on its worker, which the second has released."""
-    nothing = np.zeros(2)
-    table = SimpleNamespace(
-        worker=np.zeros(2, int), released_by=np.array([1, -1]), end_s=nothing, ready_s=nothing
-    )
-    assert critical_tasks(table, np.array([0, 1])) == [0, 1]
 
 
 def test_a_search_that_is_resumed_is_no_worse_and_counts_on(tmp_path):

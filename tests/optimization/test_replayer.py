@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 from compiled_core import only_with_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import drawn_plan
 from strategies import machines, moving_graphs
 from tiers import few
 
@@ -20,24 +19,6 @@ from tasksim.optimization.replayer import Replayer
 from tasksim.platform.description import Platform
 from tasksim.schedulers.static.follower import Planned
 from tasksim.schedulers.static.problem import Problem
-
-
-def drawn_plan(problem, seed):
-    """Return a random worker for each task, and a random order with predecessors first."""
-    rng = random.Random(seed)
-    edges = problem.edges
-    waiting = np.diff(edges.target_ptr).tolist()
-    ready = [task for task in range(problem.tasks) if not waiting[task]]
-    order = []
-    while ready:
-        task = ready.pop(rng.randrange(len(ready)))
-        order.append(task)
-        for after in edges.target[edges.ptr[task] : edges.ptr[task + 1]].tolist():
-            waiting[after] -= 1
-            if not waiting[after]:
-                ready.append(after)
-    worker = [rng.randrange(problem.workers) for _ in range(problem.tasks)]
-    return np.array(worker, np.int64), np.array(order, np.int64)
 
 
 def question(graph, platform, plan):

@@ -284,6 +284,17 @@ class Problem:
         vars(made).update({name: vars(self)[name] for name in _OF_GRAPH if name in vars(self)})
         return made
 
+    def with_copies(self, edges: Edges, seconds_per_byte: NDArray[np.float64]) -> Problem:
+        """Return the same problem with other sizes of data and other bandwidths.
+
+        The sizes are those of *edges*; the graph and the data that tasks read from their homes
+        keep theirs.
+        """
+        made = replace(self, seconds_per_byte=seconds_per_byte)
+        vars(made).update({name: vars(self)[name] for name in _OF_GRAPH if name in vars(self)})
+        vars(made)["edges"] = edges
+        return made
+
     @property
     def tasks(self) -> int:
         """The number of tasks."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BEST", "Judge", "schedulers_of"]
 
+BYTES_PER_VOLUME: Final = 10.0**DECIMALS
+"""Bytes per second of a bandwidth of 1."""
 CACHE_SIZE: Final = 64
 """Number of structures, machines and schedulers that are kept: a change leaves most as they are."""
 BEST: Final = "best"
@@ -121,8 +123,18 @@ class Judge:
         if pin is not None:
             task, place = pin
             seconds[task, [k for k in range(len(names)) if k != place]] = np.inf
-        asked = (self.space.tasks, instance.volumes, self.size_bytes, names, instance.bandwidths)
-        return _structure(*asked).with_costs(seconds)
+        sizes = [round(volume * self.size_bytes) for _, _, volume in instance.volumes]
+        pairs = tuple(
+            (first, second, bool(size))
+            for (first, second, _), size in zip(instance.volumes, sizes, strict=True)
+        )
+        made = _structure(self.space.tasks, pairs, names)
+        inverse = np.zeros_like(made.seconds_per_byte)
+        for first, second, bandwidth in instance.bandwidths:
+            inverse[first, second] = inverse[second, first] = 1.0 / (bandwidth * BYTES_PER_VOLUME)
+        # Rows of edges are in the order of the volumes: by source, then by target.
+        edges = made.edges._replace(size_bytes=np.array(sizes, dtype=np.float64))
+        return made.with_copies(edges, inverse).with_costs(seconds)
 
     def _makespan_s(
         self,
@@ -169,14 +181,16 @@ def _machine(names: tuple[str, ...], bandwidths: tuple[tuple[int, int, float], .
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _structure(
-    tasks: int,
-    volumes: tuple[tuple[int, int, float], ...],
-    size_bytes: float,
-    names: tuple[str, ...],
-    bandwidths: tuple[tuple[int, int, float], ...],
+    tasks: int, pairs: tuple[tuple[int, int, bool], ...], names: tuple[str, ...]
 ) -> Problem:
-    """Return the problem of an instance, each task of which takes 1 s everywhere."""
-    graph = _graph([{}] * tasks, volumes, size_bytes)
+    """Return the problem of an instance, each task of which takes 1 s everywhere.
+
+    The *pairs* are its dependencies, and whether a datum goes with each; a datum has one byte, and
+    bandwidths are 1.
+    """
+    volumes = [(first, second, float(sends)) for first, second, sends in pairs]
+    bandwidths = tuple((a, b, 1.0) for b in range(len(names)) for a in range(b))
+    graph = _graph([{}] * tasks, volumes, 1.0)
     made = Problem.of(graph, _machine(names, bandwidths), np.ones((len(names), tasks)))
     _ = made.flows, made.edges, made.initial, made.commuting
     return made
