@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,7 +85,11 @@ def table(asked: argparse.Namespace) -> None:
     """Print a row per application, machine and number of tiles."""
     columns = (*SHOWN, "best", "optimised", "shorter", "bound", "gap", "prio", "dmdas")
     head = [f"{name:>10}" for name in columns]
-    print(f"{'application':11} {'machine':8} {'tiles':>5} {'tasks':>5}", *head, " replays/s")
+    print(
+        f"{'application':11} {'machine':8} {'tiles':>5} {'tasks':>5}",
+        *head,
+        " replays/s  processor",
+    )
     gains, possible = [], []
     with tempfile.TemporaryDirectory() as folder:
         for machine in ("mirage", "sirocco"):
@@ -94,6 +99,7 @@ def table(asked: argparse.Namespace) -> None:
                 case = scenario(app, machine, count, folder)
                 if asked.without_copies:
                     case = without_copies(case)
+                begun_s = time.process_time()
                 found = tasksim.optimize(
                     case, time_s=asked.time, steps=asked.steps, seed=asked.seed,
                     method=asked.method,
@@ -114,6 +120,7 @@ def table(asked: argparse.Namespace) -> None:
                     f"{100 * found.gap:8.1f} %",
                     *(f"{1e3 * after:7.1f} ms" for _, after in found.survives.values()),
                     f"{found.replays_per_s:10.0f}",
+                    f"{time.process_time() - begun_s:8.0f} s",
                     flush=True,
                 )
                 if asked.noise:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing", "temperature"]
 
-HOT: Final = 3e-3
+HOT: Final = 1.5e-3
 """First temperature, as a share of the makespan: a candidate longer by it is taken one time in e.
 
 Hotter, the search forgets a good start; with 1e-2, 1,000 tasks never came back to it in a minute.
