@@ -84,6 +84,7 @@ class Walk:
         self._per_byte_s: list[list[float]] = seconds_per_byte.tolist()
         self._initial_s: list[list[float]] = initial_s.tolist()
         self._lag, self._tick_s = lag, tick_s
+        self._worker: list[int] = []
         self._start_s: list[float] = []
         self._end_s: list[float] = []
         rows = list(zip(before.tolist(), copies.tolist(), size_bytes.tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -260,3 +261,17 @@ def test_a_plan_without_a_run_knows_the_same_copies_as_one_in_a_run(tmp_path):
     assert inverse[0, 1] == pytest.approx(4 / 4e9)
     assert inverse[1, 2] == pytest.approx(4 / 3e9 + 2 / 3e9)
     assert alone.latency_s[1, 2] == pytest.approx(13e-6)
+
+
+@settings(max_examples=few(60), deadline=None)
+@given(problem=problems())
+def test_plans_of_few_tasks_and_memories_are_those_of_arrays(problem):
+    for name in ("heft", "cpop", "min-min", "peft"):
+        made = plan(name, problem)
+        with pytest.MonkeyPatch.context() as patched:
+            # The function "plan" hides its module.
+            patched.setattr(sys.modules[Timeline.__module__], "MAX_LISTED_MEMORIES", 0)
+            patched.setattr(sys.modules[by_rank.__module__], "MAX_LISTED_TASKS", 0)
+            by_arrays = plan(name, replace(problem))
+        assert np.array_equal(made.worker, by_arrays.worker)
+        assert np.array_equal(made.start_s, by_arrays.start_s)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["Frontier", "Plan", "Timeline", "Timetable", "schedule_of"]
 
 
+MAX_LISTED_MEMORIES = 8
+"""Most memories for which arrivals are computed without arrays, each of which takes time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A static schedule, one entry per task in task order.
@@ -174,20 +178,42 @@ class Timetable:
 
     def arrivals(self, task: int) -> list[float]:
         """Return, per memory, the time in seconds at which all inputs of *task* can be there."""
-        sources, copies, size = self._waits.of(task)
+        sources = self._waits.sources(task)
         ends = [self._end[source] for source in sources]
         if not self._several:
             latest = max(ends, default=0.0)
             return [max(latest, self._exclusive(task))]
+        if self._waits.columns is not None:
+            return self._few_arrivals(task, sources, ends)
         arrival = self._waits.initial(task)
         if sources:
             memory = [self._memory_of[self._worker[source]] for source in sources]
             problem = self.problem
+            copies, size = self._waits.sent(task)
             times = problem.latency_s[memory] * copies + problem.seconds_per_byte[memory] * size
             arrival = np.maximum(arrival, (times + np.array(ends)[:, None]).max(axis=0))
         if task in self.problem.commuting:
             arrival = np.maximum(arrival, self._exclusive(task))
         found: list[float] = arrival.tolist()
+        return found
+
+    def _few_arrivals(self, task: int, sources: list[int], ends: list[float]) -> list[float]:
+        """Return the same for few memories, without arrays: they cost more than the sums."""
+        waits = self._waits
+        assert waits.columns is not None
+        copies, size, latency_s, seconds_per_byte = waits.columns
+        found: list[float] = waits.initial(task).tolist()
+        for row, (source, end) in enumerate(zip(sources, ends, strict=True), waits.first(task)):
+            memory = self._memory_of[self._worker[source]]
+            count, bytes_ = copies[row], size[row]
+            rows = zip(found, latency_s[memory], seconds_per_byte[memory], strict=True)
+            found = [
+                max(before, (wait * count + inverse * bytes_) + end)
+                for before, wait, inverse in rows
+            ]
+        if task in self.problem.commuting:
+            latest = self._exclusive(task)
+            found = [max(before, latest) for before in found]
         return found
 
     def starts(self, task: int) -> list[float]:
@@ -377,14 +403,24 @@ class _Waits:
     def __init__(self, problem: Problem) -> None:
         edges = problem.edges
         order = edges.by_target
-        self._bounds = edges.target_ptr.tolist()
+        self._bounds: list[int] = edges.target_ptr.tolist()
         self._source: list[int] = edges.source[order].tolist()
         self._copies = edges.copies[order][:, None]
         self._size = edges.size_bytes[order][:, None]
         self._zero = np.zeros(problem.memories)
+        self.columns: tuple[list[float], list[float], list[list[float]], list[list[float]]] | None
+        """Copies and bytes per row, latencies and times per byte, if there are few memories."""
+        self.columns = None
+        if 1 < problem.memories <= MAX_LISTED_MEMORIES:
+            self.columns = (
+                edges.copies[order].tolist(),
+                edges.size_bytes[order].tolist(),
+                problem.latency_s.tolist(),
+                problem.seconds_per_byte.tolist(),
+            )
         self._initial: dict[int, NDArray[np.float64]] = {}
         """Per task with data that no task writes, their arrival per memory; copies begin at 0."""
-        if problem.memories > 1:
+        if problem.memories > 1 and len(problem.initial.task):
             initial = problem.initial
             times = problem.latency_s[initial.home] + (
                 problem.seconds_per_byte[initial.home] * initial.size_bytes[:, None]
@@ -393,10 +429,18 @@ class _Waits:
             for begin, end in pairwise([*first, len(times)]):
                 self._initial[int(initial.task[begin])] = times[begin:end].sum(axis=0)
 
-    def of(self, task: int) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the predecessors of *task*, with columns of copies and bytes from each."""
+    def first(self, task: int) -> int:
+        """Return the row of the first predecessor of *task*."""
+        return self._bounds[task]
+
+    def sources(self, task: int) -> list[int]:
+        """Return the predecessors of *task*."""
+        return self._source[self._bounds[task] : self._bounds[task + 1]]
+
+    def sent(self, task: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return columns of the copies and the bytes from each predecessor of *task*."""
         rows = slice(self._bounds[task], self._bounds[task + 1])
-        return self._source[rows], self._copies[rows], self._size[rows]
+        return self._copies[rows], self._size[rows]
 
     def initial(self, task: int) -> NDArray[np.float64]:
         """Return, per memory, the arrival of the data that *task* reads and no task writes."""

@@ -356,6 +356,13 @@ class Problem:
 
         With *apart*, the mean is over the pairs of workers with different memories.
         """
+        known: NDArray[np.float64] | None = vars(self).get(f"_communication_{apart}")
+        if known is None:
+            known = vars(self)[f"_communication_{apart}"] = self._mean_communication_s(apart=apart)
+            known.setflags(write=False)  # all callers get the same array
+        return known
+
+    def _mean_communication_s(self, *, apart: bool) -> NDArray[np.float64]:
         count = np.bincount(self.memory_of, minlength=self.memories).astype(np.float64)
         weight = np.outer(count, count)
         np.fill_diagonal(weight, 0.0)

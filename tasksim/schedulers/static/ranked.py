@@ -37,6 +37,8 @@ __all__ = [
     "upward_ranks",
 ]
 
+MAX_LISTED_TASKS = 64
+"""Most tasks that are ordered without arrays."""
 RELATIVE_RANK_TOLERANCE = 1e-10
 """Difference of equal ranks, relative to the largest rank: sums of means have rounding errors."""
 
@@ -116,11 +118,24 @@ def by_rank(ranks: ArrayLike) -> list[int]:
     [0, 3, 1, 2]
     """
     values = np.asarray(ranks, dtype=np.float64)
+    if len(values) <= MAX_LISTED_TASKS:
+        return _few_by_rank(values.tolist(), _tolerance(values))
     falling = np.argsort(-values, kind="stable")
     steps = -np.diff(values[falling], prepend=values[falling[:1]])
     group = np.cumsum(steps > _tolerance(values))
     order: list[int] = falling[np.lexsort((falling, group))].tolist()
     return order
+
+
+def _few_by_rank(ranks: list[float], tolerance: float) -> list[int]:
+    """Return the same for few tasks, without arrays: they cost more than the comparisons."""
+    falling = sorted(range(len(ranks)), key=lambda task: -ranks[task])
+    group, groups = 0, []
+    for place, task in enumerate(falling):
+        if place and ranks[falling[place - 1]] - ranks[task] > tolerance:
+            group += 1
+        groups.append((group, task))
+    return [task for _, task in sorted(groups)]
 
 
 def equal(ranks: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
