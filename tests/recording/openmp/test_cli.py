@@ -96,7 +96,7 @@ def test_kernels_get_other_names(tasksim, fib, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("record missing", "missing: no such program (legal: "),
+        ("record missing", r"missing: no such program \(legal: "),
         ("record --kernels names.yaml {script}", "--kernels is for OpenMP programs"),
         ("record --libomp {script} {fib}", "--libomp: .* is no shared library"),
         ("record --kernels {script} {fib}", "script.py:1:1"),
