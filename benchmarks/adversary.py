@@ -118,11 +118,11 @@ def until(runs: int, steps: int, most: int = 50) -> list[dict[str, Any]]:
         found.append({"first": first, "second": second, "ratio": ratio, "runs": rows})
         print(
             f"{first:12} by {second:12} {ratio:6.2f} after {count:6.0f} instances, "
-            f"{seconds:7.3f} s, a {factor:.0f}th of the time; reached in "
+            f"{seconds:7.3f} s, 1/{factor:.0f} of the time; reached in "
             f"{sum(row[2] for row in rows)} of {runs}",
             flush=True,
         )
-    print(f"in the median of {len(factors)} pairs a {statistics.median(factors):.0f}th of the time")
+    print(f"in the median of {len(factors)} pairs 1/{statistics.median(factors):.0f} of the time")
     return found
 
 
