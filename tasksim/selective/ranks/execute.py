@@ -172,9 +172,7 @@ class _RankRun:
             self._cores = "one each"
         self._others_share: float | None = None
         self._known = RankSignatures(self._cut) if not ranks.rank else None
-        # All ranks of a machine read the same clock.
-        alike = ranks.here[1] == ranks.size
-        self._offset_s = 0.0 if alike else compared_clock(ranks).offset_s
+        self._offset_s = compared_clock(ranks).offset_s
 
     def make(self, rules: RankRules) -> RanksAccount | None:
         """Make one run after a reset of the data; return the account on rank 0."""

@@ -263,3 +263,20 @@ def test_a_rank_that_fails_or_is_killed_ends_all_with_one_message(dying, how, sa
     assert done.returncode == 1
     assert re.search(said, done.stderr)
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_ranks_of_one_machine_read_one_clock_and_others_compare_theirs():
+    script = (
+        "from tasksim.native.cluster import clocks\n"
+        "from tasksim.native.cluster.ranks import world\n"
+        "ranks = world('this test')\n"
+        "same = clocks.compared_clock(ranks)\n"
+        "assert same.offset_s == same.uncertainty_s == 0.0\n"
+        "clocks._clock_name = lambda: ''\n"
+        "found = clocks.compared_clock(ranks)\n"
+        "assert (found.uncertainty_s > 0.0) == (ranks.rank > 0)\n"
+        "assert abs(found.offset_s) <= found.uncertainty_s, found\n"
+    )
+    command = [mpiexec(), "-n", "3", sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
