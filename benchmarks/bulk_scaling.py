@@ -35,13 +35,8 @@ from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts, parsed_collective
 from tasksim.reports.bulk.profile import KernelCounts, profile_of_graph, profile_of_run
-from tasksim.reports.bulk.report import (
-    SCALING_METHODS,
-    MeanModels,
-    median_errors,
-    scaling_table,
-    simulated_s,
-)
+from tasksim.reports.bulk.report import MeanModels, simulated_s
+from tasksim.reports.bulk.tables import SCALING_METHODS, median_errors, scaling_table
 from tasksim.run.samples import RecordedRun
 
 if TYPE_CHECKING:

@@ -805,7 +805,7 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
     from math import sqrt
 
     from tasksim.base.units import duration_text
-    from tasksim.reports.bulk.report import SCALING_METHODS, median_errors
+    from tasksim.reports.bulk.tables import SCALING_METHODS, median_errors
     from tasksim.view.texttables import table
 
     for costs in _costs(report):

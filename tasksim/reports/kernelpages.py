@@ -41,8 +41,6 @@ EXPLORED_PAGE: Final = "runs.html"
 MAX_EXPLORED_TASKS: Final = 1_000_000
 """Maximum number of tasks that a browser shows within seconds; larger runs have only the kernels'
 pages."""
-FITTED_ROW: Final = "samples that were fitted"
-REFIT_PREFIX: Final = "refitted to these tasks, "
 
 
 def refuse_reports(folder: Path, *, force: bool) -> None:
@@ -141,10 +139,8 @@ def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> 
 
 def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:
     assert report.diagnosis is not None
-    blocks = report_blocks(report.diagnosis)
-    if report.origin == "given":
-        # These sentences are about a fit to these samples.
-        blocks = [Text(_judged_summary(report)), *map(_renamed, blocks[1:])]
+    judged = _judged_summary(report) if report.origin == "given" else ""
+    blocks = report_blocks(report.diagnosis, judged=judged)
     return [*blocks, *runs.blocks(report.recorded.samples)]
 
 
@@ -160,17 +156,6 @@ def _judged_summary(report: KernelReport) -> str:
         f"{len(samples):,} tasks of {len(samples.configurations()[0]):,} configurations. "
         f"{warnings_text(len(report.warnings))}"
     )
-
-
-def _renamed(block: Block) -> Block:
-    """Return the block reworded for a model that was fitted to other samples."""
-    if isinstance(block, Text) and block.text.startswith("R² "):
-        return Text(f"{block.text.rpartition(', ')[0]} of the model's own fit.")
-    if not isinstance(block, Table) or not block.rows or block.rows[0][0] != FITTED_ROW:
-        return block
-    first, *others = block.rows
-    rows = [("tasks of these runs", *first[1:]), *((REFIT_PREFIX + r[0], *r[1:]) for r in others)]
-    return Table(block.header, rows)
 
 
 @dataclass(frozen=True)
@@ -270,16 +255,16 @@ def _index_cells(row: dict[str, Any]) -> tuple[str, ...]:
         _number(row["mlogq"]),
         _number(row["bias"], "+.4f"),
         str(row["warnings"]),
-        _said(row),
+        _first_words(row),
     )
 
 
-def _said(row: dict[str, Any]) -> str:
+def _first_words(row: dict[str, Any]) -> str:
+    """Return why there is no model or no judgement, and the first warning."""
     reason = row["reason"] or ""
     if reason and row["kind"] is None:
         reason = f"no model: {reason}"
-    said = [reason, row["first_warning"] or ""]
-    return "; ".join(filter(None, said)) or "–"
+    return "; ".join(filter(None, [reason, row["first_warning"]])) or "–"
 
 
 def _number(value: float | None, form: str = ".4f") -> str:

@@ -128,13 +128,18 @@ def report_blocks(
     asked: NDArray[np.float64] | None = None,
     said: Sequence[str] = (),
     warned: Sequence[str] = (),
+    *,
+    judged: str = "",
 ) -> list[Block]:
-    """Return the blocks of the report, with what the fit *said* and *warned* first."""
+    """Return the blocks of the report, with what the fit *said* and *warned* first.
+
+    *judged* is the summary of a model that was fitted to other samples than the diagnosed ones.
+    """
     return [
-        Text(_summary(diagnosis, len(warned))),
+        Text(judged or _summary(diagnosis, len(warned))),
         *_of_the_fit(said, warned),
         *_findings(diagnosis),
-        *_quality(diagnosis),
+        *_quality(diagnosis, fitted=not judged),
         *_coefficients(diagnosis),
         *_residuals(diagnosis),
         *_influence(diagnosis),
@@ -185,8 +190,10 @@ def _findings(diagnosis: Diagnosis) -> list[Block]:
     return blocks
 
 
-def _quality(diagnosis: Diagnosis) -> list[Block]:
+def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[Block]:
+    """Return the errors of a model that was *fitted* to the diagnosed samples, or to others."""
     over = diagnosis.held_out.over if diagnosis.held_out is not None else ""
+    refit = "" if fitted else "refitted to these tasks, "
     rows = [
         (
             name,
@@ -197,9 +204,9 @@ def _quality(diagnosis: Diagnosis) -> list[Block]:
             f"{math.expm1(found.worst):.2%}",
         )
         for name, found in (
-            ("samples that were fitted", diagnosis.training),
-            (f"cross-validated ({over})", diagnosis.held_out),
-            ("test samples", diagnosis.test),
+            ("samples that were fitted" if fitted else "tasks of these runs", diagnosis.training),
+            (f"{refit}cross-validated ({over})", diagnosis.held_out),
+            (f"{refit}test samples", diagnosis.test),
         )
         if found is not None
     ]
@@ -212,12 +219,8 @@ def _quality(diagnosis: Diagnosis) -> list[Block]:
     linear = diagnosis.model.linear()
     if linear is not None:
         number = f"{len(diagnosis.residuals.samples):,}"
-        blocks.append(
-            Text(
-                f"R² {linear.rsquared:.4f}, adjusted R² {linear.rsquared_adj:.4f}, "
-                f"{number} observations."
-            )
-        )
+        of = f", {number} observations" if fitted else " of the model's own fit"
+        blocks.append(Text(f"R² {linear.rsquared:.4f}, adjusted R² {linear.rsquared_adj:.4f}{of}."))
     return blocks
 
 

@@ -21,7 +21,8 @@ from tasksim.reports.bulk.profile import (
     profile_of_graph,
     profile_of_run,
 )
-from tasksim.reports.bulk.report import MeanModels, median_errors, scaling_table, simulated_s
+from tasksim.reports.bulk.report import MeanModels, simulated_s
+from tasksim.reports.bulk.tables import median_errors, scaling_table
 from tasksim.run.messageline import Hockney, fitted_hockney
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.public import simulate

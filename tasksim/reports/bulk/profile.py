@@ -350,9 +350,7 @@ def profile_of_graph(
         )
     cut = cut_by(graph, grid, owner)
     messages = cut.messages.source, cut.messages.target, cut.messages.handle
-    return profile_of(
-        graph, cut.executor, messages, counts, ranks=grid.nodes, workers=workers
-    )  # fmt: skip
+    return profile_of(graph, cut.executor, messages, counts, ranks=grid.nodes, workers=workers)
 
 
 def ranks_of(recorded: RecordedRun) -> int:
@@ -362,13 +360,12 @@ def ranks_of(recorded: RecordedRun) -> int:
 
 def owner_of(recorded: RecordedRun) -> str:
     """Return the name of the distribution of a recorded run; by default ``row``."""
-    return str(_said(recorded).get("owner") or "row")
+    return str(_placement(recorded).get("owner") or "row")
 
 
 def grid_like(recorded: RecordedRun, ranks: int) -> Grid:
     """Return a grid of *ranks* with the shape of the run's: a row, a column, or else square."""
-    said = str(_said(recorded).get("grid") or "")
-    rows, _, columns = said.partition("x")
+    rows, _, columns = str(_placement(recorded).get("grid") or "").partition("x")
     if rows == "1" and columns not in ("", "1", "2"):
         return Grid(1, ranks)
     if columns == "1" and rows not in ("", "1"):
@@ -377,6 +374,7 @@ def grid_like(recorded: RecordedRun, ranks: int) -> Grid:
     return nearly_square(ranks)
 
 
-def _said(recorded: RecordedRun) -> dict[str, Any]:
+def _placement(recorded: RecordedRun) -> dict[str, Any]:
+    """Return what a run on several ranks records of its grid and distribution."""
     config = recorded.run.config
     return dict(config.get("ranks") or config.get("cluster") or {})

@@ -1,16 +1,15 @@
-"""Report on the scaling of a program, with its model, a table of all methods and a figure."""
+"""Report on the scaling of a program, with its model, tables and figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import cycle
-from math import isclose, nan
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from math import nan
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
-from tasksim.base.extras import needed_for
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import parse, refuse_foreign
@@ -27,8 +26,13 @@ from tasksim.reports.bulk.profile import (
     ranks_of,
     size_of,
 )
-from tasksim.reports.bulk.tables import counter_table, kernel_table, message_table
-from tasksim.reports.scaling_laws import nan_law, worley_law, worley_undetermined
+from tasksim.reports.bulk.tables import (
+    counter_table,
+    kernel_table,
+    message_table,
+    scaling_table,
+    undetermined,
+)
 from tasksim.run.criticalkernels import MIN_RUNS, critical_kernels
 from tasksim.run.messageline import fitted_hockney
 from tasksim.run.samples import recorded_kernels
@@ -52,14 +56,10 @@ if TYPE_CHECKING:
     from tasksim.run.samples import RecordedRun
 
 __all__ = [
-    "SCALING_METHODS",
     "MeanModels",
     "ScalingReport",
-    "median_errors",
     "report_scaling",
-    "scaling_table",
     "simulated_s",
-    "undetermined",
 ]
 
 
@@ -122,121 +122,10 @@ def simulated_s(
     return run.makespan_s
 
 
-SCALING_METHODS: Final = {
-    "counters": "counters and messages, functions of work and ranks",
-    "counted": "counters and messages, counted in the program",
-    "simulated": "tasksim's simulation",
-    "worley": "a/P + b P^c + d",
-    "nan": "a size/P + b",
-}
-"""Columns of the table, with their descriptions."""
-
-
-def scaling_table(
-    model: BulkModel,
-    fitted: Sequence[Profile],
-    asked: Sequence[Profile],
-    simulated_s: Sequence[float] | None = None,
-) -> pd.DataFrame:
-    """Return a row per *asked* profile, with the time by each method.
-
-    Parameters
-    ----------
-    model : BulkModel
-        A model of the *fitted* profiles. The two laws are fitted to them as well: Worley's to those
-        of the same size, Nan's to all.
-    fitted, asked : sequence of Profile
-        Profiles to fit to and to predict. Measured times of the latter judge all methods.
-    simulated_s : sequence of float, optional
-        The simulated time of each asked profile, NaN if it was not simulated.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``ranks, size, measured_s``, per method its time ``..._s`` and error
-        ``..._error_percent``; for the two methods with counters also the interval,
-        ``..._low_s, ..._high_s``, and the parts of :data:`~tasksim.reports.bulk.prediction.PARTS`,
-        ``..._computing_s`` and so on; ``measured_kernels_s``, the time of the kernels.
-    """
-    with needed_for("a prediction for more ranks"):
-        import pandas as pd
-
-    times = [nan] * len(asked) if simulated_s is None else simulated_s
-    pairs = zip(asked, times, strict=True)
-    return pd.DataFrame([_row(model, fitted, profile, seconds) for profile, seconds in pairs])
-
-
-def _row(
-    model: BulkModel, fitted: Sequence[Profile], profile: Profile, simulated_s: float
-) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "ranks": profile.ranks, "size": profile.size, "measured_s": profile.seconds,
-        "measured_kernels_s": profile.kernels_s,
-    }  # fmt: skip
-    for name in ("counters", "counted"):
-        found = model.predict(profile, counted=name == "counted")
-        row |= {f"{name}_s": found.seconds, f"{name}_low_s": found.low_s}
-        row[f"{name}_high_s"] = found.high_s
-        row |= {f"{name}_{part}_s": seconds for part, seconds in found.parts_s().items()}
-    row["simulated_s"] = simulated_s
-    row["worley_s"] = _worley_s(fitted, profile)
-    row["nan_s"] = _nan_s(fitted, profile)
-    for name in SCALING_METHODS:
-        row[f"{name}_error_percent"] = 100.0 * (row[f"{name}_s"] / profile.seconds - 1.0)
-    return row
-
-
-def undetermined(fitted: Sequence[Profile], table: pd.DataFrame) -> dict[str, str]:
-    """Return law -> the reason why the *fitted* profiles do not determine some row of *table*."""
-    found = {}
-    whys = [
-        worley_undetermined([p.ranks for p in fitted if isclose(p.size, size)])
-        for size in table["size"]
-    ]
-    if why := next(filter(None, whys), ""):
-        found["worley"] = f"{why}, of the size that is asked"
-    if table["nan_s"].isna().any():
-        found["nan"] = "needs runs with 2 different sizes per rank"
-    return found
-
-
-def _worley_s(fitted: Sequence[Profile], profile: Profile) -> float:
-    same = [p for p in fitted if isclose(p.size, profile.size)]
-    if worley_undetermined([p.ranks for p in same]):
-        return nan
-    law = worley_law([p.ranks for p in same], [p.seconds for p in same])
-    return float(law.seconds(profile.ranks))
-
-
-def _nan_s(fitted: Sequence[Profile], profile: Profile) -> float:
-    if len({p.ranks for p in fitted}) < 2:
-        return nan
-    columns = ([getattr(p, name) for p in fitted] for name in ("ranks", "size", "seconds"))
-    return float(nan_law(*columns).seconds(profile.ranks, profile.size))
-
-
-def median_errors(table: pd.DataFrame) -> dict[str, float]:
-    """Return method -> median absolute error in percent, for methods with errors."""
-    found = {}
-    for name in SCALING_METHODS:
-        errors = np.abs(table[f"{name}_error_percent"].to_numpy(float))
-        if np.isfinite(errors).any():
-            found[name] = float(np.nanmedian(errors))
-    return found
-
-
 TABLES: Final = ("scaling", "kernels", "counters", "messages")
 """Tables of a report, each in a file of this name."""
 FIGURES: Final = ("scaling", "parts", "counters", "messages")
 """Figures of a report, each in a file of this name."""
-
-SERIES_LOOKS: Final[tuple[dict[str, Any], ...]] = (
-    {"linestyle": "-", "marker": "o", "markersize": 4},
-    {"linestyle": "--", "marker": "s", "markersize": 4},
-    {"linestyle": ":", "marker": "^", "markersize": 4},
-    {"linestyle": "-.", "marker": "D", "markersize": 4},
-)
-"""Line styles and marks of rows with the same settings; methods have the colours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +138,7 @@ class ScalingReport:
     fitted : tuple of Profile
         The profiles that the model was fitted to.
     table : pandas.DataFrame
-        Table of :func:`~tasksim.reports.bulk.report.scaling_table`, with ``settings``: those in
+        Table of :func:`~tasksim.reports.bulk.tables.scaling_table`, with ``settings``: those in
         which the row's program differs from the run on most ranks, ``block_rows=16``.
     rest : tuple of str
         The kernels that count as one.
@@ -287,29 +176,24 @@ class ScalingReport:
 
         Without messages there is no figure of them.
         """
+        from tasksim.reports.bulk import figures
+
         tables = self.tables()
-        figures = [name for name in FIGURES if len(tables.get(name, self.table))]
-        files = (*(f"{name}.csv" for name in TABLES), *(f"{name}.png" for name in figures))
+        draw = dict(zip(FIGURES, (
+            partial(figures.scaling_figure, self.fitted), figures.parts_figure,
+            figures.counters_figure, figures.messages_figure,
+        ), strict=True))  # fmt: skip
+        drawn = {name: tables.get(name, self.table) for name in FIGURES}
+        drawn = {name: table for name, table in drawn.items() if len(table)}
+        files = (*(f"{name}.csv" for name in TABLES), *(f"{name}.png" for name in drawn))
         for name in files:
             refuse_existing(folder / name, force=force)
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-        for name in figures:
-            figure = self._figure(name, tables)
-            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+        for name, table in drawn.items():
+            draw[name](table).savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
         return files
-
-    def _figure(self, name: str, tables: Mapping[str, pd.DataFrame]) -> Any:
-        from tasksim.reports.bulk import figures
-
-        if name == "scaling":
-            return _drawn(self)
-        if name == "parts":
-            return figures.parts_figure(self.table)
-        if name == "counters":
-            return figures.counters_figure(tables[name])
-        return figures.messages_figure(tables[name])
 
 
 def report_scaling(
@@ -462,56 +346,3 @@ def _simulated(
         except OutOfDomainError:
             found.append(nan)
     return found
-
-
-def _drawn(report: ScalingReport) -> Any:
-    """Draw the times over ranks, measured and by each method."""
-    from tasksim.view.style import PALETTE, new_figure
-
-    figure = new_figure(3.6)
-    axes = figure.add_subplot()
-    table = report.table.sort_values("ranks")
-    known = [p for p in report.fitted if np.isfinite(p.seconds)]
-    ranks = [p.ranks for p in known]
-    axes.plot(ranks, [p.seconds for p in known], "ko", label="measured, learned from")
-    if table["measured_s"].notna().any():
-        axes.plot(table["ranks"], table["measured_s"], "kx", label="measured")
-    for look, (settings, part) in zip(cycle(SERIES_LOOKS), _series(table), strict=False):
-        for colour, name in zip(PALETTE, SCALING_METHODS, strict=False):
-            if np.isfinite(part[f"{name}_s"]).any():
-                axes.plot(part["ranks"], part[f"{name}_s"], **look, color=colour)
-        low, high = part["counters_low_s"], part["counters_high_s"]
-        axes.fill_between(part["ranks"], low, high, color=PALETTE[0], alpha=0.15, linewidth=0)
-        if settings:
-            axes.plot([], [], **look, color="#777777", label=settings)
-    for colour, (name, meaning) in zip(PALETTE, SCALING_METHODS.items(), strict=False):
-        if np.isfinite(table[f"{name}_s"]).any():
-            axes.plot([], [], ".-", color=colour, label=meaning)
-    _finish(axes, sorted({*ranks, *table["ranks"].tolist()}))
-    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
-    return figure
-
-
-def _series(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the rows that a line joins, with their settings in words.
-
-    A problem that grows with the ranks has other settings for each, and is one line. If several
-    rows have the same ranks, each setting has its line.
-    """
-    if not table["ranks"].duplicated().any():
-        return [("", table)]
-    groups = table.groupby("settings", sort=False)
-    return [(str(settings) or "as recorded", part) for settings, part in groups]
-
-
-def _finish(axes: Any, ranks: list[int]) -> None:
-    """Make both axes logarithmic, with ticks at the numbers of ranks."""
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(ranks, [f"{each:g}" for each in ranks])
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("ranks")
-    axes.set_ylabel("time (s)")
-    axes.grid(color="#e6e6e6", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)

@@ -1,18 +1,20 @@
-"""Tables of what a scaling prediction is made of: kernels, counters, messages.
+"""Tables of a scaling prediction: times by all methods, kernels, counters, messages.
 
-They compare each profile with the model: cycles per instruction and hidden memory time of each
-kernel, counters with their functions, and messages with their costs.
+All but the first compare each profile with the model: cycles per instruction and hidden memory time
+of each kernel, counters with their functions, and messages with their costs.
 """
 
 from __future__ import annotations
 
-from math import nan
+from math import isclose, nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.extras import needed_for
 from tasksim.models.counters.costs import variance_over_runs
 from tasksim.models.samples import HITS
+from tasksim.reports.scaling_laws import nan_law, worley_law, worley_undetermined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +25,15 @@ if TYPE_CHECKING:
     from tasksim.reports.bulk.prediction import BulkModel
     from tasksim.reports.bulk.profile import KernelShare, Profile
 
-__all__ = ["counter_table", "kernel_table", "message_table"]
+__all__ = [
+    "SCALING_METHODS",
+    "counter_table",
+    "kernel_table",
+    "median_errors",
+    "message_table",
+    "scaling_table",
+    "undetermined",
+]
 
 POINT_TO_POINT: Final = "point to point"
 """What a table calls messages of no collective operation."""
@@ -33,6 +43,109 @@ MESSAGE_COLUMNS: Final = (
     "data", "collective", "ranks", "size", "work_per_rank", "fitted", "messages", "bytes",
     "modelled_messages", "modelled_bytes", "measured_s", "modelled_s",
 )  # fmt: skip
+
+
+SCALING_METHODS: Final = {
+    "counters": "counters and messages, functions of work and ranks",
+    "counted": "counters and messages, counted in the program",
+    "simulated": "tasksim's simulation",
+    "worley": "a/P + b P^c + d",
+    "nan": "a size/P + b",
+}
+"""Columns of the table, with their descriptions."""
+
+
+def scaling_table(
+    model: BulkModel,
+    fitted: Sequence[Profile],
+    asked: Sequence[Profile],
+    simulated_s: Sequence[float] | None = None,
+) -> pd.DataFrame:
+    """Return a row per *asked* profile, with the time by each method.
+
+    Parameters
+    ----------
+    model : BulkModel
+        A model of the *fitted* profiles. The two laws are fitted to them as well: Worley's to those
+        of the same size, Nan's to all.
+    fitted, asked : sequence of Profile
+        Profiles to fit to and to predict. Measured times of the latter judge all methods.
+    simulated_s : sequence of float, optional
+        The simulated time of each asked profile, NaN if it was not simulated.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``ranks, size, measured_s``, per method its time ``..._s`` and error
+        ``..._error_percent``; for the two methods with counters also the interval,
+        ``..._low_s, ..._high_s``, and the parts of :data:`~tasksim.reports.bulk.prediction.PARTS`,
+        ``..._computing_s`` and so on; ``measured_kernels_s``, the time of the kernels.
+    """
+    with needed_for("a prediction for more ranks"):
+        import pandas as pd
+
+    times = [nan] * len(asked) if simulated_s is None else simulated_s
+    pairs = zip(asked, times, strict=True)
+    return pd.DataFrame([_row(model, fitted, profile, seconds) for profile, seconds in pairs])
+
+
+def _row(
+    model: BulkModel, fitted: Sequence[Profile], profile: Profile, simulated_s: float
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "ranks": profile.ranks, "size": profile.size, "measured_s": profile.seconds,
+        "measured_kernels_s": profile.kernels_s,
+    }  # fmt: skip
+    for name in ("counters", "counted"):
+        found = model.predict(profile, counted=name == "counted")
+        row |= {f"{name}_s": found.seconds, f"{name}_low_s": found.low_s}
+        row[f"{name}_high_s"] = found.high_s
+        row |= {f"{name}_{part}_s": seconds for part, seconds in found.parts_s().items()}
+    row["simulated_s"] = simulated_s
+    row["worley_s"] = _worley_s(fitted, profile)
+    row["nan_s"] = _nan_s(fitted, profile)
+    for name in SCALING_METHODS:
+        row[f"{name}_error_percent"] = 100.0 * (row[f"{name}_s"] / profile.seconds - 1.0)
+    return row
+
+
+def undetermined(fitted: Sequence[Profile], table: pd.DataFrame) -> dict[str, str]:
+    """Return law -> the reason why the *fitted* profiles do not determine some row of *table*."""
+    found = {}
+    whys = [
+        worley_undetermined([p.ranks for p in fitted if isclose(p.size, size)])
+        for size in table["size"]
+    ]
+    if why := next(filter(None, whys), ""):
+        found["worley"] = f"{why}, of the size that is asked"
+    if table["nan_s"].isna().any():
+        found["nan"] = "needs runs with 2 different sizes per rank"
+    return found
+
+
+def _worley_s(fitted: Sequence[Profile], profile: Profile) -> float:
+    same = [p for p in fitted if isclose(p.size, profile.size)]
+    if worley_undetermined([p.ranks for p in same]):
+        return nan
+    law = worley_law([p.ranks for p in same], [p.seconds for p in same])
+    return float(law.seconds(profile.ranks))
+
+
+def _nan_s(fitted: Sequence[Profile], profile: Profile) -> float:
+    if len({p.ranks for p in fitted}) < 2:
+        return nan
+    columns = ([getattr(p, name) for p in fitted] for name in ("ranks", "size", "seconds"))
+    return float(nan_law(*columns).seconds(profile.ranks, profile.size))
+
+
+def median_errors(table: pd.DataFrame) -> dict[str, float]:
+    """Return method -> median absolute error in percent, for methods with errors."""
+    found = {}
+    for name in SCALING_METHODS:
+        errors = np.abs(table[f"{name}_error_percent"].to_numpy(float))
+        if np.isfinite(errors).any():
+            found[name] = float(np.nanmedian(errors))
+    return found
 
 
 def kernel_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
