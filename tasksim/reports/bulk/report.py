@@ -39,10 +39,11 @@ from tasksim.run.samples import recorded_kernels
 from tasksim.run.sharedcores import alone_s
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.taskgraph import TaskGraph
@@ -179,7 +180,7 @@ class ScalingReport:
         from tasksim.reports.bulk import figures
 
         tables = self.tables()
-        draw = dict(zip(FIGURES, (
+        draw: dict[str, Callable[[pd.DataFrame], Figure]] = dict(zip(FIGURES, (
             partial(figures.scaling_figure, self.fitted), figures.parts_figure,
             figures.counters_figure, figures.messages_figure,
         ), strict=True))  # fmt: skip
