@@ -32,13 +32,8 @@ from tasksim.formats.runs import load_run
 from tasksim.graph.distribution.owners import nearly_square
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts
 from tasksim.reports.bulk.profile import counts_in, profile_of_run
-from tasksim.reports.bulk.report import (
-    SCALING_METHODS,
-    MeanModels,
-    median_errors,
-    scaling_table,
-    simulated_s,
-)
+from tasksim.reports.bulk.report import MeanModels, simulated_s
+from tasksim.reports.bulk.tables import SCALING_METHODS, median_errors, scaling_table
 from tasksim.reports.scaling_laws import worley_law, worley_undetermined
 from tasksim.scenario.recorded import recorded_runs
 

@@ -8,6 +8,7 @@ from figure_labels import unlabelled
 
 import tasksim
 from tasksim.graph.builder import GraphBuilder
+from tasksim.reports.bulk import figures
 from tasksim.reports.bulk import report as bulk_report
 from tasksim.run.samples import RecordedRun
 
@@ -35,9 +36,9 @@ def test_the_command_predicts_and_judges(tasksim, recorded):
     )
     assert "of their time is not hidden" in called.out
     assert "errs by" in called.out
-    tables, figures = bulk_report.TABLES, bulk_report.FIGURES
+    tables, drawn = bulk_report.TABLES, bulk_report.FIGURES
     assert {path.name for path in Path("out").iterdir()} == {
-        *(f"{name}.csv" for name in tables), *(f"{name}.png" for name in figures)
+        *(f"{name}.csv" for name in tables), *(f"{name}.png" for name in drawn)
     }  # fmt: skip
     told = tasksim("report scaling r1 r2 r4 --counters counted --to 16 --by r2 --json").json
     assert told["kernels"] == ["relax"]
@@ -133,16 +134,21 @@ def test_settings_have_no_column_where_there_are_none(tasksim, recorded):
 
 @pytest.mark.slow
 def test_the_figure_joins_rows_of_the_same_settings(tasksim, recorded, monkeypatch):
-    figures = []
-    drawn = bulk_report._drawn
-    monkeypatch.setattr(bulk_report, "_drawn", lambda r: figures.append(drawn(r)) or figures[-1])
+    drawn = []
+    draw = figures.scaling_figure
+
+    def kept(*arguments):
+        drawn.append(draw(*arguments))
+        return drawn[-1]
+
+    monkeypatch.setattr(figures, "scaling_figure", kept)
     for words in (
         "--to 64",
         "--to 16 --to 64",
         "--to 16 --to 64 --to 16:block_rows=8 --to 64:block_rows=8",
     ):
         tasksim(f"report scaling r1 r2 r4 --counters counted {words} -o out --force")
-        figure = figures[-1]
+        figure = drawn[-1]
         assert unlabelled(figure) == []
         for line in figure.axes[0].lines:
             ranks = line.get_xdata()
