@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Difference, Prediction
+    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.scenario import Noise, Scenario
 
@@ -326,6 +327,7 @@ def simulate_command(
 
     resolver = Resolver()
     recorded: Run | None = None
+    replayed: Replayed | None = None
     changed = False
     if from_run is not None:
         _refuse_others()
@@ -343,8 +345,6 @@ def simulate_command(
 
             if replayed.run.scheduler.partition(":")[0] in SCHEDULERS:
                 scheduler = replayed.run.scheduler
-        if replayed is not None and scenario.workers is not None:
-            _note_identical_workers(replayed.run, scenario.workers)
         asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
         scenario = automatic(asked, auto)
     results.refuse_early()
@@ -374,6 +374,8 @@ def simulate_command(
         # A recorded run is repeated under its own scheduler.
         if recorded is None and ctx.get_parameter_source("scheduler") is ParameterSource.DEFAULT:
             _note_slow_workers(run)
+        if replayed is not None and scenario.workers is not None:
+            _note_identical_workers(replayed.run, scenario.workers)
         if rivals and not results.as_json:
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
     if sure is not None and sure.interrupted:

@@ -234,11 +234,8 @@ def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
             raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
         if path.suffix == ".npz" or exists(path):
             return graph_in(path).graph
-    if not (trust or name in registry.GENERATORS):
-        if is_own(name):
-            registry.refuse_foreign(name, where)
-        known = ", ".join(registry.names())
-        raise InputError(f"there is no generator '{name}' (known: {known})")
+    if is_own(name) and not trust:
+        registry.GENERATORS.refuse_foreign(name, where)
     return registry.generate(name, **run.graph_arguments)
 
 

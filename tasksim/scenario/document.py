@@ -166,7 +166,7 @@ def refuse_foreign(scenario: Setup, where: str | Path) -> None:
     """Raise :exc:`InputError` if *scenario* names something that would be imported."""
     graph, scheduler = scenario.graph, scenario.scheduler
     if isinstance(graph, str) and registry.names_generator(graph):
-        registry.refuse_foreign(graph, where)
+        registry.GENERATORS.refuse_foreign(graph, where)
     if isinstance(scheduler, str):
         schedulers.refuse_foreign(scheduler, where)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tasksim.network.clusterfile import ClusterFile
     from tasksim.run.measured import Word
     from tasksim.run.record import Run
+    from tasksim.scenario.durations import Seconds
     from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.setup import Setup
 
@@ -348,8 +349,7 @@ class Resolver:
         if isinstance(scenario.durations, str):
             models = self._measured(scenario, source, scenario.durations)
         elif scenario.durations is not None:
-            seconds = seconds_of_graph(scenario.durations, graph)
-            models = self._completed(scenario, graph, platform, seconds)
+            models, seconds = self._completed(scenario, graph, platform, scenario.durations)
         elif scenario.models is not None or (native and estimated and scenario.needs_estimates):
             models = self._models(scenario, platform, graph)
         elif not native:
@@ -377,9 +377,10 @@ class Resolver:
         )
 
     def _completed(
-        self, scenario: Setup, graph: TaskGraph, platform: Platform, seconds: dict[str, float]
-    ) -> Models:
-        """Return models of the given *seconds*, with the scenario's models for other kernels."""
+        self, scenario: Setup, graph: TaskGraph, platform: Platform, given: Seconds
+    ) -> tuple[Models, dict[str, float]]:
+        """Return models of the *given* durations, completed by models, and the graph's seconds."""
+        seconds = seconds_of_graph(given, graph)
         missing = kernels_without(graph, seconds)
         models: Models | None = None
         if not missing:
@@ -401,7 +402,7 @@ class Resolver:
         def known(graph: TaskGraph, platform: Platform, models: Models | None, _: Any) -> Models:
             return known_durations(graph, platform, seconds, models)
 
-        return self.derived("given", known, graph, platform, models, scenario.durations)
+        return self.derived("given", known, graph, platform, models, given), seconds
 
     def _models(self, scenario: Setup, platform: Platform, graph: TaskGraph) -> Models:
         """Return the models that the scenario names, or those of the platform."""

@@ -80,7 +80,7 @@ def test_kernels_without_parameters(tasksim, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"graph_name": "mine"}, "there is no generator 'mine'"),
+        ({"graph_name": "mine"}, "unknown generator 'mine'"),
         ({"graph_arguments": {"tiles": 4, "colour": 3}}, "unknown parameter 'colour'"),
         ({"graph_arguments": {"tiles": 5, "tile_size": 64}}, "35 tasks, the run has 20"),
         ({"graph_arguments": {"tiles": 4}, "kernel_names": tuple("abcd")}, "task 0 is potrf"),

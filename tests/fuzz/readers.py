@@ -214,7 +214,7 @@ def generator(folder: Path) -> object:
     from tasksim.graph.apps import registry
 
     name, *given = text_of(folder).split(" ")
-    registry.refuse_foreign(name, "run.json")
+    registry.GENERATORS.refuse_foreign(name, "run.json")
     return registry.parse_settings(name, given)
 
 

@@ -142,9 +142,9 @@ def test_nothing_is_imported_to_know_the_names_of_applications():
 
 @pytest.mark.usefixtures("applied")
 def test_a_run_may_name_an_application_that_a_package_declares():
-    registry.refuse_foreign("doubling", "run.json")
+    registry.GENERATORS.refuse_foreign("doubling", "run.json")
     with pytest.raises(InputError, match=r"it names the generator 'their_apps:doubling'"):
-        registry.refuse_foreign("their_apps:doubling", "run.json")
+        registry.GENERATORS.refuse_foreign("their_apps:doubling", "run.json")
     assert "their_apps" not in sys.modules
 
 

@@ -42,7 +42,6 @@ __all__ = [
     "names_generator",
     "parse",
     "parse_settings",
-    "refuse_foreign",
 ]
 
 Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
@@ -249,11 +248,6 @@ def find(name: str) -> Generator:
 def generators() -> list[Generator]:
     """Return all working generators, in the order of :func:`names`."""
     return list(GENERATORS.items().values())
-
-
-def refuse_foreign(name: str, where: str | Path) -> None:
-    """Raise :exc:`InputError` if the file *where* names a generator that is not registered."""
-    GENERATORS.refuse_foreign(name, where)
 
 
 def generate(name: str, /, **arguments: object) -> TaskGraph:

@@ -12,7 +12,7 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.engine.simulation import Simulation
-from tasksim.graph.apps.registry import parse, refuse_foreign
+from tasksim.graph.apps.registry import GENERATORS, parse
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.network.cluster import Cluster
 from tasksim.platform.description import Platform
@@ -293,7 +293,7 @@ def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _
         raise InputError(f"--to {text}: legal: RANKS, or RANKS:SETTING=VALUE,...")
     graph = like.graph
     if settings:
-        refuse_foreign(graph.name, like.path)
+        GENERATORS.refuse_foreign(graph.name, like.path)
         changed = dict(word.partition("=")[::2] for word in settings.split(","))
         kept = {name: str(value) for name, value in graph.arguments.items()} | changed
         graph = parse(graph.name, [f"{name}={value}" for name, value in kept.items()])

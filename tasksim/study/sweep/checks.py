@@ -106,7 +106,7 @@ class _Checks:
         name = entry.found
         first = name.split()[0] if name.split() else name
         if names_generator(first) and not self._trust:
-            registry.refuse_foreign(first, self._study.path)
+            registry.GENERATORS.refuse_foreign(first, self._study.path)
         asked = Scenario(name, **self._study.base).vary(values)
         if names_generator(str(asked.graph)):
             registry.parse_settings(str(asked.graph), asked.settings)
