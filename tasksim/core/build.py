@@ -72,8 +72,8 @@ __all__ = [
 SANITIZERS: Final = ("address", "undefined", "thread")
 TARGETS: Final = ("native", "wasm")
 """What the core is built for: this machine, or WebAssembly."""
-_NOT_FOR_WASM: Final = ("models", "native", "optimization")
-"""Folders of sources that are not in WebAssembly: models, runs on threads, searches."""
+_NOT_FOR_WASM: Final = ("models", "native", "optimization", "planning")
+"""Folders of sources that are not in WebAssembly: models, runs on threads, searches, plans."""
 _TELLS: Final = "version.cpp"
 """The unit that contains the description of the library's sources and compiler."""
 

@@ -60,6 +60,8 @@ __all__ = [
     "Log",
     "Member",
     "Outcome",
+    "PlanMade",
+    "Planning",
     "Platform",
     "Program",
     "Python",
@@ -325,6 +327,23 @@ class Drafts(ctypes.Structure):
     )
 
 
+class Planning(ctypes.Structure):
+    """A static scheduling problem."""
+
+    _fields_ = _fields(
+        "i:tasks,workers,classes,memories,edges,initials,handles"
+        " p:cost,class_of,memory_of,latency_s,seconds_per_byte,ptr,source,target,copies,size,"
+        "by_target,target_ptr,initial_task,initial_home,initial_size,"
+        "commuting_ptr,commuting_handle,stop"
+    )
+
+
+class PlanMade(ctypes.Structure):
+    """The arrays of a static plan."""
+
+    _fields_ = _fields("p:worker,start,end")
+
+
 _PROCESS: Final = (
     None,
     [c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_int64, c_void_p],
@@ -436,6 +455,11 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     ),
     "drafts_learn": (c_int32, [c_void_p] * 5),
     "drafts_free": (None, [c_void_p]),
+    # static plans
+    "plan": (
+        c_int32,
+        [POINTER(Planning), c_char_p, c_void_p, c_int64, POINTER(PlanMade)],
+    ),
 }  # fmt: skip
 _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
     "python_is": (None, [POINTER(Python)]),

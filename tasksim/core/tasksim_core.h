@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 22
+#define TASKSIM_CORE_VERSION 23
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -533,6 +533,35 @@ TASKSIM_API int32_t tasksim_drafts_walk(void *drafts, int64_t *worker, int64_t *
 TASKSIM_API int32_t tasksim_drafts_learn(void *drafts, const int64_t *worker, const int64_t *order,
                                          const double *start, const double *end);
 TASKSIM_API void tasksim_drafts_free(void *drafts);
+
+// Static plans of a whole graph (schedulers/static/problem.py). Tasks are numbered so that
+// predecessors come first.
+typedef struct {
+  int64_t tasks, workers, classes, memories, edges, initials, handles;
+  const double *cost;                         // seconds, [tasks, classes]; infinite: it cannot run
+  const int64_t *class_of, *memory_of;        // per worker
+  const double *latency_s, *seconds_per_byte; // [memories, memories]
+  const int64_t *ptr, *source, *target;       // edges by source: tasks + 1, edges, edges
+  const double *copies, *size;                // per edge, the data that it carries
+  const int64_t *by_target, *target_ptr;      // edges by target, and the first one of each task
+  const int64_t *initial_task, *initial_home; // data that tasks read and no task writes
+  const double *initial_size;
+  const int64_t *commuting_ptr, *commuting_handle; // per task; null if there are none
+  const int32_t *stop;                        // null, or not 0 as soon as planning has to end
+} tasksim_planning;
+
+typedef struct {
+  int32_t *worker;     // per task
+  double *start, *end; // seconds
+} tasksim_plan_made;
+
+// Makes the plan of the algorithm of this name. The *numbers* are: min-min and max-min, whether in
+// rounds; met, whether a tie goes to the worker that is free first; dls and gdl, whether the
+// average is the median, and whether descendants count; fcp, the size of the queue, 0 for the
+// number of workers; wba, alpha, then a number below 1 for each task. TASKSIM_MORE: it was stopped.
+TASKSIM_API int32_t tasksim_plan(const tasksim_planning *problem, const char *name,
+                                 const double *numbers, int64_t count,
+                                 const tasksim_plan_made *made);
 
 // The following functions need Python's lock, and so does go_on of a replay that calls a scheduler:
 // it returns TASKSIM_CALLBACK with Python's error set if a method raises one.

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from tasksim.base.errors import InputError
+from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Frontier, Timetable
 from tasksim.schedulers.static.ranked import by_rank, upward_ranks
@@ -61,6 +62,8 @@ def fcp(problem: Problem, *, queue: int = 0) -> Plan:
     queue : int, default 0
         How many ready tasks are ordered; 0 for the number of workers, as in the paper.
     """
+    if (made := compiled_plan(problem, "fcp", queue)) is not None:
+        return made
     place = {task: at for at, task in enumerate(by_rank(upward_ranks(problem)))}
     size = queue or problem.workers
     table = Timetable(problem)
@@ -105,6 +108,8 @@ def flb(problem: Problem) -> Plan:
     once, as its messages are there already. A tie goes to the higher bottom level. A. Radulescu,
     A. J. C. van Gemund, "FLB: fast load balancing for distributed-memory machines", ICPP 1999.
     """
+    if (made := compiled_plan(problem, "flb")) is not None:
+        return made
     levels: list[float] = upward_ranks(problem).tolist()
     table = Timetable(problem)
     ready, messages = Frontier(table), _Messages(table)

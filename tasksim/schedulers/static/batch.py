@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.problem import memory_of_class
@@ -59,6 +60,9 @@ def duplex(problem: Problem, *, rounds: bool = False) -> Plan:
 
 
 def _batch(problem: Problem, *, longest: bool, rounds: bool) -> Plan:
+    name = "max-min" if longest else "min-min"
+    if (made := compiled_plan(problem, name, rounds)) is not None:
+        return made
     table = Timetable(problem)
     ready = _Ready(problem)
     waiting = np.diff(problem.edges.target_ptr).tolist()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Frontier, Timetable
 
@@ -51,6 +52,8 @@ def bil(problem: Problem) -> Plan:
     tasks goes to the task of the next smaller makespan that is higher; a tie of workers to the one
     where the makespans of the other ready tasks are longest.
     """
+    if (made := compiled_plan(problem, "bil")) is not None:
+        return made
     table = Timetable(problem)
     levels = best_imaginary_levels(problem)
     ready = Frontier(table)

@@ -50,6 +50,8 @@ class StaticScheduler(Scheduler):
 
     needs_estimates: ClassVar[bool] = True
     looks_at_data: ClassVar[bool] = True
+    draws: ClassVar[bool] = False
+    """Whether ``make_plan`` draws random numbers from ``rng``."""
 
     plan: Plan
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.base.errors import unknown
+from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.ranked import fastest_worker
@@ -29,6 +30,8 @@ TIES = ("first", "free")
 
 def mct(problem: Problem) -> Plan:
     """Return the plan of minimum completion time: each task goes where it ends first."""
+    if (made := compiled_plan(problem, "mct")) is not None:
+        return made
     table = Timetable(problem)
     for task in range(problem.tasks):
         table.place_earliest(task, insertion=False)
@@ -37,6 +40,8 @@ def mct(problem: Problem) -> Plan:
 
 def olb(problem: Problem) -> Plan:
     """Return the plan of opportunistic load balancing: each task goes to the worker free first."""
+    if (made := compiled_plan(problem, "olb")) is not None:
+        return made
     table = Timetable(problem)
     for task in range(problem.tasks):
         able = np.isfinite(problem.costs_s[task, problem.class_of])
@@ -56,6 +61,8 @@ def met(problem: Problem, *, ties: str = "first") -> Plan:
         Whether the first of the workers of least duration is taken, as the paper's machines, no two
         of which are alike, leave open, or the one that is free first.
     """
+    if (made := compiled_plan(problem, "met", ties == "free")) is not None:
+        return made
     table = Timetable(problem)
     for task in range(problem.tasks):
         costs = problem.costs_s[task, problem.class_of]
@@ -71,6 +78,8 @@ def fastest_node(problem: Problem) -> Plan:
     Tasks that it cannot run go where they end first. It is the serial schedule to which parallel
     ones are compared (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002, section 6.1).
     """
+    if (made := compiled_plan(problem, "fastest-node")) is not None:
+        return made
     fastest = fastest_worker(problem, range(problem.tasks))
     table = Timetable(problem)
     for task in range(problem.tasks):

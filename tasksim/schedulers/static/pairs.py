@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Frontier, Timetable
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.schedulers.base import View
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -68,6 +68,8 @@ def etf(problem: Problem) -> Plan:
     communication times", SIAM Journal on Computing 18(2), 1989, section 4; the paper's processors
     are identical, and its ties are open.
     """
+    if (made := compiled_plan(problem, "etf")) is not None:
+        return made
     table = Timetable(problem)
     levels = static_levels(problem, "mean")
     ready = Frontier(table)
@@ -95,6 +97,8 @@ def dls(problem: Problem, *, average: str = "median", descendants: bool = False)
     descendants : bool, default False
         Whether the worker must also suit the successor that gets the most data.
     """
+    if (made := compiled_plan(problem, "dls", average == "median", descendants)) is not None:
+        return made
     table = Timetable(problem)
     levels = _DynamicLevels(problem, average, descendants=descendants)
     ready = Frontier(table)
@@ -111,6 +115,8 @@ def gdl(problem: Problem, *, average: str = "median", descendants: bool = True) 
     task loses if it does not get that worker now. Source and options are those of :func:`dls`
     (section IV, with descendant consideration and resource scarcity).
     """
+    if (made := compiled_plan(problem, "gdl", average == "median", descendants)) is not None:
+        return made
     table = Timetable(problem)
     levels = _DynamicLevels(problem, average, descendants=descendants)
     ready = Frontier(table)
@@ -178,6 +184,8 @@ def sufferage(problem: Problem) -> Plan:
     onto heterogeneous computing systems", Journal of Parallel and Distributed Computing 59(2),
     1999, section 4; one task is placed at a time, as the ready tasks change with each.
     """
+    if (made := compiled_plan(problem, "sufferage")) is not None:
+        return made
     table = Timetable(problem)
     ready = Frontier(table)
     while ready:
@@ -209,16 +217,19 @@ def wba(problem: Problem, rng: random.Random | None = None, *, alpha: float = 0.
     import random
 
     draw = (rng or random.Random(0)).random
+    draws = [draw() for _ in range(problem.tasks)]
+    if (made := compiled_plan(problem, "wba", alpha, *draws)) is not None:
+        return made
     table = Timetable(problem)
     ready = Frontier(table)
-    while ready:
+    for drawn in draws:
         ends = ready.starts() + ready.costs
         able = np.isfinite(ends)
         growth = np.maximum(ends - table.free.max(), 0.0)
         least, most = growth[able].min(), growth[able].max()
         rows, workers = np.nonzero(able & (growth <= least + alpha * (most - least)))
         order = np.lexsort((workers, ready.tasks[rows]))
-        chosen = order[int(draw() * len(order))]
+        chosen = order[int(drawn * len(order))]
         ready.place(int(ready.tasks[rows[chosen]]), int(workers[chosen]))
     return table.plan()
 
@@ -310,6 +321,7 @@ class Wba(StaticScheduler):
 
     name: ClassVar[str] = "wba"
     core: ClassVar[str] = "static"
+    draws: ClassVar[bool] = True
 
     def __init__(self, order: str = "strict", alpha: float = 0.5) -> None:
         super().__init__(order)
@@ -319,11 +331,6 @@ class Wba(StaticScheduler):
             )
         self.alpha = float(alpha)
 
-    def attach(self, view: View, rng: random.Random) -> None:
-        """Plan the run that *view* shows, with the random choices of *rng*."""
-        self._rng = rng
-        super().attach(view, rng)
-
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`wba`."""
-        return wba(problem, self._rng, alpha=self.alpha)
+        return wba(problem, self.rng, alpha=self.alpha)

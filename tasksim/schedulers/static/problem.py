@@ -26,8 +26,8 @@ __all__ = ["Edges", "Flows", "Initial", "Problem", "edges_of", "flows_of", "memo
 
 _FETCHES = np.array([mode in FETCHING_MODES for mode in range(8)])
 
-_OF_GRAPH = ("flows", "edges", "initial", "commuting")
-"""Properties of a problem that depend on its graph alone."""
+_OF_GRAPH = ("flows", "edges", "initial", "commuting", "_compiled_graph")
+"""Properties of a problem that depend on its graph and workers alone."""
 
 
 class Flows(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.problem import memory_of_class
@@ -173,6 +174,8 @@ def heft(problem: Problem) -> Plan:
     low-complexity task scheduling for heterogeneous computing", IEEE Transactions on Parallel and
     Distributed Systems 13(3), 2002, section 5.1.
     """
+    if (made := compiled_plan(problem, "heft")) is not None:
+        return made
     table = Timetable(problem)
     for task in by_rank(upward_ranks(problem)):
         table.place_earliest(task)
@@ -202,6 +205,8 @@ def cpop(problem: Problem) -> Plan:
     If no worker can run the whole critical path, the worker that can run the most of its tasks
     takes these.
     """
+    if (made := compiled_plan(problem, "cpop")) is not None:
+        return made
     priority = upward_ranks(problem) + downward_ranks(problem)
     critical = critical_tasks(problem, priority)
     worker = fastest_worker(problem, critical)
@@ -285,6 +290,8 @@ def peft(problem: Problem) -> Plan:
     scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE Transactions
     on Parallel and Distributed Systems 25(3), 2014, section 4.
     """
+    if (made := compiled_plan(problem, "peft")) is not None:
+        return made
     optimistic = optimistic_costs(problem)
     rank = optimistic[:, problem.class_of].mean(axis=1)
     table = Timetable(problem)

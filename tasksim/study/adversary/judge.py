@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -146,6 +147,8 @@ class Judge:
         policy = _planner(name)
         if problem is not None and policy is not None:
             # Copies between such processors share nothing, so the run is the plan.
+            if policy.draws:
+                policy.rng = random.Random(self.seed)  # as a replay with this seed has it
             return policy.make_plan(problem).makespan_s
         simulation = self._simulation(self.graph(instance, pin), self._platform(instance), name)
         return next(iter(totals([simulation]))).makespan_s
@@ -202,6 +205,6 @@ def _planner(name: str) -> StaticScheduler | None:
     policy = create(name)
     if not isinstance(policy, StaticScheduler):
         return None
-    draws = type(policy).attach is not StaticScheduler.attach
-    plans = policy.needs_estimates and policy.order == "strict" and not draws
+    attaches = type(policy).attach is not StaticScheduler.attach
+    plans = policy.needs_estimates and policy.order == "strict" and not attaches
     return policy if plans else None
