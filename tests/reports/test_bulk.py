@@ -68,6 +68,25 @@ def test_noise_of_two_percent_moves_it_by_as_much_and_the_interval_says_so():
     assert told.low_s < truth < told.high_s < 1.2 * truth
 
 
+def test_ranks_of_one_size_foretell_a_larger_problem():
+    few = [profile(P) for P in (4, 9, 16, 25)]
+    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S)
+    assert model.abscissa["work"] == "work per rank"
+    for truth in (profile(256), profile(256, 16e9)):
+        assert model.predict(truth).seconds == pytest.approx(truth.seconds, rel=0.05)
+
+
+def test_intervals_widen_by_what_the_step_before_missed():
+    few = [profile(P) for P in (1, 2, 4)] + [replace(profile(8), seconds=2 * profile(8).seconds)]
+    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
+    near, far = model.predict(profile(16)), model.predict(profile(64))
+    # Half of the time on 8 ranks was missed: one step is another doubling of the ranks.
+    assert near.high_s == pytest.approx(near.seconds * (1 + 1.96 * 0.5), rel=0.02)
+    assert far.high_s == pytest.approx(far.seconds * (1 + 1.96 * 3 * 0.5), rel=0.02)
+    within = model.predict(profile(6))
+    assert within.high_s - within.low_s < 0.1 * within.seconds
+
+
 def test_problems_that_grow_with_the_ranks_are_foretold():
     few = [profile(P, 1e9 * P) for P in (1, 2, 4)] + [profile(2, 1e9), profile(4, 1e9)]
     model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S)

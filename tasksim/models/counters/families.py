@@ -2,18 +2,21 @@
 
 All are linear in their coefficients, either for the counter or for its logarithm. R² chooses one,
 as in N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
-for HPC applications"; by default, the cross-validated error does. There are two additional ones:
+for HPC applications"; by default, the cross-validated error does. There are three additional ones:
 ``products``, polynomials without negative coefficients, which need fewer samples than there are
-products of parameters; and ``beyond``, such a polynomial minus a constant, at least 0:
-accesses that a cache no longer serves once the data exceed it.
+products of parameters; ``beyond``, such a polynomial minus a constant, at least 0: accesses that a
+cache no longer serves once the data exceed it; and ``terms``, a constant and at most two terms
+``x^i log(x)^j`` of one parameter, the performance model normal form (A. Calotoiu et al., "Using
+automated performance modeling to find scalability bugs in complex codes", SC 2013). Work on blocks,
+their borders and trees of messages are such sums, which few samples give exactly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from math import comb
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,8 +34,10 @@ __all__ = ["FAMILIES", "By", "CounterFunction", "accesses", "chosen_function", "
 
 By = Literal["cv", "r2"]
 
-FAMILIES: Final = ("polynomial", "exponential", "logarithm", "power", "products", "beyond")
-"""Families of functions; the last three extend the paper's, and are used with cross-validation
+FAMILIES: Final = (
+    "polynomial", "exponential", "logarithm", "power", "products", "beyond", "terms",
+)  # fmt: skip
+"""Families of functions; the last four extend the paper's, and are used with cross-validation
 only."""
 SUM_FAMILIES: Final = ("polynomial", "products", "beyond")
 """Families that are sums of products of parameters."""
@@ -49,10 +54,30 @@ SAME_ERROR_FACTOR: Final = 1.02
 """Factor within which errors count as equal: the function with fewer coefficients is taken."""
 SAME_R2_DIFFERENCE: Final = 1e-6
 """Difference below which two R² count as equal."""
+TERMS: Final = (
+    (0.0, 0), (0.0, 1), (1 / 3, 0), (1 / 2, 0), (2 / 3, 0), (1.0, 0), (1.0, 1), (4 / 3, 0),
+    (3 / 2, 0), (2.0, 0), (3.0, 0),
+)  # fmt: skip
+"""Exponents i and j of the terms ``x^i log(x)^j``, the constant first."""
+MOST_TERMS: Final = 3
+"""Largest number of terms in one function, with the constant."""
+ERROR_FACTOR_OF_TERM: Final = 0.5
+"""Factor by which one more term must lower the error."""
+ROWS_PER_TERM, COUNTED_ERROR = 3, 1e-3
+"""Number of rows for each term, and the relative error of counts: with fewer rows, a sum that
+follows them less closely follows noise, as some sum always does."""
 MAX_EXPONENT: Final = 600.0
 """Logarithm of the largest value, to avoid an overflow of extrapolated exponentials."""
 EXACT_ERROR: Final = 1e-9
 """Relative error below which a fit counts as exact: the rest is rounding."""
+
+
+class _Shape(NamedTuple):
+    """A function without its coefficients: its family, its degree, and its terms, if it has any."""
+
+    family: str
+    degree: int = 1
+    terms: tuple[tuple[float, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +96,8 @@ class CounterFunction:
         The coefficients, the constant first.
     r2 : float
         R² of the fit, with its weights.
+    terms : tuple of (float, int)
+        Of the family ``terms``: the exponents i and j of each ``x^i log(x)^j``.
     """
 
     family: str
@@ -78,10 +105,12 @@ class CounterFunction:
     scale: tuple[float, ...]
     coef: Floats
     r2: float = 1.0
+    terms: tuple[tuple[float, int], ...] = ()
 
     def __call__(self, table: Floats) -> Floats:
         """Return the counter for each row of *table*, at least 0."""
-        values = _features(self.family, self.degree, table, self.scale) @ self.coef
+        shape = _Shape(self.family, self.degree, self.terms)
+        values = _features(shape, table, self.scale) @ self.coef
         if self.family in ("exponential", "power"):
             values = np.exp(np.minimum(values, MAX_EXPONENT))
         result: Floats = np.maximum(values, 0.0)
@@ -91,6 +120,8 @@ class CounterFunction:
         """Return the family as text: ``polynomial of degree 3``."""
         if self.family == "polynomial":
             return f"polynomial of degree {self.degree}"
+        if self.family == "terms":
+            return f"sum of {', '.join(map(_text_of_term, self.terms))}"
         if self.family not in SUM_FAMILIES:
             return self.family
         powers = [
@@ -102,10 +133,11 @@ class CounterFunction:
 
     def to_json(self) -> dict[str, Any]:
         """Return the function as plain data."""
-        return {
+        found = {
             "family": self.family, "degree": self.degree, "scale": self.scale, "coef": self.coef,
             "r2": self.r2,
         }  # fmt: skip
+        return found | {"terms": [list(term) for term in self.terms]} if self.terms else found
 
     @classmethod
     def from_json(cls, node: Node, parameters: int) -> CounterFunction:
@@ -113,9 +145,17 @@ class CounterFunction:
         family, degree = node["family"].one_of(FAMILIES), node["degree"].integer()
         if degree not in DEGREES:
             raise node["degree"].expected("a degree from 0 to 3")
-        count = _count(family, degree, parameters)
+        terms: tuple[tuple[float, int], ...] = ()
+        if family == "terms":
+            known = {(float(i), float(j)): (i, j) for i, j in TERMS}
+            found = [tuple(term.vector(2).tolist()) for term in node["terms"]]
+            if parameters != 1 or not found or not set(found) <= set(known):
+                raise node["terms"].expected("pairs of exponents, for one parameter")
+            terms = tuple(known[pair] for pair in found)
+        count = len(terms) or _count(_Shape(family, degree), parameters)
         scale = tuple(node["scale"].vector(parameters).tolist())
-        return cls(family, degree, scale, node["coef"].vector(count), node["r2"].number())
+        coef = node["coef"].vector(count)
+        return cls(family, degree, scale, coef, node["r2"].number(), terms)
 
 
 def chosen_function(
@@ -133,13 +173,13 @@ def chosen_function(
     else:
         weights = weights / (float((weights * values).mean()) or 1.0)
     best: tuple[float, CounterFunction] | None = None
-    for family, degree in _candidates(table, values, by):
-        function = _fitted(family, degree, scale, table, values, weights)
+    for shape in _candidates(table, values, weights, scale, by):
+        function = _fitted(shape, scale, table, values, weights)
         if by == "r2":
             score = 1 - function.r2
             better = best is None or score < best[0] - SAME_R2_DIFFERENCE
         else:
-            score = max(EXACT_ERROR, _left_out(family, degree, scale, table, values, weights))
+            score = max(EXACT_ERROR, _left_out(shape, scale, table, values, weights))
             better = best is None or SAME_ERROR_FACTOR * score < best[0]
         if better:
             best = score, function
@@ -147,49 +187,91 @@ def chosen_function(
     return best[1]
 
 
-def _candidates(table: Floats, values: Floats, by: By) -> Iterator[tuple[str, int]]:
-    """Yield families and degrees with enough rows, fewest coefficients first."""
+def _candidates(
+    table: Floats, values: Floats, weights: Floats, scale: tuple[float, ...], by: By
+) -> Iterator[_Shape]:
+    """Yield shapes with fewer coefficients than rows, fewest coefficients first."""
     parameters, rows = table.shape[1], len(np.unique(table, axis=0))
-    yield "polynomial", 0
-    others = [("polynomial", 1)]
-    if (values > 0).all():
-        others.append(("exponential", 1))
+    yield _Shape("polynomial", 0)
+    others = [_Shape("polynomial")]
+    if by == "r2" and (values > 0).all():  # no count grows so fast: extrapolated, it is senseless
+        others.append(_Shape("exponential"))
     if (table > 0).all():
-        others.append(("logarithm", 1))
+        others.append(_Shape("logarithm"))
         if (values > 0).all() and by == "cv":
-            others.append(("power", 1))
-    others += [("polynomial", degree) for degree in DEGREES[2:]]
+            others.append(_Shape("power"))
+    others += [_Shape("polynomial", degree) for degree in DEGREES[2:]]
     # With as many coefficients as rows, a fit passes through all points and shows no error.
-    yield from (c for c in others if parameters and _count(*c, parameters) < max(3, rows / 1.5))
+    yield from (c for c in others if parameters and _count(c, parameters) < max(3, rows / 1.5))
     if by == "cv" and parameters and rows >= MIN_ROWS and (table >= 0).all():
-        yield "products", DEGREES[-1]
-        yield "beyond", DEGREES[-1]
+        yield _Shape("products", DEGREES[-1])
+        yield _Shape("beyond", DEGREES[-1])
+        if parameters == 1 and (table > 0).all():
+            yield _best_terms(scale, table, values, weights)
 
 
-def _count(family: str, degree: int, parameters: int) -> int:
-    return comb(parameters + degree, degree) if family in SUM_FAMILIES else 1 + parameters
+def _best_terms(scale: tuple[float, ...], table: Floats, values: Floats, weights: Floats) -> _Shape:
+    """Return the terms with the least cross-validated error, one more only where it halves it."""
+    rows, group = np.unique(table, axis=0, return_inverse=True)
+    fold = fold_of_each(len(rows))[group.ravel()]
+    every = _features(_Shape("terms", terms=TERMS), table, scale) * weights[:, None]
+    target = values * weights
+    best: tuple[float, _Shape] | None = None
+    for count in range(1, min(MOST_TERMS, len(rows) - 1) + 1):
+        # Three terms have the constant among them: others follow anything.
+        subsets = combinations(range(len(TERMS)), count)
+        chosen = [subset for subset in subsets if count < MOST_TERMS or 0 in subset]
+        design = every[:, chosen].swapaxes(0, 1)
+        error = np.zeros(len(chosen))
+        for index in np.unique(fold):
+            out = fold == index
+            found = np.linalg.pinv(design[:, ~out]) @ target[~out]
+            error += np.abs((design[:, out] @ found[:, :, None])[:, :, 0] - target[out]).sum(axis=1)
+        least = int(np.argmin(error))
+        score = max(EXACT_ERROR, float(error[least]) / len(values))
+        enough = len(rows) >= ROWS_PER_TERM * count or score < COUNTED_ERROR
+        if best is None or (enough and score < ERROR_FACTOR_OF_TERM * best[0]):
+            best = score, _Shape("terms", terms=tuple(TERMS[k] for k in chosen[least]))
+    assert best is not None
+    return best[1]
 
 
-def _features(family: str, degree: int, table: Floats, scale: tuple[float, ...]) -> Floats:
+def _count(shape: _Shape, parameters: int) -> int:
+    if shape.family in SUM_FAMILIES:
+        return comb(parameters + shape.degree, shape.degree)
+    return 1 + parameters
+
+
+def _text_of_term(term: tuple[float, int]) -> str:
+    power, logarithms = term
+    power_text = "" if power == 0 else "x" if power == 1 else f"x^{power:.3g}"
+    return " ".join(filter(None, (power_text, "log x" if logarithms else ""))) or "1"
+
+
+def _features(shape: _Shape, table: Floats, scale: tuple[float, ...]) -> Floats:
     scaled = table / np.array(scale) if table.shape[1] else table
     ones = np.ones((len(table), 1))
-    if family in SUM_FAMILIES:
+    if shape.family in SUM_FAMILIES:
         products = (
             scaled[:, list(columns)].prod(axis=1)
-            for power in range(1, degree + 1)
+            for power in range(1, shape.degree + 1)
             for columns in combinations_with_replacement(range(table.shape[1]), power)
         )
         return np.column_stack([ones, *products])
-    if family in ("logarithm", "power"):
-        scaled = np.log(np.maximum(scaled, np.finfo(float).tiny))
+    least = np.finfo(float).tiny
+    if shape.family == "terms":
+        # The logarithm of x / scale would need x beside x log x.
+        logarithm = np.log(np.maximum(table, least))
+        return np.column_stack([scaled**i * logarithm**j for i, j in shape.terms])
+    if shape.family in ("logarithm", "power"):
+        scaled = np.log(np.maximum(scaled, least))
     return np.column_stack([ones, scaled])
 
 
 def _fitted(
-    family: str, degree: int, scale: tuple[float, ...], table: Floats,
-    values: Floats, weights: Floats
-) -> CounterFunction:  # fmt: skip
-    features = _features(family, degree, table, scale)
+    shape: _Shape, scale: tuple[float, ...], table: Floats, values: Floats, weights: Floats
+) -> CounterFunction:
+    family, features = shape.family, _features(shape, table, scale)
     if family in ("exponential", "power"):  # errors of the logarithm are relative errors
         found = np.linalg.lstsq(features, np.log(values), rcond=None)[0]
     elif family == "products":
@@ -199,13 +281,13 @@ def _fitted(
     else:
         found = np.linalg.lstsq(features * weights[:, None], values * weights, rcond=None)[0]
     coef = found.astype(np.float64)
-    function = CounterFunction(family, degree, scale, coef)
+    function = CounterFunction(family, shape.degree, scale, coef, terms=shape.terms)
     mean = float((weights**2 @ values) / (weights**2).sum())
     total = float(((weights * (values - mean)) ** 2).sum())
     left = float(((weights * (values - function(table))) ** 2).sum())
     # Variation by rounding alone leaves nothing to explain.
     r2 = 1 - left / total if total > EXACT_ERROR**2 * len(values) else 1.0
-    return CounterFunction(family, degree, scale, coef, r2)
+    return CounterFunction(family, shape.degree, scale, coef, r2, shape.terms)
 
 
 def _beyond(features: Floats, values: Floats, weights: Floats) -> Floats:
@@ -227,19 +309,18 @@ def _beyond(features: Floats, values: Floats, weights: Floats) -> Floats:
 
 
 def _left_out(
-    family: str, degree: int, scale: tuple[float, ...], table: Floats,
-    values: Floats, weights: Floats
-) -> float:  # fmt: skip
+    shape: _Shape, scale: tuple[float, ...], table: Floats, values: Floats, weights: Floats
+) -> float:
     """Return the cross-validated mean relative error."""
     rows, group = np.unique(table, axis=0, return_inverse=True)
     if len(rows) < 2:
-        return 0.0 if degree == 0 else np.inf
+        return 0.0 if shape.degree == 0 else np.inf
     fold = fold_of_each(len(rows))[group.ravel()]
     error = np.zeros(len(values))
     for index in np.unique(fold):
         out = fold == index
         kept = ~out
-        function = _fitted(family, degree, scale, table[kept], values[kept], weights[kept])
+        function = _fitted(shape, scale, table[kept], values[kept], weights[kept])
         error[out] = weights[out] * np.abs(function(table[out]) - values[out])
     return float(error.mean())
 

