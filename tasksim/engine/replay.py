@@ -18,8 +18,7 @@ from tasksim.engine.clock import Clock
 from tasksim.engine.machine.node import Charges, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
-from tasksim.engine.outcome import records
-from tasksim.engine.progress import Reports
+from tasksim.engine.outcome import Reports, records
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.ledger import Ledger, able_classes

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from tasksim.base.arrays import Floats
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from tasksim.base.arrays import Bools, Indices
+    from collections.abc import Callable
+
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.base.documents.json_document import Node
     from tasksim.models.samples import Samples
 
@@ -219,7 +219,7 @@ def inliers(samples: Samples, groups: Indices, fence: float | None) -> Bools:
     return kept | usual
 
 
-Draw: TypeAlias = Callable[[np.random.Generator], Floats]
+Draw: TypeAlias = "Callable[[np.random.Generator], Floats]"
 """A function that draws a duration for each row, in seconds."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.documents.json_document import read_json
-from tasksim.base.errors import InputError, short
+from tasksim.base.errors import InputError, option, short
 from tasksim.base.numerals import decimal_number
 from tasksim.platform.description import Platform
 from tasksim.tuning.over import SIZE, TILE_SIZE, TILES, in_tiles, takes_size
@@ -58,7 +58,8 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
     elif form == FORMAT:
         tree = tree_from_json(data, path)
         known = _known(scenario, given)
-        row = [_feature(name, known, path) for name in tree.tree.features]
+        native = scenario.clock == "native"
+        row = [_feature(name, known, path, native) for name in tree.tree.features]
         choice = int(tree.tree.choose(np.array([row]))[0])
         chosen = {tree.choose: tree.tree.choices[choice]}
     else:
@@ -129,8 +130,12 @@ def _known(scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _feature(name: str, known: Mapping[str, str], path: Path) -> float:
-    """Return the value of a feature: a number, or 1 if a setting has the value that it names."""
+def _feature(name: str, known: Mapping[str, str], path: Path, native: bool) -> float:
+    """Return the value of a feature: a number, or 1 if a setting has the value that it names.
+
+    The error for a missing feature says how to give it; a *native* run has no settings but those of
+    its graph.
+    """
     column, equals, value = name.partition("=")
     if equals:
         return float(known.get(column, "none") == value)
@@ -138,7 +143,12 @@ def _feature(name: str, known: Mapping[str, str], path: Path) -> float:
         return 1.0
     number = decimal_number(known[name]) if name in known else None
     if number is None:
-        told = name.removeprefix("graph.")
-        how = f"{told}=NUMBER" if told != name else f"--set {name}=NUMBER"
-        raise InputError(f"{path}: the tree needs {name}; give {how}")
+        how = ""
+        if name.startswith("graph."):
+            how = f"; give {name.removeprefix('graph.')}=NUMBER"
+        elif name == "workers":
+            how = f"; give {option('workers', 'N')}"
+        elif "." in name and not native:
+            how = f"; give {option('set', f'{name}=NUMBER')}"
+        raise InputError(f"{path}: the tree needs {name}{how}")
     return number

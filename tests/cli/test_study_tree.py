@@ -150,3 +150,30 @@ def test_files_that_are_no_trees(tasksim, tmp_path, text, said):
     assert done.code == 2
     assert len(done.errors) == 1
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "feature", "how"),
+    [
+        ("simulate --platform xeon-2c", "workers", "; give --workers N"),
+        (
+            "simulate --platform xeon-2c",
+            "platform.workers.cpu.count",
+            "; give --set platform.workers.cpu.count=NUMBER",
+        ),
+        ("run --workers 2", "platform.workers.cpu.count", ""),  # run has no --set
+        ("run --workers 2", "Nthr", ""),
+    ],
+)
+def test_a_missing_feature_is_asked_for_where_it_can_be_given(
+    tasksim, tmp_path, command, feature, how
+):
+    leaf = {"choice": "256", "msop": 1.0, "examples": 1}
+    tree = {
+        "format": "tasksim-tree", "version": 1, "choose": "graph.tile_size", "features": [feature],
+        "choices": ["256"], "msop": 1.0, "examples": 1, "tree": leaf,
+    }  # fmt: skip
+    (tmp_path / "c.json").write_text(json.dumps(tree))
+    name, _, options = command.partition(" ")
+    done = tasksim(f"{name} cholesky tiles=4 tile_size=auto {options} --auto c.json")
+    assert done.errors == [f"Error: c.json: the tree needs {feature}{how}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tasksim.core.library import status
-from tasksim.engine import clock, progress
+from tasksim.engine import clock, outcome
 from tasksim.engine.compiled import answers
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.one_engine("each is asked by itself")
 @pytest.fixture
 def often(monkeypatch):
     """Reports after few events, without a pause."""
-    monkeypatch.setattr(progress, "PERIOD_S", 0.0)
-    monkeypatch.setattr(progress, "PAUSES_PER_COUNT", 0)
+    monkeypatch.setattr(outcome, "PERIOD_S", 0.0)
+    monkeypatch.setattr(outcome, "PAUSES_PER_COUNT", 0)
     monkeypatch.setattr(clock, "EVENTS_PER_LOOK", 10)
     monkeypatch.setattr(answers, "EVENTS_PER_CALL", 10)
 
@@ -62,9 +62,9 @@ def test_on_nodes_tasks_and_messages_count(often, engine):
 
 def test_a_count_that_takes_long_is_made_seldom(monkeypatch):
     seconds = iter([0.0, 0.5, 0.75, 20.0, 25.5, 25.75, 26.0])
-    monkeypatch.setattr(progress, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(outcome, "monotonic", lambda: next(seconds))
     told = []
-    reports = progress.Reports(lambda *of: told.append(of), 9, lambda: 5)
+    reports = outcome.Reports(lambda *of: told.append(of), 9, lambda: 5)
     reports.look()  # the count takes a quarter of a second: the next one is 25 s later
     reports.look()
     reports.look()

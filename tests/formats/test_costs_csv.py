@@ -14,7 +14,7 @@ from tasksim.cli.main import cli
 from tasksim.engine.durations import durations
 from tasksim.engine.replay import Replay
 from tasksim.formats.costs_csv import read_costs
-from tasksim.models.kinds.given import GivenCosts, ProcessorModel
+from tasksim.models.kinds.given import GivenCosts, GivenModel
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import Problem, plan
 
@@ -174,8 +174,8 @@ def test_a_missing_file_of_edges(tmp_path):
 
 
 def test_the_model_of_a_processor():
-    assert ProcessorModel("P0").predict([[2.0]]).tolist() == [2.0]
-    assert ProcessorModel("P0").to_json()["options"] == {"processor": "P0"}
+    assert GivenModel("P0_s").predict([[2.0]]).tolist() == [2.0]
+    assert GivenModel("P0_s").to_json()["options"] == {"seconds": "P0_s"}
 
 
 def test_given_costs_are_a_library_of_models(files):

@@ -33,7 +33,7 @@ from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.node import Charges, Membership, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
-from tasksim.engine.progress import Reports
+from tasksim.engine.outcome import Reports
 from tasksim.engine.question import can_be_threads
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed

@@ -26,7 +26,7 @@ from tasksim.engine.compiled.flat import (
     scheduler_fields,
 )
 from tasksim.engine.compiled.view import KnownView
-from tasksim.engine.progress import Reports
+from tasksim.engine.outcome import Reports
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import (

@@ -32,8 +32,7 @@ from tasksim.engine.compiled.flat import (
     flat_platform,
     scheduler_fields,
 )
-from tasksim.engine.outcome import records
-from tasksim.engine.progress import Reports
+from tasksim.engine.outcome import Reports, records
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.flat import (

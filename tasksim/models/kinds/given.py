@@ -35,7 +35,6 @@ __all__ = [
     "GivenDurations",
     "GivenLibrary",
     "GivenModel",
-    "ProcessorModel",
     "given_model",
     "gives_durations",
     "parameter",
@@ -227,9 +226,14 @@ def checked_duration(duration_s: object, label: str = "") -> float:
 
 
 class GivenModel(GivenDuration):
-    """A model that returns the task's own parameter ``duration_s``.
+    """A model that returns one of the task's own parameters.
 
     It learns nothing.
+
+    Parameters
+    ----------
+    seconds : str, default "duration_s"
+        Name of the parameter with the duration: ``NAME_s`` has that on one architecture.
 
     Examples
     --------
@@ -239,9 +243,10 @@ class GivenModel(GivenDuration):
 
     kind = "given"
 
-    def __init__(self) -> None:
-        self.names_ = (DURATION,)
-        self.domain_ = {DURATION: (0.0, math.inf)}
+    def __init__(self, seconds: str = DURATION) -> None:
+        self.seconds = seconds
+        self.names_ = (seconds,)
+        self.domain_ = {seconds: (0.0, math.inf)}
 
     def _predict(self, table: Floats) -> Floats:
         return table[:, 0].copy()
@@ -302,31 +307,14 @@ def parameter(processor: str) -> str:
     return f"{processor}_s"
 
 
-class ProcessorModel(GivenModel):
-    """A model that returns the task's duration on one processor.
-
-    It learns nothing.
-
-    Examples
-    --------
-    >>> ProcessorModel("P0").predict([[14.0], [13.0]]).tolist()
-    [14.0, 13.0]
-    """
-
-    def __init__(self, processor: str) -> None:
-        super().__init__()
-        self.processor = processor
-        self.names_ = (parameter(processor),)
-        self.domain_ = {self.names_[0]: (0.0, float("inf"))}
-
-
 def given_model(names: Iterable[str], architecture: str) -> GivenModel:
     """Return the model for tasks with the parameters *names*, which have a given duration.
 
     It returns their duration on *architecture* if there is a parameter with it, else the one that
     is the same on every architecture.
     """
-    return ProcessorModel(architecture) if parameter(architecture) in names else GivenModel()
+    own = parameter(architecture)
+    return GivenModel(own) if own in names else GivenModel()
 
 
 class GivenCosts(GivenLibrary):
@@ -362,6 +350,6 @@ class GivenCosts(GivenLibrary):
         known = [name.removesuffix("_s") for name in self._names[kernel]]
         if architecture not in known:
             raise unknown("processor", architecture, known, f"task {kernel}")
-        model = ProcessorModel(architecture)
+        model = GivenModel(parameter(architecture))
         model.label = f"{kernel} on {architecture}"
         return model
