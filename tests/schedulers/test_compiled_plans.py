@@ -103,17 +103,34 @@ def test_the_core_has_the_algorithm(name):
     assert compiled.compiled_plan(problem, f"{name}-", *numbers_of(name, problem.tasks)) is None
 
 
-def test_problems_with_other_sizes_and_durations_share_their_graph():
+def test_problems_with_other_values_share_their_graph():
     problem = drawn_problem(1)
     assert bytes_of(ALGORITHMS["heft"](problem))
-    sizes = problem.edges._replace(size_bytes=problem.edges.size_bytes * 3 + 1)
-    other = problem.with_copies(sizes, problem.seconds_per_byte * 2).with_costs(
-        np.ascontiguousarray(problem.costs_s[::-1])
+    other = problem.with_values(
+        np.ascontiguousarray(problem.costs_s[::-1]),
+        problem.edges.size_bytes * 3 + 1,
+        problem.seconds_per_byte * 2,
     )
     assert vars(other)["_compiled_graph"] is vars(problem)["_compiled_graph"]
     made = ALGORITHMS["heft"](other)
     assert bytes_of(made) != bytes_of(ALGORITHMS["heft"](problem))
     assert bytes_of(made) == bytes_of(without_core(ALGORITHMS["heft"], other))
+
+
+def test_a_problem_with_other_edges_is_planned_by_these():
+    """A chain of three tasks, though the graph has independent ones."""
+    g = GraphBuilder("free")
+    for _ in range(3):
+        g.insert("task")
+    free = Problem.of(g.build(), Platform.identical(3), np.ones((1, 3)))
+    assert ALGORITHMS["heft"](free).makespan_s == 1.0
+    chain = GraphBuilder("chain")
+    for task in range(3):
+        chain.insert("task", after=range(max(0, task - 1), task))
+    edges = Problem.of(chain.build(), Platform.identical(3), np.ones((1, 3))).edges
+    for planner in (ALGORITHMS["heft"], ALGORITHMS["etf"], ALGORITHMS["lookahead"]):
+        assert planner(free.with_edges(edges)).makespan_s == 3.0
+        assert planner(free.with_edges(edges).with_costs(np.full((3, 1), 2.0))).makespan_s == 6.0
 
 
 def test_python_plans_what_does_not_lie_as_the_core_reads_it():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,9 @@ __all__ = ["Edges", "Flows", "Initial", "Problem", "edges_of", "flows_of", "memo
 
 _FETCHES = np.array([mode in FETCHING_MODES for mode in range(8)])
 
-_OF_GRAPH = ("flows", "edges", "initial", "commuting", "_compiled_graph")
-"""Properties of a problem that depend on its graph and workers alone."""
+_FIELDS = ("graph", "costs_s", "class_of", "memory_of", "latency_s", "seconds_per_byte")
+_KEPT = (*_FIELDS, "flows", "edges", "initial", "commuting", "_compiled_graph")
+"""Attributes of a problem that do not depend on durations: those of its graph and workers."""
 
 
 class Flows(NamedTuple):
@@ -280,19 +281,34 @@ class Problem:
 
         What is known of the graph and its data is not looked up again.
         """
-        made = replace(self, costs_s=costs_s)
-        vars(made).update({name: vars(self)[name] for name in _OF_GRAPH if name in vars(self)})
-        return made
+        return self._with(costs_s=costs_s)
 
-    def with_copies(self, edges: Edges, seconds_per_byte: NDArray[np.float64]) -> Problem:
-        """Return the same problem with other sizes of data and other bandwidths.
+    def with_edges(self, edges: Edges) -> Problem:
+        """Return the same problem for planners, with other dependencies between its tasks.
 
-        The sizes are those of *edges*; the graph and the data that tasks read from their homes
-        keep theirs.
+        The graph keeps its own.
         """
-        made = replace(self, seconds_per_byte=seconds_per_byte)
-        vars(made).update({name: vars(self)[name] for name in _OF_GRAPH if name in vars(self)})
-        vars(made)["edges"] = edges
+        kept = {name: getattr(self, name) for name in ("initial", "commuting")}
+        return Problem(**{name: vars(self)[name] for name in _FIELDS})._with(edges=edges, **kept)
+
+    def with_values(
+        self,
+        costs_s: NDArray[np.float64],
+        size_bytes: NDArray[np.float64],
+        seconds_per_byte: NDArray[np.float64],
+    ) -> Problem:
+        """Return the same problem for planners, with other durations, sizes and bandwidths.
+
+        Sizes are those of the rows of :attr:`edges`; the graph keeps its own.
+        """
+        edges = self.edges._replace(size_bytes=size_bytes)
+        return self._with(costs_s=costs_s, seconds_per_byte=seconds_per_byte, edges=edges)
+
+    def _with(self, **changed: Any) -> Problem:
+        """Return a copy with some attributes *changed*, which knows what depends on the graph."""
+        made = object.__new__(Problem)  # without a dozen calls, each of which takes as long
+        known = vars(self)
+        vars(made).update({name: known[name] for name in _KEPT if name in known} | changed)
         return made
 
     @property

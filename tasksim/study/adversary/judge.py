@@ -13,10 +13,12 @@ from tasksim.engine.batch import totals
 from tasksim.engine.simulation import Simulation
 from tasksim.formats.costs_csv import processors
 from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.graph.csr import pointers_of_counts
 from tasksim.models.kinds.given import GivenCosts, parameter
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import ALGORITHMS, Problem
 from tasksim.schedulers.static.follower import StaticScheduler
+from tasksim.schedulers.static.problem import Edges
 from tasksim.study.adversary.instance import DECIMALS, Instance, Space
 
 if TYPE_CHECKING:
@@ -118,24 +120,28 @@ class Judge:
         return Simulation(graph, platform, GivenCosts(graph), scheduler, self.seed)
 
     def _problem(self, instance: Instance, pin: tuple[int, int] | None) -> Problem:
-        """Return the static problem of an instance with processors of its own."""
+        """Return the static problem of an instance with processors of its own, for planners."""
         names, costs = instance.costs(self.space)
         seconds = np.array(costs) * self.duration_s
         if pin is not None:
             task, place = pin
             seconds[task, [k for k in range(len(names)) if k != place]] = np.inf
-        sizes = [round(volume * self.size_bytes) for _, _, volume in instance.volumes]
+        sizes = [float(round(volume * self.size_bytes)) for _, _, volume in instance.volumes]
         pairs = tuple(
             (first, second, bool(size))
             for (first, second, _), size in zip(instance.volumes, sizes, strict=True)
         )
-        made = _structure(self.space.tasks, pairs, names)
-        inverse = np.zeros_like(made.seconds_per_byte)
+        count = len(names)
+        inverse = [0.0] * (count * count)
         for first, second, bandwidth in instance.bandwidths:
-            inverse[first, second] = inverse[second, first] = 1.0 / (bandwidth * BYTES_PER_VOLUME)
-        # Rows of edges are in the order of the volumes: by source, then by target.
-        edges = made.edges._replace(size_bytes=np.array(sizes, dtype=np.float64))
-        return made.with_copies(edges, inverse).with_costs(seconds)
+            inverse[first * count + second] = inverse[second * count + first] = 1.0 / (
+                bandwidth * BYTES_PER_VOLUME
+            )
+        return _structure(self.space.tasks, pairs, names).with_values(
+            seconds,
+            np.array(sizes, dtype=np.float64),
+            np.array(inverse).reshape(count, count),
+        )
 
     def _makespan_s(
         self,
@@ -183,28 +189,41 @@ def _machine(names: tuple[str, ...], bandwidths: tuple[tuple[int, int, float], .
 
 
 @lru_cache(maxsize=CACHE_SIZE)
+def _independent(tasks: int, names: tuple[str, ...]) -> Problem:
+    """Return the problem of independent tasks on processors of these names."""
+    bandwidths = tuple((a, b, 1.0) for b in range(len(names)) for a in range(b))
+    graph = _graph([{}] * tasks, (), 1.0)
+    return Problem.of(graph, _machine(names, bandwidths), np.ones((len(names), tasks)))
+
+
+@lru_cache(maxsize=CACHE_SIZE)
 def _structure(
     tasks: int, pairs: tuple[tuple[int, int, bool], ...], names: tuple[str, ...]
 ) -> Problem:
-    """Return the problem of an instance, each task of which takes 1 s everywhere.
+    """Return the problem of an instance for planners, without its durations, sizes, bandwidths.
 
-    The *pairs* are its dependencies, and whether a datum goes with each; a datum has one byte, and
-    bandwidths are 1.
+    The *pairs* are its dependencies in order, and whether a datum goes with each.
     """
-    volumes = [(first, second, float(sends)) for first, second, sends in pairs]
-    bandwidths = tuple((a, b, 1.0) for b in range(len(names)) for a in range(b))
-    graph = _graph([{}] * tasks, volumes, 1.0)
-    made = Problem.of(graph, _machine(names, bandwidths), np.ones((len(names), tasks)))
-    _ = made.flows, made.edges, made.initial, made.commuting
-    return made
+    columns = np.array(pairs, dtype=np.int64).reshape(len(pairs), 3).T
+    source, target, sends = (np.ascontiguousarray(column) for column in columns)
+    copies = sends.astype(np.float64)
+    return _independent(tasks, names).with_edges(
+        Edges(
+            source,
+            target,
+            copies,
+            copies,
+            pointers_of_counts(np.bincount(source, minlength=tasks)),
+            np.argsort(target, kind="stable"),
+            pointers_of_counts(np.bincount(target, minlength=tasks)),
+        )
+    )
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _planner(name: str) -> StaticScheduler | None:
-    """Return the scheduler, if it plans by the problem alone and its plan is followed as it is."""
+    """Return the scheduler if it is one of :data:`ALGORITHMS` and its plan is followed as it is."""
     policy = create(name)
-    if not isinstance(policy, StaticScheduler):
+    if not isinstance(policy, StaticScheduler) or policy.name not in ALGORITHMS:
         return None
-    attaches = type(policy).attach is not StaticScheduler.attach
-    plans = policy.needs_estimates and policy.order == "strict" and not attaches
-    return policy if plans else None
+    return policy if policy.order == "strict" else None
