@@ -23,7 +23,7 @@ from tasksim.calibration.fit_locality import FarTable, Reaches
 from tasksim.calibration.fit_runs import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
-from tasksim.models.files.coefficients import HELD_BELOW
+from tasksim.models.files.coefficients import LOCK_FREE_THRESHOLD
 from tasksim.models.uncertainty.slowdownlaw import LAG_S, RECENT_PROBES, SlowdownRow
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
@@ -103,13 +103,13 @@ def measure_in_situ(
 
     The first round warms up and is dropped. Rounds interleave the graphs and change the scheduler,
     so that a slow minute of the machine affects all of them. *after_round* is called with a message
-    and the used share of the time; an exception from it ends the measurement. Results are in
+    and the used share of the time; an exception from it ends the measurement. Results go to
     *collected* and *observed* at once. If *options* ask for calm runs, only they count, and, for a
     graph with too few, the calmest disturbed ones. *neighbours*, if given, run each graph on
     several cores after its run here, until they are settled, too.
     """
-    # Predictions are for as many workers as the runs on all cores have: how far others disturb
-    # these is judged by them.
+    # Predictions are for as many workers as the runs on all cores have, so those runs tell how much
+    # other programs disturb.
     most = len(platform.workers) if neighbours is None else neighbours.workers
     past = _PastProbes(most) if has_thread_clock() else None
     runners = [_Runner(graph, platform, options, observed, past) for graph in graphs]
@@ -241,7 +241,9 @@ def _holders(program: Program, observed: Observed) -> set[str]:
         name = graph.model_names[graph.kernels.index(kernel)]
         observed.lock_free[name] = min(share, observed.lock_free.get(name, 1.0))
     pairs = zip(graph.kernels, graph.model_names, strict=True)
-    return {kernel for kernel, name in pairs if observed.lock_free.get(name, 1.0) < HELD_BELOW}
+    return {
+        kernel for kernel, name in pairs if observed.lock_free.get(name, 1.0) < LOCK_FREE_THRESHOLD
+    }
 
 
 def _add(run: Run, graph: TaskGraph, collected: KernelSamples, observed: Observed) -> None:

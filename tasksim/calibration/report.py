@@ -12,7 +12,7 @@ import numpy as np
 from tasksim.base.errors import option
 from tasksim.base.units import format_size, format_time
 from tasksim.calibration.precision import percent
-from tasksim.models.files.coefficients import HELD_BELOW
+from tasksim.models.files.coefficients import LOCK_FREE_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -322,7 +322,7 @@ def lock_holders(lock_free: Mapping[str, float]) -> list[str]:
         f"{kernel}: holds Python's lock (it is free for {100 * share:.0f} % of its time), so only "
         "one such task runs at a time, here and in predictions"
         for kernel, share in sorted(lock_free.items())
-        if share < HELD_BELOW
+        if share < LOCK_FREE_THRESHOLD
     ]
 
 

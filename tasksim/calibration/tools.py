@@ -27,12 +27,12 @@ def compiled(
 ) -> Path:
     """Compile *source* to *target*, by default a shared library, and return *target*.
 
-    Flags and libraries of *linked* come last when it is linked.
+    The flags and libraries *linked* come last in the command that links it.
 
     Raises
     ------
     TasksimError
-        If there is no compiler or compilation fails; names the *purpose*.
+        If there is no compiler or compilation fails; the message names the *purpose*.
     """
     target.with_suffix(".cpp").write_text(source, encoding="utf-8")
     try:
@@ -54,8 +54,8 @@ def loaded(source: str, purpose: str, flags: Sequence[str] = ("-O2",)) -> ctypes
 
 FREQUENCY_SOURCE: Final = """
 #include <chrono>
-// Each waits for the one before: a cycle each, on all processors of these decades. Exclusive ors
-// of two registers: additions of constants some processors do while renaming, eight in a cycle.
+// Each exclusive or waits for the one before, so it takes a cycle on every processor. Additions of
+// constants would not do: some processors execute eight of them in a cycle, while renaming.
 #define TEN(x) x x x x x x x x x x
 static double seconds(long rounds) {
     auto begun = std::chrono::steady_clock::now();
@@ -77,7 +77,7 @@ double instructions_per_second(long rounds, long times) {
 }
 """
 MEASUREMENT_ROUNDS: Final = 20_000
-"""Number of rounds of a hundred additions each: about a millisecond, less than the time between
+"""Number of rounds of a hundred instructions each: about a millisecond, less than the time between
 interruptions of a core."""
 MEASUREMENTS: Final = 50
 """Number of measurements, of which the fastest counts: interruptions and other machines on the same
@@ -197,8 +197,8 @@ OFFERED double stream_bytes_per_second(size_t bytes, long threads, double second
     work(0);
     for (auto &other : others) other.join();
     if (failed.load()) return 0;
-    // All of one span: who waited for a core while another streamed alone would add a rate that no
-    // two have together.
+    // All threads count over one span: a thread that streamed alone while others waited for a core
+    // would add a rate that they do not reach together.
     double sum = 0;
     for (double count : passes) sum += count;
     auto ended = *std::max_element(ends.begin(), ends.end());

@@ -79,8 +79,8 @@ __all__ = ["measure"]
     "--rounds",
     type=WholeNumber(min=1),
     default=1,
-    help="Number of visits of each configuration, each time in another order: on a shared machine"
-    " several short visits say more than a long one.",
+    help="Number of visits to each configuration, each time in another order: on a shared machine"
+    " several short visits are more precise than a long one.",
 )
 @design_option
 @click.option(
@@ -98,7 +98,7 @@ __all__ = ["measure"]
 @click.option(
     "--kind",
     default="auto",
-    help="Kind of the model of --until: power, mlr, cp, hybrid, learned, or auto, the best of all"
+    help="Kind of model for --until: power, mlr, cp, hybrid, learned, or auto, the best of all"
     " these but cp.",
 )
 @click.option(

@@ -77,11 +77,11 @@ def _value(feature: str, given: dict[str, str]) -> float:
 
 
 def chosen_text(result: dict[str, Any]) -> str:
-    """Return the choice as text, with the share of the best performance where it is made."""
+    """Return the choice as text, with the share of the best performance that it reaches."""
     examples = result["examples"]
     trained = (
         f"it reaches {100 * result['msop']:.2f} % of the best in {examples} such examples"
         if examples
-        else "no example was such"
+        else "no example has such features"
     )
     return f"{result['choose']}={result['choice']}\n{trained}"

@@ -103,8 +103,8 @@ def reporting() -> None:
     help="Share of the time at which a kernel is critical.",
 )
 @output_option(
-    "New folder for the pages; with --critical, for models and a graph whose other kernels"
-    " are one. [default: no pages]"
+    "New folder for the pages; with --critical, also for the models and the graph in which all"
+    " other kernels are one. [default: no pages]"
 )
 @click.option(
     "--format",
@@ -757,7 +757,7 @@ def _check_loop(
 ) -> None:
     """Raise :exc:`InputError` unless the options of the closed loop go together."""
     if accuracy is None and (more or measure):
-        raise InputError("--more and --measure are for --accuracy")
+        raise InputError("--more and --measure need --accuracy")
     if bool(more) != bool(measure):
         raise InputError("give both --more, the ranks to run on, and --measure, the command")
     if more and output is None:

@@ -56,9 +56,9 @@ def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(["none", "models", "runs", "tasks", "both", "all"]),
                 default="none",
                 help="Simulate many replications, and print intervals. Each replication draws"
-                " models as other samples would have given them (models), the slowness of a run,"
-                " its own and by other programs (runs), or the noise of tasks (tasks); both and"
-                " all draw whatever is known of the three.",
+                " the models as other samples would have given them (models), the slowdown of the"
+                " run, its own and by other programs (runs), or the noise of the tasks (tasks);"
+                " with both or all, whatever is known of these three.",
             ),
             click.option(
                 "--replications",

@@ -43,7 +43,7 @@ OFFERED: Final = "{ global: tasksim_*; local: *; };\n"
 """Exported symbols. Templates of C++'s library in the core stay local: otherwise those of another
 library in the process could replace them, or be replaced by them."""
 OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; tasksim_*; local: *; };\n"
-"""Exported symbols of the recorder of OpenMP programs: that which a runtime looks for, and ours."""
+"""Exported symbols of the recorder of OpenMP programs: ours, and the one that runtimes look for."""
 STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""
 
@@ -91,12 +91,11 @@ class Compiler:
     Attributes
     ----------
     command
-        The program, by its path, and what always comes after it.
+        Path of the program, and the arguments that always follow it.
     name
-        What it says of itself, in a line.
+        Its name and version, in a line.
     common, linked
-        Flags of all that it compiles, and of all that it links: by default those of libraries for
-        this machine.
+        Flags of each compilation and of each linking, by default of libraries for this machine.
     """
 
     command: tuple[str, ...]
@@ -110,7 +109,7 @@ class Compiler:
         return [*self.command, *flags, "-c", source, "-o", target]
 
     def link(self, objects: Sequence[str], target: str, extra: Sequence[str]) -> list[str]:
-        """Return the command that makes the library *target* of *objects*."""
+        """Return the command that links *objects* to the library *target*."""
         return [*self.command, *self.linked, *extra, *objects, "-o", target]
 
     def run(self, command: Sequence[str], folder: Path) -> None:
@@ -135,7 +134,7 @@ def find_compiler() -> Compiler:
             return Compiler((program, *rest), _version_of([program, *rest]))
     if wanted:
         raise NotBuilt(f"no C++ compiler was found: CXX={shlex.join(wanted)} names no program")
-    raise NotBuilt(f"no C++ compiler was found ({', '.join(NAMES)}, or what CXX says)")
+    raise NotBuilt(f"no C++ compiler was found (tried {', '.join(NAMES)}; CXX can name another)")
 
 
 def find_wasm_compiler() -> Compiler:
@@ -170,14 +169,14 @@ def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:
 
 
 def _first_error(said: str) -> str:
-    """Return the first error of what a compiler said, then all of it."""
+    """Return the first error in the output of a compiler, then the whole output."""
     lines = said.strip().splitlines() or ["it does not say why"]
     first = next((line for line in lines if "error" in line), lines[0])
     return "\n".join([first, *lines] if len(lines) > 1 else [first])
 
 
 def _version_of(command: Sequence[str]) -> str:
-    """Return the first line of what a compiler says of its version."""
+    """Return the first line that a compiler prints for ``--version``."""
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -185,5 +184,5 @@ def _version_of(command: Sequence[str]) -> str:
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
         said = done.stderr.strip().rpartition("\n")[2] or "it does not answer --version"
-        raise NotBuilt(f"{shlex.join(command)} is no compiler: {said}")
+        raise NotBuilt(f"{shlex.join(command)} is not a compiler: {said}")
     return lines[0].strip()

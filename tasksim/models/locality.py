@@ -89,7 +89,7 @@ class Locality:
                 raise InputError(f"locality: {name} must be a number of at least 0 (got {value!r})")
         for name in ("mean_far_share", "mean_far_written_share"):
             if (share := getattr(self, name)) > 1:
-                raise InputError(f"locality: {name} is at most 1 (got {share})")
+                raise InputError(f"locality: {name} must be at most 1 (got {share})")
         if self.near_bytes > self.reach_bytes:
             more = f"reach_bytes, {self.reach_bytes} (got {self.near_bytes})"
             raise InputError(f"locality: near_bytes is at most {more}")

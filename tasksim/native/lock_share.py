@@ -22,7 +22,7 @@ import numpy as np
 
 from tasksim.base.extras import needed_for
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.models.files.coefficients import HELD_BELOW
+from tasksim.models.files.coefficients import LOCK_FREE_THRESHOLD
 from tasksim.native.threads import switch_interval
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def locks(program: Program) -> dict[str, Lock]:
     shares = free_shares(program, unknown_kernels(program))
     known: dict[str, str] = getattr(program, "locks", dict)()
     found = {name: Lock(known.get(name) == "held") for name in program.graph.kernels}
-    measured = {name: Lock(share < HELD_BELOW, share) for name, share in shares.items()}
+    measured = {name: Lock(share < LOCK_FREE_THRESHOLD, share) for name, share in shares.items()}
     return {**found, **measured}
 
 
@@ -105,7 +105,7 @@ def free_shares(program: Program, kernels: Collection[str]) -> dict[str, float]:
     """
     shares = _measured(program, kernels)
     for _ in range(REPEATED_MEASUREMENTS):
-        doubtful = {kernel for kernel, share in shares.items() if share < HELD_BELOW}
+        doubtful = {kernel for kernel, share in shares.items() if share < LOCK_FREE_THRESHOLD}
         for kernel, share in _measured(program, doubtful).items():
             # Disturbances only make a lock look held, so the larger share is the better one.
             shares[kernel] = max(share, shares[kernel])

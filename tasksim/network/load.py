@@ -64,8 +64,8 @@ class CostSection(Section):
     """Cost for a host of a message above a size."""
 
     above: float = given(_SIZE, 0, "size in bytes above which it holds")
-    fixed: float = given(_TIME, 0, "per message")
-    per_kilobyte: float = given(_TIME, 0, "per 1000 bytes")
+    fixed: float = given(_TIME, 0, "cost per message")
+    per_kilobyte: float = given(_TIME, 0, "cost per 1000 bytes")
 
 
 _COSTS: Final = Maybe(ListOf(SectionOf(CostSection)))
@@ -74,7 +74,7 @@ _COSTS: Final = Maybe(ListOf(SectionOf(CostSection)))
 class ModelSection(Section):
     """A model of messages by name, with its changes."""
 
-    name: str = given(TEXT, DEFAULT_MODEL, "which model")
+    name: str = given(TEXT, DEFAULT_MODEL, "name of the model")
     pieces: list[Any] | None = given(
         Maybe(ListOf(SectionOf(PieceSection))), None, "factors by size, ascending"
     )
@@ -83,7 +83,9 @@ class ModelSection(Section):
     by_latency: bool | None = given(Maybe(FLAG), None, "whether shares depend on latencies")
     weight: float | None = given(Maybe(_SIZE), None, "SimGrid's weight-S")
     window: float | None = given(Maybe(_SIZE), None, "TCP's window; 0: none")
-    cross_traffic: float | None = given(Maybe(Amount("factor", least=0)), None, "way back")
+    cross_traffic: float | None = given(
+        Maybe(Amount("factor", least=0)), None, "bytes sent back per byte"
+    )
     eager: float | None = given(Maybe(_SIZE), None, "size below which messages start when sent")
     detached: float | None = given(Maybe(_SIZE), None, "size below which senders do not wait")
     send: list[Any] | None = given(_COSTS, None, "cost of a blocking send")

@@ -141,7 +141,7 @@ def _checked(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     P, t = np.asarray(nodes, float), np.asarray(seconds, float)
     if len(P) != len(t):
-        raise InputError(f"scaling: {len(P)} numbers of nodes and {len(t)} times")
+        raise InputError(f"scaling: got {len(P)} numbers of nodes, but {len(t)} times")
     if len(set(P.tolist())) < 2:
         raise InputError(f"scaling: a law needs two numbers of nodes or more (got {P.tolist()})")
     if (P < 1).any() or (t <= 0).any() or not np.isfinite(t).all():

@@ -38,11 +38,11 @@ class MeasuredDurations:
     graph : TaskGraph
         The graph that was run.
     what : {"measured", "means", "alone"}, default "measured"
-        Where a task ran on workers of an architecture, it takes there its measured duration; on
-        other architectures, the mean of tasks of its configuration (kernel and parameters) or, if
-        there was none, of its kernel. ``means``: means everywhere. ``alone``: as ``measured``, less
-        time that others took (:mod:`tasksim.run.disturbance`). On an architecture that never ran a
-        kernel, its tasks cannot run.
+        ``measured``: on the architecture that executed it, a task takes its measured duration; on
+        others, the mean of the tasks of its configuration (kernel and parameters) or, if there was
+        none, of its kernel. ``means``: means everywhere. ``alone``: as ``measured``, less the time
+        that other programs took (:mod:`tasksim.run.disturbance`). The tasks of a kernel cannot run
+        on an architecture that never ran one.
     speeds : mapping of str -> float, default {}
         Speeds of the run's workers by architecture, from its platform; 1 by default. On a
         platform with other speeds durations are scaled accordingly.
@@ -147,7 +147,7 @@ class MeasuredDurations:
 
     def model(self, kernel: str, architecture: str) -> NoReturn:
         """Raise :exc:`InputError`: measured durations belong to tasks, not to kernels."""
-        raise InputError(f"{kernel} on {architecture}: durations of a run are no kernel model")
+        raise InputError(f"{kernel} on {architecture}: durations of a run are not a kernel model")
 
     def locality(self, kernel: str, architecture: str) -> None:
         """Return None: measured durations include the effect of locality."""
@@ -182,7 +182,7 @@ def _starts(run: Run) -> dict[str, list[tuple[int, int]]]:
 
 
 class Creations(NamedTuple):
-    """Creations of OpenMP's tasks: each makes the task that comes after it longer.
+    """Creations of OpenMP tasks, each of which prolongs the task that comes after it.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     try:
         config = run.config
         if run.graph is not None and isinstance(config.get("graph"), dict):
-            # A scenario needs a name in the place of the graph that was kept.
+            # A scenario needs a name in place of the graph that was kept.
             config = {**config, "graph": {"name": "chain", "path": None, "settings": []}}
         found = decode(Scenario, config, where, trust=trust)
     except FormatError as error:
@@ -104,7 +104,7 @@ def blame_of(run: Run, where: Path, best: Path | None = None) -> Blamed:
     elif run.messages is None:
         asked = Scenario(run, durations="means")
     else:
-        raise InputError(f"{where}: blame is for runs on one node; it has messages between ranks")
+        raise InputError(f"{where}: blame is for runs on one node, without messages between ranks")
     resolved = resolve(asked)
     if resolved.nodes > 1:
         raise InputError(f"{where}: blame is for runs on one node; got {resolved.nodes} nodes")

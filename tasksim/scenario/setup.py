@@ -113,7 +113,9 @@ def _name_or(kind: type | None, what: str) -> Callable[[Any], Any]:
 def _text(text: str, what: str) -> str:
     """Return a name or path; refuse one that no system allows."""
     if "\0" in text:
-        raise InputError(f"{what}: got {short(text)}; legal: a name or path, no null characters")
+        raise InputError(
+            f"{what}: got {short(text)}; legal: a name or a path, without null characters"
+        )
     return text
 
 

@@ -181,7 +181,7 @@ def execute_selectively(
 def selective_run(
     graph: TaskGraph, platform: Platform, scheduler: str, seed: int, **found: Any
 ) -> Run:
-    """Return the run that selective execution makes, of what it *found*: its fields, by name."""
+    """Return the run of a selective execution, with the fields that it *found*."""
     return Run(
         kind="simulated",
         graph_name=graph.name,

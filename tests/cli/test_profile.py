@@ -123,7 +123,7 @@ def test_lines_of_both_profilers_are_read():
         ("report functions 1=1.csv 2=2.csv 8=other.csv", "different units: instructions, samples"),
         ("report functions 1=1.csv 2=2.csv 8=bad.csv", "bad.csv:4:1: got 'f,a,many'"),
         ("report functions 1=1.csv 2=2.csv 8=no.csv", "no.csv"),
-        ("report functions 1=1.csv 2=2.csv 8=text.csv", "text.csv:1:1: is no profile"),
+        ("report functions 1=1.csv 2=2.csv 8=text.csv", "text.csv:1:1: is not a profile"),
         ("profile ./nosuch", "./nosuch: no such program"),
         ("profile --threshold 0% true", "legal: between 0% and 100%"),
         ("profile --source callgrind -o out.txt true", ".csv"),

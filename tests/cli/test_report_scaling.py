@@ -221,7 +221,7 @@ def test_runs_that_lack_are_made(tasksim, recorded):
     [
         ("--accuracy 10% --fitted 2", "--accuracy: give --to RANKS"),
         ("--to 8 --accuracy 10%", "no run is left to judge the model; give --fitted"),
-        ("--to 8 --more 8", "--more and --measure are for --accuracy"),
+        ("--to 8 --more 8", "--more and --measure need --accuracy"),
         ("--to 64 --accuracy 10% --more 8", "give both"),
         ("--to 64 --accuracy 10% --more 8 --measure 'true {output}'", "give --output"),
         ("--to 64 --accuracy 0% --fitted 2", "accuracy: got 0"),

@@ -176,13 +176,13 @@ def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch):
 def test_a_machine_without_a_compiler_says_what_was_looked_for(monkeypatch, tmp_path):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NotBuilt, match=r"no C\+\+ compiler was found \(c\+\+, g\+\+,"):
+    with pytest.raises(NotBuilt, match=r"no C\+\+ compiler was found \(tried c\+\+, g\+\+,"):
         find_compiler()
 
 
 def test_what_is_no_compiler_is_told(monkeypatch):
     monkeypatch.setenv("CXX", "false")
-    with pytest.raises(NotBuilt, match="false is no compiler: it does not answer --version"):
+    with pytest.raises(NotBuilt, match="false is not a compiler: it does not answer --version"):
         find_compiler()
 
 

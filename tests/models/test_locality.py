@@ -24,7 +24,7 @@ def test_each_is_a_number_from_zero(name, value):
 
 
 def test_a_share_is_at_most_one():
-    with pytest.raises(InputError, match=r"mean_far_share is at most 1 \(got 1.5\)"):
+    with pytest.raises(InputError, match=r"mean_far_share must be at most 1 \(got 1.5\)"):
         Locality(1.0, 1.0, 1.5)
 
 
@@ -48,7 +48,7 @@ def test_older_files_know_one_cost_and_a_threshold():
     ("more", "message"),
     [
         ({"near_bytes": 3.0}, r"near_bytes is at most reach_bytes, 2.0 \(got 3.0\)"),
-        ({"mean_far_written_share": 2.0}, r"mean_far_written_share is at most 1 \(got 2.0\)"),
+        ({"mean_far_written_share": 2.0}, r"mean_far_written_share must be at most 1 \(got 2.0\)"),
         ({"seconds_per_far_written_byte": -1.0}, "seconds_per_far_written_byte must be a number"),
         ({"cache_bytes": 0.0}, r"cache_bytes must be positive \(got 0\)"),
     ],

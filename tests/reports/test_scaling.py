@@ -64,7 +64,7 @@ def test_weak_scaling_is_efficient_where_time_stays():
     ("nodes", "seconds", "said"),
     [
         ([1, 1], [1.0, 1.0], "two numbers of nodes"),
-        ([1, 2], [1.0], "2 numbers of nodes and 1 times"),
+        ([1, 2], [1.0], "got 2 numbers of nodes, but 1 times"),
         ([0, 2], [1.0, 1.0], "1 or more"),
         ([1, 2], [1.0, 0.0], "above 0"),
     ],

@@ -1,4 +1,4 @@
-"""Profiles by function: their file, the functions that matter, the distance of two.
+"""Profiles by function: their file, their critical functions, the distance between two.
 
 A function is critical if it has more than a share of the cost in one of several runs, or if its
 cost per process does not fall with the processes; all others count as one (N. Ding et al., "APMT:
@@ -86,7 +86,7 @@ def read_profile(path: Path) -> FunctionProfile:
     lines = read_text(path).splitlines()
     about = dict(line[2:].partition(": ")[::2] for line in lines[:2] if line.startswith("# "))
     if "unit" not in about or about["unit"] not in UNITS or lines[2:3] != [",".join(FILE_COLUMNS)]:
-        raise InputError(f"{path}:1:1: is no profile; legal: a file of 'tasksim profile -o'")
+        raise InputError(f"{path}:1:1: is not a profile; legal: a file of 'tasksim profile -o'")
     costs = {}
     for number, row in enumerate(csv.reader(lines[3:]), 4):
         try:
@@ -172,7 +172,7 @@ def critical_functions(
     *,
     of_one: bool = False,
 ) -> CriticalFunctions:
-    """Return which functions matter, by runs on different numbers of processes.
+    """Return the critical functions, from runs on different numbers of processes.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _scaling(
 
 
 def shares_distance(one: FunctionProfile, other: FunctionProfile) -> float:
-    """Return the normalized distance of the shares of functions in two profiles (Eq. 1 there).
+    """Return the normalized distance of the shares in two profiles (equation 1 of APMT).
 
     It is the square root of the differences' squares, weighted with the shares of *one*, divided
     by the difference between the largest and the smallest share.

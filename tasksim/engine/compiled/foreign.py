@@ -1,8 +1,8 @@
 """Schedulers in Python that the core calls back.
 
 The core calls their methods, and they call the functions of its view, with the interpreter's own
-calls: both cost less than a call of a Python function. The order is that of SimPy's engine: a
-request of a scheduler is done before its call returns.
+calls: both cost less than a call of a Python function. The order is that of SimPy's engine: each
+request of a scheduler is complete before its call returns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Called", "CalledMachineView", "CalledView"]
 
 PUSH: Final = "push"
 POP: Final = "pop"
-"""Names of methods, which the core gets by their addresses: constants live as long as it does."""
+"""Names of methods; the core keeps their addresses, so they must live as long as it does."""
 
 
 class CalledView(RunView):
@@ -111,7 +111,7 @@ class CalledMachineView(CalledView):
         return seconds
 
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
-        """Return the bytes of *task* absent from *memory*; not on their way; without a place."""
+        """Return the bytes that *task* lacks in *memory*: absent, not under way, without space."""
         lacks: tuple[int, int, int] = self._unready(task, memory)
         return lacks
 
@@ -165,7 +165,7 @@ class Called:
     ) -> None:
         core = interface.locked_functions()
         if core is None:
-            raise Refused(f"scheduler {scheduler.name} is Python's, and the core cannot call it")
+            raise Refused(f"the core cannot call scheduler {scheduler.name}, which is in Python")
         self._core = core
         self.go_on = core.tasksim_replay_go_on
         self.scheduler = scheduler

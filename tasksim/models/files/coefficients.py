@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tasksim.models.uncertainty.runeffects import RunEffect
 
 __all__ = [
-    "HELD_BELOW",
+    "LOCK_FREE_THRESHOLD",
     "PROCESSOR",
     "WALL",
     "CoefficientFile",
@@ -81,7 +81,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-HELD_BELOW: Final = 0.5
+LOCK_FREE_THRESHOLD: Final = 0.5
 """Lock-free share below which a kernel counts as holding Python's lock: running two of them side by
 side saves less than half of the duration of one."""
 WALL: Final = "wall"
@@ -137,7 +137,7 @@ class Entry:
     @property
     def holds_lock(self) -> bool:
         """Whether two tasks of it, or of similar kernels, gain nothing by running side by side."""
-        return self.lock_free is not None and self.lock_free < HELD_BELOW
+        return self.lock_free is not None and self.lock_free < LOCK_FREE_THRESHOLD
 
 
 @dataclass(frozen=True)

@@ -268,9 +268,9 @@ class GivenDurations(GivenLibrary):
     """
 
     def __init__(self, graph: TaskGraph) -> None:
-        if silent := _silent_kernels(graph):
+        if missing := _kernels_without_duration(graph):
             raise InputError(
-                f"graph {graph.name}: tasks of {', '.join(silent)} have no parameter {DURATION}"
+                f"graph {graph.name}: tasks of {', '.join(missing)} have no parameter {DURATION}"
             )
         self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
 
@@ -294,10 +294,10 @@ class GivenDurations(GivenLibrary):
 
 def gives_durations(graph: TaskGraph) -> bool:
     """Return whether all tasks of *graph* have a duration."""
-    return not _silent_kernels(graph)
+    return not _kernels_without_duration(graph)
 
 
-def _silent_kernels(graph: TaskGraph) -> list[str]:
+def _kernels_without_duration(graph: TaskGraph) -> list[str]:
     named = zip(graph.kernels, graph.parameter_names, strict=True)
     return [kernel for kernel, names in named if DURATION not in names]
 

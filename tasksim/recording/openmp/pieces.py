@@ -1,14 +1,15 @@
-"""Pieces of OpenMP tasks, and the order that the program demands of them.
+"""Pieces of OpenMP tasks, and their order.
 
-A task that creates others, or waits for some, is cut there, so that a piece needs nothing while it
-runs. What comes after what:
+A task is cut where it creates others or waits for some, so that a piece needs nothing while it
+runs. The program orders the pieces:
 
 - a task begins after the piece that created it;
 - a piece begins after the one before it of its task;
 - after an undeferred task, its creator goes on;
-- after a taskwait, a task goes on when its children have ended; after a taskgroup, when all have
-  that were created in it, by anybody; after a barrier, when all of the team have come and all
-  tasks of the region have ended, and so after a parallel region;
+- after a taskwait, a task goes on when its children have ended;
+- after a taskgroup, when all tasks that any task created in it have ended;
+- after a barrier or a parallel region, when the whole team has arrived and all tasks of the region
+  have ended;
 - siblings follow each other as their ``depend`` clauses say.
 """
 
@@ -73,7 +74,7 @@ _MODES: Final = {
 }
 """Modes of access for OpenMP's kinds of dependences: in, out, inout, mutexinoutset, inoutset, and
 out and inout of all memory. Tasks of an inoutset may run together, as those of a reduction may.
-What is written is also read: out does not say that nothing of the old value is kept."""
+A written datum is also read: out does not promise that the whole old value is replaced."""
 _ALL_MEMORY: Final = (8, 9)
 _COLUMNS: Final = (
     *("task", "role", "phase", "site", "creates"),
@@ -97,8 +98,8 @@ class Pieces:
     created_ns, start_ns, end_ns, cpu_ns, thread, clock_ns : ndarray
         Times, processor time, the thread, and its processor clock at the start.
     continues, creator, binding : ndarray
-        The piece that each goes on from, the one that created its task, or -1, and how it is bound
-        to a thread; as in :class:`~tasksim.graph.taskgraph.TaskGraph`.
+        The piece that it continues, the piece that created its task, or -1, and its binding to a
+        thread, as in :class:`~tasksim.graph.taskgraph.TaskGraph`.
     before, after : ndarray
         Dependencies, as numbers of pieces.
     access_piece, access_datum, access_mode : ndarray
@@ -106,7 +107,7 @@ class Pieces:
     address : ndarray
         Per datum, in order of first use.
     counts : dict of str -> int
-        Tasks, dependences and what was left out.
+        Numbers of tasks, of dependences and of what was left out.
     """
 
     task: NDArray[np.int64]
@@ -177,8 +178,8 @@ class _Walk:
     def _are_undeferred(self) -> list[bool]:
         """Return which tasks make their creators wait.
 
-        On a team of one thread the runtime calls all tasks undeferred. That is of the team, not of
-        the program: on more threads they would not be.
+        On a team of one thread the runtime calls all tasks undeferred. That is a property of the
+        team, not of the program: more threads would defer them.
         """
         h = self._h
         alone = [False] * len(h)
@@ -201,7 +202,7 @@ class _Walk:
         return found
 
     def walk(self) -> None:
-        """Find the pieces, and all that orders them but dependences."""
+        """Find the pieces, and their order except for dependences."""
         h = self._h
         limits = np.searchsorted(h.step_task, np.arange(len(h) + 1)).tolist()
         self._make_pieces()
@@ -312,9 +313,9 @@ class _Walk:
                 self.order([piece], other)
 
     def begin_region(self, before: list[int], firsts: list[int]) -> None:
-        """Order the parts of threads in a region, after the pieces *before*.
+        """Order the threads' parts of a region after the pieces *before*.
 
-        A thread that does its first is started by the first of the others.
+        Before the first region of a thread comes the piece that starts the thread.
         """
         columns = self._columns
         since = min((columns["start"][first] for first in firsts), default=0)
@@ -339,13 +340,13 @@ class _Walk:
         return [*fulfilled] if last == NOTHING else [last, *fulfilled]
 
     def order(self, before: Iterable[int], after: int) -> None:
-        """Have the piece *after* come after those *before*."""
+        """Order the piece *after* behind the pieces *before*."""
         for piece in before:
             self._before.append(piece)
             self._after.append(after)
 
     def add_edges(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> None:
-        """Have tasks begin after others, both numbered as in the history, are complete."""
+        """Order tasks behind the completion of others; both have their numbers in the history."""
         for one, other in zip(before.tolist(), after.tolist(), strict=True):
             if self._first[other] != NOTHING:
                 self.order(self.completion(one), self._first[other])
@@ -358,7 +359,7 @@ class _Walk:
         kept = start[before] <= start[after]
         before, after = before[kept], after[kept]
         # A runtime may report the end of a task when it has already released the next, which ran at
-        # once on another thread: the end is then taken to be the start of that.
+        # once on another thread: the start of that one then counts as the end.
         limit = np.full(len(end), np.iinfo(np.int64).max)
         np.minimum.at(limit, before, start[after])
         columns["end"] = np.maximum(np.minimum(end, limit), start)
@@ -491,7 +492,7 @@ class _Task:
         self.waits = _joined(self.waits, walk._region_end.pop(region, []))
 
     def met(self) -> None:
-        """Go on after a barrier, where an explicit task has none."""
+        """Do nothing: an explicit task has no barriers."""
 
     def end(self) -> None:
         """Record the task's last piece, and those of descendants that it has not waited for."""
@@ -588,7 +589,7 @@ def _accesses(
     if not len(starts):
         return task, mode, address
     highest, lowest = np.maximum.reduceat(mode, starts), np.minimum.reduceat(mode, starts)
-    # Different kinds for one address: the strictest that there is.
+    # One address with different kinds of dependences is read and written.
     combined = np.where(highest == lowest, highest, int(AccessMode.RW))
     return task[starts], combined, address[starts]
 
@@ -604,7 +605,7 @@ def _siblings(history: History) -> NDArray[np.int64]:
     parent = history.parent[task]
     rows = [(parent, address, rank[task], mode)]
     all_memory = np.isin(history.dep_kind, _ALL_MEMORY)
-    if all_memory.any():  # all other siblings with dependences read, so to say, the one datum
+    if all_memory.any():  # as if all other siblings with dependences read one common datum
         strict = np.unique(history.dep_task[all_memory])
         tasks = np.unique(task)
         whole = np.where(np.isin(tasks, strict), int(AccessMode.RW), int(AccessMode.R))
