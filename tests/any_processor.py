@@ -17,12 +17,22 @@ from time import perf_counter
 
 from tests.tiers import LONG
 
-ROOMS = (
-    "applications", "calibration", "experiments/tensor_completion", "kernels", "models",
-    "recording/test_dask.py", "run", "study/report",
+CALIBRATION = (
+    "calibrate", "contention", "domain", "domain_steering", "fit_kernels", "fit_locality",
+    "fit_pieces", "fit_runs", "insitu_slowdown", "precision", "recorded_calibration", "steering",
 )  # fmt: skip
-"""Rooms, and a file, of which more than one result in a thousand is a product of matrices, or a
-solution: the engines and schedulers compute sums of a few numbers, in an order that they say."""
+RUN = ("blame", "bounds", "criticalkernels", "disturbance", "energy", "replicated")
+ROOMS = (
+    "applications", *(f"calibration/test_{name}.py" for name in CALIBRATION),
+    "experiments/tensor_completion", "kernels", "models", "recording/test_dask.py",
+    *(f"run/test_{name}.py" for name in RUN), "study/report",
+)  # fmt: skip
+"""Rooms and files whose results are products of matrices, solutions, or logarithms of arrays.
+
+The criterion for a file: it, or a module of tasksim that it tests, multiplies matrices, solves or
+fits, or takes exponentials or logarithms of arrays, and the test checks what comes out of that.
+The other files of `calibration` and `run` check what was measured, written, read, counted or added
+up; engines and schedulers add a few numbers in an order that they say."""
 PRODUCT_ROOMS = (
     "experiments/tensor_completion", "kernels", "models/learned", "models/tensor",
 )  # fmt: skip
