@@ -67,7 +67,25 @@ def test_modules_without_a_twin_of_their_name_in_the_core_are_named(room):
 
 @pytest.mark.parametrize(
     "concept",
-    ["contention", "noise", "MSOP", "coefficient", "blind", "pinning", "collective", "C++"],
+    [
+        "contention",
+        "noise",
+        "MSOP",
+        "coefficient",
+        "blind",
+        "pinning",
+        "collective",
+        "C++",
+        "time of a copy",
+        "seed",
+        "outliers",
+        "commute",
+        "priorities",
+        "default scheduler",
+        "library of the compiled core",
+        "Ctrl-C",
+        "replications",
+    ],
 )
 def test_concepts_that_newcomers_missed_are_told(concept):
     assert any(concept in told for told, _ in ROWS)
