@@ -58,6 +58,13 @@ MAX_ROWS = 10
     help="Kinds of changes: weights, volumes, edges, speeds, bandwidths. [default: all]",
 )
 @click.option(
+    "--extremes",
+    type=float,
+    metavar="SHARE",
+    help="Share of changes that make a value the smallest or the largest; others are small. "
+    "[default: 0.3]",
+)
+@click.option(
     "--keep",
     type=int,
     default=3,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CHANGES", "Instance", "Space"]
 
 MAX_STEP: Final = 0.1
-"""Largest change of a value; all values are at most 1 (PISA, section VI)."""
+"""Largest small change of a value; all values are at most 1 (PISA, section VI)."""
 DECIMALS: Final = 4
 """Decimals of all values, so that files have the very numbers that were searched with."""
 MAX_TRIES: Final = 30
@@ -42,6 +42,8 @@ class Space:
         Least speed and bandwidth; the largest is 1.
     vary
         Names of :data:`CHANGES` that the search makes.
+    extremes
+        Share of the changes of a value that make it the least or the largest; others are small.
     """
 
     tasks: int
@@ -49,6 +51,7 @@ class Space:
     architectures: tuple[str, ...]
     slowest: float
     vary: tuple[str, ...]
+    extremes: float = 0.0
 
     def first(self, rng: random.Random) -> Instance:
         """Return a random chain on random processors, as PISA begins with."""
@@ -68,6 +71,12 @@ class Space:
             if changed is not None:
                 return changed
         return instance
+
+    def moved(self, rng: random.Random, value: float, low: float) -> float:
+        """Return *value* changed by at most :data:`MAX_STEP`, or *low* or 1 at random."""
+        if self.extremes and rng.random() < self.extremes:
+            return 1.0 if rng.random() < 0.5 else low
+        return min(1.0, max(low, round(value + MAX_STEP * (2 * rng.random() - 1), DECIMALS)))
 
 
 @dataclass(frozen=True)
@@ -155,32 +164,27 @@ def _drawn(rng: random.Random, low: float) -> float:
     return max(low, round(low + (1 - low) * rng.random(), DECIMALS))
 
 
-def _moved(rng: random.Random, value: float, low: float) -> float:
-    """Return *value* changed by at most :data:`MAX_STEP`, from *low* to 1."""
-    return min(1.0, max(low, round(value + MAX_STEP * (2 * rng.random() - 1), DECIMALS)))
-
-
 def _weight(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
     task, kind = below(rng, space.tasks), below(rng, len(space.architectures))
     rows = [list(row) for row in instance.weights]
-    rows[task][kind] = _moved(rng, rows[task][kind], 0.0)
+    rows[task][kind] = space.moved(rng, rows[task][kind], 0.0)
     return replace(instance, weights=tuple(map(tuple, rows)))
 
 
-def _volume(space: Space, instance: Instance, rng: random.Random) -> Instance | None:  # noqa: ARG001
-    rows = _one_moved(instance.volumes, rng, 0.0)
+def _volume(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
+    rows = _one_moved(space, instance.volumes, rng, 0.0)
     return replace(instance, volumes=rows) if rows else None
 
 
 def _one_moved(
-    pairs: tuple[tuple[int, int, float], ...], rng: random.Random, low: float
+    space: Space, pairs: tuple[tuple[int, int, float], ...], rng: random.Random, low: float
 ) -> tuple[tuple[int, int, float], ...]:
     """Return *pairs* with one of the values moved, if there are any."""
     if not pairs:
         return ()
     place = below(rng, len(pairs))
     a, b, value = pairs[place]
-    return (*pairs[:place], (a, b, _moved(rng, value, low)), *pairs[place + 1 :])
+    return (*pairs[:place], (a, b, space.moved(rng, value, low)), *pairs[place + 1 :])
 
 
 def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
@@ -203,12 +207,12 @@ def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | No
 def _speed(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
     speeds = list(instance.speeds)
     place = below(rng, len(speeds))
-    speeds[place] = _moved(rng, speeds[place], space.slowest)
+    speeds[place] = space.moved(rng, speeds[place], space.slowest)
     return replace(instance, speeds=tuple(speeds))
 
 
 def _bandwidth(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
-    rows = _one_moved(instance.bandwidths, rng, space.slowest)
+    rows = _one_moved(space, instance.bandwidths, rng, space.slowest)
     return replace(instance, bandwidths=rows) if rows else None
 
 

@@ -10,7 +10,7 @@ import json
 import math
 import random
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import all_of, flag, one_of, path_of, positive_number, whole_number
@@ -93,7 +93,8 @@ def search(
         Called after each run with the number of runs done, of all runs, and the worst ratio.
     **settings
         Other fields of :class:`Question`: tasks, workers, platform, steps, seed, slowest, vary,
-        duration_s, size_bytes.
+        duration_s, size_bytes, extremes. A folder of an earlier version, which had no extremes,
+        goes on without them.
 
     Returns
     -------
@@ -108,7 +109,10 @@ def search(
     question = _checked(first, second, settings)
     runs = whole_number(runs, "runs", low=1, high=MAX_STEPS)
     keep = whole_number(keep, "keep", low=0)
-    folder, judge = path_of(output, "output"), question.judge()
+    folder = path_of(output, "output")
+    if settings.get("extremes") is None and not force and _has_no_extremes(folder):
+        question = replace(question, extremes=0.0)
+    judge = question.judge()
     with locked(folder):
         _keep(folder, question, _resumed(folder, question, judge, force=flag(force, "force")))
     for wait in (False, True):  # first the runs that nobody is at, then those of other processes
@@ -174,6 +178,9 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
     slowest = given.get("slowest", 1.0)
     if not 0.001 <= slowest <= 1:
         raise InputError(f"slowest: got {slowest:g}; legal: a number from 0.001 to 1")
+    extremes = given.get("extremes", 0.0)
+    if isinstance(extremes, bool) or not (isinstance(extremes, int | float) and 0 <= extremes <= 1):
+        raise InputError(f"extremes: got {extremes!r}; legal: a number from 0 to 1")
     if "vary" in given:
         chosen = given["vary"].split(",") if isinstance(given["vary"], str) else given["vary"]
         given["vary"] = tuple(one_of(name, CHANGES, "vary") for name in all_of(chosen, str, "vary"))
@@ -206,12 +213,20 @@ def _resumed(folder: Path, question: Question, judge: Judge, *, force: bool) -> 
     return []
 
 
+def _has_no_extremes(folder: Path) -> bool:
+    """Return whether *folder* has a search of a version that made small changes only."""
+    path = folder / STATE_FILE
+    return is_file(path) and read_document(
+        read_text(path), str(path), lambda node: "extremes" not in node["question"].mapping()
+    )
+
+
 def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
     version = node["version"]
     if (why := newer(version.value, FILE_VERSION)) is not None:
         raise version.error(why)
     version.exactly(FILE_VERSION)
-    question = node["question"].mapping()
+    question = {"extremes": 0.0} | node["question"].mapping()
     found = []
     for run in node["runs"]:
         instance = run["instance"]

@@ -27,6 +27,8 @@ from tasksim.study.adversary.search import anneal, search
 SMALL_SEARCH = {"tasks": 5, "workers": 3, "steps": 40, "runs": 2, "keep": 0}
 """A search that draws nothing: pictures take longer than all the rest."""
 
+RATIO_BEFORE_EXTREMES = 1.171789873139019
+
 
 def called(line):
     result = CliRunner().invoke(cli, shlex.split(line), prog_name="tasksim")
@@ -56,6 +58,62 @@ def test_changes_stay_in_the_space_and_change_only_what_they_may(seed, tasks, pr
     assert ("speeds" in vary) or here.speeds == first.speeds
     assert ("bandwidths" in vary) or here.bandwidths == first.bandwidths
     assert {"volumes", "edges"} & set(vary) or here.volumes == first.volumes
+
+
+def changed_values(extremes):
+    """Return pairs of values before and after a change, and the least that each may be."""
+    space = Space(5, 3, ("weight",), 0.2, ("weights", "volumes", "speeds", "bandwidths"), extremes)
+    rng = random.Random(7)
+    here = space.first(rng)
+    for _ in range(200):
+        before, here = here, space.neighbour(here, rng)
+        for name in ("weights", "volumes", "speeds", "bandwidths"):
+            rows = [getattr(instance, name) for instance in (before, here)]
+            for one, other in zip(*rows, strict=True):
+                pair = (one, other) if name == "speeds" else (one[-1], other[-1])
+                if pair[0] != pair[1]:
+                    yield (*pair, 0.0 if name in ("weights", "volumes") else 0.2)
+
+
+def test_without_extremes_changes_are_small_as_pisas():
+    changes = list(changed_values(0.0))
+    assert len(changes) > 100
+    assert all(abs(one - other) <= 0.1 + 1e-9 for one, other, _ in changes)
+
+
+def test_extremes_are_the_least_and_the_largest_value():
+    changes = list(changed_values(1.0))
+    assert {other for _, other, _ in changes} == {0.0, 0.2, 1.0}
+    assert all(other in (low, 1.0) for _, other, low in changes)
+
+
+def test_a_search_without_extremes_finds_what_earlier_versions_found():
+    """The bytes of 29 November 2026, before there were extremes."""
+    question = Question("heft", "cpop", 5, 4, steps=120, extremes=0.0)
+    found = anneal(question, question.judge(), 0)
+    assert found.ratio == RATIO_BEFORE_EXTREMES
+
+
+def test_a_folder_without_extremes_goes_on_without_them(tmp_path):
+    folder = tmp_path / "worst"
+    before = search("heft", "cpop", folder, **SMALL_SEARCH | {"runs": 1}, extremes=0.0)
+    state = json.loads((folder / "search.json").read_text())
+    del state["question"]["extremes"]
+    (folder / "search.json").write_text(json.dumps(state))
+    after = search("heft", "cpop", folder, **SMALL_SEARCH)
+    assert len(after) == 2
+    assert before[0] in after
+    assert json.loads((folder / "search.json").read_text())["question"]["extremes"] == 0.0
+    with pytest.raises(InputError, match=r"extremes: 0\.0 before, 0\.3 now"):
+        search("heft", "cpop", folder, **SMALL_SEARCH, extremes=0.3)
+    search("heft", "cpop", folder, **SMALL_SEARCH, force=True)
+    assert json.loads((folder / "search.json").read_text())["question"]["extremes"] == 0.3
+
+
+@pytest.mark.parametrize("extremes", [-0.1, 1.5, "many", True, float("nan")])
+def test_extremes_are_a_share(extremes, tmp_path):
+    with pytest.raises(InputError, match=r"extremes: got .*legal: a number from 0 to 1"):
+        search("heft", "cpop", tmp_path / "worst", extremes=extremes)
 
 
 def test_planned_and_replayed_makespans_are_the_same():
