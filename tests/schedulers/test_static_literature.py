@@ -34,6 +34,14 @@ def test_lookahead_has_the_makespan_that_the_peft_paper_gives_for_it():
     assert plan("lookahead", problem_of(*ARABNEJAD)).makespan_s == 127
 
 
+def test_lookahead_does_not_wait_for_what_is_not_placed_yet():
+    """Task 1 goes where it is short, as if the data of task 2 to their successor cost nothing."""
+    problem = problem_of([(2, 3), (1, 1), (1, 1)], {(1, 3): 40, (2, 3): 30})
+    made = plan("lookahead", problem)
+    assert made.worker.tolist() == [0, 0, 0]
+    assert made.makespan_s == 4
+
+
 def test_the_serial_schedule_of_the_heft_papers_example():
     """The least sum of a column of its costs: 127 on the first processor."""
     problem = problem_of(*TOPCUOGLU)

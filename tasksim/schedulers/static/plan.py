@@ -150,8 +150,8 @@ class Timeline:
 class Timetable:
     """A plan for *problem* in the making, to which tasks are added one by one.
 
-    The predecessors of a task are placed before it. Tasks that commute on a datum exclude each
-    other, and run in the order in which they are placed.
+    The predecessors of a task are placed before it; those that are not do not delay it. Tasks that
+    commute on a datum exclude each other, and run in the order in which they are placed.
 
     Attributes
     ----------
@@ -174,14 +174,15 @@ class Timetable:
         self._last_commuting: dict[int, int] = {}
         self._worker = [-1] * problem.tasks
         self._start = [0.0] * problem.tasks
-        self._end = [0.0] * problem.tasks
+        # Inputs from tasks that a trial of lookahead has not placed keep nobody waiting.
+        self._end = [-inf] * problem.tasks
 
     def arrivals(self, task: int) -> list[float]:
         """Return, per memory, the time in seconds at which all inputs of *task* can be there."""
         sources = self._waits.sources(task)
         ends = [self._end[source] for source in sources]
         if not self._several:
-            latest = max(ends, default=0.0)
+            latest = max([0.0, *ends])
             return [max(latest, self._exclusive(task))]
         if self._waits.columns is not None:
             return self._few_arrivals(task, sources, ends)
