@@ -68,7 +68,7 @@ def folder(tmp_path_factory):
         ("study --help", "", 8, 150),
         ("study new", "", 25, 175),
         ("list generators", "numpy importlib.metadata", 91, 388),
-        ("list schedulers", "numpy importlib.metadata", 74, 383),
+        ("list schedulers", "numpy importlib.metadata", 75, 383),
         ("list platforms", "yaml", 33, 205),
         ("list models", "", 20, 165),
         (f"simulate cholesky tiles=2 --workers 2 {GIVEN}", "numpy simpy", 81, 330),

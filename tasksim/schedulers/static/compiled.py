@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.interruption import give_up_if_asked
-from tasksim.core import interface
-from tasksim.graph.csr import pointers_of_counts
 from tasksim.schedulers.static.plan import Plan
 
 if TYPE_CHECKING:
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.core import interface
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = ["compiled_plan"]
@@ -48,6 +47,8 @@ def compiled_plan(problem: Problem, name: str, *numbers: float) -> Plan | None:
     *numbers : float
         The options that ``tasksim_plan`` in ``core/tasksim_core.h`` lists for this algorithm.
     """
+    from tasksim.core import interface  # for plans: commands that only list schedulers need no core
+
     core = interface.functions()
     tasks = problem.tasks
     if core is None or not tasks:
@@ -78,6 +79,8 @@ def _structure(problem: Problem) -> interface.Planning | None:
     if (made := vars(problem).get("_compiled")) is not None:
         found: interface.Planning = made
         return found
+    from tasksim.core import interface
+
     columns = (problem.costs_s, problem.latency_s, problem.seconds_per_byte)
     if any(column.dtype != np.float64 or not column.flags.c_contiguous for column in columns):
         return None
@@ -98,6 +101,9 @@ class _Graph:
     """
 
     def __init__(self, problem: Problem) -> None:
+        from tasksim.core import interface
+        from tasksim.graph.csr import pointers_of_counts
+
         edges, initial = problem.edges, problem.initial
         self._kept: list[NDArray[Any]] = []
         self.structure = interface.Planning(
@@ -136,7 +142,7 @@ class _Graph:
 def _interruptibly(call: Callable[[interface.Planning], int], given: interface.Planning) -> int:
     """Return the status of *call*, made in another thread, which Ctrl-C here stops."""
     stop = ctypes.c_int32(0)
-    given = interface.Planning.from_buffer_copy(given)
+    given = type(given).from_buffer_copy(given)
     given.stop = ctypes.addressof(stop)
     found: list[int] = []
     planning = threading.Thread(target=lambda: found.append(call(given)), daemon=True)
