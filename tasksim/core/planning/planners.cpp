@@ -1,5 +1,5 @@
 // Planners: static plans, as the functions of the same names in tasksim/schedulers/static make them.
-// What each algorithm does, its source and its ties are described there.
+// Their docstrings describe each algorithm, its source and its ties.
 #include <array>
 #include <deque>
 #include <new>

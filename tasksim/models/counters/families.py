@@ -54,7 +54,7 @@ SAME_ERROR_FACTOR: Final = 1.02
 """Factor within which errors count as equal: the function with fewer coefficients is taken."""
 SAME_R2_DIFFERENCE: Final = 1e-6
 """Difference below which two R² count as equal."""
-TERMS: Final = (
+TERM_EXPONENTS: Final = (
     (0.0, 0), (0.0, 1), (1 / 3, 0), (1 / 2, 0), (2 / 3, 0), (1.0, 0), (1.0, 1), (4 / 3, 0),
     (3 / 2, 0), (2.0, 0), (3.0, 0),
 )  # fmt: skip
@@ -147,7 +147,7 @@ class CounterFunction:
             raise node["degree"].expected("a degree from 0 to 3")
         terms: tuple[tuple[float, int], ...] = ()
         if family == "terms":
-            known = {(float(i), float(j)): (i, j) for i, j in TERMS}
+            known = {(float(i), float(j)): (i, j) for i, j in TERM_EXPONENTS}
             found = [tuple(term.vector(2).tolist()) for term in node["terms"]]
             if parameters != 1 or not found or not set(found) <= set(known):
                 raise node["terms"].expected("pairs of exponents, for one parameter")
@@ -214,12 +214,12 @@ def _best_terms(scale: tuple[float, ...], table: Floats, values: Floats, weights
     """Return the terms with the least cross-validated error, one more only where it halves it."""
     rows, group = np.unique(table, axis=0, return_inverse=True)
     fold = fold_of_each(len(rows))[group.ravel()]
-    every = _features(_Shape("terms", terms=TERMS), table, scale) * weights[:, None]
+    every = _features(_Shape("terms", terms=TERM_EXPONENTS), table, scale) * weights[:, None]
     target = values * weights
     best: tuple[float, _Shape] | None = None
     for count in range(1, min(MOST_TERMS, len(rows) - 1) + 1):
         # Three terms have the constant among them: others follow anything.
-        subsets = combinations(range(len(TERMS)), count)
+        subsets = combinations(range(len(TERM_EXPONENTS)), count)
         chosen = [subset for subset in subsets if count < MOST_TERMS or 0 in subset]
         design = every[:, chosen].swapaxes(0, 1)
         error = np.zeros(len(chosen))
@@ -231,7 +231,7 @@ def _best_terms(scale: tuple[float, ...], table: Floats, values: Floats, weights
         score = max(EXACT_ERROR, float(error[least]) / len(values))
         enough = len(rows) >= ROWS_PER_TERM * count or score < COUNTED_ERROR
         if best is None or (enough and score < ERROR_FACTOR_OF_TERM * best[0]):
-            best = score, _Shape("terms", terms=tuple(TERMS[k] for k in chosen[least]))
+            best = score, _Shape("terms", terms=tuple(TERM_EXPONENTS[k] for k in chosen[least]))
     assert best is not None
     return best[1]
 

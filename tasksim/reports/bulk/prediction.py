@@ -294,17 +294,21 @@ class BulkModel:
         """
         most = max(p.ranks for p in self._profiles)
         before = [p for p in self._profiles if p.ranks < most]
-        last = [p for p in self._profiles if p.ranks == most and isfinite(p.seconds)]
+        last = [p for p in self._profiles if p.ranks == most and p.seconds > 0]
         if len({p.ranks for p in before}) < MIN_RANKS_TO_JUDGE or not last:
             return 0.0
-        model = BulkModel(before, self.costs, **self._options)
+        try:
+            model = BulkModel(before, self.costs, **self._options)
+        except InputError:  # only the most ranks have a kernel with counters
+            return 0.0
         told = [sum(model._told(profile, counted=False)[0]) for profile in last]
         return float(np.mean([abs(t / p.seconds - 1) for t, p in zip(told, last, strict=True)]))
 
     def _steps(self, profile: Profile) -> float:
-        """Return how far *profile* is beyond those known, in steps as long as their last one.
+        """Return by how many steps *profile* exceeds the known profiles.
 
-        The steps are of the logarithms of ranks and of work per rank; the longer way counts.
+        A step is as long as the last one between them, in the logarithm of the ranks or of the work
+        per rank; the longer way counts.
         """
         found = 0.0
         for values, asked in (
@@ -312,7 +316,7 @@ class BulkModel:
             ([p.size / p.ranks for p in self._profiles], profile.size / profile.ranks),
         ):
             known = np.unique(values)
-            if len(known) > 1 and asked > known[-1]:
+            if len(known) > 1 and known[-2] > 0 and asked > known[-1]:
                 found = max(found, log(asked / known[-1]) / log(known[-1] / known[-2]))
         return found
 
