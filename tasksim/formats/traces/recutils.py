@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_NODE",
+    "LONGEST_RANK",
     "add_record",
     "counted",
     "job_id",

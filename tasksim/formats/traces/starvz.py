@@ -24,7 +24,14 @@ from tasksim.formats.traces.recutils import (
     counted,
     job_id,
     nanoseconds,
+    node_memory,
     rank_of,
+)
+from tasksim.formats.traces.starvz_ranks import (
+    MESSAGE,
+    add_message_copies,
+    bind_messages,
+    name_nodes,
 )
 from tasksim.formats.traces.textlines import READ_SHARE, csv_rows
 from tasksim.platform.description import MAX_MEMORIES
@@ -44,6 +51,7 @@ TASKS: Final = "rec.tasks.csv"
 STATES: Final = "paje.worker_state.csv"
 HANDLES: Final = "rec.data_handles.csv"
 DAG_CSV: Final = "dag.csv"
+LINK_CSV: Final = "paje.link.csv"
 MISSING: Final = ("", "NA", "nan")
 """Missing values, as R and Python write them."""
 
@@ -72,13 +80,19 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     found.name = path.resolve().name
     named = {} if states is None else _workers(states)
     if tasks is not None:
+        hints = 0
         for line, row in _rows(tasks, ("JobId", "WorkerId", "StartTime", "EndTime")):
+            if "Control" in row:
+                hints += 1
+                continue
             worker = ""
             if "WorkerId" in row:
                 worker = named.get(row.get("JobId", ""), f"cpu{row['WorkerId']}")
             add_record(found, row, line, worker)
         if not named:
             found.note("the trace has no names of workers: they are called cpu0, cpu1, ...")
+        if hints:
+            found.note(f"left out: {hints} hints that data will not be used any more")
     elif states is not None:
         from tasksim.formats.traces.paje import add_states
 
@@ -86,16 +100,11 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
         add_states(found, states)
     else:
         add_tables(found, path)
-    if not found.has_edges and (dag := _find(path, DAG_CSV)) is not None:
-        pairs = (
-            (job_id(row.get("JobId", "")), job_id(row.get("Dependent", "")))
-            for _, row in _rows(dag, ("JobId", "Dependent"))
-        )
-        other = _set_dependencies(found, pairs)
-        if other:
-            found.note(
-                f"{other} rows of {dag.name} are about tags or missing tasks, and are not used"
-            )
+    has_nodes = name_nodes(found)
+    if (dag := _find(path, DAG_CSV)) is not None:
+        _add_dag(found, dag)
+    if has_nodes and found.transfers is None:
+        _add_messages(found, path)
     handles = _find(path, HANDLES)
     if handles is None and found.has_data:
         found.note(
@@ -106,6 +115,8 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
             rank, handle, home = rank_of(row), row.get("Handle", ""), row.get("HomeNode", "")
             if home.isdecimal() and len(home) > LONGEST_NODE:
                 found.bad(f"HomeNode: got '{home[:40]}'; legal: a memory node", line, handles)
+            elif rank and has_nodes:  # a buffer of received data has no home
+                found.home_memory[f"{rank}_{handle}"] = node_memory(int(rank))
             elif home.isdecimal():
                 found.home[f"{rank}_{handle}" if rank else handle] = int(home)
     return assembled(found)
@@ -138,6 +149,35 @@ def _workers(path: Path) -> dict[str, str]:
         for _, row in _rows(path, ("ResourceId",))
         if "JobId" in row and "ResourceId" in row
     }
+
+
+def _add_dag(found: Records, path: Path) -> None:
+    """Add the dependencies in ``dag.csv``; only those by messages if the tasks have their own."""
+    pairs = [
+        (job_id(row.get("JobId", "")), job_id(row.get("Dependent", "")))
+        for _, row in _rows(path, ("JobId", "Dependent"))
+    ]
+    if not found.has_edges:
+        plain = [pair for pair in pairs if not any(one.startswith(MESSAGE) for one in pair)]
+        other = _set_dependencies(found, plain)
+        if other:
+            found.note(
+                f"{other} rows of {path.name} are about tags or missing tasks, and are not used"
+            )
+    if messages := bind_messages(found, pairs):
+        found.note(
+            f"{path.name}: tasks that receive {messages} messages depend on those that sent them"
+        )
+
+
+def _add_messages(found: Records, folder: Path) -> None:
+    """Add the messages between nodes in ``paje.link.csv``."""
+    path = _find(folder, LINK_CSV)
+    if path is not None and (count := add_message_copies(found, path, _rows(path))):
+        found.note(
+            f"{path.name}: {count} messages between nodes are copies of the run; a replay moves"
+            " none of these data"
+        )
 
 
 def _set_dependencies(found: Records, pairs: Iterable[tuple[str, str]]) -> int:

@@ -291,7 +291,7 @@ def _add_data(found: Records, path: Path) -> dict[str, int] | None:
         key = f"{rank}_{handle}" if rank else handle
         if home.isdecimal() and len(home) > LONGEST_NODE:
             found.bad(f"HomeNode: got '{home[:40]}'; legal: a memory node", line, beside)
-        elif home.isdecimal() and rank:
+        elif rank:  # a buffer of received data has no home: it is on its own node
             found.home_memory[key] = node_memory(int(rank))
         elif home.isdecimal():
             found.home[key] = int(home)
