@@ -87,6 +87,25 @@ def test_intervals_widen_by_what_the_step_before_missed():
     assert within.high_s - within.low_s < 0.1 * within.seconds
 
 
+@pytest.mark.parametrize(
+    "seconds",
+    [nan, 0.0],  # it was not run, or its clock did not see it
+)
+def test_a_last_step_that_cannot_be_judged_widens_no_interval(seconds):
+    few = [profile(P) for P in (1, 2, 4)] + [replace(profile(8), seconds=seconds)]
+    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
+    told = model.predict(profile(64))
+    assert told.seconds == pytest.approx(profile(64).seconds, rel=0.05)
+    assert told.high_s - told.low_s < 0.1 * told.seconds
+
+
+def test_a_kernel_that_only_the_most_ranks_have_is_judged_by_no_step():
+    few = [replace(profile(P), kernels={"small": KernelShare({}, 0.01 / P)}) for P in (1, 2, 4)]
+    model = BulkModel([*few, profile(8)], MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
+    told = model.predict(profile(16))
+    assert 0 <= told.low_s <= told.seconds <= told.high_s < 2 * told.seconds
+
+
 def test_problems_that_grow_with_the_ranks_are_foretold():
     few = [profile(P, 1e9 * P) for P in (1, 2, 4)] + [profile(2, 1e9), profile(4, 1e9)]
     model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import isfinite, log, sqrt
+from math import inf, isfinite, log, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -406,7 +406,7 @@ class BulkModel:
         left, sent = [], []
         for profile in self._profiles:
             alone = self._messages(profile, counted=True)
-            if alone > 0 and isfinite(profile.seconds):
+            if alone > 0 and 0 < profile.seconds < inf:
                 without = self.predict(profile, counted=True)
                 rest = profile.seconds - without.computing_s - without.memory_s - without.others_s
                 left.append(rest / profile.seconds)
