@@ -21,12 +21,16 @@ Where a result enters several tables, :func:`unbroken` keeps it in all or none::
         samples.add(run)
         costs.add(run)             # a Ctrl-C in either is raised after both
 
+What is raised while an object dies, or in a function that C code calls, is lost: Python prints it
+and goes on. A block raises it again, soon after.
+
 Only the main thread gets Ctrl-C: a :class:`Stop` passes it on to the threads of a pool.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from math import inf
@@ -54,6 +58,9 @@ INTERRUPTED_EXIT_CODE: Final = 130
 
 REPEATED_SIGNAL_S: Final = 0.5
 """Time in seconds within which two signals count as one: nobody has read the first effect yet."""
+
+REPEATED_AFTER_S: Final = 0.01
+"""Time in seconds after which a lost KeyboardInterrupt is raised again: a finalizer has ended."""
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """Python's own handlers: only these are replaced."""
@@ -104,13 +111,17 @@ class Interrupts:
         self._held = held
         self._signals = [signal.SIGINT, *[signal.SIGTERM] * terminate]
         self._raised_at = -inf
+        self._number: int = signal.SIGINT
         self._outer: Interrupts | None = None
         self._before: dict[signal.Signals, object] = {}
+        self._hook_before = sys.unraisablehook
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._take(number)
+            if self._before:
+                self._hook_before, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
 
     def __exit__(
@@ -125,6 +136,8 @@ class Interrupts:
             if _block_of(signal.getsignal(number)) is not None:
                 signal.signal(number, handler)  # type: ignore[arg-type]
         self._before.clear()
+        if sys.unraisablehook == self._lost:
+            sys.unraisablehook = self._hook_before
         if not held and error is None:
             self.check()  # a signal may have come since signals were held, above
 
@@ -165,11 +178,27 @@ class Interrupts:
         self._before[number] = before
         signal.signal(number, self._received)
 
-    def _received(self, *_: object) -> None:
+    def _received(self, number: int, _frame: object) -> None:
+        self._number = number
         if self._held:
             self.noted = True
         elif monotonic() - self._raised_at >= self._again_s:
             self._raise()
+
+    def _lost(self, lost: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose KeyboardInterrupt was lost, in place of Python's message."""
+        if not issubclass(lost.exc_type, KeyboardInterrupt) or not self.raised:
+            self._hook_before(lost)
+            return
+        block: Interrupts | None = self
+        while block is not None:
+            block._raised_at = -inf
+            block = block._outer
+        # By another thread: in this one, the hook would lose it again.
+        main = threading.main_thread().ident
+        again = threading.Timer(REPEATED_AFTER_S, signal.pthread_kill, (main, self._number))
+        again.daemon = True
+        again.start()
 
     def _raise(self) -> None:
         """Raise KeyboardInterrupt, and mark it as raised in all outer blocks, too."""

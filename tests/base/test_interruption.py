@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
+import sys
 import threading
+import time
 
 import pytest
 
@@ -89,6 +92,50 @@ def test_an_error_of_an_unbroken_block_goes_before_a_signal():
             interrupts.check()
     with pytest.raises(KeyboardInterrupt), unbroken():  # nothing to hold back
         press()
+
+
+class Dying:
+    def __del__(self):
+        press()
+
+
+def finalizer():
+    Dying()
+
+
+def callback():
+    ctypes.CFUNCTYPE(None)(press)()
+
+
+@pytest.mark.parametrize("lose", [finalizer, callback])
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_is_lost_is_raised_again(lose, nested, capsys):
+    before = sys.unraisablehook
+    with Interrupts() as outer:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # it comes any time after the first
+            if nested:
+                with Interrupts():
+                    lose()
+                    time.sleep(60)
+            lose()
+            time.sleep(60)
+        outer.hold()
+        assert outer.raised
+    assert sys.unraisablehook is before
+    assert "ignored" not in capsys.readouterr().err
+
+
+def test_what_others_lose_is_told_as_ever(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+
+    class Wrong:
+        def __del__(self):
+            raise ValueError
+
+    with Interrupts():
+        Wrong()
+    assert told == [ValueError]
 
 
 def test_what_an_inner_block_raises_is_raised_for_the_outer_one():
