@@ -14,8 +14,8 @@ from tasksim.base.errors import InputError, expect, nearest, short
 from tasksim.base.units import format_size
 
 __all__ = [
-    "all_of", "finite_number", "flag", "one_of", "path_of", "positive_number", "refuse_too_large",
-    "whole_number",
+    "all_of", "finite_number", "flag", "number_from", "one_of", "path_of", "positive_number",
+    "refuse_too_large", "switch", "whole_number",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -124,6 +124,22 @@ def finite_number(value: Any, what: str) -> float:
     return number
 
 
+def number_from(value: Any, what: str, low: float, high: float = inf) -> float:
+    """Return *value* as a ``float`` if it is a finite number from *low* to *high*.
+
+    Examples
+    --------
+    >>> number_from(2, "share", 0, 1)
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: share: got 2 (int); legal: a number from 0 to 1
+    """
+    number = _number(value)
+    if number is None or not low <= number <= high or number == inf:
+        limits = f"from {low:g}" if high == inf else f"from {low:g} to {high:g}"
+        raise InputError(f"{what}: got {short(value)}; legal: a number {limits}")
+    return number
+
+
 def all_of(values: Any, kind: type[T], what: str) -> tuple[T, ...]:
     """Return *values* as a tuple if they are a sequence of *kind*.
 
@@ -161,6 +177,20 @@ def flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{what}: got {short(value)}; legal: True or False")
     return value
+
+
+def switch(value: Any, what: str) -> bool:
+    """Return the truth of *value* if it is 0 or 1, as in texts; else raise :exc:`InputError`.
+
+    Examples
+    --------
+    >>> switch(2, "prefetch")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: prefetch: got 2 (int); legal: 0 or 1
+    """
+    if value not in (0, 1):
+        raise InputError(f"{what}: got {short(value)}; legal: 0 or 1")
+    return bool(value)
 
 
 def refuse_too_large(size_bytes: int, what: str) -> None:

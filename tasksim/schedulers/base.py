@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Sequence
 
+    from tasksim.base.arrays import Bools
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
@@ -23,6 +24,7 @@ __all__ = [
     "Scheduler",
     "View",
     "chooses_apart",
+    "option_of",
     "unless_default",
 ]
 
@@ -337,6 +339,25 @@ def unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None
 def chooses_apart(scheduler: Scheduler) -> bool:
     """Return whether *scheduler* decides and commits in two separate methods."""
     return getattr(type(scheduler), "choose", Scheduler.choose) is not Scheduler.choose
+
+
+def option_of(scheduler: Scheduler, name: str) -> str:
+    """Return the option *name* of *scheduler* as messages call it."""
+    return f"scheduler '{scheduler.name}': option '{name}'"
+
+
+def access_tables(graph: TaskGraph, chosen: Bools) -> dict[str, Int64]:
+    """Return the data of each task, by the *chosen* ones of its accesses, and the sizes of data."""
+    import numpy as np
+
+    from tasksim.graph.csr import pointers_of_counts
+
+    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[chosen]
+    return {
+        "access_ptr": pointers_of_counts(np.bincount(task, minlength=len(graph))),
+        "access_handle": graph.access_handle[chosen].astype(np.int64),
+        "size_bytes": graph.handle_size.astype(np.int64),
+    }
 
 
 def rows(name: str, lists: Iterable[Sequence[int]]) -> dict[str, Int64]:

@@ -8,24 +8,16 @@ from __future__ import annotations
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from tasksim.base.errors import InputError
-from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler, View
+from tasksim.base.arguments import switch
+from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler, View, option_of
 from tasksim.schedulers.decisions import Estimate
 from tasksim.schedulers.expected_ends import Ends, expected_ends
 from tasksim.schedulers.queues import PushOrder, TaskList, task_list
-from tasksim.schedulers.weights import (
-    DEFAULT_GAMMA_US_PER_J,
-    EnergyWeights,
-    check_weights,
-    energy_weights,
-    number,
-)
+from tasksim.schedulers.weights import DEFAULT_GAMMA_US_PER_J, Weighing
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
-
-    from tasksim.graph.csr import Int64
 
     Candidate = tuple[float, float, int, float, float]
 
@@ -80,11 +72,7 @@ class DequeModel(Scheduler):
     looks_at_data: ClassVar[bool] = True
 
     def __init__(self, prefetch: int = 1) -> None:
-        if prefetch not in (0, 1):
-            raise InputError(
-                f"scheduler '{self.name}': option 'prefetch' is {prefetch!r}, not 0 or 1"
-            )
-        self.prefetch = prefetch
+        self.prefetch = switch(prefetch, option_of(self, "prefetch"))
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""
@@ -246,7 +234,7 @@ class DequeModel(Scheduler):
         return queued
 
 
-class DataAware(DequeModel):
+class DataAware(Weighing, DequeModel):
     """The dm policy with transfers, which count in the expected end and as a cost of their own.
 
     This is StarPU's ``dmda``, also called ``heft``. Let D be the estimated transfer time of a task
@@ -285,9 +273,7 @@ class DataAware(DequeModel):
         prefetch: int = 1,
     ) -> None:
         super().__init__(prefetch)
-        self.alpha, self.beta = number(self.name, "alpha", alpha), number(self.name, "beta", beta)
-        check_weights(self.name, gamma, idle_power)
-        self.gamma, self.idle_power = gamma, idle_power
+        self.weigh(alpha, beta, gamma, idle_power)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""
@@ -299,18 +285,6 @@ class DataAware(DequeModel):
         self._groups = [
             group._replace(rates=of) for group, of in zip(self._groups, rates, strict=True)
         ]
-
-    def energy_weights(self, view: View) -> EnergyWeights:
-        """Return the cost of energy in decisions."""
-        return energy_weights(self.name, self.gamma, self.idle_power, view)
-
-    def core_options(self) -> dict[str, float]:
-        """Return whether pushes prefetch, and the weights of decisions."""
-        return {**super().core_options(), "alpha": self.alpha, "beta": self.beta}
-
-    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
-        """Return the cost of energy in decisions."""
-        return {"energy": self.energy_weights(view).as_table()}
 
     def choose(self, task: int) -> Choice:
         """Return the worker with the least fitness for *task*."""

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from tasksim.base.sums import total
 from tasksim.schedulers.dm import DataAwareSorted
+from tasksim.schedulers.expected_ends import Ends
 from tasksim.schedulers.queues import PushOrder, SortedTasks, level_maker
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.schedulers.base import View
     from tasksim.schedulers.dm import Choice
-    from tasksim.schedulers.expected_ends import Ends
     from tasksim.schedulers.queues import TaskList
 
 __all__ = ["DataAwareSortedDecision", "EndsAhead", "LevelSums", "Ranks", "WeighedTasks"]
@@ -163,8 +163,8 @@ class WeighedTasks(SortedTasks):
         return length if length > 0.0 else 0.0
 
 
-class EndsAhead:
-    """Expected ends (:class:`~tasksim.schedulers.expected_ends.Ends`) of more urgent tasks.
+class EndsAhead(Ends):
+    """Expected ends of more urgent tasks.
 
     For :attr:`task`, a worker is free when the tasks handed out and the queued tasks before it are
     done: at ``max(start, now)`` plus their duration. The duration is the pipeline alone for a task
@@ -184,26 +184,20 @@ class EndsAhead:
         pipeline: list[float],
         queues: Sequence[WeighedTasks],
     ) -> None:
-        self._workers, self._start, self._length = workers, start, length
+        super().__init__(workers, start, length)
         self._pipeline, self._queues = pipeline, queues
         self.task = 0
-
-    def changed(self, worker: int) -> None:
-        """Do nothing: there is no state to update."""
 
     def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:
         """Return the earliest expected end and its worker; ends up to *limit* are ties."""
         best, first = -1, inf
-        for end, worker in self._ends(now):
+        for worker in self._workers:
+            end = self.end_of(worker, now)
             if end <= limit:
                 return end, worker
             if end < first:
                 best, first = worker, end
         return first, best
-
-    def latest(self, now: float) -> float:
-        """Return the latest expected end."""
-        return max(end for end, _ in self._ends(now))
 
     def end_of(self, worker: int, now: float) -> float:
         """Return the expected end of one worker."""
@@ -211,9 +205,6 @@ class EndsAhead:
         return (start if start > now else now) + self._queues[worker].ahead(
             self.task, pipeline, length
         )
-
-    def _ends(self, now: float) -> Iterator[tuple[float, int]]:
-        return ((self.end_of(worker, now), worker) for worker in self._workers)
 
 
 class DataAwareSortedDecision(DataAwareSorted):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Ends", "ExpectedEnds", "ScannedEnds", "expected_ends"]
+__all__ = ["Ends", "ExpectedEnds", "expected_ends"]
 
 MAX_SCANNED_WORKERS: Final = 32
 """Largest number of workers of a class for which a scan costs less than ordered ends. In
@@ -17,13 +17,16 @@ simulations of dm, a scan took 0.86 of the time at 16 workers, 0.94 at 32 and 1.
 the same results."""
 
 
-class Ends(Protocol):
-    """The expected end of the work of each worker of one class.
+class Ends:
+    """The expected end of the work of each worker of one class, scanned at each query.
 
     The expected end of worker *w* is ``max(start[w], now) + length[w]``, where *start* is the end
     of the tasks handed out and *length* the duration of its queue. Both lists belong to the
     caller, which calls :meth:`changed` after each change.
     """
+
+    def __init__(self, workers: tuple[int, ...], start: list[float], length: list[float]) -> None:
+        self._workers, self._start, self._length = workers, start, length
 
     def changed(self, worker: int) -> None:
         """Note that the start or the length of *worker* has changed."""
@@ -34,57 +37,6 @@ class Ends(Protocol):
         Ends up to *limit* are ties: the data of the task arrive at *limit*, so that it cannot start
         before.
         """
-
-    def latest(self, now: float) -> float:
-        """Return the latest expected end; this takes a scan of all workers."""
-
-    def end_of(self, worker: int, now: float) -> float:
-        """Return the expected end of one worker."""
-
-
-def expected_ends(workers: tuple[int, ...], start: list[float], length: list[float]) -> Ends:
-    """Return the expected ends of *workers*, an ascending tuple, in the cheapest structure."""
-    if len(workers) == 1:
-        return SingleEnd(workers[0], start, length)
-    kept = ScannedEnds if len(workers) <= MAX_SCANNED_WORKERS else ExpectedEnds
-    return kept(workers, start, length)
-
-
-class SingleEnd:
-    """The expected end of a single worker of a class, such as a device."""
-
-    def __init__(self, worker: int, start: list[float], length: list[float]) -> None:
-        self._worker, self._start, self._length = worker, start, length
-
-    def changed(self, worker: int) -> None:
-        """Do nothing: there is no state to update."""
-
-    def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:  # noqa: ARG002
-        """Return the expected end and the worker: see :class:`Ends`."""
-        worker = self._worker
-        start = self._start[worker]
-        return (start if start > now else now) + self._length[worker], worker
-
-    def latest(self, now: float) -> float:
-        """Return the expected end."""
-        return self.earliest(now)[0]
-
-    def end_of(self, worker: int, now: float) -> float:
-        """Return the expected end of *worker*."""
-        return max(self._start[worker], now) + self._length[worker]
-
-
-class ScannedEnds:
-    """The expected ends of a few workers, scanned at each query."""
-
-    def __init__(self, workers: tuple[int, ...], start: list[float], length: list[float]) -> None:
-        self._workers, self._start, self._length = workers, start, length
-
-    def changed(self, worker: int) -> None:
-        """Do nothing: there is no state to update."""
-
-    def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:
-        """Return the earliest expected end and its worker: see :class:`Ends`."""
         starts, lengths = self._start, self._length
         best, first = -1, inf
         for worker in self._workers:
@@ -97,7 +49,7 @@ class ScannedEnds:
         return first, best
 
     def latest(self, now: float) -> float:
-        """Return the latest expected end."""
+        """Return the latest expected end; this takes a scan of all workers."""
         return max(self.end_of(worker, now) for worker in self._workers)
 
     def end_of(self, worker: int, now: float) -> float:
@@ -105,7 +57,17 @@ class ScannedEnds:
         return max(self._start[worker], now) + self._length[worker]
 
 
-class ExpectedEnds:
+class SingleEnd(Ends):
+    """The expected end of a single worker of a class, such as a device."""
+
+    def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:  # noqa: ARG002
+        """Return the expected end and the worker."""
+        (worker,) = self._workers
+        start = self._start[worker]
+        return (start if start > now else now) + self._length[worker], worker
+
+
+class ExpectedEnds(Ends):
     """The expected ends of many workers in two heaps, both cleaned lazily.
 
     One heap has the busy workers by expected end; the stored end of a late worker may be too early.
@@ -114,7 +76,7 @@ class ExpectedEnds:
     """
 
     def __init__(self, workers: tuple[int, ...], start: list[float], length: list[float]) -> None:
-        self._start, self._length = start, length
+        super().__init__(workers, start, length)
         self._ends: list[tuple[float, int, int]] = []
         self._free: list[tuple[int, int]] = []
         self._version = dict.fromkeys(workers, 0)
@@ -128,7 +90,7 @@ class ExpectedEnds:
         heappush(self._ends, (self._start[worker] + self._length[worker], worker, version))
 
     def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:
-        """Return the earliest expected end and its worker: see :class:`Ends`."""
+        """Return the earliest expected end and its worker."""
         self._settle(now)
         free, version = self._free, self._version
         while free and version[free[0][0]] != free[0][1]:
@@ -143,14 +105,6 @@ class ExpectedEnds:
                 if worker < best:
                     best, first = worker, end
         return first, best
-
-    def latest(self, now: float) -> float:
-        """Return the latest expected end."""
-        return max(self.end_of(worker, now) for worker in self._version)
-
-    def end_of(self, worker: int, now: float) -> float:
-        """Return the expected end of *worker*."""
-        return max(self._start[worker], now) + self._length[worker]
 
     def _until(self, limit: float, now: float) -> Iterator[tuple[float, int]]:
         """Yield the end and the number of each busy worker that ends up to *limit*, unordered.
@@ -184,3 +138,10 @@ class ExpectedEnds:
                 heappush(ends, (late, worker, version))
             else:
                 return
+
+
+def expected_ends(workers: tuple[int, ...], start: list[float], length: list[float]) -> Ends:
+    """Return the expected ends of *workers*, an ascending tuple, in the cheapest structure."""
+    if len(workers) > MAX_SCANNED_WORKERS:
+        return ExpectedEnds(workers, start, length)
+    return (SingleEnd if len(workers) == 1 else Ends)(workers, start, length)

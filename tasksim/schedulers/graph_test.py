@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import InputError
-from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View
+from tasksim.base.arguments import switch
+from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View, option_of
 from tasksim.schedulers.queues import PriorityQueue
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ class GraphTest(Scheduler):
     needs_estimates: ClassVar[bool] = True
 
     def __init__(self, descendants: int = 0) -> None:
-        if descendants not in (0, 1):
-            raise InputError(
-                f"scheduler '{self.name}': option 'descendants' is {descendants!r}, not 0 or 1"
-            )
-        self.descendants = bool(descendants)
+        self.descendants = switch(descendants, option_of(self, "descendants"))
 
     def core_options(self) -> dict[str, float]:
         """Return whether priorities count descendants."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from tasksim.base.arguments import switch, whole_number
 from tasksim.base.errors import InputError, nearest, unknown
-from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View, rows
+from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View, option_of, rows
 from tasksim.schedulers.heteroprio_statistics import Statistics
 
 if TYPE_CHECKING:
@@ -318,16 +319,8 @@ class Heteroprio(Scheduler):
     uses_priorities: ClassVar[bool] = True
 
     def __init__(self, interval: int = 32, learned: int = 1, **orders: str) -> None:
-        if not isinstance(interval, int) or interval < 1:
-            raise InputError(
-                f"scheduler '{self.name}': option 'interval' is {interval!r}, not a positive count"
-            )
-        if learned not in (0, 1):
-            raise InputError(
-                f"scheduler '{self.name}': option 'learned' is {learned!r}, not 0 or 1"
-            )
-        self.interval = interval
-        self.learned = bool(learned)
+        self.interval = whole_number(interval, option_of(self, "interval"), 1)
+        self.learned = switch(learned, option_of(self, "learned"))
         self.orders = {name: str(order) for name, order in orders.items()}
 
     def core_options(self) -> dict[str, float]:

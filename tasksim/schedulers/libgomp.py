@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.arguments import whole_number
 from tasksim.graph.taskgraph import Binding
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.base import Scheduler, View, option_of
 from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class LibGomp(Scheduler):
     core: ClassVar[str] = "libgomp"
 
     def __init__(self, throttle: int = 64, max_priority: int = 0) -> None:
-        where = "scheduler 'libgomp': option"
-        self.throttle = whole_number(throttle, f"{where} 'throttle'", 1, MAX_OPTION)
-        self.max_priority = whole_number(max_priority, f"{where} 'max_priority'", 0, MAX_OPTION)
+        self.throttle = whole_number(throttle, option_of(self, "throttle"), 1, MAX_OPTION)
+        what = option_of(self, "max_priority")
+        self.max_priority = whole_number(max_priority, what, 0, MAX_OPTION)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.arguments import whole_number
 from tasksim.graph.taskgraph import Binding
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.base import Scheduler, View, option_of
 from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class LibOmp(Scheduler):
     core: ClassVar[str] = "libomp"
 
     def __init__(self, deque: int = 256, max_priority: int = 0) -> None:
-        where = "scheduler 'libomp': option"
-        self.deque = whole_number(deque, f"{where} 'deque'", 1, MAX_OPTION)
-        self.max_priority = whole_number(max_priority, f"{where} 'max_priority'", 0, MAX_OPTION)
+        self.deque = whole_number(deque, option_of(self, "deque"), 1, MAX_OPTION)
+        what = option_of(self, "max_priority")
+        self.max_priority = whole_number(max_priority, what, 0, MAX_OPTION)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty deques."""

@@ -9,21 +9,15 @@ from collections import deque
 from math import inf, isnan
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.base.arguments import number_from
+from tasksim.schedulers.base import Scheduler, View, option_of
 from tasksim.schedulers.decisions import Estimate
 from tasksim.schedulers.queues import PushOrder, SortedTasks, task_list
-from tasksim.schedulers.weights import (
-    DEFAULT_GAMMA_US_PER_J,
-    EnergyWeights,
-    check_weights,
-    energy_weights,
-    number,
-)
+from tasksim.schedulers.weights import DEFAULT_GAMMA_US_PER_J, Weighing
 
 if TYPE_CHECKING:
     import random
 
-    from tasksim.graph.csr import Int64
     from tasksim.schedulers.queues import TaskList
 
 __all__ = [
@@ -151,7 +145,7 @@ Candidate = tuple[float, float, float, int, float]
 number of the worker, and the cost of the task's energy."""
 
 
-class ModularDmda(Scheduler):
+class ModularDmda(Weighing):
     """A policy that assigns a task to the worker with the earliest expected end, with transfers.
 
     This is StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``).
@@ -178,10 +172,7 @@ class ModularDmda(Scheduler):
         gamma: float = DEFAULT_GAMMA_US_PER_J,
         idle_power: float | None = None,
     ) -> None:
-        self.alpha = number(self.name, "alpha", alpha)
-        self.beta = number(self.name, "beta", beta)
-        check_weights(self.name, gamma, idle_power)
-        self.gamma, self.idle_power = gamma, idle_power
+        self.weigh(alpha, beta, gamma, idle_power)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""
@@ -204,18 +195,6 @@ class ModularDmda(Scheduler):
             (1 << index, index, list(group.workers), group.memory)
             for index, group in enumerate(view.classes)
         ]
-
-    def energy_weights(self, view: View) -> EnergyWeights:
-        """Return the cost of energy in decisions."""
-        return energy_weights(self.name, self.gamma, self.idle_power, view)
-
-    def core_options(self) -> dict[str, float]:
-        """Return the weights of decisions."""
-        return {"alpha": self.alpha, "beta": self.beta}
-
-    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
-        """Return the cost of energy in decisions."""
-        return {"energy": self.energy_weights(view).as_table()}
 
     def push(self, task: int) -> None:
         """Choose a worker for *task* and queue it there."""
@@ -401,8 +380,8 @@ class ModularHeft(ModularDmdas):
         seconds: float = 1000.0,
     ) -> None:
         super().__init__(alpha, beta, gamma, idle_power)
-        self.tasks = number(self.name, "tasks", tasks, 1.0)
-        self.seconds = number(self.name, "seconds", seconds)
+        self.tasks = number_from(tasks, option_of(self, "tasks"), 1)
+        self.seconds = number_from(seconds, option_of(self, "seconds"), 0)
 
     def core_options(self) -> dict[str, float]:
         """Return the weights of decisions and the bounds of a queue."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import number_from, whole_number
 from tasksim.graph.access_mode import AccessMode
-from tasksim.schedulers.base import Scheduler
+from tasksim.schedulers.base import Scheduler, access_tables, option_of
 
 if TYPE_CHECKING:
     import random
@@ -50,18 +50,8 @@ class MultiPrio(Scheduler):
     needs_estimates: ClassVar[bool] = True
 
     def __init__(self, candidates: int = 10, tolerance: float = 0.8) -> None:
-        if not isinstance(candidates, int) or isinstance(candidates, bool) or candidates < 1:
-            raise InputError(
-                f"scheduler '{self.name}': option 'candidates' is {candidates!r},"
-                " not a positive count"
-            )
-        if not (isinstance(tolerance, int | float) and 0 <= tolerance <= 1):
-            raise InputError(
-                f"scheduler '{self.name}': option 'tolerance' is {tolerance!r},"
-                " not a number from 0 to 1"
-            )
-        self.candidates = candidates
-        self.tolerance = float(tolerance)
+        self.candidates = whole_number(candidates, option_of(self, "candidates"), 1)
+        self.tolerance = number_from(tolerance, option_of(self, "tolerance"), 0, 1)
 
     def core_options(self) -> dict[str, float]:
         """Return the number of tasks that a worker looks at, and the range of their gains."""
@@ -69,19 +59,12 @@ class MultiPrio(Scheduler):
 
     def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
         """Return the architecture of each class, and the data that each task moves."""
-        from tasksim.graph.csr import pointers_of_counts
-
-        graph = view.graph
-        moved = (graph.access_mode != AccessMode.SCRATCH) & (
-            graph.access_mode != AccessMode.REDUCTION
-        )
-        task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[moved]
+        mode = view.graph.access_mode
+        moved = (mode != AccessMode.SCRATCH) & (mode != AccessMode.REDUCTION)
         return {
             "architecture": np.array(architecture_of_classes(view.classes), np.int64),
-            "access_ptr": pointers_of_counts(np.bincount(task, minlength=len(graph))),
-            "access_handle": graph.access_handle[moved].astype(np.int64),
-            "writes": (graph.access_mode[moved] != AccessMode.R).astype(np.int64),
-            "size_bytes": graph.handle_size.astype(np.int64),
+            "writes": (mode[moved] != AccessMode.R).astype(np.int64),
+            **access_tables(view.graph, moved),
         }
 
     def attach(self, view: View, rng: random.Random) -> None:
@@ -94,12 +77,11 @@ class MultiPrio(Scheduler):
         for group in view.class_of:
             self._workers[self._architecture[group]] += 1
         self._apart = any(each.memory for each in view.classes)
-        bounds = list(pairwise(tables["access_ptr"].tolist()))
         handles, sizes = tables["access_handle"].tolist(), tables["size_bytes"].tolist()
         writes = tables["writes"].tolist()
         self._moved = [
             [(handles[k], float(sizes[handles[k]]), bool(writes[k])) for k in range(begin, end)]
-            for begin, end in bounds
+            for begin, end in pairwise(tables["access_ptr"].tolist())
         ]
         graph = view.graph
         self._successors: list[int] = graph.successors.tolist()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.schedulers.base import access_tables
 from tasksim.schedulers.ws import LocalityWorkStealing
 
 if TYPE_CHECKING:
@@ -77,23 +78,18 @@ class NumaWorkStealing(LocalityWorkStealing):
 
     def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
         """Return the domain of each worker, the accesses of each task, and sizes and homes."""
-        from tasksim.graph.csr import pointers_of_counts
         from tasksim.platform.parts import FIRST_TOUCH
 
         graph, domains = view.graph, view.memory_domains
         domain_of = np.full(len(view.workers), NO_DOMAIN, np.int64)
         for number, domain in enumerate(domains):
             domain_of[list(domain.workers)] = number
-        counts = graph.access_mode != AccessMode.SCRATCH
-        task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[counts]
         named = [domain.name for domain in domains]
         placement = view.placement
         home = named.index(placement) if placement in named else NO_DOMAIN
         return {
             "domain_of": domain_of,
-            "access_ptr": pointers_of_counts(np.bincount(task, minlength=len(graph))),
-            "access_handle": graph.access_handle[counts].astype(np.int64),
-            "size_bytes": graph.handle_size.astype(np.int64),
+            **access_tables(graph, graph.access_mode != AccessMode.SCRATCH),
             "home": np.full(graph.handles, home, np.int64),
             "touches": np.array([placement in ("", FIRST_TOUCH)], np.int64),
         }

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tasksim.schedulers.expected_ends import (
     MAX_SCANNED_WORKERS,
+    Ends,
     ExpectedEnds,
-    ScannedEnds,
     expected_ends,
 )
 
-KINDS = pytest.mark.parametrize("kind", [ExpectedEnds, ScannedEnds])
+KINDS = pytest.mark.parametrize("kind", [ExpectedEnds, Ends])
 
 
 @KINDS
@@ -65,7 +65,7 @@ def test_up_to_the_limit_the_lowest_number(kind):
 
 def test_many_workers_are_kept_ordered_and_few_are_looked_at():
     start, length = [0.0] * (MAX_SCANNED_WORKERS + 1), [0.0] * (MAX_SCANNED_WORKERS + 1)
-    assert isinstance(expected_ends(tuple(range(MAX_SCANNED_WORKERS)), start, length), ScannedEnds)
+    assert type(expected_ends(tuple(range(MAX_SCANNED_WORKERS)), start, length)) is Ends
     assert isinstance(
         expected_ends(tuple(range(MAX_SCANNED_WORKERS + 1)), start, length), ExpectedEnds
     )

@@ -317,12 +317,14 @@ def test_many_classes_of_workers():
 
 
 def test_learned_is_a_switch():
-    with pytest.raises(InputError, match=r"option 'learned' is 5, not 0 or 1"):
+    with pytest.raises(InputError, match=r"option 'learned': got 5 .*; legal: 0 or 1"):
         Heteroprio(learned=5)
 
 
 def test_the_interval_is_a_count():
-    with pytest.raises(InputError, match=r"option 'interval' is 0, not a positive count"):
+    with pytest.raises(
+        InputError, match=r"option 'interval': got 0 .*; legal: a whole number from 1"
+    ):
         Heteroprio(interval=0)
 
 

@@ -249,9 +249,9 @@ def test_prio_offers_the_most_urgent():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": "x"}, r"'modular-heft': option 'alpha' is 'x', not a number of at least 0"),
-        ({"beta": -1}, r"option 'beta' is -1, not a number of at least 0"),
-        ({"tasks": 0}, r"option 'tasks' is 0, not a number of at least 1"),
+        ({"alpha": "x"}, r"'modular-heft': option 'alpha': got 'x' .*; legal: a number from 0"),
+        ({"beta": -1}, r"option 'beta': got -1 .*; legal: a number from 0"),
+        ({"tasks": 0}, r"option 'tasks': got 0 .*; legal: a number from 1"),
     ],
 )
 def test_options_are_checked(options, message):

@@ -175,10 +175,10 @@ def test_a_run_with_a_core_and_a_device(on_core, makespan_s):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("candidates=0", "option 'candidates' is 0, not a positive count"),
-        ("candidates=few", "option 'candidates' is 'few', not a positive count"),
-        ("tolerance=2", "option 'tolerance' is 2, not a number from 0 to 1"),
-        ("tolerance=nan", "option 'tolerance' is 'nan', not a number from 0 to 1"),
+        ("candidates=0", "option 'candidates': got 0 (int); legal: a whole number from 1"),
+        ("candidates=few", "option 'candidates': got 'few' (str); legal: a whole number from 1"),
+        ("tolerance=2", "option 'tolerance': got 2 (int); legal: a number from 0 to 1"),
+        ("tolerance=nan", "option 'tolerance': got 'nan' (str); legal: a number from 0 to 1"),
         ("tolerence=1", "unknown option 'tolerence' (nearest: tolerance)"),
     ],
 )
