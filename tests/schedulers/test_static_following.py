@@ -81,7 +81,7 @@ def test_a_task_that_holds_data_for_commutative_access_does_not_wait_for_its_tur
 
 
 def test_an_unknown_order_is_told():
-    with pytest.raises(InputError, match=r"scheduler heft: unknown order 'strikt', did you mean"):
+    with pytest.raises(InputError, match=r"option 'order': got 'strikt' .*, did you mean"):
         create("heft:order=strikt")
 
 

@@ -176,12 +176,12 @@ def test_levels_with_median_and_mean_durations():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("met:ties=last", r"scheduler met: unknown ties 'last'.*known: first, free"),
-        ("dls:average=mode", r"scheduler dls: unknown average 'mode'.*known: mean, median"),
-        ("gdl:descendants=2", r"scheduler gdl: descendants: got 2; legal: 0 or 1"),
-        ("wba:alpha=2", r"scheduler wba: alpha: got 2; legal: a number from 0 to 1"),
-        ("fcp:queue=-1", r"scheduler fcp: queue: got -1; legal: an integer from 0"),
-        ("hbmct:begin=end", r"scheduler hbmct: unknown begin 'end'.*known: execution, completion"),
+        ("met:ties=last", r"'met': option 'ties': got 'last' .*legal: first, free"),
+        ("dls:average=mode", r"'dls': option 'average': got 'mode' .*legal: mean, median"),
+        ("gdl:descendants=2", r"'gdl': option 'descendants': got 2 .*; legal: 0 or 1"),
+        ("wba:alpha=2", r"'wba': option 'alpha': got 2 .*; legal: a number from 0 to 1"),
+        ("fcp:queue=-1", r"'fcp': option 'queue': got -1 .*; legal: a whole number from 0"),
+        ("hbmct:begin=end", r"'hbmct': option 'begin': got 'end' .*legal: execution, completion"),
         ("etf:alpha=1", r"unknown option 'alpha'"),
     ],
 )

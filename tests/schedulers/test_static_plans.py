@@ -24,9 +24,10 @@ from tasksim.platform.description import Memory, Platform, Worker
 from tasksim.platform.load import load
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import ALGORITHMS, Problem, plan
+from tasksim.schedulers.static.peft import optimistic_costs
 from tasksim.schedulers.static.plan import Timeline
 from tasksim.schedulers.static.problem import edges_of, flows_of
-from tasksim.schedulers.static.ranked import by_rank, optimistic_costs, upward_ranks
+from tasksim.schedulers.static.ranked import by_rank, upward_ranks
 
 INF = float("inf")
 

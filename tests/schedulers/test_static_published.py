@@ -26,12 +26,12 @@ from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Platform
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import ALGORITHMS, Problem, plan
+from tasksim.schedulers.static.peft import optimistic_costs
 from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.ranked import (
     by_rank,
     critical_tasks,
     downward_ranks,
-    optimistic_costs,
     upward_ranks,
 )
 

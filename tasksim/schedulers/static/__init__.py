@@ -13,22 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import expect, unknown
-from tasksim.schedulers.static.balanced import fcp, flb
-from tasksim.schedulers.static.batch import duplex, max_min, min_min
-from tasksim.schedulers.static.bil import bil
-from tasksim.schedulers.static.dps import dps, msbc
+from tasksim.schedulers.registry import SCHEDULERS
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.hbmct import hbmct
-from tasksim.schedulers.static.immediate import fastest_node, mct, met, olb
-from tasksim.schedulers.static.ipeft import ipeft
-from tasksim.schedulers.static.ippts import ippts
-from tasksim.schedulers.static.lookahead import lookahead
-from tasksim.schedulers.static.pairs import dls, etf, gdl, sufferage, wba
 from tasksim.schedulers.static.plan import Plan, Timetable, schedule_of
 from tasksim.schedulers.static.problem import Problem
-from tasksim.schedulers.static.ranked import by_rank, cpop, heft, peft, upward_ranks
+from tasksim.schedulers.static.ranked import by_rank, upward_ranks
 from tasksim.schedulers.static.schedule_file import read_schedule, write_schedule
-from tasksim.schedulers.static.spoliation import heteroprio_static
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,31 +38,10 @@ __all__ = [
 ]
 
 ALGORITHMS: dict[str, Callable[[Problem], Plan]] = {
-    "heft": heft,
-    "cpop": cpop,
-    "peft": peft,
-    "min-min": min_min,
-    "max-min": max_min,
-    "duplex": duplex,
-    "sufferage": sufferage,
-    "mct": mct,
-    "met": met,
-    "olb": olb,
-    "fastest-node": fastest_node,
-    "etf": etf,
-    "dls": dls,
-    "gdl": gdl,
-    "bil": bil,
-    "dps": dps,
-    "msbc": msbc,
-    "fcp": fcp,
-    "flb": flb,
-    "hbmct": hbmct,
-    "wba": wba,
-    "lookahead": lookahead,
-    "ipeft": ipeft,
-    "ippts": ippts,
-    "heteroprio-static": heteroprio_static,
+    name: planner.algorithm
+    for name, place in SCHEDULERS.built_in.items()
+    if place.startswith("tasksim.schedulers.static.")
+    and hasattr(planner := SCHEDULERS.find(name), "algorithm")
 }
 """Algorithms by the names of their schedulers, with the default options."""
 

@@ -6,7 +6,8 @@ from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import whole_number
+from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Frontier, Timetable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fcp", "Flb", "fcp", "flb"]
 
-MAX_QUEUE: Final = 2**31
+MAX_QUEUE: Final = 2**31 - 1
 """Largest size of FCP's queue of urgent tasks."""
 
 
@@ -152,27 +153,15 @@ class Fcp(StaticScheduler):
     """
 
     name: ClassVar[str] = "fcp"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(fcp)
 
     def __init__(self, order: str = "strict", queue: int = 0) -> None:
         super().__init__(order)
-        if isinstance(queue, bool) or not isinstance(queue, int) or not 0 <= queue < MAX_QUEUE:
-            raise InputError(
-                f"scheduler {self.name}: queue: got {queue!r}; legal: an integer from 0"
-            )
-        self.queue = queue
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`fcp`."""
-        return fcp(problem, queue=self.queue)
+        self._options = {"queue": whole_number(queue, option_of(self, "queue"), 0, MAX_QUEUE)}
 
 
 class Flb(StaticScheduler):
     """A static plan of what starts first: a task at its last message's source, or another (FLB)."""
 
     name: ClassVar[str] = "flb"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`flb`."""
-        return flb(problem)
+    algorithm = staticmethod(flb)

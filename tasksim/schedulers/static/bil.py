@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -29,14 +28,10 @@ def best_imaginary_levels(problem: Problem) -> NDArray[np.float64]:
     level = problem.costs_s[:, problem.class_of].copy()
     sent = problem.mean_communication_s(apart=True)
     apart = problem.memory_of[:, None] != problem.memory_of
-    target = problem.edges.target
-    bounds = list(pairwise(problem.edges.ptr.tolist()))
-    for task in range(problem.tasks - 1, -1, -1):
-        begin, end = bounds[task]
-        if begin < end:
-            after = level[target[begin:end]]
-            onward = after[:, None, :] + sent[begin:end, None, None] * apart
-            level[task] += onward.min(axis=2).max(axis=0)
+    for task, rows in problem.backward():
+        after = level[problem.edges.target[rows]]
+        onward = after[:, None, :] + sent[rows, None, None] * apart
+        level[task] += onward.min(axis=2).max(axis=0)
     return level
 
 
@@ -84,8 +79,4 @@ class Bil(StaticScheduler):
     """A static plan by the makespans that tasks imagine if each could choose its worker (BIL)."""
 
     name: ClassVar[str] = "bil"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`bil`."""
-        return bil(problem)
+    algorithm = staticmethod(bil)

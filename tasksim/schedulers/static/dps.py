@@ -100,19 +100,11 @@ class Dps(StaticScheduler):
     """A static plan by bottom level less top level, updated as tasks are placed (DPS)."""
 
     name: ClassVar[str] = "dps"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`dps`."""
-        return dps(problem)
+    algorithm = staticmethod(dps)
 
 
 class Msbc(StaticScheduler):
     """A static plan by three bounds of each task, with each where it starts first (MSBC)."""
 
     name: ClassVar[str] = "msbc"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`msbc`."""
-        return msbc(problem)
+    algorithm = staticmethod(msbc)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import unknown
-from tasksim.schedulers.base import Scheduler, View, rows
+from tasksim.base.arguments import one_of
+from tasksim.schedulers.base import Scheduler, View, option_of, rows
 from tasksim.schedulers.static.problem import Flows, Problem
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
     from tasksim.graph.csr import Int64
     from tasksim.schedulers.static.plan import Plan
@@ -52,17 +53,24 @@ class StaticScheduler(Scheduler):
     looks_at_data: ClassVar[bool] = True
     draws: ClassVar[bool] = False
     """Whether ``make_plan`` draws random numbers from ``rng``."""
+    algorithm: ClassVar[Callable[..., Plan]]
+    """The function that plans a problem, with the scheduler's other options as arguments."""
 
     plan: Plan
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "algorithm" in vars(cls):  # the core follows any plan
+            cls.core = "static"
+
     def __init__(self, order: str = "strict") -> None:
-        if order not in ORDERS:
-            raise unknown("order", order, ORDERS, f"scheduler {self.name}")
-        self.order = order
+        self.order = one_of(order, ORDERS, option_of(self, "order"))
+        self._options: dict[str, Any] = {}
+        """The options of the algorithm by name."""
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan for *problem*."""
-        raise NotImplementedError
+        return type(self).algorithm(problem, **self._options)
 
     def make_lists(self) -> list[list[int]]:
         """Return, per worker, its tasks in the order of the plan."""

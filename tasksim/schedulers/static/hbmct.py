@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import unknown
+from tasksim.base.arguments import one_of
+from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.ranked import by_rank, upward_ranks
@@ -74,7 +75,7 @@ class _Balance:
         problem = table.problem
         self._tasks = group
         self._free = table.free.copy()
-        self._arrival = np.array([self._arrivals(table, task) for task in group])
+        self._arrival = np.array([table.arrivals(task) for task in group])[:, problem.memory_of]
         self._cost = problem.costs_s[group][:, problem.class_of]
         ends = np.maximum(self._arrival, self._free) + self._cost
         self._worker: NDArray[np.int64] = (self._cost if begin == "execution" else ends).argmin(
@@ -88,13 +89,6 @@ class _Balance:
         return [
             [self._tasks[row] for row in self._rows(worker)] for worker in range(len(self._free))
         ]
-
-    @staticmethod
-    def _arrivals(table: Timetable, task: int) -> list[float]:
-        found = table.arrivals(task)
-        if len(found) == 1:
-            return found * table.problem.workers
-        return [found[memory] for memory in table.problem.memory_of.tolist()]
 
     def _rows(self, worker: int) -> list[int]:
         """Return the tasks of *worker*, by arrival of their data."""
@@ -139,14 +133,8 @@ class Hbmct(StaticScheduler):
     """
 
     name: ClassVar[str] = "hbmct"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(hbmct)
 
     def __init__(self, order: str = "strict", begin: str = "execution") -> None:
         super().__init__(order)
-        if begin not in BEGINS:
-            raise unknown("begin", begin, BEGINS, f"scheduler {self.name}")
-        self.begin = begin
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`hbmct`."""
-        return hbmct(problem, begin=self.begin)
+        self._options = {"begin": one_of(begin, BEGINS, option_of(self, "begin"))}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import unknown
+from tasksim.base.arguments import one_of
+from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
@@ -95,22 +96,14 @@ class Mct(StaticScheduler):
     """A static plan in submission order, with each task where it ends first (MCT)."""
 
     name: ClassVar[str] = "mct"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`mct`."""
-        return mct(problem)
+    algorithm = staticmethod(mct)
 
 
 class Olb(StaticScheduler):
     """A static plan in submission order, with each task on the worker that is free first (OLB)."""
 
     name: ClassVar[str] = "olb"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`olb`."""
-        return olb(problem)
+    algorithm = staticmethod(olb)
 
 
 class Met(StaticScheduler):
@@ -125,25 +118,15 @@ class Met(StaticScheduler):
     """
 
     name: ClassVar[str] = "met"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(met)
 
     def __init__(self, order: str = "strict", ties: str = "first") -> None:
         super().__init__(order)
-        if ties not in TIES:
-            raise unknown("ties", ties, TIES, f"scheduler {self.name}")
-        self.ties = ties
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`met`."""
-        return met(problem, ties=self.ties)
+        self._options = {"ties": one_of(ties, TIES, option_of(self, "ties"))}
 
 
 class FastestNode(StaticScheduler):
     """A static plan with all tasks on the one worker that runs them in the least time."""
 
     name: ClassVar[str] = "fastest-node"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`fastest_node`."""
-        return fastest_node(problem)
+    algorithm = staticmethod(fastest_node)

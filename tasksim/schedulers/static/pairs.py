@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.arguments import number_from, one_of, switch
+from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Frontier, Timetable
@@ -51,11 +52,8 @@ def static_levels(problem: Problem, average: str) -> NDArray[np.float64]:
     """Return, per task, the longest path of durations to the end, without communication."""
     level: list[float] = average_costs(problem, average).tolist()
     target: list[int] = problem.edges.target.tolist()
-    bounds = list(pairwise(problem.edges.ptr.tolist()))
-    for task in range(problem.tasks - 1, -1, -1):
-        begin, end = bounds[task]
-        if begin < end:
-            level[task] += max(level[after] for after in target[begin:end])
+    for task, rows in problem.backward():
+        level[task] += max(level[after] for after in target[rows])
     return np.array(level, dtype=np.float64)
 
 
@@ -238,11 +236,7 @@ class Etf(StaticScheduler):
     """A static plan in which the pair of task and worker that starts first is next (ETF)."""
 
     name: ClassVar[str] = "etf"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`etf`."""
-        return etf(problem)
+    algorithm = staticmethod(etf)
 
 
 class Dls(StaticScheduler):
@@ -259,23 +253,16 @@ class Dls(StaticScheduler):
     """
 
     name: ClassVar[str] = "dls"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(dls)
 
     def __init__(
         self, order: str = "strict", average: str = "median", descendants: int = 0
     ) -> None:
         super().__init__(order)
-        if average not in AVERAGES:
-            raise unknown("average", average, AVERAGES, f"scheduler {self.name}")
-        if descendants not in (0, 1):
-            raise InputError(
-                f"scheduler {self.name}: descendants: got {descendants!r}; legal: 0 or 1"
-            )
-        self.average, self.descendants = average, bool(descendants)
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`dls`."""
-        return dls(problem, average=self.average, descendants=self.descendants)
+        self._options = {
+            "average": one_of(average, AVERAGES, option_of(self, "average")),
+            "descendants": switch(descendants, option_of(self, "descendants")),
+        }
 
 
 class Gdl(Dls):
@@ -285,27 +272,19 @@ class Gdl(Dls):
     """
 
     name: ClassVar[str] = "gdl"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(gdl)
 
     def __init__(
         self, order: str = "strict", average: str = "median", descendants: int = 1
     ) -> None:
         super().__init__(order, average, descendants)
 
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`gdl`."""
-        return gdl(problem, average=self.average, descendants=self.descendants)
-
 
 class Sufferage(StaticScheduler):
     """A static plan in which the task is next that would lose most without its best worker."""
 
     name: ClassVar[str] = "sufferage"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`sufferage`."""
-        return sufferage(problem)
+    algorithm = staticmethod(sufferage)
 
 
 class Wba(StaticScheduler):
@@ -320,17 +299,13 @@ class Wba(StaticScheduler):
     """
 
     name: ClassVar[str] = "wba"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(wba)
     draws: ClassVar[bool] = True
 
     def __init__(self, order: str = "strict", alpha: float = 0.5) -> None:
         super().__init__(order)
-        if not (isinstance(alpha, int | float) and 0 <= alpha <= 1):
-            raise InputError(
-                f"scheduler {self.name}: alpha: got {alpha!r}; legal: a number from 0 to 1"
-            )
-        self.alpha = float(alpha)
+        self._options = {"alpha": number_from(alpha, option_of(self, "alpha"), 0, 1)}
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`wba`."""
-        return wba(problem, self.rng, alpha=self.alpha)
+        return wba(problem, self.rng, **self._options)

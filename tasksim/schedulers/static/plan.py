@@ -18,13 +18,14 @@ import numpy as np
 
 from tasksim.base.errors import expect
 from tasksim.run.record import Run
+from tasksim.schedulers.static.problem import memory_of_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["Frontier", "Plan", "Timeline", "Timetable", "schedule_of"]
+__all__ = ["Countdown", "Frontier", "Plan", "Timeline", "Timetable", "schedule_of"]
 
 
 MAX_LISTED_MEMORIES = 8
@@ -299,25 +300,48 @@ class Timetable:
         return max((self._end[other] for other in last if other is not None), default=0.0)
 
 
+class Countdown:
+    """A counter, per task of *problem*, of the predecessors that are not placed yet."""
+
+    def __init__(self, problem: Problem) -> None:
+        edges = problem.edges
+        self._missing: list[int] = np.diff(edges.target_ptr).tolist()
+        self._target: list[int] = edges.target.tolist()
+        self._bounds: list[int] = edges.ptr.tolist()
+        self.first = [task for task, count in enumerate(self._missing) if not count]
+        """The tasks without predecessors."""
+
+    def placed(self, task: int) -> list[int]:
+        """Note that *task* is placed; return the tasks whose last predecessor it was."""
+        released = []
+        for after in self._target[self._bounds[task] : self._bounds[task + 1]]:
+            self._missing[after] -= 1
+            if not self._missing[after]:
+                released.append(after)
+        return released
+
+
 class Frontier:
     """The tasks whose predecessors are all placed, with their arrivals on each worker.
 
-    Rows of the arrays are the tasks, in no order.
+    Rows of the arrays are the tasks, in no order. Columns are the workers or, *by_class*, their
+    classes, of which the worker that is free first counts: the workers of a class are identical.
     """
 
-    def __init__(self, table: Timetable) -> None:
+    def __init__(self, table: Timetable, *, by_class: bool = False) -> None:
         problem = table.problem
         self._table = table
-        self._waiting = np.diff(problem.edges.target_ptr).tolist()
-        self._target: list[int] = problem.edges.target.tolist()
-        self._bounds: list[int] = problem.edges.ptr.tolist()
+        self._by_class = by_class
+        self._countdown = Countdown(problem)
+        self._column_of = problem.class_of if by_class else np.arange(problem.workers)
+        self._memory_of = memory_of_class(problem) if by_class else problem.memory_of
+        self._costs_s = problem.costs_s if by_class else problem.costs_s[:, problem.class_of]
         self._count = 0
         self._task = np.zeros(16, dtype=np.int64)
-        self._arrival = np.zeros((16, problem.workers))
-        self._cost = np.zeros((16, problem.workers))
-        for task, count in enumerate(self._waiting):
-            if not count:
-                self._add(task)
+        self._arrival = np.zeros((16, len(self._memory_of)))
+        self._cost = np.zeros((16, len(self._memory_of)))
+        for task in self._countdown.first:
+            self._add(task)
 
     def __len__(self) -> int:
         return self._count
@@ -329,15 +353,20 @@ class Frontier:
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """The duration of each task on each worker, in seconds."""
+        """The duration of each task in each column, in seconds."""
         return self._cost[: self._count]
 
     def starts(self) -> NDArray[np.float64]:
-        """Return the earliest start of each task on each worker, after all tasks placed there.
+        """Return the earliest start of each task in each column, after all tasks placed there.
 
-        It is infinite if the worker cannot run the task.
+        It is infinite if no worker of the column can run the task.
         """
-        starts = np.maximum(self._arrival[: self._count], self._table.free)
+        free = self._table.free
+        if self._by_class:
+            free = np.full(len(self._memory_of), inf)
+            np.minimum.at(free, self._column_of, self._table.free)
+            free[np.isinf(free)] = 0.0  # a class without workers
+        starts = np.maximum(self._arrival[: self._count], free)
         found: NDArray[np.float64] = np.where(np.isinf(self.costs), inf, starts)
         return found
 
@@ -357,34 +386,35 @@ class Frontier:
 
     def place(self, task: int, worker: int) -> None:
         """Place *task* on *worker* after all tasks there, and add the tasks that are ready then."""
-        row = int(np.flatnonzero(self.tasks == task)[0])
-        start = max(float(self._arrival[row, worker]), float(self._table.free[worker]))
-        self._table.place(task, worker, start)
+        row = self._row(task)
+        arrival = float(self._arrival[row, self._column_of[worker]])
+        self._table.place(task, worker, max(arrival, float(self._table.free[worker])))
         self._count -= 1
         for column in (self._task, self._arrival, self._cost):
             column[row] = column[self._count]
         self._delay(task)
-        for after in self._target[self._bounds[task] : self._bounds[task + 1]]:
-            self._waiting[after] -= 1
-            if not self._waiting[after]:
-                self._add(after)
+        for after in self._countdown.placed(task):
+            self._add(after)
+
+    def place_earliest(self, task: int) -> None:
+        """Place *task* on the worker where it ends first; a tie goes to the lowest number."""
+        row, column = self._row(task), self._column_of
+        starts = np.maximum(self._table.free, self._arrival[row, column])
+        self.place(task, int((starts + self._cost[row, column]).argmin()))
+
+    def _row(self, task: int) -> int:
+        return int(np.flatnonzero(self.tasks == task)[0])
 
     def _add(self, task: int) -> None:
         if self._count == len(self._task):
             self._task = np.concatenate((self._task, self._task))
             self._arrival = np.concatenate((self._arrival, self._arrival))
             self._cost = np.concatenate((self._cost, self._cost))
-        problem, row = self._table.problem, self._count
+        row = self._count
         self._task[row] = task
-        self._arrival[row] = np.array(self._table.arrivals(task))[self._memory_of_arrival]
-        self._cost[row] = problem.costs_s[task, problem.class_of]
+        self._arrival[row] = np.array(self._table.arrivals(task))[self._memory_of]
+        self._cost[row] = self._costs_s[task]
         self._count += 1
-
-    @property
-    def _memory_of_arrival(self) -> NDArray[np.int64]:
-        """Per worker, the place of its memory in the arrivals of a task."""
-        problem = self._table.problem
-        return problem.memory_of if problem.memories > 1 else np.zeros_like(problem.memory_of)
 
     def _delay(self, placed: int) -> None:
         """Delay the tasks that commute with *placed*."""
@@ -394,8 +424,7 @@ class Frontier:
         handles = set(commuting[placed])
         for row, task in enumerate(self.tasks.tolist()):
             if not handles.isdisjoint(commuting.get(task, ())):
-                arrivals = np.array(self._table.arrivals(task))
-                self._arrival[row] = arrivals[self._memory_of_arrival]
+                self._arrival[row] = np.array(self._table.arrivals(task))[self._memory_of]
 
 
 class _Waits:

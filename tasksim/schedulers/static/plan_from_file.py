@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.plan import Countdown, Timetable
 from tasksim.schedulers.static.schedule_file import Schedule, match, read_schedule
 
 if TYPE_CHECKING:
@@ -75,9 +75,8 @@ def timed(problem: Problem, schedule: Schedule) -> Plan:
     """
     costs_s = np.where(np.isnan(problem.costs_s), 1.0, problem.costs_s)
     table = Timetable(replace(problem, costs_s=costs_s))
-    edges = problem.edges
-    waiting = np.diff(edges.target_ptr).tolist()
-    target, bounds = edges.target.tolist(), edges.ptr.tolist()
+    countdown = Countdown(problem)
+    ready = set(countdown.first)
     worker_of = {task: w for w, tasks in enumerate(schedule.lists) for task in tasks}
     turn, free = [0] * problem.workers, [0.0] * problem.workers
     memory = problem.memory_of.tolist()
@@ -85,14 +84,14 @@ def timed(problem: Problem, schedule: Schedule) -> Plan:
     while look:
         worker = look.pop()
         tasks = schedule.lists[worker]
-        while turn[worker] < len(tasks) and not waiting[tasks[turn[worker]]]:
+        while turn[worker] < len(tasks) and tasks[turn[worker]] in ready:
             task = tasks[turn[worker]]
             turn[worker] += 1
             start = max(free[worker], table.arrivals(task)[memory[worker]])
             free[worker] = table.place(task, worker, start)
-            for after in target[bounds[task] : bounds[task + 1]]:
-                waiting[after] -= 1
-                if not waiting[after] and worker_of[after] != worker:
+            for after in countdown.placed(task):
+                ready.add(after)
+                if worker_of[after] != worker:
                     look.append(worker_of[after])
     _refuse_circle(problem, schedule, turn)
     return table.plan()

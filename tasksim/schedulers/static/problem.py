@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from tasksim.graph.access_mode import FETCHING_MODES, AccessMode
 from tasksim.platform.copyestimates import copy_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -335,6 +336,14 @@ class Problem:
     def edges(self) -> Edges:
         """The dependencies, with the data that flow along them."""
         return edges_of(self.graph, self.flows)
+
+    def backward(self) -> Iterator[tuple[int, slice]]:
+        """Yield each task that has successors, the last one first, and its rows of the edges."""
+        bounds = list(pairwise(self.edges.ptr.tolist()))
+        for task in range(self.tasks - 1, -1, -1):
+            begin, end = bounds[task]
+            if begin < end:
+                yield task, slice(begin, end)
 
     @cached_property
     def initial(self) -> Initial:

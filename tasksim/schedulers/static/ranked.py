@@ -1,4 +1,4 @@
-"""HEFT, CPOP and PEFT, list scheduling by ranks of tasks."""
+"""HEFT, HEFT with lookahead, and CPOP: list scheduling by ranks of tasks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.plan import Timetable
-from tasksim.schedulers.static.problem import memory_of_class
+from tasksim.schedulers.static.plan import Countdown, Timetable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cpop",
     "Heft",
-    "Peft",
+    "Lookahead",
     "by_rank",
     "cpop",
     "critical_tasks",
@@ -32,8 +31,7 @@ __all__ = [
     "equal",
     "fastest_worker",
     "heft",
-    "optimistic_costs",
-    "peft",
+    "lookahead",
     "ready_order",
     "upward_ranks",
 ]
@@ -53,11 +51,9 @@ def upward_ranks(problem: Problem) -> NDArray[np.float64]:
     rank: list[float] = problem.mean_costs_s.tolist()
     communication: list[float] = problem.mean_communication_s().tolist()
     target: list[int] = problem.edges.target.tolist()
-    bounds = list(pairwise(problem.edges.ptr.tolist()))
-    for task in range(len(rank) - 1, -1, -1):
-        begin, end = bounds[task]
-        if begin < end:
-            rank[task] += max([communication[k] + rank[target[k]] for k in range(begin, end)])
+    for task, rows in problem.backward():
+        onward = zip(communication[rows], target[rows], strict=True)
+        rank[task] += max([sent + rank[after] for sent, after in onward])
     return np.array(rank, dtype=np.float64)
 
 
@@ -75,37 +71,6 @@ def downward_ranks(problem: Problem) -> NDArray[np.float64]:
         for k in range(begin, end):
             rank[target[k]] = max(rank[target[k]], done + communication[k])
     return np.array(rank, dtype=np.float64)
-
-
-def optimistic_costs(problem: Problem) -> NDArray[np.float64]:
-    """Return the optimistic cost table: an optimistic time that must follow each task.
-
-    Entry (task, class) is for a task on a worker of the class. It is the maximum over the task's
-    successors of the least time from the end of the task to the end of the graph, if every task
-    could choose its worker freely. Communication takes its mean time, and no time within one
-    memory (H. Arabnejad, J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an
-    optimistic cost table", IEEE TPDS 25(3), 2014, equation 6).
-
-    Returns
-    -------
-    ndarray, shape (tasks, classes)
-        Times in seconds; zero for tasks without successors.
-    """
-    classes = problem.costs_s.shape[1]
-    table = np.zeros((problem.tasks, classes))
-    onward = problem.costs_s.copy()
-    communication = problem.mean_communication_s(apart=True)[:, None]
-    target = problem.edges.target
-    bounds = list(pairwise(problem.edges.ptr.tolist()))
-    least_near = _least_within_memories(problem)
-    for task in range(problem.tasks - 1, -1, -1):
-        begin, end = bounds[task]
-        if begin < end:
-            after = onward[target[begin:end]]
-            far = after.min(axis=1, keepdims=True) + communication[begin:end]
-            table[task] = np.minimum(least_near(after), far).max(axis=0)
-            onward[task] += table[task]
-    return table
 
 
 def by_rank(ranks: ArrayLike) -> list[int]:
@@ -148,24 +113,6 @@ def _tolerance(ranks: NDArray[np.float64]) -> float:
     return RELATIVE_RANK_TOLERANCE * float(np.abs(ranks).max(initial=0.0))
 
 
-def _least_within_memories(
-    problem: Problem,
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return a function that replaces the column of each class by the minimum in its memory."""
-    memory = memory_of_class(problem)
-    if len(np.unique(memory)) == len(memory):
-        return lambda table: table
-    order = np.argsort(memory, kind="stable")
-    _, starts, back = np.unique(memory, return_index=True, return_inverse=True)
-    first = np.searchsorted(memory[order], memory[starts])
-
-    def least(table: NDArray[np.float64]) -> NDArray[np.float64]:
-        reduced: NDArray[np.float64] = np.minimum.reduceat(table[:, order], first, axis=1)
-        return reduced[:, back]
-
-    return least
-
-
 def heft(problem: Problem) -> Plan:
     """Return the plan of HEFT.
 
@@ -186,11 +133,53 @@ class Heft(StaticScheduler):
     """A static plan by upward rank, with each task where it ends first, gaps included (HEFT)."""
 
     name: ClassVar[str] = "heft"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(heft)
 
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`heft`."""
-        return heft(problem)
+
+def lookahead(problem: Problem) -> Plan:
+    """Return the plan of HEFT with lookahead.
+
+    Tasks come by falling upward rank, as in HEFT. Each goes to the worker with which the latest of
+    its successors ends first, if these were placed next by HEFT, with the predecessors that are
+    placed already; a task without successors to where it ends first. A tie goes to the earlier end
+    of the task, then to the lowest number. L. F. Bittencourt, R. Sakellariou, E. R. M. Madeira,
+    "DAG scheduling using a lookahead variant of the heterogeneous earliest finish time algorithm",
+    PDP 2010, section III (no change of priorities).
+    """
+    order = by_rank(upward_ranks(problem))
+    rank = {task: place for place, task in enumerate(order)}
+    edges = problem.edges
+    table = Timetable(problem)
+    for task in order:
+        starts = table.starts(task)
+        ends = table.ends(task, starts)
+        after = edges.target[edges.ptr[task] : edges.ptr[task + 1]].tolist()
+        after.sort(key=rank.__getitem__)
+        able = [worker for worker, start in enumerate(starts) if start < float("inf")]
+        worker = min(
+            able,
+            key=lambda w: (_latest(table, task, w, starts[w], after), ends[w], w),
+        )
+        table.place(task, worker, starts[worker])
+    return table.plan()
+
+
+def _latest(table: Timetable, task: int, worker: int, start: float, after: list[int]) -> float:
+    """Return the latest end of the tasks *after* if *task* were placed on *worker*."""
+    tried = table.copy()
+    end = tried.place(task, worker, start)
+    latest = 0.0 if after else end
+    for successor in after:
+        tried.place_earliest(successor)
+        latest = max(latest, tried.end(successor))
+    return latest
+
+
+class Lookahead(StaticScheduler):
+    """A static plan by upward rank, with each task where its successors end first (lookahead)."""
+
+    name: ClassVar[str] = "lookahead"
+    algorithm = staticmethod(lookahead)
 
 
 def cpop(problem: Problem) -> Plan:
@@ -247,18 +236,14 @@ def ready_order(problem: Problem, order: Sequence[int]) -> Iterator[int]:
     position = [0] * problem.tasks
     for place, task in enumerate(order):
         position[task] = place
-    waiting = np.diff(problem.edges.target_ptr).tolist()
-    target: list[int] = problem.edges.target.tolist()
-    bounds: list[int] = problem.edges.ptr.tolist()
-    ready = [position[task] for task, count in enumerate(waiting) if not count]
+    countdown = Countdown(problem)
+    ready = [position[task] for task in countdown.first]
     heapify(ready)
     while ready:
         task = order[heappop(ready)]
         yield task
-        for after in target[bounds[task] : bounds[task + 1]]:
-            waiting[after] -= 1
-            if not waiting[after]:
-                heappush(ready, position[after])
+        for after in countdown.placed(task):
+            heappush(ready, position[after])
 
 
 def fastest_worker(problem: Problem, tasks: Sequence[int]) -> int:
@@ -274,43 +259,4 @@ class Cpop(StaticScheduler):
     """A static plan with the critical path on one worker, and others where they end first."""
 
     name: ClassVar[str] = "cpop"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`cpop`."""
-        return cpop(problem)
-
-
-def peft(problem: Problem) -> Plan:
-    """Return the plan of PEFT.
-
-    Among the tasks whose predecessors are placed, the one with the highest mean over the workers in
-    the optimistic cost table comes first. It goes to the worker with the least sum of its end and
-    its entry in the table, in a gap if one is long enough. H. Arabnejad, J. G. Barbosa, "List
-    scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE Transactions
-    on Parallel and Distributed Systems 25(3), 2014, section 4.
-    """
-    if (made := compiled_plan(problem, "peft")) is not None:
-        return made
-    optimistic = optimistic_costs(problem)
-    rank = optimistic[:, problem.class_of].mean(axis=1)
-    table = Timetable(problem)
-    for task in ready_order(problem, by_rank(rank)):
-        starts = table.starts(task)
-        onward: list[float] = optimistic[task, problem.class_of].tolist()
-        ends = table.ends(task, starts)
-        finish = [end + more for end, more in zip(ends, onward, strict=True)]
-        worker = finish.index(min(finish))
-        table.place(task, worker, starts[worker])
-    return table.plan()
-
-
-class Peft(StaticScheduler):
-    """A static plan with each task where it and its successors can end first (PEFT)."""
-
-    name: ClassVar[str] = "peft"
-    core: ClassVar[str] = "static"
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`peft`."""
-        return peft(problem)
+    algorithm = staticmethod(cpop)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import switch
+from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.plan import Countdown, Timetable
 from tasksim.schedulers.static.ranked import upward_ranks
 
 if TYPE_CHECKING:
@@ -69,10 +70,7 @@ class _Run:
             list(zip((-column).tolist(), (-rank).tolist(), range(problem.tasks), strict=True))
             for column in factors.T
         ]
-        edges = problem.edges
-        self._target: list[int] = edges.target.tolist()
-        self._bounds: list[int] = edges.ptr.tolist()
-        self._waits: list[int] = np.diff(edges.target_ptr).tolist()
+        self._countdown = Countdown(problem)
         self._ready: list[list[tuple[float, float, int]]] = [[] for _ in self._costs]
         self._taken = [False] * problem.tasks
         self._idle = list(range(problem.workers))
@@ -81,9 +79,8 @@ class _Run:
         """Per busy worker: the end of its task, the task, its start."""
         self._held: set[int] = set()
         """The data of running tasks that commute on them."""
-        for task, count in enumerate(self._waits):
-            if not count:
-                self._release(task)
+        for task in self._countdown.first:
+            self._release(task)
 
     def goes_on(self) -> bool:
         """Occupy the idle workers, and go on to the next end of a task; False if all have ended."""
@@ -156,10 +153,8 @@ class _Run:
         self.table.place(task, worker, start)
         heappush(self._idle, worker)
         self._held.difference_update(self._commuting.get(task, ()))
-        for after in self._target[self._bounds[task] : self._bounds[task + 1]]:
-            self._waits[after] -= 1
-            if not self._waits[after]:
-                self._release(after)
+        for after in self._countdown.placed(task):
+            self._release(after)
 
 
 def _accelerations(costs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -186,16 +181,8 @@ class HeteroprioStatic(StaticScheduler):
     """
 
     name: ClassVar[str] = "heteroprio-static"
-    core: ClassVar[str] = "static"
+    algorithm = staticmethod(heteroprio_static)
 
     def __init__(self, order: str = "strict", spoliation: int = 1) -> None:
         super().__init__(order)
-        if spoliation not in (0, 1):
-            raise InputError(
-                f"scheduler {self.name}: spoliation: got {spoliation!r}; legal: 0 or 1"
-            )
-        self.spoliation = bool(spoliation)
-
-    def make_plan(self, problem: Problem) -> Plan:
-        """Return the plan of :func:`heteroprio_static`."""
-        return heteroprio_static(problem, spoliation=self.spoliation)
+        self._options = {"spoliation": switch(spoliation, option_of(self, "spoliation"))}
