@@ -378,7 +378,7 @@ def _means(axes: Axes, res: Residuals) -> None:
 
 def _middle(model: KernelModel, res: Residuals) -> dict[str, float]:
     """Return the measured configuration nearest to the median of each parameter, by ranks."""
-    rows = res.rows[:, [res.samples.names.index(name) for name in model.names_]]
+    rows = res.columns(model.names_)
     ranks = np.empty_like(rows)
     for column in range(rows.shape[1]):
         values, place = np.unique(rows[:, column], return_inverse=True)

@@ -35,7 +35,7 @@ from tasksim.models.samples import Samples, with_clock
 from tasksim.models.validation.crossvalidation import Errors, errors_left_out, errors_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -224,17 +224,9 @@ def diagnose(
 def coefficients(form: LinearForm, inf: Influence | None) -> tuple[Coefficient, ...]:
     """Return the table of coefficients with 95 % confidence intervals."""
     vif = np.full(len(form.coef), np.nan) if inf is None else inf.vif
-    return tuple(
-        Coefficient(
-            term,
-            float(form.coef[i]),
-            float(form.intervals[i, 0]),
-            float(form.intervals[i, 1]),
-            float(form.pvalues[i]),
-            float("nan") if term == "1" else float(vif[i]),
-        )
-        for i, term in enumerate(form.term_names)
-    )
+    columns_of = (form.coef, *form.intervals.T, form.pvalues, vif)
+    rows = zip(form.term_names, *(column.tolist() for column in columns_of), strict=True)
+    return tuple(Coefficient(*row) for row in rows)
 
 
 def _accuracy(
@@ -243,37 +235,31 @@ def _accuracy(
     held_out: Errors | None,
     test: Errors | None,
     margin: float,
-) -> list[Finding]:
+) -> Iterator[Finding]:
     if training is None:
-        return []
-    found = []
+        return
     known = res.noise[np.isfinite(res.noise)]
     noise = float(known.std()) / np.sqrt(len(res.samples) / len(res.rows))
     if training.mlogq > max(MLOGQ_THRESHOLD, 2 * noise if not res.absolute else 0.0):
-        found.append(
-            Finding(
-                "inaccurate",
-                "warning",
-                f"the model is off by {np.expm1(training.mlogq):.0%} (typical error of a "
-                "configuration) even where it was fitted",
-                {"mlogq": training.mlogq, "bias": training.bias, "worst": training.worst},
-                "see what is missing above; history has no such errors where it was measured",
-            )
+        yield Finding(
+            "inaccurate",
+            "warning",
+            f"the model is off by {np.expm1(training.mlogq):.0%} (typical error of a "
+            "configuration) even where it was fitted",
+            {"mlogq": training.mlogq, "bias": training.bias, "worst": training.worst},
+            "see what is missing above; history has no such errors where it was measured",
         )
     for code, other in (("overfit", held_out), ("test-errors", test)):
         if other is not None and other.mlogq > max(2 * training.mlogq, training.mlogq + margin):
             where = "test samples" if code == "test-errors" else "configurations that were held out"
-            found.append(
-                Finding(
-                    code,
-                    "warning",
-                    f"{where} are predicted worse than those fitted: {np.expm1(other.mlogq):.1%} "
-                    f"against {np.expm1(training.mlogq):.1%} (typical error)",
-                    {"mlogq": other.mlogq, "fitted_mlogq": training.mlogq, "bias": other.bias},
-                    "use fewer terms, or measure more configurations, above all at the ends",
-                )
+            yield Finding(
+                code,
+                "warning",
+                f"{where} are predicted worse than those fitted: {np.expm1(other.mlogq):.1%} "
+                f"against {np.expm1(training.mlogq):.1%} (typical error)",
+                {"mlogq": other.mlogq, "fitted_mlogq": training.mlogq, "bias": other.bias},
+                "use fewer terms, or measure more configurations, above all at the ends",
             )
-    return found
 
 
 MIN_REPETITIONS: Final = 5
@@ -287,8 +273,8 @@ MIN_VALUES: Final = 5
 terms, the fifth tests it."""
 
 
-def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
-    """Return a finding if configurations have too few repetitions.
+def few_repetitions(model: KernelModel, samples: Samples) -> Iterator[Finding]:
+    """Yield a finding if configurations have too few repetitions.
 
     It is a warning for models that know each configuration from its own samples. For others,
     whose configurations support each other, it is a note if most were measured once.
@@ -296,30 +282,27 @@ def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
     count = np.bincount(samples.configurations()[1])
     share = float((count < MIN_REPETITIONS).mean())
     if share <= MAX_SELDOM_SHARE:
-        return []
+        return
     alone = model.exact
     if not alone and (count > 1).mean() >= 0.5:
-        return []
+        return
     seldom = int((count < MIN_REPETITIONS).sum())
     message = f"{seldom} of {len(count)} configurations have fewer than {MIN_REPETITIONS} samples"
     if not alone:
         message += ", most only one: noise and model error are indistinguishable"
-    return [
-        Finding(
-            "few-repetitions",
-            "warning" if alone else "note",
-            message,
-            {"share": share, "configurations": len(count), "least": int(count.min())},
-            "measure them more often, in several runs",
-        )
-    ]
+    yield Finding(
+        "few-repetitions",
+        "warning" if alone else "note",
+        message,
+        {"share": share, "configurations": len(count), "least": int(count.min())},
+        "measure them more often, in several runs",
+    )
 
 
-def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
-    """Return a finding per parameter with too few values to determine the shape of a curve."""
+def few_values(model: KernelModel, samples: Samples) -> Iterator[Finding]:
+    """Yield a finding per parameter with too few values to determine the shape of a curve."""
     if not model.extrapolates:
-        return []
-    found = []
+        return
     for name in model.used_parameters():
         if model.needs_counters and name == CLOCK:
             continue  # the model knows how durations depend on the clock
@@ -329,28 +312,24 @@ def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
         if values >= MIN_VALUES:
             continue
         seen = "never varies" if values == 1 else f"has only {values} values"
-        found.append(
-            Finding(
-                "few-values",
-                "warning" if values == 2 else "note",
-                f"{name} {seen}: its effect on the duration is poorly determined",
-                {"values": values},
-                f"measure {MIN_VALUES} or more values of {name}, a constant factor apart",
-                (name,),
-            )
+        yield Finding(
+            "few-values",
+            "warning" if values == 2 else "note",
+            f"{name} {seen}: its effect on the duration is poorly determined",
+            {"values": values},
+            f"measure {MIN_VALUES} or more values of {name}, a constant factor apart",
+            (name,),
         )
-    return found
 
 
-def together(model: KernelModel, samples: Samples) -> list[Finding]:
-    """Return a note per group of parameters that always vary together."""
+def together(model: KernelModel, samples: Samples) -> Iterator[Finding]:
+    """Yield a note per group of parameters that always vary together."""
     names = [name for name in model.used_parameters() if name not in samples.categories]
     rows, _ = samples.configurations()
     table = rows[:, [samples.names.index(name) for name in names]]
-    found: list[Finding] = []
     done: set[str] = set()
     if len(table) < 4:
-        return found
+        return
     for index, name in enumerate(names):
         if name in done:
             continue
@@ -364,18 +343,15 @@ def together(model: KernelModel, samples: Samples) -> list[Finding]:
             continue
         done.update(others)
         listed = f"{', '.join([name, *others[:-1]])} and {others[-1]}"
-        found.append(
-            Finding(
-                "together",
-                "note",
-                f"{listed} vary together in all samples: the model is known on that line only, "
-                "though its box is wider",
-                {"parameters": 1 + len(others)},
-                "measure configurations in which they differ, if the application has such tasks",
-                (name, *others),
-            )
+        yield Finding(
+            "together",
+            "note",
+            f"{listed} vary together in all samples: the model is known on that line only, "
+            "though its box is wider",
+            {"parameters": 1 + len(others)},
+            "measure configurations in which they differ, if the application has such tasks",
+            (name, *others),
         )
-    return found
 
 
 def extrapolation(
@@ -384,32 +360,30 @@ def extrapolation(
     asked: Floats,
     what: str,
     categories: Mapping[str, tuple[str, ...]] | None = None,
-) -> list[Finding]:
-    """Return a finding if *asked* rows lie outside the range where the model was fitted."""
+) -> Iterator[Finding]:
+    """Yield a finding if *asked* rows lie outside the range where the model was fitted."""
     table = columns(model, names, asked, categories=categories, keep_unseen=True)
     outside = ~model.inside(table)
     for name, value in model.fixed_.items():
         if name in names:
             outside |= model_numbers(model, name, asked[:, names.index(name)], categories) != value
     if not outside.any():
-        return []
+        return
     factors = beyond(model, table)
     furthest = int(np.argmax(factors))
     factor, share = float(factors[furthest]), float(outside.mean())
     row = row_text(model, table[furthest])
     times = f"{factor:.3g}" if np.isfinite(factor) else "infinitely many"
     far = f", up to {times} times beyond its box ({row})" if factor > 1 else ""
-    return [
-        Finding(
-            "extrapolation",
-            "warning",
-            f"{int(outside.sum())} of {len(table)} {what} are where the model was not "
-            f"fitted{far}; fitted: {model.measured()}",
-            {"rows": int(outside.sum()), "share": share, "factor": factor},
-            "measure configurations there: errors grow quickly outside, and no number here "
-            "says how much",
-        )
-    ]
+    yield Finding(
+        "extrapolation",
+        "warning",
+        f"{int(outside.sum())} of {len(table)} {what} are where the model was not "
+        f"fitted{far}; fitted: {model.measured()}",
+        {"rows": int(outside.sum()), "share": share, "factor": factor},
+        "measure configurations there: errors grow quickly outside, and no number here "
+        "says how much",
+    )
 
 
 def beyond(model: KernelModel, table: Floats) -> Floats:

@@ -13,7 +13,7 @@ from tasksim.models.quantiles import group_means, inliers
 from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tasksim.base.arrays import Floats, Indices
     from tasksim.models.kernelmodel import KernelModel
@@ -128,6 +128,10 @@ class Residuals:
         if name not in self.samples.categories:
             return column[:, None]
         return np.asarray(column[:, None] == np.unique(column)[1:], dtype=np.float64)
+
+    def columns(self, names: Sequence[str]) -> Floats:
+        """Return the parameters *names* of each configuration as columns."""
+        return self.rows[:, [self.samples.names.index(name) for name in names]]
 
     def row_text(self, row: int) -> str:
         """Return the configuration *row* as text."""

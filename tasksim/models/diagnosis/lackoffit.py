@@ -17,7 +17,7 @@ from tasksim.models.quantiles import group_means
 from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tasksim.base.arrays import Floats, Indices
     from tasksim.models.diagnosis.findings import Residuals
@@ -84,7 +84,6 @@ class Explained:
     sd: float
     pvalue: float
     left: Floats
-    freedom: int
 
 
 def stripes(res: Residuals, coefficients: int) -> Stripes:
@@ -136,7 +135,7 @@ def explained(
     share = 1 - (unexplained / freedom) / (total / (len(mean) - before))
     sd = float(np.sqrt(max(share, 0.0) * total / weights.sum()))
     pvalue = _f_survival((total - unexplained) / used, unexplained / freedom, used, freedom)
-    return Explained(share, sd, pvalue, rest / root, freedom)
+    return Explained(share, sd, pvalue, rest / root)
 
 
 def smooth_basis(rows: Floats, scale_s: Floats) -> Floats:
@@ -259,8 +258,7 @@ def missing(model: KernelModel, res: Residuals) -> list[Finding]:
     errors beyond noise: a step if neighbours share them, otherwise an unrecorded
     parameter.
     """
-    own = [res.samples.names.index(name) for name in model.names_]
-    found = stripes(res, model.coefficient_count(res.rows[:, own]))
+    found = stripes(res, model.coefficient_count(res.columns(model.names_)))
     used = model.used_parameters()
     known = np.column_stack([np.empty((len(res.rows), 0)), *(res.quantities(n) for n in used)])
     scale = res.scale_s[np.unique(res.group, return_index=True)[1]]
@@ -303,7 +301,7 @@ def _likely_terms(model: KernelModel, res: Residuals, found: Stripes, scale: Flo
     if linear is None:
         return []
     names = [name for name in model.used_parameters() if name not in res.samples.categories]
-    rows = res.rows[:, [res.samples.names.index(name) for name in model.names_]]
+    rows = res.columns(model.names_)
     present = linear.terms.design(rows) / scale[:, None]
     present /= np.abs(present).max(axis=0)
     shares = []
@@ -354,45 +352,42 @@ def _missing_columns(model: KernelModel, columns: list[tuple[str, Explained]]) -
     )
 
 
-def _left(res: Residuals, found: Stripes, known: Floats, left: Floats, told: bool) -> list[Finding]:
-    """Return findings about errors that no column explains smoothly."""
+def _left(
+    res: Residuals, found: Stripes, known: Floats, left: Floats, told: bool
+) -> Iterator[Finding]:
+    """Yield findings about errors that no column explains smoothly."""
     sd = _excess(found, left)
     if not sd > MIN_STRIPES_SD or not (np.isnan(found.pvalue) or found.pvalue < TEST_LEVEL):
-        return []
+        return
     shared = neighbours_share(known, left)
     evidence = {"sd": sd, "noise": found.noise, "p_value": found.pvalue, "neighbours": shared}
     if shared > MIN_NEIGHBOUR_SHARE:
         if told:
-            return []
-        return [
-            Finding(
-                "step",
-                "warning",
-                f"errors of neighbouring configurations are similar ({shared:.0%} of their "
-                f"variance, {sd:.1%} of the duration): a step or a local effect, such as a full "
-                "cache, which the model cannot express",
-                evidence,
-                "fit the sides of the step apart, or use history for the configurations that "
-                "matter",
-            )
-        ]
-    if np.isnan(found.pvalue):
-        return []
-    worst = int(np.argmax(np.abs(left)))
-    where = res.row_text(worst)
-    return [
-        Finding(
-            "missing-parameter",
+            return
+        yield Finding(
+            "step",
             "warning",
-            f"a parameter is missing: errors are stripes, configurations that were measured "
-            f"repeatedly are off by {sd:.1%} (standard deviation) where noise is "
-            f"{found.noise:.1%}, and the known parameters do not explain it; furthest: {where}, "
-            f"{found.mean[worst]:+.0%}",
+            f"errors of neighbouring configurations are similar ({shared:.0%} of their "
+            f"variance, {sd:.1%} of the duration): a step or a local effect, such as a full "
+            "cache, which the model cannot express",
             evidence,
-            "record what else the duration depends on (numbers of interactions, entries, "
-            "iterations: an indirect parameter); higher exponents do not help",
+            "fit the sides of the step apart, or use history for the configurations that matter",
         )
-    ]
+        return
+    if np.isnan(found.pvalue):
+        return
+    worst = int(np.argmax(np.abs(left)))
+    yield Finding(
+        "missing-parameter",
+        "warning",
+        f"a parameter is missing: errors are stripes, configurations that were measured "
+        f"repeatedly are off by {sd:.1%} (standard deviation) where noise is "
+        f"{found.noise:.1%}, and the known parameters do not explain it; furthest: "
+        f"{res.row_text(worst)}, {found.mean[worst]:+.0%}",
+        evidence,
+        "record what else the duration depends on (numbers of interactions, entries, "
+        "iterations: an indirect parameter); higher exponents do not help",
+    )
 
 
 def _excess(found: Stripes, left: Floats) -> float:

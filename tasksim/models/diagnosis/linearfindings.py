@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,7 +13,9 @@ from tasksim.models.rows import describe_row
 from tasksim.models.terms.leastsquares import column_lengths, variance_inflation
 
 if TYPE_CHECKING:
-    from tasksim.base.arrays import Bools, Floats, Indices
+    from collections.abc import Iterator
+
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.forms import LinearForm
 
@@ -37,48 +39,39 @@ MAX_CORNER_PARAMETERS: Final = 10
 """Maximum number of parameters for which all corners of the box, 1024, are used."""
 
 
-def linear_findings(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
-    """Return the findings about terms and coefficients of *form*."""
-    return [
-        *negative_predictions(form, res),
-        *_collinear(form, res, inf),
-        *_influential(res, inf),
-        *_precision(form, res, inf),
-        *_coefficients(form),
-    ]
+def linear_findings(form: LinearForm, res: Residuals, inf: Influence) -> Iterator[Finding]:
+    """Yield the findings about terms and coefficients of *form*."""
+    yield from negative_predictions(form, res)
+    yield from _collinear(form, res, inf)
+    yield from _influential(res, inf)
+    yield from _precision(form, res, inf)
+    yield from _coefficients(form)
 
 
-def negative_predictions(form: LinearForm, res: Residuals) -> list[Finding]:
-    """Return a finding if the formula is too small to be a duration.
+def negative_predictions(form: LinearForm, res: Residuals) -> Iterator[Finding]:
+    """Yield a finding if the formula is too small to be a duration.
 
     It is a warning for measured configurations, or for 1 % or more of the
     box of the domain; a note for less of it.
     """
-    rows = _own_columns(form, res)
-    named = [name in res.samples.categories for name in form.names]
-    measured, box = form.floored(rows), form.floored(_box_points(rows, np.array(named, dtype=bool)))
+    rows = res.columns(form.names)
+    named = np.array([name in res.samples.categories for name in form.names], dtype=bool)
+    measured, box = form.floored(rows), form.floored(_box_points(rows, named))
     if not measured.any() and not box.any():
-        return []
+        return
     count, share = int(measured.sum()), float(box.mean())
     if count:
         row = describe_row(form.names, rows[int(np.argmax(measured))], res.samples.categories)
         where = f"for {count} of the {len(rows)} measured configurations (such as {row})"
     else:
         where = f"in {share:.1%} of the box of the domain, though for none that was measured"
-    return [
-        Finding(
-            "negative-predictions",
-            "warning" if count or share >= 0.01 else "note",
-            f"the formula is negative or next to nothing {where}; the least duration is taken",
-            {"configurations": count, "share_of_box": share},
-            "fit relative errors (weights 'relative'), or leave out terms with negative "
-            "coefficients",
-        )
-    ]
-
-
-def _own_columns(form: LinearForm, res: Residuals) -> Floats:
-    return res.rows[:, [res.samples.names.index(name) for name in form.names]]
+    yield Finding(
+        "negative-predictions",
+        "warning" if count or share >= 0.01 else "note",
+        f"the formula is negative or next to nothing {where}; the least duration is taken",
+        {"configurations": count, "share_of_box": share},
+        "fit relative errors (weights 'relative'), or leave out terms with negative coefficients",
+    )
 
 
 def _box_points(rows: Floats, named: Bools) -> Floats:
@@ -99,52 +92,46 @@ def _box_points(rows: Floats, named: Bools) -> Floats:
     return np.concatenate((points, np.array(list(product(*box))).reshape(-1, len(box))))
 
 
-def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
-    """Return a finding if coefficients represent one effect, and none of them is determined.
+def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> Iterator[Finding]:
+    """Yield a finding if coefficients represent one effect, and none of them is determined.
 
     Powers of one parameter are always correlated; that is a warning only if coefficients
     are not significant, or the parameters themselves are nearly the same.
     """
     inflated = [i for i, factor in enumerate(inf.vif) if factor > MAX_INFLATION]
     if len(inflated) < 2:
-        return []
-    lost = [i for i in inflated if form.pvalues[i] > 0.05]
-    pairs = _nearly_same(form, res, inflated)
+        return
+    lost = [form.term_names[i] for i in inflated if form.pvalues[i] > 0.05]
+    pair = _nearly_same(form, res, inflated)
     terms = tuple(form.term_names[i] for i in inflated)
     worst = float(inf.vif[inflated].max())
-    if pairs:
-        why = f"; {pairs[0][0]} and {pairs[0][1]} are nearly proportional in all samples"
-    else:
-        why = f"; {', '.join(form.term_names[i] for i in lost)}: not significant" if lost else ""
-    return [
-        Finding(
-            "collinear",
-            "warning" if lost or pairs else "note",
-            f"the samples hardly distinguish {', '.join(terms)}: variance inflation up to "
-            f"{worst:.3g}{why}",
-            {"vif": worst, "terms": len(terms), "not_significant": len(lost)},
-            "measure configurations in which the parameters vary independently, or leave terms "
-            "out; predictions between the samples are good all the same",
-            terms,
-        )
-    ]
+    why = f"; {', '.join(lost)}: not significant" if lost else ""
+    if pair is not None:
+        why = f"; {pair[0]} and {pair[1]} are nearly proportional in all samples"
+    yield Finding(
+        "collinear",
+        "warning" if lost or pair else "note",
+        f"the samples hardly distinguish {', '.join(terms)}: variance inflation up to "
+        f"{worst:.3g}{why}",
+        {"vif": worst, "terms": len(terms), "not_significant": len(lost)},
+        "measure configurations in which the parameters vary independently, or leave terms "
+        "out; predictions between the samples are good all the same",
+        terms,
+    )
 
 
-def _nearly_same(form: LinearForm, res: Residuals, terms: list[int]) -> list[tuple[str, str]]:
-    """Return pairs of parameters in the given *terms* that are correlated, yet not equal."""
+def _nearly_same(form: LinearForm, res: Residuals, terms: list[int]) -> tuple[str, str] | None:
+    """Return the first two parameters in the given *terms* that are correlated, yet not equal."""
     names = {f.parameter for i in terms for f in form.terms.terms[i].factors}
     ordered = [n for n in form.names if n in names and n not in res.samples.categories]
-    column = {name: res.rows[:, res.samples.names.index(name)] for name in ordered}
-    return [
-        (a, b)
-        for i, a in enumerate(ordered)
-        for b in ordered[i + 1 :]
-        if abs(correlation(column[a], column[b])) > MIN_CORRELATION
-    ]
+    for pair in combinations(ordered, 2):
+        if abs(correlation(*res.columns(pair).T)) > MIN_CORRELATION:
+            return pair
+    return None
 
 
-def _influential(res: Residuals, inf: Influence) -> list[Finding]:
-    """Return a finding per configuration that changes the fit substantially.
+def _influential(res: Residuals, inf: Influence) -> Iterator[Finding]:
+    """Yield a finding per configuration that changes the fit substantially.
 
     Its error must be significant, corrected for the number of configurations, and leaving it out
     must change some prediction by 5 % or more.
@@ -152,97 +139,79 @@ def _influential(res: Residuals, inf: Influence) -> list[Finding]:
     from scipy.stats import t
 
     limit = t.isf(SIGNIFICANCE_LEVEL / 2 / len(res.rows), max(inf.freedom - 1, 1))
-    found = []
     shift = np.nan_to_num(inf.group_shift)
     odd = (shift > MIN_SHIFT) & (np.abs(inf.group_studentized) > limit)
     for index in np.argsort(-shift).tolist()[:3]:
         if not odd[index]:
             continue
-        where = res.row_text(index)
-        found.append(
-            Finding(
-                "influential",
-                "warning",
-                f"one configuration decides: without {where}, predictions change by up to "
-                f"{shift[index]:.0%} (Cook's distance {inf.group_cook[index]:.3g})",
-                {
-                    "shift": float(shift[index]),
-                    "cook": float(inf.group_cook[index]),
-                    "studentized": float(inf.group_studentized[index]),
-                    "leverage": float(inf.group_leverage[index]),
-                },
-                "measure it again; if it stays, measure others near it, or leave it out",
-            )
+        yield Finding(
+            "influential",
+            "warning",
+            f"one configuration decides: without {res.row_text(index)}, predictions change by up "
+            f"to {shift[index]:.0%} (Cook's distance {inf.group_cook[index]:.3g})",
+            {
+                "shift": float(shift[index]),
+                "cook": float(inf.group_cook[index]),
+                "studentized": float(inf.group_studentized[index]),
+                "leverage": float(inf.group_leverage[index]),
+            },
+            "measure it again; if it stays, measure others near it, or leave it out",
         )
-    return found
 
 
-def _precision(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
+def _precision(form: LinearForm, res: Residuals, inf: Influence) -> Iterator[Finding]:
     terms, rows = len(form.coef), len(res.rows)
     worst = int(np.argmax(inf.precision))
     half = float(inf.precision[worst])
-    found = []
     if rows < 2 * terms:
-        found.append(
-            Finding(
-                "few-configurations",
-                "warning",
-                f"{terms} coefficients were fitted to {rows} configurations: any {rows} "
-                "durations are fitted nearly as well",
-                {"coefficients": terms, "configurations": rows},
-                f"measure {3 * terms} configurations or more, or leave terms out",
-            )
+        yield Finding(
+            "few-configurations",
+            "warning",
+            f"{terms} coefficients were fitted to {rows} configurations: any {rows} "
+            "durations are fitted nearly as well",
+            {"coefficients": terms, "configurations": rows},
+            f"measure {3 * terms} configurations or more, or leave terms out",
         )
     if half > MAX_HALF_INTERVAL:
-        where = res.row_text(worst)
-        found.append(
-            Finding(
-                "imprecise",
-                "warning",
-                f"the mean duration is known to ±{half:.0%} only for {where} (95 % interval)",
-                {"half_interval": half, "median": float(np.median(inf.precision))},
-                "measure more samples, above all there",
-            )
+        yield Finding(
+            "imprecise",
+            "warning",
+            f"the mean duration is known to ±{half:.0%} only for {res.row_text(worst)} "
+            "(95 % interval)",
+            {"half_interval": half, "median": float(np.median(inf.precision))},
+            "measure more samples, above all there",
         )
-    return found
 
 
-def _coefficients(form: LinearForm) -> list[Finding]:
-    """Return notes about coefficients that are negative or not significant."""
-    found = []
+def _coefficients(form: LinearForm) -> Iterator[Finding]:
+    """Yield notes about coefficients that are negative or not significant."""
     unsure = tuple(t for t, p in zip(form.term_names, form.pvalues, strict=True) if p > 0.1)
     if unsure:
-        found.append(
-            Finding(
-                "not-significant",
-                "note",
-                f"{_coefficient_of(unsure)}: not significantly different from 0",
-                {"terms": len(unsure)},
-                "a model without them predicts as well here, and extrapolates better",
-                unsure,
-            )
+        yield Finding(
+            "not-significant",
+            "note",
+            f"{_coefficient_of(unsure)}: not significantly different from 0",
+            {"terms": len(unsure)},
+            "a model without them predicts as well here, and extrapolates better",
+            unsure,
         )
     negative = tuple(t for t, c in zip(form.term_names, form.coef, strict=True) if c < 0)
     if negative:
         be = "are" if len(negative) > 1 else "is"
-        found.append(
-            Finding(
-                "negative-coefficient",
-                "note",
-                f"{_coefficient_of(negative)} {be} negative: work that takes less than "
-                "no time, which is right only between the samples",
-                {"terms": len(negative)},
-                "look for another combination of terms if the model must extrapolate",
-                negative,
-            )
+        yield Finding(
+            "negative-coefficient",
+            "note",
+            f"{_coefficient_of(negative)} {be} negative: work that takes less than "
+            "no time, which is right only between the samples",
+            {"terms": len(negative)},
+            "look for another combination of terms if the model must extrapolate",
+            negative,
         )
-    return found
 
 
 def _coefficient_of(terms: tuple[str, ...]) -> str:
     names = ", ".join("the constant" if term == "1" else term for term in terms)
-    plural = len(terms) > 1
-    return f"the coefficient{'s' if plural else ''} of {names}"
+    return f"the coefficient{'s' if len(terms) > 1 else ''} of {names}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,32 +245,40 @@ def influence(form: LinearForm, res: Residuals) -> Influence:
     from scipy.stats import t
 
     weight = np.ones(len(res.samples)) if res.absolute else res.predicted_s**-2
-    rows = _own_columns(form, res)
-    design = form.terms.design(rows)
+    design = form.terms.design(res.columns(form.names))
     whole = design[res.group] * np.sqrt(weight)[:, None]
     basis, _ = np.linalg.qr(whole / column_lengths(whole))
     error = (res.samples.durations_s - res.predicted_s) * np.sqrt(weight)
-    count, terms = basis.shape
-    freedom = count - terms
+    samples, terms = basis.shape
+    freedom = samples - terms
     variance = float((error**2).sum()) / freedom
     leverage = np.minimum((basis**2).sum(axis=1), 1 - 1e-12)
     inner = error / np.sqrt(np.maximum(variance * (1 - leverage), 1e-300))
     cook = inner**2 * leverage / (terms * (1 - leverage))
+    # All samples of a configuration have the same row of the basis, so leaving them out is a
+    # rank-one downdate.
     first = np.unique(res.group, return_index=True)[1]
-    group = _by_group(basis[first], error, res.group, variance)
-    scale = res.scale_s[first] * np.sqrt(weight[first])
+    count, total = np.bincount(res.group), np.bincount(res.group, error)
+    rows, scale = basis[first], res.scale_s[first] * np.sqrt(weight[first])
+    group_leverage = np.minimum(count * (rows**2).sum(axis=1), 1 - 1e-12)
+    mean = total / np.sqrt(np.maximum(variance * count * (1 - group_leverage), 1e-300))
+    change = rows * (total / (1 - group_leverage))[:, None]
+    group_cook = (change**2).sum(axis=1) / (terms * max(variance, 1e-300))
+    # Changes of predictions are computed without each of the most influential configurations.
+    shift = np.full(len(rows), np.nan)
+    for index in np.argsort(-group_cook)[:10].tolist():
+        shift[index] = float(np.abs(rows @ change[index] / scale).max())
     by_row = np.bincount(res.group, weight).astype(np.float64)
-    precision = np.sqrt(variance * leverage[first]) * t.ppf(0.975, freedom) / scale
     return Influence(
         leverage,
         _external(inner, freedom),
         cook,
-        group[0],
-        _external(group[1], freedom),
-        group[2],
-        _shifts(basis[first], group[3], group[2], scale),
+        group_leverage,
+        _external(mean, freedom),
+        group_cook,
+        shift,
         variance_inflation(design, by_row, constant=form.terms.constant),
-        precision,
+        np.sqrt(variance * leverage[first]) * t.ppf(0.975, freedom) / scale,
         freedom,
     )
 
@@ -313,32 +290,6 @@ def stars(pvalue: float) -> str:
     ['', '*', '**', '***']
     """
     return "*" * sum(pvalue < limit for limit in (0.1, 0.05, 0.01))
-
-
-def _by_group(
-    basis: Floats, error: Floats, group: Indices, variance: float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return leverage, studentised mean error, Cook's distance, change of coefficients.
-
-    All samples of a configuration have the same row of the *basis*, so leaving them out is a
-    rank-one downdate.
-    """
-    count = np.bincount(group)
-    total = np.bincount(group, error)
-    single = (basis**2).sum(axis=1)
-    leverage = np.minimum(count * single, 1 - 1e-12)
-    mean = total / np.sqrt(np.maximum(variance * count * (1 - leverage), 1e-300))
-    change = basis * (total / (1 - leverage))[:, None]
-    cook = (change**2).sum(axis=1) / (basis.shape[1] * max(variance, 1e-300))
-    return leverage, mean, cook, change
-
-
-def _shifts(basis: Floats, change: Floats, cook: Floats, scale: Floats) -> Floats:
-    """Return the change of predictions without each of the most influential configurations."""
-    shift = np.full(len(basis), np.nan)
-    for index in np.argsort(-cook)[:10].tolist():
-        shift[index] = float(np.abs(basis @ change[index] / scale).max())
-    return shift
 
 
 def _external(inner: Floats, freedom: int) -> Floats:

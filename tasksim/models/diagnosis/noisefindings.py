@@ -17,7 +17,9 @@ from tasksim.models.diagnosis.findings import MAD_TO_SD, Finding, Residuals, spr
 from tasksim.models.quantiles import group_means, group_medians
 
 if TYPE_CHECKING:
-    from tasksim.base.arrays import Bools, Floats, Indices, Ints
+    from collections.abc import Iterator
+
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.models.samples import Samples
 
 __all__ = ["RunShifts", "noise_findings", "run_shifts", "shifted_runs"]
@@ -53,36 +55,40 @@ MIN_SAMPLES: Final = 30
 """Minimum number of samples: their standard deviation is known to 13 %."""
 
 
-def noise_findings(res: Residuals) -> list[Finding]:
-    """Return findings about noise, the variation of samples with equal parameters.
+def noise_findings(res: Residuals) -> Iterator[Finding]:
+    """Yield findings about noise, the variation of samples with equal parameters.
 
     If hardly any parameters were measured twice, deviations from the model are used instead.
     """
-    found = []
     share = res.dropped / (res.dropped + len(res.samples))
     if res.dropped:
-        found.append(
-            Finding(
-                "outliers",
-                "warning" if share > OUTLIER_SHARE_THRESHOLD else "note",
-                f"{res.dropped} samples ({share:.2%}) are far out of their configuration's "
-                "quartiles and were dropped",
-                {"dropped": res.dropped, "share": share},
-                "if the application has such stalls as well, predictions are too short by them"
-                if share > OUTLIER_SHARE_THRESHOLD
-                else "",
-            )
+        yield Finding(
+            "outliers",
+            "warning" if share > OUTLIER_SHARE_THRESHOLD else "note",
+            f"{res.dropped} samples ({share:.2%}) are far out of their configuration's "
+            "quartiles and were dropped",
+            {"dropped": res.dropped, "share": share},
+            "if the application has such stalls as well, predictions are too short by them"
+            if share > OUTLIER_SHARE_THRESHOLD
+            else "",
         )
     noise = res.noise[np.isfinite(res.noise)]
     if len(noise) >= MIN_SAMPLES:
-        found += [*_wide(res, noise), *_two_peaks(res), *_uneven(res), *_not_normal(noise)]
-    return found
+        yield from _wide(res, noise)
+        yield from _two_peaks(res)
+        yield from _uneven(res)
+        yield from _not_normal(noise)
 
 
-def _wide(res: Residuals, noise: Floats) -> list[Finding]:
+def _wide(res: Residuals, noise: Floats) -> Iterator[Finding]:
     spread = float(noise.std())
     if spread <= SPREAD_THRESHOLD:
-        return []
+        return
+    message = (
+        f"samples differ from the model by {spread:.0%} (standard deviation), and hardly any "
+        "configuration was measured twice: noise and model error are indistinguishable"
+    )
+    advice = "measure some configurations several times"
     if res.repeated:
         message = (
             f"samples of equal parameters differ by {spread:.0%} (standard deviation): noise, or "
@@ -91,17 +97,11 @@ def _wide(res: Residuals, noise: Floats) -> list[Finding]:
         advice = (
             "look at the distribution per configuration: several peaks are several kinds of task"
         )
-    else:
-        message = (
-            f"samples differ from the model by {spread:.0%} (standard deviation), and hardly any "
-            "configuration was measured twice: noise and model error are indistinguishable"
-        )
-        advice = "measure some configurations several times"
-    return [Finding("wide-spread", "warning", message, {"noise": spread}, advice)]
+    yield Finding("wide-spread", "warning", message, {"noise": spread}, advice)
 
 
-def _two_peaks(res: Residuals) -> list[Finding]:
-    """Return a finding if the errors within most configurations have two peaks.
+def _two_peaks(res: Residuals) -> Iterator[Finding]:
+    """Yield a finding if the errors within most configurations have two peaks.
 
     The criterion is Sarle's coefficient, (skewness² + 1) / kurtosis: 1/3 for a normal distribution,
     5/9 for a uniform one, 1 for two points (SAS/STAT User's Guide, the CLUSTER procedure). A few
@@ -114,7 +114,7 @@ def _two_peaks(res: Residuals) -> list[Finding]:
     if not many.any():
         many, group = np.full(len(noise), len(noise) >= MIN_PEAKS_SAMPLES), np.zeros_like(group)
     if not many.any():
-        return []
+        return
     noise, (_, group) = noise[many], np.unique(group[many], return_inverse=True)
     centred = noise - group_means(noise, group)[group]
     second, third, fourth = (group_means(centred**power, group) for power in (2, 3, 4))
@@ -124,79 +124,72 @@ def _two_peaks(res: Residuals) -> list[Finding]:
     two = (coefficient > MIN_SARLE_COEFFICIENT) & (flat < MAX_KURTOSIS)
     spread, peaks = float(centred.std()), float(two[group].mean())
     if spread < MIN_PEAKS_SPREAD or peaks < 0.5:
-        return []
-    return [
-        Finding(
-            "two-peaks",
-            "warning",
-            f"{'samples of equal parameters' if res.repeated else 'errors of the samples'} fall "
-            f"into two groups (spread {spread:.0%}): two kinds of tasks, two machines, or two "
-            "states of one",
-            {"share": peaks, "noise": spread},
-            "find out what tells the groups apart, and make it a parameter or fit them apart",
-        )
-    ]
+        return
+    yield Finding(
+        "two-peaks",
+        "warning",
+        f"{'samples of equal parameters' if res.repeated else 'errors of the samples'} fall "
+        f"into two groups (spread {spread:.0%}): two kinds of tasks, two machines, or two "
+        "states of one",
+        {"share": peaks, "noise": spread},
+        "find out what tells the groups apart, and make it a parameter or fit them apart",
+    )
 
 
-def _uneven(res: Residuals) -> list[Finding]:
-    """Return a finding if noise depends on the duration (T. S. Breusch and A. R. Pagan, 1979)."""
+def _uneven(res: Residuals) -> Iterator[Finding]:
+    """Yield a finding if noise depends on the duration (T. S. Breusch and A. R. Pagan, 1979)."""
     with needed_for("the diagnosis of a model"):
         from statsmodels.stats.diagnostic import het_breuschpagan
 
     known = np.isfinite(res.noise)
     noise, logs = res.noise[known], np.log(res.predicted_s[known])
     if np.ptp(logs) < np.log(2) or np.ptp(noise) < MAX_ROUNDING:
-        return []
+        return
     pvalue = float(het_breuschpagan(noise, np.column_stack((logs * 0 + 1, logs)))[1])
     _, spread, count = spread_by_fitted(res, 3)
     spread = spread[count >= MIN_SAMPLES // 3]
     if pvalue > SIGNIFICANCE_LEVEL or len(spread) < 2 or spread.min() <= 0:
-        return []
+        return
     ratio = float(spread.max() / spread.min())
     if ratio < SPREAD_RATIO_THRESHOLDS[0]:
-        return []
+        return
     evidence = {"ratio": ratio, "p_value": pvalue}
     if res.absolute:
-        return [
-            Finding(
-                "absolute-errors",
-                "note",
-                "the model was fitted to absolute errors, and these grow with the duration: long "
-                f"tasks decide the fit (their errors are {ratio:.2g} times larger)",
-                evidence,
-                "fit with weights 'relative'",
-            )
-        ]
-    longer = "long" if spread[-1] > spread[0] else "short"
-    return [
-        Finding(
-            "uneven-noise",
-            "warning" if ratio > SPREAD_RATIO_THRESHOLDS[1] else "note",
-            f"{longer} tasks are noisier: the relative spread differs by a factor {ratio:.2g} "
-            "over the durations",
+        yield Finding(
+            "absolute-errors",
+            "note",
+            "the model was fitted to absolute errors, and these grow with the duration: long "
+            f"tasks decide the fit (their errors are {ratio:.2g} times larger)",
             evidence,
-            "means are right, but a model with one spread for all draws wrong variations; "
-            "history keeps the spread of each configuration",
+            "fit with weights 'relative'",
         )
-    ]
+        return
+    longer = "long" if spread[-1] > spread[0] else "short"
+    yield Finding(
+        "uneven-noise",
+        "warning" if ratio > SPREAD_RATIO_THRESHOLDS[1] else "note",
+        f"{longer} tasks are noisier: the relative spread differs by a factor {ratio:.2g} "
+        "over the durations",
+        evidence,
+        "means are right, but a model with one spread for all draws wrong variations; "
+        "history keeps the spread of each configuration",
+    )
 
 
-def _not_normal(noise: Floats) -> list[Finding]:
+def _not_normal(noise: Floats) -> Iterator[Finding]:
     from scipy.stats import kurtosis, skew
 
     tails, tilt = float(kurtosis(noise)), float(skew(noise))
     if tails < 2 and abs(tilt) < 1:
-        return []
-    return [
-        Finding(
-            "not-normal",
-            "note",
-            f"errors are not normal (skewness {tilt:.2g}, excess kurtosis {tails:.2g}): look at "
-            "the Q-Q plot; several kinds of tasks or rare stalls bend it",
-            {"skewness": tilt, "kurtosis": tails},
-            "do not read too much into the intervals of the coefficients",
-        )
-    ]
+        return
+    yield Finding(
+        "not-normal",
+        "note",
+        f"errors are not normal (skewness {tilt:.2g}, excess kurtosis {tails:.2g}): look at "
+        "the Q-Q plot; several kinds of tasks or rare stalls bend it",
+        {"skewness": tilt, "kurtosis": tails},
+        "do not read too much into the intervals of the coefficients",
+    )
 
 
 MIN_SHIFT: Final = 0.05
@@ -257,39 +250,55 @@ def run_shifts(samples: Samples) -> RunShifts | None:
     bogus run does not affect the others. Outliers are kept: with little noise,
     all samples of a bogus run would be outliers.
     """
-    if samples.runs is None:
-        return None
-    group = samples.configurations()[1]
-    kept = samples.runs >= 0
-    if not kept.any():
+    if samples.runs is None or not (kept := samples.runs >= 0).any():
         return None
     logs = np.log(samples.durations_s[kept])
-    key = np.column_stack((group[kept], samples.runs[kept]))
+    key = np.column_stack((samples.configurations()[1][kept], samples.runs[kept]))
     cells, cell = np.unique(key, axis=0, return_inverse=True)
     cell = cell.reshape(-1)
     shared = np.bincount(cells[:, 0])[cells[:, 0]] > 1
     if not shared.any():
         return None
-    return _polished(cells, shared, group_medians(logs, cell), np.bincount(cell), logs, cell)
+    typical, count = group_medians(logs, cell), np.bincount(cell)
+    # The standard deviation within runs, robust to stalls: by the median absolute deviation.
+    size = count[cell]
+    rest = (logs - typical[cell])[size > 1] * np.sqrt(size[size > 1] / (size[size > 1] - 1))
+    within = MAD_TO_SD * float(np.median(np.abs(rest))) if len(rest) else 0.0
+    _, row = np.unique(cells[shared, 0], return_inverse=True)
+    runs, run = np.unique(cells[shared, 1], return_inverse=True)
+    table = typical[shared]
+    shift = np.zeros(len(runs))
+    for _ in range(POLISH_ITERATIONS):
+        level = group_medians(table - shift[run], row)
+        shift = group_medians(table - level[row], run)
+        shift -= np.sort(shift)[(len(shift) - 1) // 2]
+    rest = table - level[row] - shift[run]
+    freedom = max(len(rest) - len(level) - len(runs) + 1, 1)
+    rest_sd = float(np.sqrt((rest**2).sum() / freedom))
+    by_run = np.bincount(run, count[shared]).astype(np.float64)
+    error = np.sqrt(within**2 / by_run + rest_sd**2 / np.bincount(run))
+    usual = 0.0
+    if len(runs) >= MIN_SPREAD_RUNS:
+        spread = (MAD_TO_SD * float(np.median(np.abs(shift - np.median(shift))))) ** 2
+        usual = float(np.sqrt(max(0.0, spread - float(np.median(error)) ** 2)))
+    return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, by_run, usual)
 
 
-def shifted_runs(samples: Samples) -> list[Finding]:
-    """Return findings about the runs of *samples*; no model is needed."""
+def shifted_runs(samples: Samples) -> Iterator[Finding]:
+    """Yield findings about the runs of *samples*; no model is needed."""
     shifts = run_shifts(samples)
     if shifts is None:
-        return []
-    found = [_odd(shifts)] if shifts.odd.any() else []
+        return
+    if shifts.odd.any():
+        yield _odd(shifts)
     if shifts.usual > MIN_SHIFT:
-        found.append(
-            Finding(
-                "unsteady-runs",
-                "note",
-                f"runs of equal configurations differ by {shifts.usual:.0%} (standard deviation)",
-                {"between_runs": shifts.usual, "runs": len(shifts.runs)},
-                "look for what changes between runs: frequency, placement of threads, other users",
-            )
+        yield Finding(
+            "unsteady-runs",
+            "note",
+            f"runs of equal configurations differ by {shifts.usual:.0%} (standard deviation)",
+            {"between_runs": shifts.usual, "runs": len(shifts.runs)},
+            "look for what changes between runs: frequency, placement of threads, other users",
         )
-    return found
 
 
 def _odd(shifts: RunShifts) -> Finding:
@@ -324,30 +333,3 @@ def _took(names: tuple[str, ...], change: Floats) -> str:
     if len(names) == 1:
         return f"run {names[0]} took {abs(change[0]):.0%} {word}"
     return f"runs {listed(names, MAX_LISTED_RUNS)} took up to {abs(change[0]):.0%} {word}"
-
-
-def _polished(
-    cells: Ints, shared: Bools, typical: Floats, count: Indices, logs: Floats, cell: Indices
-) -> RunShifts:
-    # The standard deviation within runs, robust to stalls: by the median absolute deviation.
-    size = count[cell]
-    rest = (logs - typical[cell])[size > 1] * np.sqrt(size[size > 1] / (size[size > 1] - 1))
-    within = MAD_TO_SD * float(np.median(np.abs(rest))) if len(rest) else 0.0
-    _, row = np.unique(cells[shared, 0], return_inverse=True)
-    runs, run = np.unique(cells[shared, 1], return_inverse=True)
-    table, samples = typical[shared], count[shared]
-    shift = np.zeros(len(runs))
-    for _ in range(POLISH_ITERATIONS):
-        level = group_medians(table - shift[run], row)
-        shift = group_medians(table - level[row], run)
-        shift -= np.sort(shift)[(len(shift) - 1) // 2]
-    rest = table - level[row] - shift[run]
-    freedom = max(len(rest) - len(level) - len(runs) + 1, 1)
-    rest_sd = float(np.sqrt((rest**2).sum() / freedom))
-    by_run = np.bincount(run, samples).astype(np.float64)
-    error = np.sqrt(within**2 / by_run + rest_sd**2 / np.bincount(run))
-    usual = 0.0
-    if len(runs) >= MIN_SPREAD_RUNS:
-        spread = (MAD_TO_SD * float(np.median(np.abs(shift - np.median(shift))))) ** 2
-        usual = float(np.sqrt(max(0.0, spread - float(np.median(error)) ** 2)))
-    return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, by_run, usual)

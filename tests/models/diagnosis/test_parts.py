@@ -118,7 +118,7 @@ def test_odd_runs_are_one_finding_and_hardly_matter_among_many():
         runs, x = np.tile(np.arange(count), 40), np.repeat(np.arange(1.0, 9.0), 5 * count)
         factor = np.where((runs == 2) | (runs == 4), 1.0 + 0.1 * runs, 1.0)
         y = x * factor * rng.lognormal(0, 0.01, len(x))
-        return shifted_runs(samples_of(x, y, runs))
+        return list(shifted_runs(samples_of(x, y, runs)))
 
     (few,), (many,) = found(10), found(200)
     assert (few.severity, many.severity) == ("warning", "note")
