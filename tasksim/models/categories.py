@@ -34,7 +34,6 @@ __all__ = [
     "UNSEEN_CHOICES",
     "category_table",
     "checked_categories",
-    "checked_unseen",
     "code_of",
     "coded_column",
     "is_text",
@@ -231,13 +230,6 @@ def unseen_message(name: str, got: str, known: Sequence[str]) -> str:
         f"{name}={got}: no such category was measured{nearest(got, known)} "
         f"(measured: {listed(known)})"
     )
-
-
-def checked_unseen(unseen: object) -> str:
-    """Return *unseen* if it is one of the choices; raise :exc:`InputError` otherwise."""
-    from tasksim.base.arguments import one_of
-
-    return one_of(unseen, UNSEEN_CHOICES, "unseen")
 
 
 def _check_numbers(name: str, column: NDArray[Any], known: Sequence[str], what: str) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tasksim.models.uncertainty.doubt import Doubt
     from tasksim.models.uncertainty.intervals import Uncertainty
 
-__all__ = ["KernelModel", "fit_report", "nothing_reported"]
+__all__ = ["KernelModel", "domain_of", "fit_report", "nothing_reported"]
 
 # Simulations with given durations need only this class and the prediction of a constant. Fitting,
 # drawing, reading and writing are imported where they are used, which keeps start-up short.
@@ -202,9 +202,7 @@ class KernelModel(ABC):
             self.categories_ = dict(samples.categories)
             self.unmeasured_ = _unmeasured(samples)
         kept = self._fit(samples)
-        low, high = samples.parameters.min(axis=0), samples.parameters.max(axis=0)
-        bounds = zip(low.tolist(), high.tolist(), strict=True)
-        self.domain_ = dict(zip(samples.names, bounds, strict=True))
+        self.domain_ = domain_of(samples)
         self.names_ = samples.names
         self.fixed_ = dict(samples.constants or {})
         self._report = fit_report(self, samples, kept)
@@ -317,11 +315,8 @@ class KernelModel(ABC):
             measured.
         """
         self._check_fitted("predict")
-        if self.categories_ or unseen != "refuse":
-            from tasksim.models.categories import checked_unseen
-
-            if checked_unseen(unseen) == "pooled":
-                return pooled_mean(self, self._table(parameters, keep_unseen=True))
+        if self._pools(unseen):
+            return pooled_mean(self, self._table(parameters, keep_unseen=True))
         table = self._table(parameters)
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._predict(table)
@@ -389,11 +384,8 @@ class KernelModel(ABC):
         if self.uncertainty_ is None:
             message = "the model has no calibrated uncertainty, hence no intervals: fit it again"
             raise ModelError(f"{self.label}: {message}" if self.label else message)
-        if self.categories_ or unseen != "refuse":
-            from tasksim.models.categories import checked_unseen
-
-            if checked_unseen(unseen) == "pooled":
-                return pooled_interval(self, self._table(parameters, keep_unseen=True), level)
+        if self._pools(unseen):
+            return pooled_interval(self, self._table(parameters, keep_unseen=True), level)
         return self.uncertainty_.interval(self, self._table(parameters), level)
 
     def inside(self, parameters: ArrayLike) -> Bools:
@@ -706,6 +698,15 @@ class KernelModel(ABC):
                     raise self._refusal(said, OutOfDomainError)
         return table
 
+    def _pools(self, unseen: str) -> bool:
+        """Return whether predictions for unknown categories are pooled; refuse other choices."""
+        if unseen == "refuse":
+            return False
+        from tasksim.base.arguments import one_of
+        from tasksim.models.categories import UNSEEN_CHOICES
+
+        return one_of(unseen, UNSEEN_CHOICES, "unseen") == "pooled"
+
     def _check_fitted(self, asked: str) -> None:
         if not hasattr(self, "names_"):
             raise NotFittedError(
@@ -734,6 +735,13 @@ def fit_report(model: KernelModel, samples: Samples, kept: Bools) -> dict[str, A
     }
     plain: dict[str, Any] = to_data(report)
     return plain
+
+
+def domain_of(samples: Samples) -> dict[str, tuple[float, float]]:
+    """Return the lowest and the highest value of each parameter of *samples*."""
+    low, high = samples.parameters.min(axis=0), samples.parameters.max(axis=0)
+    bounds = zip(low.tolist(), high.tolist(), strict=True)
+    return dict(zip(samples.names, bounds, strict=True))
 
 
 def _unmeasured(samples: Samples) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,10 @@ __all__ = [
     "inliers",
     "mean_of_quantiles",
     "merged_quantiles",
+    "quantiles_of",
     "read_quantiles",
+    "read_residuals",
+    "residuals_to_json",
     "scattered",
     "within_fence",
 ]
@@ -66,6 +69,11 @@ def group_quantiles(values: Floats, groups: Indices, levels: tuple[float, ...] =
     low, high = ordered[start[:, None] + below], ordered[start[:, None] + above]
     quantiles: Floats = low + (high - low) * (position - below)
     return quantiles
+
+
+def quantiles_of(values: Floats) -> Floats:
+    """Return the quantiles of *values*, shape (levels,)."""
+    return group_quantiles(values, np.zeros(len(values), dtype=np.intp)).ravel()
 
 
 def within_fence(
@@ -169,6 +177,17 @@ def read_quantiles(node: Node) -> Floats:
     if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
         raise node.expected("positive numbers in ascending order")
     return quantiles
+
+
+def residuals_to_json(quantiles: Floats) -> dict[str, Any]:
+    """Return the entries of a model with the *quantiles* of its ratios measured / predicted."""
+    return {"quantile_levels": LEVELS, "residual_quantiles": quantiles}
+
+
+def read_residuals(node: Node) -> Floats:
+    """Read what :func:`residuals_to_json` returned."""
+    node["quantile_levels"].exactly(list(LEVELS))
+    return read_quantiles(node["residual_quantiles"])
 
 
 def group_means(values: Floats, groups: Indices) -> Floats:

@@ -165,15 +165,12 @@ class Samples:
     def select(self, which: ArrayLike) -> Samples:
         """Return the samples selected by *which*, a mask or indices."""
         chosen = np.asarray(which)
-        runs = None if self.runs is None else self.runs[chosen]
-        table, durations_s = self.parameters[chosen], self.durations_s[chosen]
+        arrays = ("parameters", "durations_s", "runs", "wall_s", "accessed_bytes")
+        columns: dict[str, Any] = {
+            name: column[chosen] for name in arrays if (column := getattr(self, name)) is not None
+        }
         counters = {name: column[chosen] for name, column in (self.counters or {}).items()}
-        wall_s = None if self.wall_s is None else self.wall_s[chosen]
-        accessed = None if self.accessed_bytes is None else self.accessed_bytes[chosen]
-        return replace(
-            self, parameters=table, durations_s=durations_s, runs=runs, counters=counters or None,
-            wall_s=wall_s, accessed_bytes=accessed,
-        )  # fmt: skip
+        return replace(self, **columns, counters=counters or None)
 
     def with_counters_apart(self, parameters: Sequence[str] = ()) -> Samples:
         """Return the samples with parameters named like counters turned into counters.

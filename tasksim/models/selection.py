@@ -250,8 +250,7 @@ def select(
         samples = samples.with_constants_apart(re.findall(r"\w+", given))
         check_separable(samples)
     outside = outside_of(samples, checked_domain(samples, domain or {}))
-    clock = _Clock(budget_s, seed, single=len(tried) == 1)
-    contest = _Contest(samples, tried, clock, options or {}, progress, outside)
+    contest = _Contest(samples, tried, budget_s, seed, options or {}, progress, outside)
     fitted = contest.run()
     if not fitted:
         table = list(contest.table.values())
@@ -267,7 +266,7 @@ def select(
     _log.info("kind %s chosen among %s: %s", chosen.kind, ", ".join(tried), why)
     contest.say(f"intervals of {chosen.kind}")
     warnings = (
-        *_left_out_constants(samples), *_calibrated(chosen, samples, clock),
+        *_left_out_constants(samples), *_calibrated(chosen, samples, seed),
         *_extrapolated(chosen, outside),
     )  # fmt: skip
     return Selection(
@@ -282,34 +281,24 @@ def automatic_kinds() -> list[str]:
 
 
 @dataclass
-class _Clock:
-    """The remaining budget of processor time, and the settings common to all fits."""
-
-    budget_s: float
-    seed: int
-    single: bool
-
-    def __post_init__(self) -> None:
-        self._begun = time.process_time()
-
-    def affords(self, first_s: float) -> bool:
-        """Return whether the kinds whose first comparison took *first_s* can be compared again."""
-        spent_s = time.process_time() - self._begun
-        return spent_s + SECOND_COST_FACTOR * first_s <= MAX_SPENT_FACTOR * self.budget_s
-
-
-@dataclass
 class _Contest:
     """The comparison of kinds, in stages of more and more configurations."""
 
     samples: Samples
     kinds: Sequence[str]
-    clock: _Clock
+    budget_s: float
+    seed: int
     options: Mapping[str, Mapping[str, Any]]
     progress: ShareProgress | None
     outside: Outside | None
     table: dict[str, Candidate] = field(default_factory=dict)
     steps: int = 0
+    begun_s: float = field(default_factory=time.process_time)
+
+    @property
+    def single(self) -> bool:
+        """Whether only one kind is tried."""
+        return len(self.kinds) == 1
 
     def run(self) -> list[Candidate]:
         """Return the candidates that were fitted in the last stage, and those of exact kinds."""
@@ -329,7 +318,9 @@ class _Contest:
             near = [c for c in fitted if c.judged <= FINALIST_FACTOR * best]
             finalists = sorted(near, key=lambda c: c.judged)[:FINALISTS]
             left = [c.kind for c in near if c in finalists]
-            if len(left) < 2 or not self.clock.affords(sum(c.spent_s for c in finalists)):
+            expected_s = SECOND_COST_FACTOR * sum(c.spent_s for c in finalists)
+            spent_s = time.process_time() - self.begun_s
+            if len(left) < 2 or spent_s + expected_s > MAX_SPENT_FACTOR * self.budget_s:
                 break
         self.table = {kind: self.table[kind] for kind in self.kinds}
         found = [self.table[kind] for kind in compared]
@@ -360,10 +351,10 @@ class _Contest:
     def _counts(self) -> list[int | None]:
         """Return the number of configurations of each stage; None for all."""
         count = len(self.samples.configurations()[0])
-        if len(self.kinds) == 1:
+        if self.single:
             return [None]
         first, second = STAGES
-        first = int(np.clip(FIRST_PER_SECOND * self.clock.budget_s, MIN_FIRST, first))
+        first = int(np.clip(FIRST_PER_SECOND * self.budget_s, MIN_FIRST, first))
         stages: list[int | None] = [one for one in (first, second) if one < count]
         # Up to the second number, one comparison on all costs less than two.
         return [*stages, None] if count <= second else stages
@@ -372,7 +363,7 @@ class _Contest:
         """Return the samples of *count* configurations drawn at random."""
         if count is None:
             return self.samples
-        return drawn_configurations(self.samples, count, self.clock.seed)
+        return drawn_configurations(self.samples, count, self.seed)
 
     def _tried(self, kind: str, samples: Samples, *, alone: bool = False) -> Candidate:
         """Return the best model of a *kind*, or why there is none.
@@ -381,18 +372,18 @@ class _Contest:
         """
         self.say(f"fitting {kind} to all samples" if alone else f"trying {kind}")
         if kind not in installed():
-            if self.clock.single:
+            if self.single:
                 model_class(kind)
             return Candidate(kind, "not installed")
         try:
-            models = list(_models(kind, self.options.get(kind, {}), self.clock))
+            models = list(self._models(kind))
         except TypeError as error:
             return Candidate(kind, f"cannot be made: {error}")
-        own = alone or self.clock.single
+        own = alone or self.single
         begun = time.process_time()
-        found = [_judged(model, samples, self.clock.seed, own=own) for model in models]
+        found = [_judged(model, samples, self.seed, own=own) for model in models]
         if self.outside is not None and not alone:
-            some = self._some(STAGES[0]) if self.clock.single else samples
+            some = self._some(STAGES[0]) if self.single else samples
             for place, one in enumerate(found):
                 if one.model is not None and not one.exact:
                     beyond = errors_outside(one.model, some, self.outside)
@@ -401,19 +392,18 @@ class _Contest:
         best = min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
         return replace(best, spent_s=time.process_time() - begun)
 
-
-def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[KernelModel]:
-    """Yield the models of a *kind* that are worth trying."""
-    known = model_class(kind)
-    accepted = inspect.signature(known).parameters
-    defaults: dict[str, Any] = {}
-    if "seed" in accepted:
-        defaults["seed"] = clock.seed
-    if "budget_s" in accepted:
-        share = clock.budget_s / (FITS_PER_BUDGET if clock.single else 2 * FITS_PER_BUDGET)
-        defaults["budget_s"] = max(share, MIN_SEARCH_S)
-    for trial in known.trials({**defaults, **options}):
-        yield known(**trial)
+    def _models(self, kind: str) -> Iterator[KernelModel]:
+        """Yield the models of a *kind* that are worth trying."""
+        known = model_class(kind)
+        accepted = inspect.signature(known).parameters
+        defaults: dict[str, Any] = {}
+        if "seed" in accepted:
+            defaults["seed"] = self.seed
+        if "budget_s" in accepted:
+            share = self.budget_s / (FITS_PER_BUDGET if self.single else 2 * FITS_PER_BUDGET)
+            defaults["budget_s"] = max(share, MIN_SEARCH_S)
+        for trial in known.trials({**defaults, **self.options.get(kind, {})}):
+            yield known(**trial)
 
 
 def _judged(model: KernelModel, samples: Samples, seed: int, *, own: bool) -> Candidate:
@@ -557,7 +547,7 @@ def _left_out_constants(samples: Samples) -> Iterator[str]:
         )
 
 
-def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[str]:
+def _calibrated(chosen: Candidate, samples: Samples, seed: int) -> Iterator[str]:
     """Calibrate the uncertainty of the model; yield warnings."""
     assert chosen.model is not None
     if chosen.out is None:
@@ -574,7 +564,7 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
     if own is not None and own.known.sum() > out.known.sum():
         out = own
     try:
-        found = calibrate(chosen.model, samples, out, seed=clock.seed, resamples=RESAMPLES)
+        found = calibrate(chosen.model, samples, out, seed=seed, resamples=RESAMPLES)
     except InputError as error:
         yield f"no intervals: {error}"
         return

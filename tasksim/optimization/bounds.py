@@ -73,7 +73,7 @@ class TightBound(NamedTuple):
 
 def mixed_bound(
     problem: Problem,
-    class_names: tuple[str, ...],
+    class_names: tuple[str, ...] | None,
     platform: Platform | None = None,
     *,
     time_s: float = math.inf,
@@ -84,8 +84,8 @@ def mixed_bound(
     ----------
     problem : Problem
         Tasks, durations and workers.
-    class_names : tuple of str
-        A name for each class of workers.
+    class_names : tuple of str or None
+        A name for each class of workers; None if nobody asks what binds.
     platform : Platform, optional
         Memories and links, for the copies that no schedule avoids; by default, copies do not count.
     time_s : float, default infinity
@@ -101,7 +101,8 @@ def mixed_bound(
     if platform is not None:
         value_s = max(0.0, value_s - ROUNDING_S * problem.tasks)
     took_s = time.perf_counter() - begun
-    return TightBound(name, value_s, took_s, program.binding(class_names), program.windows())
+    binding = None if class_names is None else program.binding(class_names)
+    return TightBound(name, value_s, took_s, binding, program.windows())
 
 
 def tight_bounds(
@@ -141,9 +142,8 @@ def tight_bounds(
     near = with_near_classes_merged(problem, replayer.platform)
     if near.costs_s.shape != problem.costs_s.shape:
         # With fewer classes, the solver proves more than it loses.
-        names = tuple(map(str, range(near.costs_s.shape[1])))
         problem, copies = near, replayer.platform if len(found) > 1 else None
-        windows = mixed_bound(near, names, copies).windows
+        windows = mixed_bound(near, None, copies).windows
     value_s = bound_of(
         problem,
         limit,

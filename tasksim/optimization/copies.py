@@ -19,11 +19,12 @@ from tasksim.schedulers.static.follower import sendable_flows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.engine.data.network import Path
     from tasksim.graph.csr import Int64
     from tasksim.platform.description import Platform
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["ROUNDING_S", "CopiedFlows", "LeastCopies", "copied_flows"]
+__all__ = ["ROUNDING_S", "CopiedFlows", "LeastCopies", "alone_on_route", "copied_flows"]
 
 ROUNDING_S = 2e-9
 """Time in seconds by which a replay may round a copy down: its latency and its end, a tick each.
@@ -57,6 +58,14 @@ def copied_flows(problem: Problem, copies: LeastCopies) -> CopiedFlows:
         copies.site_of_memory[graph.handle_home[handle].astype(np.int64)],
         version.reshape(-1).astype(np.int64),
     )
+
+
+def alone_on_route(platform: Platform, source: int, target: int, path: Path) -> tuple[float, float]:
+    """Return the latency in seconds of a copy that is alone on its route, and its bytes/s."""
+    route = platform.route(source, target) or ()
+    links = [platform.links[link] for link in route]
+    rates = [link.bandwidth_bytes_per_s / route.count(link.id) for link in links]
+    return sum(link.latency_s for link in links), min([path.limit * 1e9, *rates])
 
 
 class LeastCopies:
@@ -109,11 +118,7 @@ class LeastCopies:
                 into = int(self.site_of_memory[target])
                 if into < 0 or into == self.site_of_memory[source]:
                     continue
-                route = platform.route(source, target) or ()
-                rates = [platform.links[k].bandwidth_bytes_per_s / route.count(k) for k in route]
-                latency_s = sum(platform.links[link].latency_s for link in route)
-                slowest = min([path.limit * 1e9, *rates])
-                self._routes[into].append((latency_s, slowest))
+                self._routes[into].append(alone_on_route(platform, source, target, path))
                 times = np.zeros(len(platform.links))
                 for link, count in path.links:
                     times[link] = count

@@ -19,6 +19,7 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.engine.data.network import paths_of
 from tasksim.engine.ticks import TICKS_PER_S
+from tasksim.optimization.copies import alone_on_route
 from tasksim.optimization.walk import Walk
 
 if TYPE_CHECKING:
@@ -156,9 +157,6 @@ def _alone(problem: Problem, platform: Platform) -> tuple[NDArray[np.float64], N
     for (source, target), path in paths_of(platform).items():
         if max(source, target) >= problem.memories:
             continue
-        route = platform.route(source, target) or ()
-        links = [platform.links[link] for link in route]
-        rates = [link.bandwidth_bytes_per_s / route.count(link.id) for link in links]
-        latency_s[source, target] = sum(link.latency_s for link in links)
-        seconds_per_byte[source, target] = 1.0 / min([path.limit * 1e9, *rates])
+        latency_s[source, target], rate = alone_on_route(platform, source, target, path)
+        seconds_per_byte[source, target] = 1.0 / rate
     return latency_s, seconds_per_byte

@@ -12,21 +12,10 @@ import numpy as np
 from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.log import Log
-from tasksim.optimization.bounds import (
-    MAX_COPIED_TASKS,
-    MAX_MIXED_TASKS,
-    class_names,
-    mixed_bound,
-)
+from tasksim.optimization.bounds import MAX_COPIED_TASKS, MAX_MIXED_TASKS, mixed_bound
 from tasksim.optimization.chains import CHAINS, Chains, Limit
 from tasksim.optimization.copies import LeastCopies
-from tasksim.optimization.optimum import (
-    DYNAMIC,
-    Improvement,
-    Optimum,
-    optimum_of,
-    read_earlier,
-)
+from tasksim.optimization.optimum import DYNAMIC, Improvement, Optimum, optimum_of, read_earlier
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import (
     Schedule,
@@ -57,6 +46,7 @@ if TYPE_CHECKING:
     from tasksim.base.progress import ShareProgress
     from tasksim.engine.choice import Engine
     from tasksim.optimization.windows import Window
+    from tasksim.platform.description import Platform
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.setup import AnyGraph, AnyModels, AnyPlatform
     from tasksim.schedulers.static.plan import Plan
@@ -393,22 +383,22 @@ class _Search:
         if self._replayer.problem.tasks > MAX_MIXED_TASKS:
             self._notes.append(f"no mixed bound: it is for at most {MAX_MIXED_TASKS} tasks")
             return
-        names = class_names(self._replayer.platform, self._alike)
-        self._progress("mixed bound", 0.0)
-        allowed_s = BOUND_SHARE * limit.left_s
-        found = mixed_bound(self._alike, names, time_s=allowed_s)
-        self._bounds["mixed_s"], self._windows = found.value_s, found.windows
+        self._mixed_bound(None, limit)
         platform = self._replayer.platform
-        if LeastCopies(platform, self._alike).apart and not self._is_proven():
-            if self._alike.tasks > MAX_COPIED_TASKS:
-                self._notes.append(
-                    f"no mixed bound with copies: it is for at most {MAX_COPIED_TASKS} tasks"
-                )
-                return
-            self._progress("mixed bound with copies", 0.0)
-            allowed_s = BOUND_SHARE * limit.left_s
-            found = mixed_bound(self._alike, names, platform, time_s=allowed_s)
-            self._bounds["mixed_with_copies_s"], self._windows = found.value_s, found.windows
+        if not LeastCopies(platform, self._alike).apart or self._is_proven():
+            return
+        if self._alike.tasks <= MAX_COPIED_TASKS:
+            self._mixed_bound(platform, limit)
+        else:
+            self._notes.append(
+                f"no mixed bound with copies: it is for at most {MAX_COPIED_TASKS} tasks"
+            )
+
+    def _mixed_bound(self, platform: Platform | None, limit: Limit) -> None:
+        """Find the mixed bound, with copies if there is a *platform*."""
+        self._progress(f"mixed bound{'' if platform is None else ' with copies'}", 0.0)
+        found = mixed_bound(self._alike, None, platform, time_s=BOUND_SHARE * limit.left_s)
+        self._bounds[f"{found.name}_s"], self._windows = found.value_s, found.windows
 
     def _solve(self, limit: Limit) -> None:
         """Let the solver improve the schedule and the bound."""
@@ -430,8 +420,7 @@ class _Search:
         models = [(near, NEAR_SHARE, 0.0), (near, COARSE_SHARE, COARSE_STEP_SHARE)]
         if near.costs_s.shape != self._alike.costs_s.shape:
             copies = self._replayer.platform if "mixed_with_copies_s" in self._bounds else None
-            names = tuple(map(str, range(near.costs_s.shape[1])))
-            windows = mixed_bound(near, names, copies, time_s=BOUND_SHARE * whole * left_s).windows
+            windows = mixed_bound(near, None, copies, time_s=BOUND_SHARE * whole * left_s).windows
             models.append((self._alike, 1 - NEAR_SHARE - COARSE_SHARE, 0.0))
         elif unit_count(near, self._best.makespan_s) < MIN_COARSE_UNITS:
             models = [(near, 1.0, 0.0)]

@@ -190,8 +190,8 @@ def test_regularization_is_above_0(tasksim, files):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--rank 0", "rank must be a whole number >= 1, got 0"),
-        ("--cells 0", "cells must be whole numbers from 1 to 4096, got 0"),
+        ("--rank 0", "rank: got 0 (int); legal: a whole number from 1"),
+        ("--cells 0", "cells: got 0 (int); legal: a whole number from 1 to 4096"),
         ("--cells q=4", "unknown parameter 'q' (known: m, n, k)"),
         ("--spacing lgo", "unknown spacing of parameter 'm' 'lgo', did you mean 'log'?"),
     ],

@@ -73,10 +73,7 @@ class Spent:
 
     def select(self, rows: Bools) -> Spent:
         """Return the selected samples."""
-        return Spent(
-            self.instructions[rows], self.frequency_hz[rows], self.memory_s[rows],
-            self.local_s[rows],
-        )  # fmt: skip
+        return Spent(*(column[rows] for column in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -121,10 +118,7 @@ class Costs:
 
     def to_json(self) -> dict[str, Any]:
         """Return the costs as plain data."""
-        return {
-            "cpi": list(self.cpi), "bf_mem": self.bf_mem, "call_cycles": self.call_cycles,
-            "bound": self.bound,
-        }  # fmt: skip
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, node: Node) -> Costs:

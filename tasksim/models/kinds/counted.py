@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from tasksim.base.arguments import one_of
 from tasksim.models.counters.costs import Costs, Spent, chosen_costs, conditions, variance_over_runs
 from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 from tasksim.models.kernelmodel import KernelModel
@@ -223,9 +224,8 @@ class CounterModel(KernelModel):
         return costs + max(int(np.count_nonzero(found.coef)) for found in self.functions_.values())
 
     def _fit(self, samples: Samples) -> Bools:
-        for name, got, legal in (("by", self.by, CRITERIA), ("costs", self.costs, COST_CHOICES)):
-            if got not in legal:
-                raise self._refusal(f"{name}={got!r}; legal: {', '.join(legal)}")
+        one_of(self.by, CRITERIA, "by")
+        one_of(self.costs, COST_CHOICES, "costs")
         kept = inliers(samples, samples.configurations()[1], self.fence)
         samples = samples.select(kept)
         counters = self._counters(samples)
@@ -242,9 +242,7 @@ class CounterModel(KernelModel):
         for level in levels:
             memory_s += factor * counters[HITS[level]] * self.latencies_s_[level]
         local_s = samples.durations_s - counters.get("communication_s", 0.0)
-        if not (local_s > 0).all():
-            index = int(np.argmin(local_s))
-            raise self._refusal(f"sample {index}: communication_s is not less than its duration")
+        self._demand(local_s > 0, "communication_s is not less than its duration")
         spent = Spent(counters["instructions"], frequency, memory_s, local_s)
         self._set_costs(spent, counters, samples)
         self.functions_ = self._functions(samples, counters)
@@ -263,10 +261,15 @@ class CounterModel(KernelModel):
                 f"samples have no column {' and none '.join(missing)}: a model of counters needs "
                 "samples that were counted (tasksim counters)"
             )
-        if not (counters["instructions"] > 0).all():
-            index = int(np.argmin(counters["instructions"]))
-            raise self._refusal(f"sample {index}: instructions 0: every execution has at least one")
+        self._demand(
+            counters["instructions"] > 0, "instructions 0: every execution has at least one"
+        )
         return counters
+
+    def _demand(self, holds: Bools, message: str) -> None:
+        """Refuse samples with *message* about the first one for which a condition does not hold."""
+        if not holds.all():
+            raise self._refusal(f"sample {int(np.argmin(holds))}: {message}")
 
     def _frequency(self, samples: Samples, counters: Mapping[str, Floats]) -> Floats:
         if CLOCK in samples.names:
@@ -280,9 +283,7 @@ class CounterModel(KernelModel):
             raise self._refusal(f"frequency_hz must be positive, got {given!r}")
         if given is not None or "frequency_hz" not in counters:
             return np.full(len(samples), given or DEFAULT_HZ)
-        if not (counters["frequency_hz"] > 0).all():
-            index = int(np.argmin(counters["frequency_hz"]))
-            raise self._refusal(f"sample {index}: frequency_hz 0: a frequency must be positive")
+        self._demand(counters["frequency_hz"] > 0, "frequency_hz 0: a frequency must be positive")
         return counters["frequency_hz"]
 
     def _latencies(self, levels: list[str]) -> dict[str, float]:
@@ -301,9 +302,7 @@ class CounterModel(KernelModel):
         """Set the costs: from stalls if they were counted, otherwise by regression."""
         if {"cycles", "stall_cycles"} <= set(counters) and (spent.memory_s > 0).all():
             stalls, cycles = counters["stall_cycles"], counters["cycles"]
-            if (stalls > cycles).any():
-                index = int(np.argmax(stalls > cycles))
-                raise self._refusal(f"sample {index}: more stall_cycles than cycles")
+            self._demand(stalls <= cycles, "more stall_cycles than cycles")
             bf_mem = float(np.mean(stalls / (spent.memory_s * spent.frequency_hz)))
             per_sample = (cycles - stalls) / spent.instructions
             self.costs_ = Costs((float(np.mean(per_sample)),), bf_mem)

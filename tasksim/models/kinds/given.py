@@ -76,7 +76,21 @@ class GivenDuration(KernelModel):
 
 
 class GivenLibrary:
-    """A library of models with given durations."""
+    """A library of models with given durations, or with names of parameters that hold them."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        """Kernel -> what is given for it."""
+
+    def kernels(self) -> tuple[str, ...]:
+        """Return the names of the kernels with a duration, sorted."""
+        return tuple(sorted(self._given))
+
+    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
+        """Raise :exc:`InputError` for the first of *kernels* that is unknown."""
+        for kernel in kernels:
+            if kernel not in self._given:
+                raise unknown("kernel", kernel, self._given)
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel*; raise :exc:`InputError` if it has no duration there."""
@@ -169,35 +183,30 @@ class ConstantLibrary(GivenLibrary):
 
     def __init__(self, durations_s: Mapping[str, float | Mapping[str, float]]) -> None:
         expect(durations_s, Mapping, "durations_s")
-        self._models: dict[str, KernelModel | dict[str, KernelModel]] = {}
-        for kernel, given in durations_s.items():
-            if isinstance(given, Mapping):
-                self._models[kernel] = {
-                    name: _constant(s, kernel, name) for name, s in given.items()
-                }
-            else:
-                self._models[kernel] = _constant(given, kernel)
-
-    def kernels(self) -> tuple[str, ...]:
-        """Return the names of the kernels with a duration, sorted."""
-        return tuple(sorted(self._models))
+        super().__init__(
+            {
+                kernel: {name: _constant(s, kernel, name) for name, s in given.items()}
+                if isinstance(given, Mapping)
+                else _constant(given, kernel)
+                for kernel, given in durations_s.items()
+            }
+        )
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
         """Raise :exc:`InputError` with the names of all *kernels* without any duration."""
-        missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._models]
+        missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._given]
         if missing:
-            known = ", ".join(self._models) or "none"
             raise InputError(
                 f"no duration for kernel{'s' if len(missing) > 1 else ''} "
-                f"{', '.join(repr(kernel) for kernel in missing)}"
-                f"{nearest(missing[0], self._models)} (given: {known})"
+                f"{', '.join(map(repr, missing))}{nearest(missing[0], self._given)} "
+                f"(given: {', '.join(self._given) or 'none'})"
             )
 
-    def model(self, kernel: str, architecture: str) -> KernelModel:
+    def model(self, kernel: str, architecture: str) -> ConstantModel:
         """Return the model of *kernel*; raise :exc:`InputError` if it has no duration there."""
         self.require([kernel])
-        found = self._models[kernel]
-        if isinstance(found, KernelModel):
+        found: ConstantModel | dict[str, ConstantModel] = self._given[kernel]
+        if isinstance(found, ConstantModel):
             return found
         if architecture not in found:
             raise InputError(
@@ -272,22 +281,12 @@ class GivenDurations(GivenLibrary):
             raise InputError(
                 f"graph {graph.name}: tasks of {', '.join(missing)} have no parameter {DURATION}"
             )
-        self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
-
-    def kernels(self) -> tuple[str, ...]:
-        """Return the names of the kernel models, sorted."""
-        return tuple(sorted(self._names))
-
-    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
-        """Raise :exc:`InputError` for the first of *kernels* that is not in the graph."""
-        for kernel in kernels:
-            if kernel not in self._names:
-                raise unknown("kernel", kernel, self._names)
+        super().__init__(dict(zip(graph.model_names, graph.parameter_names, strict=True)))
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel*; raise :exc:`InputError` if it is not in the graph."""
         self.require([kernel])
-        model = given_model(self._names[kernel], architecture)
+        model = given_model(self._given[kernel], architecture)
         model.label = kernel
         return model
 
@@ -328,26 +327,20 @@ class GivenCosts(GivenLibrary):
     """
 
     def __init__(self, graph: TaskGraph) -> None:
-        self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
-
-    def kernels(self) -> tuple[str, ...]:
-        """Return the names of the kernels, sorted."""
-        return tuple(sorted(self._names))
+        super().__init__(dict(zip(graph.model_names, graph.parameter_names, strict=True)))
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
         """Raise :exc:`InputError` for the first of *kernels* that no architecture can run."""
+        own = set(map(parameter, architectures))
         for kernel in kernels:
-            if kernel not in self._names:
-                raise unknown("kernel", kernel, self._names)
-            if architectures and not any(
-                parameter(a) in self._names[kernel] for a in architectures
-            ):
+            super().require([kernel])
+            if own and own.isdisjoint(self._given[kernel]):
                 self.model(kernel, architectures[0])
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel*; raise :exc:`InputError` if it cannot run there."""
         self.require([kernel])
-        known = [name.removesuffix("_s") for name in self._names[kernel]]
+        known = [name.removesuffix("_s") for name in self._given[kernel]]
         if architecture not in known:
             raise unknown("processor", architecture, known, f"task {kernel}")
         model = GivenModel(parameter(architecture))

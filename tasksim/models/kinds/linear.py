@@ -15,23 +15,32 @@ from tasksim.base.errors import InputError, ModelError, expect, unknown
 from tasksim.base.extras import needed_for
 from tasksim.models.fitted import columns
 from tasksim.models.forms import LANGUAGES, LinearForm, source
-from tasksim.models.kernelmodel import KernelModel, fit_report, nothing_reported
+from tasksim.models.kernelmodel import KernelModel, domain_of, fit_report, nothing_reported
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
     group_means,
     group_medians,
-    group_quantiles,
     inliers,
     merged_quantiles,
-    read_quantiles,
+    quantiles_of,
+    read_residuals,
+    residuals_to_json,
     scattered,
 )
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
-from tasksim.models.terms.leastsquares import LEAST_S, WEIGHTS, Fit, Weights, aliased, fit_design
-from tasksim.models.terms.normalequations import NormalEquations, Solved
+from tasksim.models.terms.leastsquares import (
+    LEAST_S,
+    WEIGHTS,
+    Coefficients,
+    Fit,
+    Weights,
+    aliased,
+    fit_design,
+)
+from tasksim.models.terms.normalequations import NormalEquations
 from tasksim.models.terms.search import (
     FLOOR_SHARE,
     MAX_TERMS,
@@ -47,7 +56,7 @@ if TYPE_CHECKING:
     from tasksim.base.documents.json_document import Node
     from tasksim.models.quantiles import Draw
 
-__all__ = ["LinearModel", "read_interval", "read_terms", "term_table", "undecidable"]
+__all__ = ["LinearModel", "undecidable"]
 
 UNKNOWN_DOMAIN: Final = (0.0, sys.float_info.max)
 """Domain of a model whose samples are unknown."""
@@ -155,7 +164,7 @@ class LinearModel(KernelModel):
     _used_: Samples | None = None
     _sums_: NormalEquations | None = None
     """The normal equations of a model that was updated, or read from a file that has them."""
-    _solved_: Solved
+    _solved_: Coefficients
 
     def __init__(
         self,
@@ -216,8 +225,7 @@ class LinearModel(KernelModel):
         model = cls(text, weights="none", fence=None)
         model._set_terms(terms)
         unknown = np.full((len(values), 2), np.nan)
-        model.coef_, model.intervals_, model.pvalues_ = values, unknown, unknown[:, 0]
-        model.rsquared_ = model.rsquared_adj_ = np.nan
+        model._set(Coefficients(values, unknown[:, 0], unknown, unknown[:, 0], np.nan, np.nan))
         model.floor_s_ = LEAST_S
         model._set_samples(tuple(names), samples)
         return model
@@ -234,8 +242,7 @@ class LinearModel(KernelModel):
         self.categories_ = {n: of for n, of in samples.categories.items() if n in names}
         table = columns(self, samples.names, samples.parameters, categories=self.categories_)
         used = Samples(names, table, samples.durations_s, samples.runs)
-        bounds = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
-        self.domain_ = dict(zip(names, bounds, strict=True))
+        self.domain_ = domain_of(used)
         self._learn_residuals(used)
         self._floored_ = int(self.floored(used.configurations()[0]).sum())
         self._report = fit_report(self, used, np.ones(len(used), dtype=bool))
@@ -303,12 +310,8 @@ class LinearModel(KernelModel):
         with needed_for("the table of a regression"):
             from tasksim.models.terms.statsmodels_results import results_of
 
-        rows, group = self._used_.configurations()
-        terms = self._parsed_
-        fit = fit_design(
-            self._design(terms, rows), self._used_.durations_s, group, self.weights, terms.constant
-        )
-        return results_of(fit.regression, self.terms_, constant=terms.constant)
+        regression = self._fitted_to(self._used_).regression
+        return results_of(regression, self.terms_, constant=self._parsed_.constant)
 
     def summary(self) -> Any:
         """Return the tables of statsmodels about the fit; ``print`` shows them.
@@ -357,24 +360,25 @@ class LinearModel(KernelModel):
         kept = inliers(samples, samples.configurations()[1], self.fence)
         used = samples.select(kept)
         rows, group = used.configurations()
-        counts = np.bincount(group)
         center = group_medians if self.weights == "huber" else group_means
         measured = Measurements(
-            rows, center(used.durations_s, group), counts, relative=self.weights != "none"
+            rows,
+            center(used.durations_s, group),
+            np.bincount(group),
+            relative=self.weights != "none",
         )
         terms = self._settle_terms(samples.names, measured)
-        configurations = self._design(terms, rows)
+        self._set_terms(terms)
+        configurations = self._design(rows)
         if wrong := undecidable(terms, configurations, len(used)):
             raise self._refusal(wrong)
         fit = fit_design(configurations, used.durations_s, group, self.weights, terms.constant)
-        self._set_terms(terms)
+        self._set(fit)
         self._used_ = used
-        self.coef_, self.intervals_, self.pvalues_ = fit.coef, fit.intervals, fit.pvalues
-        self.rsquared_, self.rsquared_adj_ = fit.rsquared, fit.rsquared_adj
         self.floor_s_ = FLOOR_SHARE * float(samples.durations_s.min())
         self._learn_residuals(used)
         self._floored_ = int((self._raw(rows) < self.floor_s_).sum())
-        self._diagnostics_ = {"terms": term_table(terms, fit), **self._judged(terms, measured)}
+        self._diagnostics_ = {"terms": fit.table(self.terms_), **self._judged(terms, measured)}
         return kept
 
     def _update(self, samples: Samples) -> Bools:
@@ -383,37 +387,24 @@ class LinearModel(KernelModel):
         if self.weights == "relative":
             # As in a fit, the reference is the fitted duration, within a factor of 2.
             weights = np.clip(self._predict(rows), durations_s / 2, durations_s * 2) ** -2
-        sums = sums.with_rows(self._design(self._parsed_, rows), durations_s, weights)
-        solved = sums.solved(constant=self._parsed_.constant)
+        sums = sums.with_rows(self._design(rows), durations_s, weights)
+        self._solved_ = sums.solved(constant=self._parsed_.constant)
+        self._set(self._solved_)
         self._sums_, self._used_ = sums, None
-        self._solved_ = solved
-        self.coef_, self.intervals_, self.pvalues_ = solved.coef, solved.intervals, solved.pvalues
-        self.rsquared_, self.rsquared_adj_ = solved.rsquared, solved.rsquared_adj
         self.floor_s_ = min(self.floor_s_, FLOOR_SHARE * float(durations_s.min()))
         ratio = durations_s / self._predict(rows)
-        only = np.zeros(len(ratio), dtype=np.intp)
+        known, new = sums.count - len(ratio), len(ratio)
         self.residual_quantiles_ = merged_quantiles(
-            self.residual_quantiles_,
-            sums.count - len(ratio),
-            group_quantiles(ratio, only)[0],
-            len(ratio),
+            self.residual_quantiles_, known, quantiles_of(ratio), new
         )
         return np.ones(len(samples), dtype=bool)
 
     def _updated_report(self) -> dict[str, Any]:
-        solved = self._solved_
-        names = ("coefficient", "standard_error", "interval", "p_value")
-        rows = zip(
-            solved.coef, solved.standard_errors, solved.intervals, solved.pvalues, strict=True
-        )
         return {
             "formula": self._form().formula(),
             "rsquared": self.rsquared_,
             "rsquared_adj": self.rsquared_adj_,
-            "terms": [
-                {"term": term, **dict(zip(names, row, strict=True))}
-                for term, row in zip(self.terms_, rows, strict=True)
-            ],
+            "terms": self._solved_.table(self.terms_),
         }
 
     def _normal_equations(self) -> NormalEquations:
@@ -430,12 +421,13 @@ class LinearModel(KernelModel):
                 "the model has no normal equations, which an update needs: they are kept in memory "
                 "after a fit, and in files that are written with --updatable"
             )
-        rows, group = self._used_.configurations()
-        terms = self._parsed_
-        fit = fit_design(
-            self._design(terms, rows), self._used_.durations_s, group, self.weights, terms.constant
-        )
-        return NormalEquations.of(fit.regression)
+        return NormalEquations.of(self._fitted_to(self._used_).regression)
+
+    def _fitted_to(self, used: Samples) -> Fit:
+        """Return the fit of the model's terms to the samples *used*."""
+        rows, group = used.configurations()
+        constant = self._parsed_.constant
+        return fit_design(self._design(rows), used.durations_s, group, self.weights, constant)
 
     def _kept_sums(self) -> dict[str, Any]:
         return self._normal_equations().to_json()
@@ -478,19 +470,22 @@ class LinearModel(KernelModel):
         self._parsed_ = terms
         self.terms_ = tuple(str(term) for term in terms.terms)
 
-    def _learn_residuals(self, used: Samples) -> None:
-        ratio = used.durations_s / np.maximum(self._raw(used.parameters), self.floor_s_)
-        one_group = np.zeros(len(ratio), dtype=np.intp)
-        self.residual_quantiles_ = group_quantiles(ratio, one_group)[0]
+    def _set(self, found: Coefficients) -> None:
+        self.coef_, self.intervals_, self.pvalues_ = found.coef, found.intervals, found.pvalues
+        self.rsquared_, self.rsquared_adj_ = found.rsquared, found.rsquared_adj
 
-    def _design(self, terms: Terms, table: Floats) -> Floats:
+    def _learn_residuals(self, used: Samples) -> None:
+        predicted_s = np.maximum(self._raw(used.parameters), self.floor_s_)
+        self.residual_quantiles_ = quantiles_of(used.durations_s / predicted_s)
+
+    def _design(self, table: Floats) -> Floats:
         try:
-            return terms.design(table)
+            return self._parsed_.design(table)
         except InputError as error:
             raise self._refusal(str(error)) from None
 
     def _raw(self, table: Floats) -> Floats:
-        values: Floats = self._design(self._parsed_, table) @ self.coef_
+        values: Floats = self._design(table) @ self.coef_
         return values
 
     def _predict(self, table: Floats) -> Floats:
@@ -515,34 +510,32 @@ class LinearModel(KernelModel):
         }
 
     def _to_json(self) -> dict[str, Any]:
-        entries = zip(
-            self.terms_,
-            self.coef_.tolist(),
-            self.intervals_.tolist(),
-            self.pvalues_.tolist(),
-            strict=True,
-        )
+        entries = zip(self.terms_, self.coef_, self.intervals_, self.pvalues_, strict=True)
         keys = ("term", "coefficient", "interval", "p_value")
         return {
             "terms": [dict(zip(keys, entry, strict=True)) for entry in entries],
             "rsquared": self.rsquared_,
             "rsquared_adj": self.rsquared_adj_,
             "floor_s": self.floor_s_,
-            "quantile_levels": LEVELS,
-            "residual_quantiles": self.residual_quantiles_,
+            **residuals_to_json(self.residual_quantiles_),
         }
 
     def _from_json(self, node: Node) -> None:
         entries = list(node["terms"])
-        self._set_terms(read_terms(node, entries, self.categories_))
+        written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
+        try:
+            self._set_terms(parse_terms(written, node["parameters"].texts(), self.categories_))
+        except InputError as error:
+            raise node["terms"].error(str(error)) from None
+        if len(self.terms_) != len(entries):
+            raise node["terms"].error(f"'1' is given twice ({written})")
         self.coef_ = np.array([entry["coefficient"].number() for entry in entries])
-        self.intervals_ = np.array([read_interval(entry["interval"]) for entry in entries])
+        self.intervals_ = np.array([_interval(entry["interval"]) for entry in entries])
         self.pvalues_ = np.array([entry["p_value"].optional() for entry in entries])
         self.rsquared_ = node["rsquared"].optional()
         self.rsquared_adj_ = node["rsquared_adj"].optional()
         self.floor_s_ = node["floor_s"].positive()
-        node["quantile_levels"].exactly(list(LEVELS))
-        self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+        self.residual_quantiles_ = read_residuals(node)
 
 
 def undecidable(terms: Terms, configurations: Floats, count: int) -> str:
@@ -569,32 +562,9 @@ def undecidable(terms: Terms, configurations: Floats, count: int) -> str:
     )
 
 
-def term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:
-    """Return the entry of each term in a report; ``vif`` is its variance inflation factor."""
-    names = ("coefficient", "standard_error", "interval", "p_value", "vif")
-    columns_of = (fit.coef, fit.standard_errors, fit.intervals, fit.pvalues, fit.inflation)
-    rows = zip(*(column.tolist() for column in columns_of), strict=True)
-    return [
-        {"term": str(term), **dict(zip(names, row, strict=True))}
-        for term, row in zip(terms.terms, rows, strict=True)
-    ]
-
-
-def read_interval(node: Node) -> list[float]:
+def _interval(node: Node) -> list[float]:
     """Return the interval of a coefficient; a bound is NaN if unknown."""
     bounds = [bound.optional() for bound in node]
     if len(bounds) != 2:
         raise node.expected("a list of two numbers")
     return bounds
-
-
-def read_terms(node: Node, entries: list[Node], categories: Mapping[str, tuple[str, ...]]) -> Terms:
-    """Return the terms of a coefficient file, which must match its option ``terms``."""
-    written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
-    try:
-        terms = parse_terms(written, node["parameters"].texts(), categories)
-    except InputError as error:
-        raise node["terms"].error(str(error)) from None
-    if len(terms) != len(entries):
-        raise node["terms"].error(f"'1' is given twice ({written})")
-    return terms

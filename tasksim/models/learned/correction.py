@@ -25,7 +25,7 @@ from tasksim.models.learned.process import (
 )
 from tasksim.models.learned.surface import RIDGES, Moments, Surface, pairs_of
 from tasksim.models.tensor.bases import fit_base
-from tasksim.models.validation.crossvalidation import fold_of_each
+from tasksim.models.validation.crossvalidation import each_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -366,13 +366,11 @@ def _smooth(
 def _parts(
     axes: tuple[Axis, ...], table: Floats, logs: Floats, law: str, folds: int, seed: int
 ) -> list[_Part]:
-    fold = fold_of_each(len(table), folds, seed)
     count = folds
     if len(table) > MAX_ALL_FOLDS:
         count = 2 if len(table) <= 8 * MAX_ALL_FOLDS else 1
     parts = []
-    for number in range(min(count, int(fold.max()) + 1)):
-        out = fold == number
+    for out in each_left_out(len(table), folds, seed, count):
         values = fit_base(law, axes, table[~out], logs[~out]).values(axes, table)
         parts.append(_Part(out, values, logs - values))
     return parts

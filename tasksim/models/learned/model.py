@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
-from tasksim.base.errors import unknown
+from tasksim.base.arguments import one_of, whole_number
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.learned.correction import Correction, Features, fit_as, learn
 from tasksim.models.learned.forest import DEPTH, Forest
-from tasksim.models.learned.process import Process, Variance
+from tasksim.models.learned.process import Process
 from tasksim.models.learned.surface import Surface
 from tasksim.models.quantiles import (
     FENCE,
-    LEVELS,
     group_means,
-    group_quantiles,
     inliers,
-    read_quantiles,
+    quantiles_of,
+    read_residuals,
+    residuals_to_json,
     scattered,
 )
 from tasksim.models.tensor.bases import (
@@ -134,8 +134,7 @@ class LearnedModel(KernelModel):
     logarithms."""
     _configurations_: int
     """Number of configurations; not in files."""
-    _kept_variance: tuple[Process, Variance | None] | None = None
-    """The process, and its variance, whose inverse is computed once."""
+
     _taken: Plan | None = None
     """A plan that the next fit follows instead of choosing."""
 
@@ -188,8 +187,7 @@ class LearnedModel(KernelModel):
         if np.isfinite(left_out).any():
             self._error_ = float(np.abs(error[np.isfinite(left_out)]).mean())
             self._held_out = self._smear_ * np.exp(left_out)
-        ratio = used.durations_s / np.exp(logs - error)[group]
-        self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
+        self.residual_quantiles_ = quantiles_of(used.durations_s / np.exp(logs - error)[group])
         return kept
 
     def _learn(self, rows: Floats, logs: Floats, taken: Plan | None) -> Floats:
@@ -216,22 +214,18 @@ class LearnedModel(KernelModel):
 
     def _axes(self, samples: Samples, rows: Floats) -> tuple[Axis, ...]:
         axes = []
-        for mode, name in enumerate(samples.names):
+        for name, values in zip(samples.names, rows.T, strict=True):
+            spacing = AUTOMATIC
             if name in samples.categories:
                 # A part of the samples has the same columns, even if it lacks a category.
-                codes = np.arange(len(samples.categories[name]), dtype=np.float64)
-                axes.append(make_axis(name, codes, "categorical", 1))
-            else:
-                axes.append(make_axis(name, rows[:, mode], AUTOMATIC, 1))
+                values, spacing = np.arange(len(samples.categories[name])), "categorical"
+            axes.append(make_axis(name, values.astype(np.float64), spacing, 1))
         return tuple(axes)
 
     def _check_options(self) -> None:
-        if self.law not in (AUTOMATIC, *BASES):
-            raise self._refusal(str(unknown("law", str(self.law), (AUTOMATIC, *BASES))))
+        one_of(self.law, (AUTOMATIC, *BASES), "law")
         for option, least in {"trees": 0, "folds": 2, "seed": 0}.items():
-            value = getattr(self, option)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise self._refusal(f"{option} must be a whole number >= {least}, got {value!r}")
+            whole_number(getattr(self, option), option, least)
 
     def _logs(self, table: Floats) -> Floats:
         parts = np.array_split(table, max(1, -(-len(table) // ROWS_AT_ONCE)))
@@ -261,21 +255,11 @@ class LearnedModel(KernelModel):
         return scattered(self._predict(table), self.residual_quantiles_)
 
     def _unknown_share(self, table: Floats, *, left_out: bool = False) -> Floats | None:
-        if self._variance is None or self._correction_ is None:
+        found = self._correction_
+        if found is None or found.process is None or found.process.variance is None:
             return None
-        columns = self._correction_.features.columns(table)
-        return self._variance.left_out(columns) if left_out else self._variance(columns)
-
-    @property
-    def _variance(self) -> Variance | None:
-        """The variance of the process; None without one, and in files of earlier versions."""
-        process = None if self._correction_ is None else self._correction_.process
-        if process is None:
-            return None
-        kept = self._kept_variance
-        if kept is None or kept[0] is not process:
-            kept = self._kept_variance = process, Variance.of(process)
-        return kept[1]
+        variance, columns = found.process.variance, found.features.columns(table)
+        return variance.left_out(columns) if left_out else variance(columns)
 
     def source(self, language: str, name: str = "duration_s") -> str:
         """Return C source of a function *name* that makes the model's predictions."""
@@ -310,8 +294,7 @@ class LearnedModel(KernelModel):
             "law": base_to_json(self._base_),
             "correction": None if found is None else _correction_to_json(found),
             "smear": self._smear_,
-            "quantile_levels": LEVELS,
-            "residual_quantiles": self.residual_quantiles_,
+            **residuals_to_json(self.residual_quantiles_),
         }
 
     def _from_json(self, node: Node) -> None:
@@ -327,8 +310,7 @@ class LearnedModel(KernelModel):
             self._correction_ = _read_correction(correction, Features(self._axes_))
         self._plan_, self._error_ = None, None
         self._smear_ = node["smear"].positive()
-        node["quantile_levels"].exactly(list(LEVELS))
-        self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+        self.residual_quantiles_ = read_residuals(node)
 
 
 def _rounded(correction: Correction) -> Correction:

@@ -148,6 +148,11 @@ class Process:
         products = products and larger.max(initial=1.0) <= MAX_SQUARE
         return _pack(self.centres, self.weights, precision, middle if products else None)
 
+    @cached_property
+    def variance(self) -> Variance | None:
+        """The variance of the process; None in files of earlier versions."""
+        return Variance.of(self)
+
     def scaled(self, factor: float) -> Process:
         """Return the process with its mean multiplied by *factor*."""
         return replace(self, weights=factor * self.weights)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tasksim.models.tensor.grid import MIN_VALUE_SHARE
 from tasksim.models.terms.leastsquares import non_negative
-from tasksim.models.validation.crossvalidation import fold_of_each
+from tasksim.models.validation.crossvalidation import each_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -248,11 +248,9 @@ def fit_base(kind: str, axes: Sequence[Axis], table: Floats, values: Floats) -> 
 
 def choose_base(axes: Sequence[Axis], table: Floats, values: Floats, folds: int, seed: int) -> str:
     """Return the kind of base with the smaller cross-validated error."""
-    fold = fold_of_each(len(table), folds, seed)
     errors = dict.fromkeys(BASES, 0.0)
     for kind in BASES:
-        for part in range(int(fold.max()) + 1):
-            out = fold == part
+        for out in each_left_out(len(table), folds, seed):
             base = fit_base(kind, axes, table[~out], values[~out])
             errors[kind] += float(np.abs(base.values(axes, table[out]) - values[out]).sum())
     return min(BASES, key=lambda kind: errors[kind])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import unknown
+from tasksim.base.arguments import one_of
 from tasksim.models.quantiles import FENCE
 from tasksim.models.tensor.bases import BASES, Trend, choose_base, fit_base
 from tasksim.models.tensor.completed import CONTINUATION_METHODS
@@ -21,7 +21,7 @@ from tasksim.models.tensor.grid import Cells, cell_indices, observed, support_of
 from tasksim.models.tensor.kriging import MAX_ROWS, krige, learn_scales
 from tasksim.models.tensor.model import TensorBase
 from tasksim.models.tensor.tuning import FIRST_RIDGE, Choice
-from tasksim.models.validation.crossvalidation import fold_of_each
+from tasksim.models.validation.crossvalidation import each_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.models.tensor.completed import Completed
     from tasksim.models.tensor.fitting import Errors, Recipe
     from tasksim.models.tensor.grid import Axis, Support
-    from tasksim.models.tensor.kriging import Kriging, Scales
+    from tasksim.models.tensor.kriging import Kriging
 
     Grid = Callable[[int], tuple[Axis, ...]]
 __all__ = ["HybridModel", "fit_kriged"]
@@ -112,7 +112,16 @@ def _fit(
     base = fit_base(recipe.base, axes, table, values)
     remaining = values - base.values(axes, table)
     scales = learn_scales(axes, table, remaining, recipe.seed)
-    errors, without = _left_out(axes, table, values, scales, folds, recipe)
+    # The absolute cross-validated errors of process and base, in the same order.
+    with_it, alone = [], []
+    parts = folds if len(table) <= MAX_ALL_FOLDS else 1
+    for out in each_left_out(len(table), folds, recipe.seed, parts):
+        law = fit_base(recipe.base, axes, table[~out], values[~out])
+        rest = values - law.values(axes, table)
+        process = krige(axes, table[~out], rest[~out], scales)
+        with_it.append(np.abs(process.values(table[out]) - rest[out]))
+        alone.append(np.abs(rest[out]))
+    errors, without = np.concatenate(with_it), np.concatenate(alone)
     gain = without - errors
     if not gain.mean() > gain.std() / np.sqrt(len(gain)):
         nothing = Choice(CELLS_AND_RANKS[0][0], 0, FIRST_RIDGE, float(without.mean()), scales)
@@ -122,27 +131,6 @@ def _fit(
     fitted = Fitted(tensor.axes, base, tensor, support)
     choice = replace(choice, scales=scales)
     return choice, fitted, errors_of(tensor, table, remaining)
-
-
-def _left_out(
-    axes: tuple[Axis, ...],
-    table: Floats,
-    values: Floats,
-    scales: Scales,
-    folds: int,
-    recipe: Recipe,
-) -> tuple[Floats, Floats]:
-    """Return the absolute cross-validated errors of process and base, in the same order."""
-    fold = fold_of_each(len(table), folds, recipe.seed)
-    errors, without = [], []
-    for part in range(folds if len(table) <= MAX_ALL_FOLDS else 1):
-        out = fold == part
-        base = fit_base(recipe.base, axes, table[~out], values[~out])
-        rest = values - base.values(axes, table)
-        process = krige(axes, table[~out], rest[~out], scales)
-        errors.append(np.abs(process.values(table[out]) - rest[out]))
-        without.append(np.abs(rest[out]))
-    return np.concatenate(errors), np.concatenate(without)
 
 
 def _copied(
@@ -294,8 +282,7 @@ class HybridModel(TensorBase):
 
     def _check_options(self, names: tuple[str, ...]) -> None:
         super()._check_options(names)
-        if self.law not in (AUTOMATIC, *BASES):
-            raise self._refusal(str(unknown("law", str(self.law), (AUTOMATIC, *BASES))))
+        one_of(self.law, (AUTOMATIC, *BASES), "law")
 
     def _recipe(self, names: tuple[str, ...], rows: Floats, logs: Floats) -> Recipe:
         law, method = self.law, self.extrapolation

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 
+from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import (
     FENCE,
-    LEVELS,
     fence_of,
     group_means,
-    group_quantiles,
     inliers,
     merged_quantiles,
-    read_quantiles,
+    quantiles_of,
+    read_residuals,
+    residuals_to_json,
     scattered,
 )
 from tasksim.models.tensor.bases import Trend, base_to_json, read_base
@@ -201,7 +202,7 @@ class TensorBase(KernelModel):
         self._smear_ = smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
         ratio = used.durations_s / self._predict(used.parameters)
-        self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
+        self.residual_quantiles_ = quantiles_of(ratio)
         return kept
 
     def _completed(
@@ -251,25 +252,19 @@ class TensorBase(KernelModel):
         return tuple(axes)
 
     def _check_options(self, names: tuple[str, ...]) -> None:
-        if self.extrapolation not in self.methods:
-            known = str(unknown("extrapolation", str(self.extrapolation), self.methods))
-            raise self._refusal(known)
-        least = {"rank": 1 if self.base == "level" else 0, "last": 2, "folds": 2, "seed": 0}
+        one_of(self.extrapolation, self.methods, "extrapolation")
+        least = {"last": 2, "folds": 2, "seed": 0}
+        if self.rank is not None:
+            least["rank"] = 1 if self.base == "level" else 0
         for option, bound in least.items():
-            value = getattr(self, option)
-            if not (value is None and option == "rank") and not _whole(value, bound):
-                raise self._refusal(f"{option} must be a whole number >= {bound}, got {value!r}")
-        for option in ("ridge", "budget_s"):
-            value = getattr(self, option)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not (value is None and option == "ridge") and not (number and 0 < value < np.inf):
-                raise self._refusal(f"{option} must be a positive number, got {value!r}")
-        given = self.cells if isinstance(self.cells, dict) else {"": self.cells}
-        for name, count in given.items():
-            if not (name == "" and count is None) and not (_whole(count, 1) and count <= MAX_CELLS):
-                raise self._refusal(
-                    f"cells must be whole numbers from 1 to {MAX_CELLS}, got {count!r}"
-                )
+            whole_number(getattr(self, option), option, bound)
+        positive_number(self.budget_s, "budget_s", "10.0")
+        if self.ridge is not None:
+            positive_number(self.ridge, "ridge", "0.001")
+        if self.cells is not None:
+            given = self.cells.values() if isinstance(self.cells, dict) else (self.cells,)
+            for count in given:
+                whole_number(count, "cells", 1, MAX_CELLS)
         for option in (self.cells, self.spacing):
             for name in option if isinstance(option, dict) else ():
                 if name not in names:
@@ -327,8 +322,7 @@ class TensorBase(KernelModel):
             "support": self._fitted_.support.to_json(),
             "ridge": self.ridge_,
             "smear": self._smear_,
-            "quantile_levels": LEVELS,
-            "residual_quantiles": self.residual_quantiles_,
+            **residuals_to_json(self.residual_quantiles_),
         }
 
     def _from_json(self, node: Node) -> None:
@@ -349,8 +343,7 @@ class TensorBase(KernelModel):
         self._fitted_ = Fitted(axes, base, tensor, support)
         self.rank_ = factors[0].shape[1] if factors else 0
         self.ridge_, self._smear_ = node["ridge"].positive(), node["smear"].positive()
-        node["quantile_levels"].exactly(list(LEVELS))
-        self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+        self.residual_quantiles_ = read_residuals(node)
 
 
 def smear(residuals: Floats) -> float:
@@ -362,10 +355,6 @@ def smear(residuals: Floats) -> float:
     center = float(np.median(residuals))
     reach = FENCE_DEVIATIONS * float(np.median(np.abs(residuals - center)))
     return float(np.exp(np.clip(residuals, center - reach, center + reach)).mean())
-
-
-def _whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[Floats]:
@@ -502,8 +491,7 @@ class TensorModel(TensorBase):
         return self.mode == "positive"
 
     def _fit(self, samples: Samples) -> NDArray[Any]:
-        if self.mode not in MODES:
-            raise self._refusal(str(unknown("mode", str(self.mode), MODES)))
+        one_of(self.mode, MODES, "mode")
         return super()._fit(samples)
 
     def _update(self, samples: Samples) -> Bools:
@@ -520,10 +508,7 @@ class TensorModel(TensorBase):
         low, high = fence_of(self.residual_quantiles_, self.fence)
         known, new = sums.count, len(ratio)
         self.residual_quantiles_ = merged_quantiles(
-            self.residual_quantiles_,
-            known,
-            group_quantiles(ratio, np.zeros(new, dtype=np.intp))[0],
-            new,
+            self.residual_quantiles_, known, quantiles_of(ratio), new
         )
         # A stall must not lengthen all predictions.
         self._smear_ *= (known + np.clip(ratio, low, high).sum()) / (known + new)

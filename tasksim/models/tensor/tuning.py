@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.tensor.fitting import Recipe, fit
-from tasksim.models.validation.crossvalidation import fold_of_each
+from tasksim.models.validation.crossvalidation import each_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -221,22 +221,22 @@ class Search:
         sweep = cells * len(axes) * rank * (rank + 20.0) + rows * (rank**3 + 5000.0)
         more = NEWTON_WEIGHT if self.recipe.positive else self._sweeps()
         around = len(self.table) * (200.0 + 10.0 * rank * len(axes))
-        return float((more * sweep + around) * len(self._parts()))
+        return float((more * sweep + around) * self._evaluated_folds())
 
     def _sweeps(self) -> int:
         return TRIAL_SWEEPS if len(self.table) <= MAX_ALL_FOLDS else FEW_SWEEPS
 
-    def _parts(self) -> range:
-        return range(self.folds if len(self.table) <= MAX_ALL_FOLDS else 1)
+    def _evaluated_folds(self) -> int:
+        return self.folds if len(self.table) <= MAX_ALL_FOLDS else 1
 
     def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> Floats:
         recipe = replace(
             self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=self._sweeps()
         )
-        fold = fold_of_each(len(self.table), self.folds, self.recipe.seed)
         errors = []
-        for part in self._parts():
-            out = fold == part
+        for out in each_left_out(
+            len(self.table), self.folds, self.recipe.seed, self._evaluated_folds()
+        ):
             fitted, _ = fit(axes, self.table[~out], self.values[~out], recipe)
             errors.append(np.abs(fitted.values(self.table[out]) - self.values[out]))
         return np.concatenate(errors)

@@ -11,20 +11,21 @@ from tasksim.base.extras import needed_for
 from tasksim.models.quantiles import group_means
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.base.arrays import Floats, Indices
 
 __all__ = [
     "LEAST_S",
     "WEIGHTS",
+    "Coefficients",
     "Fit",
     "Regression",
     "Weights",
     "aliased",
     "column_lengths",
     "fit_design",
-    "fit_huber",
     "fit_power",
-    "fit_weighted",
     "log_normal",
     "logarithms",
     "non_negative",
@@ -43,7 +44,6 @@ ALIASED_SHARE = 1e-9
 """Distance of a column of length 1 to the space of the others below which it is a combination of
 them: a thousand times the rounding error of columns with a condition of 1e4."""
 
-_FITTING: Final = "fitting a linear model"
 
 MAX_ITERATIONS = 30
 """Maximum number of iterations of the weights, which converged in 9 to 12 on generated durations;
@@ -53,7 +53,7 @@ CONVERGED_CHANGE = 1e-10
 
 
 @dataclass(frozen=True)
-class Fit:
+class Coefficients:
     """Coefficients with confidence intervals and p-values, one per column of the design."""
 
     coef: Floats
@@ -62,10 +62,34 @@ class Fit:
     pvalues: Floats
     rsquared: float
     rsquared_adj: float
+
+    def columns(self) -> dict[str, Floats]:
+        """Return the numbers of each coefficient, by their names in a report."""
+        return {
+            "coefficient": self.coef,
+            "standard_error": self.standard_errors,
+            "interval": self.intervals,
+            "p_value": self.pvalues,
+        }
+
+    def table(self, terms: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the entry of each of the *terms* in a report."""
+        columns = {"term": terms, **self.columns()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@dataclass(frozen=True)
+class Fit(Coefficients):
+    """Coefficients fitted to samples."""
+
     inflation: Floats
     """Variance inflation factors: how much larger the variance of the coefficient is than if the
     column were orthogonal to the others; NaN for a constant."""
     regression: Regression
+
+    def columns(self) -> dict[str, Floats]:
+        """Return the numbers of each coefficient, by their names in a report."""
+        return {**super().columns(), "vif": self.inflation}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,47 +115,48 @@ class Regression:
 def fit_design(
     configurations: Floats, durations_s: Floats, group: Indices, weights: Weights, constant: bool
 ) -> Fit:
-    """Return the fit of all samples; *group* is the row in *configurations* of each."""
-    design = configurations[group]
-    if weights == "none":
-        return fit_weighted(design, durations_s, np.ones(len(design)), constant=constant)
-    means = group_means(durations_s, group)
-    reference = relative_reference(configurations, means, np.bincount(group))[group]
-    if weights == "huber":
-        return fit_huber(design, durations_s, reference, constant=constant)
-    return fit_weighted(design, durations_s, reference**-2, constant=constant)
+    """Return the fit of all samples; *group* is the row in *configurations* of each.
 
-
-def fit_weighted(design: Floats, y: Floats, weights: Floats, *, constant: bool) -> Fit:
-    """Return the least-squares fit of *y*, with squared errors weighted by *weights*.
-
-    *constant* says whether the columns of *design* can express a constant: R² is then about
-    the weighted mean, otherwise about 0.
+    It is by least squares, of errors or of relative ones, or Huber's M-estimate (P. J. Huber,
+    Robust Statistics, 1981) with the tuning constant 1.345, which retains 95 % of the efficiency
+    for normal errors; R² is then that of the final weights. *constant* says whether the columns
+    can express a constant: R² is then about the weighted mean, otherwise about 0.
     """
-    with needed_for(_FITTING):
-        from statsmodels.regression.linear_model import WLS
-
+    design, y = configurations[group], durations_s
+    weight = np.ones(len(design))
+    if weights != "none":
+        means = group_means(durations_s, group)
+        reference = relative_reference(configurations, means, np.bincount(group))[group]
+        weight = reference**-2
     # Columns of length 1 keep the normal equations well conditioned.
-    scale = column_lengths(design * np.sqrt(weights)[:, None])
-    results = WLS(y, design / scale, weights=weights).fit()
-    return _collected(Regression(results, scale, design, y), design, y, weights, constant)
+    with needed_for("fitting a linear model"):
+        if weights == "huber":
+            from statsmodels.robust.robust_linear_model import RLM
 
+            relative, response = design / reference[:, None], y / reference
+            scale = column_lengths(relative)
+            results = RLM(response, relative / scale).fit()
+            weight = results.weights / reference**2
+            regression = Regression(results, scale, relative, response)
+        else:
+            from statsmodels.regression.linear_model import WLS
 
-def fit_huber(design: Floats, y: Floats, reference: Floats, *, constant: bool) -> Fit:
-    """Return Huber's M-estimate for the errors of *y* relative to *reference*.
-
-    P. J. Huber, Robust Statistics, 1981, with the tuning constant 1.345, which retains 95 % of the
-    efficiency for normal errors. R² is that of the final weights.
-    """
-    with needed_for(_FITTING):
-        from statsmodels.robust.robust_linear_model import RLM
-
-    relative = design / reference[:, None]
-    scale = column_lengths(relative)
-    results = RLM(y / reference, relative / scale).fit()
-    weights = results.weights / reference**2
-    regression = Regression(results, scale, relative, y / reference)
-    return _collected(regression, design, y, weights, constant)
+            scale = column_lengths(design * np.sqrt(weight)[:, None])
+            results = WLS(y, design / scale, weights=weight).fit()
+            regression = Regression(results, scale, design, y)
+    coef = np.asarray(results.params) / scale
+    center = np.average(y, weights=weight) if constant else 0.0
+    residual = float((weight * (y - design @ coef) ** 2).sum())
+    total = float((weight * (y - center) ** 2).sum())
+    rsquared = 1 - residual / total if total > 0 else float("nan")
+    freedom = (len(y) - constant) / (len(y) - design.shape[1])
+    with np.errstate(all="ignore"):
+        intervals = np.asarray(results.conf_int(alpha=1 - CONFIDENCE_LEVEL)) / scale[:, None]
+        pvalues = np.asarray(results.pvalues)
+        errors = np.asarray(results.bse) / scale
+    adjusted = 1 - (1 - rsquared) * freedom
+    inflation = variance_inflation(design, weight, constant=constant)
+    return Fit(coef, errors, intervals, pvalues, rsquared, adjusted, inflation, regression)
 
 
 def relative_reference(design: Floats, means: Floats, counts: Indices) -> Floats:
@@ -173,25 +198,6 @@ def aliased(design: Floats) -> dict[int, list[int]]:
             large = np.abs(share) > ALIASED_SHARE
             combined[column] = [c for c, is_in in zip(independent, large, strict=True) if is_in]
     return combined
-
-
-def _collected(
-    regression: Regression, design: Floats, y: Floats, weights: Floats, constant: bool
-) -> Fit:
-    results, scale = regression.results, regression.scale
-    coef = np.asarray(results.params) / scale
-    center = np.average(y, weights=weights) if constant else 0.0
-    residual = float((weights * (y - design @ coef) ** 2).sum())
-    total = float((weights * (y - center) ** 2).sum())
-    rsquared = 1 - residual / total if total > 0 else float("nan")
-    freedom = (len(y) - constant) / (len(y) - design.shape[1])
-    with np.errstate(all="ignore"):
-        intervals = np.asarray(results.conf_int(alpha=1 - CONFIDENCE_LEVEL)) / scale[:, None]
-        pvalues = np.asarray(results.pvalues)
-        errors = np.asarray(results.bse) / scale
-    adjusted = 1 - (1 - rsquared) * freedom
-    inflation = variance_inflation(design, weights, constant=constant)
-    return Fit(coef, errors, intervals, pvalues, rsquared, adjusted, inflation, regression)
 
 
 def variance_inflation(design: Floats, weights: Floats, *, constant: bool) -> Floats:

@@ -7,26 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.models.terms.leastsquares import CONFIDENCE_LEVEL, column_lengths
+from tasksim.models.terms.leastsquares import CONFIDENCE_LEVEL, Coefficients, column_lengths
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.terms.leastsquares import Regression
 
-__all__ = ["NormalEquations", "Solved"]
-
-
-@dataclass(frozen=True)
-class Solved:
-    """Coefficients with standard errors, confidence intervals, p-values and R²."""
-
-    coef: Floats
-    standard_errors: Floats
-    intervals: Floats
-    pvalues: Floats
-    rsquared: float
-    rsquared_adj: float
+__all__ = ["NormalEquations"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +61,7 @@ class NormalEquations:
             self.weighted_s + float(weights @ durations_s),
         )
 
-    def solved(self, *, constant: bool) -> Solved:
+    def solved(self, *, constant: bool) -> Coefficients:
         """Return the solution; *constant* says whether R² is about the mean, or about 0."""
         from scipy.special import stdtr, stdtrit
 
@@ -94,16 +82,11 @@ class NormalEquations:
         rsquared = 1 - residual / total if total > 0 else float("nan")
         adjusted = 1 - (1 - rsquared) * (self.count - constant) / freedom
         intervals = np.column_stack([coef - reach, coef + reach])
-        return Solved(coef, errors, intervals, pvalues, rsquared, adjusted)
+        return Coefficients(coef, errors, intervals, pvalues, rsquared, adjusted)
 
     def to_json(self) -> dict[str, Any]:
         """Return the equations as plain data."""
-        return {
-            "triangle": self.triangle,
-            "count": self.count,
-            "weight": self.weight,
-            "weighted_s": self.weighted_s,
-        }
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, node: Node, terms: int) -> NormalEquations:

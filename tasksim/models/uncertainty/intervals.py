@@ -153,16 +153,15 @@ class Uncertainty:
 
     def to_json(self) -> dict[str, Any]:
         """Return the uncertainty as data; NumPy arrays are allowed."""
-        noise = vars(self.noise)
+        parts = ("drift", "by_duration", "thinness")
+        known = {name: part for name in parts if (part := getattr(self, name)) is not None}
         return {
-            "noise": dict(noise),
+            "noise": vars(self.noise),
             "doubt": self.doubt.to_json(),
             "levels": LEVELS,
             "quantiles": self.quantiles,
             "count": self.count,
-            **({} if self.drift is None else {"drift": self.drift.to_json()}),
-            **({} if self.by_duration is None else {"by_duration": self.by_duration.to_json()}),
-            **({} if self.thinness is None else {"thinness": vars(self.thinness)}),
+            **{name: vars(part) for name, part in known.items()},
         }
 
     @classmethod
@@ -321,13 +320,9 @@ class ByDuration:
         columns = [np.interp(at, centers, column) for column in self.quantiles.T]
         return np.column_stack(columns)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the quantiles as data."""
-        return {"centers_s": self.centers_s, "quantiles": self.quantiles}
-
     @classmethod
     def from_json(cls, node: Node) -> Self:
-        """Read what :meth:`to_json` wrote."""
+        """Read what an uncertainty wrote."""
         rows = list(node["quantiles"])
         centers = node["centers_s"].vector(len(rows))
         if not len(rows) or centers.min() <= 0 or (np.diff(centers) <= 0).any():
@@ -465,13 +460,9 @@ class Drift:
             _slope(model, few, covered, distance_above, 1),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the drift as data."""
-        return {"below": self.below, "above": self.above}
-
     @classmethod
     def from_json(cls, node: Node) -> Self:
-        """Read what :meth:`to_json` wrote."""
+        """Read what an uncertainty wrote."""
         return cls(node["below"].not_negative(), node["above"].not_negative())
 
 

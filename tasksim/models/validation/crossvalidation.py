@@ -20,6 +20,8 @@ from tasksim.models.rows import CLOCK
 from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
@@ -29,6 +31,7 @@ __all__ = [
     "By",
     "Errors",
     "LeftOut",
+    "each_left_out",
     "errors_left_out",
     "errors_on",
     "fold_of_each",
@@ -212,6 +215,15 @@ def fold_of_each(configurations: int, count: int = 5, seed: int = 0) -> Indices:
         )
     fold = np.arange(configurations, dtype=np.intp) % min(count, configurations)
     return np.random.default_rng(seed).permutation(fold)
+
+
+def each_left_out(
+    configurations: int, count: int = 5, seed: int = 0, parts: int | None = None
+) -> Iterator[Bools]:
+    """Yield which configurations each fold leaves out, of the first *parts* folds or of all."""
+    fold = fold_of_each(configurations, count, seed)
+    for number in range(min(count, configurations))[:parts]:
+        yield fold == number
 
 
 @dataclass(frozen=True)

@@ -234,9 +234,9 @@ def test_files_that_are_wrong(model, path, value, message):
     ("options", "message"),
     [
         ({"law": "powr"}, "powr.*did you mean 'power'"),
-        ({"trees": -1}, "trees must be a whole number >= 0, got -1"),
-        ({"folds": 1}, "folds must be a whole number >= 2, got 1"),
-        ({"seed": 0.5}, "seed must be a whole number >= 0, got 0.5"),
+        ({"trees": -1}, r"trees: got -1 \(int\); legal: a whole number from 0"),
+        ({"folds": 1}, r"folds: got 1 \(int\); legal: a whole number from 2"),
+        ({"seed": 0.5}, r"seed: got 0.5 \(float\); legal: a whole number from 0"),
     ],
 )
 def test_options_that_are_none(options, message):

@@ -262,16 +262,16 @@ def test_cells_can_be_given_per_parameter():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rank": 0}, "rank must be a whole number >= 1, got 0"),
-        ({"rank": 1.5}, "rank must be a whole number >= 1, got 1.5"),
-        ({"cells": 0}, "cells must be whole numbers from 1 to 4096, got 0"),
+        ({"rank": 0}, r"rank: got 0 \(int\); legal: a whole number from 1"),
+        ({"rank": 1.5}, r"rank: got 1.5 \(float\); legal: a whole number from 1"),
+        ({"cells": 0}, r"cells: got 0 \(int\); legal: a whole number from 1 to 4096"),
         ({"cells": {"q": 3}}, r"unknown parameter 'q' \(known: m, n, k\)"),
         ({"spacing": {"mm": "log"}}, "unknown parameter 'mm', did you mean 'm'"),
         ({"spacing": "loog"}, "unknown spacing of parameter 'm' 'loog', did you mean 'log'"),
-        ({"ridge": -1.0}, "ridge must be a positive number, got -1.0"),
-        ({"folds": 1}, "folds must be a whole number >= 2"),
-        ({"extrapolation": "lines"}, "unknown extrapolation 'lines', did you mean 'line'"),
-        ({"mode": "positiv"}, "unknown mode 'positiv', did you mean 'positive'"),
+        ({"ridge": -1.0}, r"ridge: got -1.0 \(float\); legal: a number above 0"),
+        ({"folds": 1}, r"folds: got 1 \(int\); legal: a whole number from 2"),
+        ({"extrapolation": "lines"}, r"extrapolation: got 'lines' \(str\), did you mean 'line'"),
+        ({"mode": "positiv"}, r"mode: got 'positiv' \(str\), did you mean 'positive'"),
     ],
 )
 def test_options_that_are_none(options, message):
