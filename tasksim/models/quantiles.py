@@ -98,14 +98,8 @@ def within_fence(
     if groups is None:
         groups = np.zeros(len(durations_s), dtype=np.intp)
     low, high = group_quantiles(durations_s, groups, (0.25, 0.75)).T
-    told = (np.bincount(groups) >= MIN_FENCE_SAMPLES) & (high > low) & (low > 0)
-    reach = np.full(len(low), np.inf)
-    with np.errstate(over="ignore"):  # an infinite reach keeps everything
-        np.power(high / low, fence, out=reach, where=told)
-        inside: Bools = (durations_s >= (low / reach)[groups]) & (
-            durations_s <= (high * reach)[groups]
-        )
-    return inside
+    low, high = _fence_around(low, high, fence, np.bincount(groups) >= MIN_FENCE_SAMPLES)
+    return np.asarray((durations_s >= low[groups]) & (durations_s <= high[groups]))
 
 
 def fence_of(quantiles: Floats, fence: float | None) -> tuple[Floats, Floats]:
@@ -114,12 +108,17 @@ def fence_of(quantiles: Floats, fence: float | None) -> tuple[Floats, Floats]:
     They are 0 and infinite where quartiles coincide, and without a *fence*.
     """
     low, high = quantiles[..., LEVELS.index(0.25)], quantiles[..., LEVELS.index(0.75)]
-    told = (high > low) & (low > 0)
+    return _fence_around(low, high, fence, np.full(np.shape(low), fence is not None))
+
+
+def _fence_around(
+    low: Floats, high: Floats, fence: float | None, known: Bools
+) -> tuple[Floats, Floats]:
+    """Return the bounds around these quartiles; 0 and infinity where they are not *known*."""
     reach = np.full(np.shape(low), np.inf)
-    if fence is not None:
-        with np.errstate(over="ignore"):  # an infinite reach keeps everything
-            np.power(high / low, fence, out=reach, where=told)
-    return np.asarray(low / reach), np.asarray(high * reach)
+    with np.errstate(over="ignore"):  # an infinite reach keeps everything
+        np.power(high / low, fence or 0.0, out=reach, where=known & (high > low) & (low > 0))
+        return np.asarray(low / reach), np.asarray(high * reach)
 
 
 def draw(quantiles: Floats, rows: Indices, rng: np.random.Generator) -> Floats:

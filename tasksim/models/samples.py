@@ -23,7 +23,7 @@ from tasksim.models.categories import (
 from tasksim.models.rows import CLOCK, checked_table, distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -306,7 +306,6 @@ class Samples:
                 )
         parts, categories = _with_equal_categories(parts)
         tables = [part.parameters[:, [part.names.index(n) for n in names]] for part in parts]
-        durations = np.concatenate([part.durations_s for part in parts])
         constants = [dict(part.constants or {}) for part in parts]
         if any(one != constants[0] for one in constants):
             raise InputError(
@@ -316,22 +315,20 @@ class Samples:
         columns = [part.counters or {} for part in parts]
         common = [name for name in columns[0] if all(name in of for of in columns)]
         counters = {name: np.concatenate([of[name] for of in columns]) for name in common}
-        runs, wall_s = None, None
-        if any(part.runs is not None for part in parts):
-            runs = np.concatenate(
-                [np.full(len(p), UNKNOWN_RUN) if p.runs is None else p.runs for p in parts]
-            )
-        if any(part.wall_s is not None for part in parts):
-            wall_s = np.concatenate(
-                [p.durations_s if p.wall_s is None else p.wall_s for p in parts]
-            )
-        accessed = None
-        if any(part.accessed_bytes is not None for part in parts):
-            accessed = np.full((len(durations), len(ACCESSED_BYTES)), np.nan)
-            ends = np.cumsum([len(part) for part in parts]).tolist()
-            for part, end in zip(parts, ends, strict=True):
-                if part.accessed_bytes is not None:
-                    accessed[end - len(part) : end] = part.accessed_bytes
+
+        def joined(name: str, instead: Callable[[Samples], NDArray[Any]]) -> Any:
+            """Return a column of all parts, *instead* of those without it; None if all are."""
+            found = [getattr(part, name) for part in parts]
+            if all(column is None for column in found):
+                return None
+            pairs = zip(parts, found, strict=True)
+            return np.concatenate([instead(p) if column is None else column for p, column in pairs])
+
+        durations = joined("durations_s", lambda part: part.durations_s)
+        runs = joined("runs", lambda part: np.full(len(part), UNKNOWN_RUN))
+        wall_s = joined("wall_s", lambda part: part.durations_s)
+        unknown_bytes = np.full((1, len(ACCESSED_BYTES)), np.nan)
+        accessed = joined("accessed_bytes", lambda part: unknown_bytes.repeat(len(part), axis=0))
         lost = {name for part in parts for name in part.counters or {}} - set(counters)
         unused = [
             *(one for part in parts for one in part.unused),

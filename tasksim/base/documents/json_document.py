@@ -346,6 +346,18 @@ class Node:
             raise self.error(f"expected {length} numbers, got {len(numbers)}")
         return np.array(numbers, dtype=np.float64)
 
+    def list_of(self, count: int) -> list[Node]:
+        """Return the elements of the value, a list of exactly *count*."""
+        found = list(self)
+        if len(found) != count:
+            raise self.expected(f"a list of {count}")
+        return found
+
+    def matrix(self, columns: int, rows: int | None = None) -> NDArray[np.float64]:
+        """Return the value, a list of *rows* (any number by default) of *columns* numbers each."""
+        found = list(self) if rows is None else self.list_of(rows)
+        return np.array([row.vector(columns) for row in found]).reshape(len(found), columns)
+
     def one_of(self, known: Sequence[str]) -> str:
         """Return the value, one of the texts *known*."""
         if self.value not in known:

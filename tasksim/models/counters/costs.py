@@ -118,7 +118,7 @@ class Costs:
 
     def to_json(self) -> dict[str, Any]:
         """Return the costs as plain data."""
-        return dict(vars(self))
+        return {**vars(self), "cpi": list(self.cpi)}
 
     @classmethod
     def from_json(cls, node: Node) -> Costs:

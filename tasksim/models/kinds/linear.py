@@ -36,11 +36,11 @@ from tasksim.models.terms.leastsquares import (
     WEIGHTS,
     Coefficients,
     Fit,
+    NormalEquations,
     Weights,
     aliased,
     fit_design,
 )
-from tasksim.models.terms.normalequations import NormalEquations
 from tasksim.models.terms.search import (
     FLOOR_SHARE,
     MAX_TERMS,
@@ -530,7 +530,8 @@ class LinearModel(KernelModel):
         if len(self.terms_) != len(entries):
             raise node["terms"].error(f"'1' is given twice ({written})")
         self.coef_ = np.array([entry["coefficient"].number() for entry in entries])
-        self.intervals_ = np.array([_interval(entry["interval"]) for entry in entries])
+        bounds = [entry["interval"].list_of(2) for entry in entries]
+        self.intervals_ = np.array([[low.optional(), high.optional()] for low, high in bounds])
         self.pvalues_ = np.array([entry["p_value"].optional() for entry in entries])
         self.rsquared_ = node["rsquared"].optional()
         self.rsquared_adj_ = node["rsquared_adj"].optional()
@@ -560,11 +561,3 @@ def undecidable(terms: Terms, configurations: Floats, count: int) -> str:
         f"the samples cannot tell these terms apart: {said}. Measure configurations in "
         "which the parameters vary independently, or leave terms out"
     )
-
-
-def _interval(node: Node) -> list[float]:
-    """Return the interval of a coefficient; a bound is NaN if unknown."""
-    bounds = [bound.optional() for bound in node]
-    if len(bounds) != 2:
-        raise node.expected("a list of two numbers")
-    return bounds

@@ -271,19 +271,16 @@ def base_to_json(base: Base) -> dict[str, Any]:
 def read_base(node: Node, axes: Sequence[Axis]) -> Base:
     """Read what :func:`base_to_json` wrote."""
     kind = node["kind"].one_of(BASES)
-    effects = list(node["effects"])
-    if len(effects) != len(axes):
-        raise node["effects"].expected(f"a list of {len(axes)}")
+    effects = node["effects"].list_of(len(axes))
     other = 1 if kind == "power" else 0
     lengths = [len(axis) if axis.kind == "categorical" else other for axis in axes]
     levels = [effect.vector(length) for effect, length in zip(effects, lengths, strict=True)]
     if kind == "power":
         return Trend(node["level"].number(), levels)
-    rows = list(node["exponents"])
-    exponents = np.array([row.vector(len(axes)) for row in rows]).reshape(len(rows), len(axes))
+    exponents = node["exponents"].matrix(len(axes))
     if (exponents != np.rint(exponents)).any() or (np.abs(exponents) >= 2**31).any():
         raise node["exponents"].expected("whole numbers of 32 bits")
-    coefficients = node["coefficients"].vector(len(rows))
-    if not (len(rows) and (coefficients > 0).all()):
+    coefficients = node["coefficients"].vector(len(exponents))
+    if not (len(exponents) and (coefficients > 0).all()):
         raise node["coefficients"].expected("positive numbers")
     return Products(exponents.astype(np.int64), coefficients, levels)

@@ -79,6 +79,10 @@ class Completed:
         main = [column[index[:, mode]] for mode, column in enumerate(self._main)]
         return np.clip(self._combined(rows, main, len(index)), *self.bounds)
 
+    def moved(self, values: Floats, table: Floats, index: Indices) -> Floats:
+        """Return *values* at the rows of *table*, moved along the tensor to the cells' points."""
+        return values - self.values(table) + self.elements(index)
+
     def _block(self, table: Floats) -> Floats:
         places = [axis.place(table[:, mode]) for mode, axis in enumerate(self.axes)]
         rows = [self._share_at(mode, place) for mode, place in enumerate(places)]

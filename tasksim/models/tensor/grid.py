@@ -413,21 +413,14 @@ def support_of(axes: Sequence[Axis], cells: Cells) -> Support:
 
 def read_support(node: Node, axes: Sequence[Axis]) -> Support:
     """Read what :meth:`Support.to_json` wrote."""
-    rows = [_bits(row, len(axis)) for row, axis in _zipped(node["rows"], axes)]
-    pairs = []
-    for pair, (a, b) in _zipped(node["pairs"], list(combinations(axes, 2))):
-        lines = list(pair)
-        if len(lines) != len(a):
-            raise pair.expected(f"{len(a)} texts")
-        pairs.append(np.array([_bits(line, len(b)) for line in lines]))
+    named = zip(node["rows"].list_of(len(axes)), axes, strict=True)
+    rows = [_bits(row, len(axis)) for row, axis in named]
+    both = list(combinations(axes, 2))
+    pairs = [
+        np.array([_bits(line, len(b)) for line in pair.list_of(len(a))])
+        for pair, (a, b) in zip(node["pairs"].list_of(len(both)), both, strict=True)
+    ]
     return Support(rows, pairs)
-
-
-def _zipped(node: Node, others: Sequence[Any]) -> list[tuple[Node, Any]]:
-    items = list(node)
-    if len(items) != len(others):
-        raise node.expected(f"a list of {len(others)}")
-    return list(zip(items, others, strict=True))
 
 
 def _widened(known: Bools, mode: int, reach: int) -> Bools:

@@ -23,10 +23,18 @@ from tasksim.models.quantiles import (
 )
 from tasksim.models.tensor.bases import Trend, base_to_json, read_base
 from tasksim.models.tensor.completed import CONTINUATION_METHODS, Completed
-from tasksim.models.tensor.fitting import Errors, Fitted, Recipe, fit
+from tasksim.models.tensor.fitting import (
+    CellSums,
+    Errors,
+    Fitted,
+    Recipe,
+    cell_sums,
+    fit,
+    read_cell_sums,
+    updated,
+)
 from tasksim.models.tensor.grid import Axis, cell_indices, make_axis, read_axis, read_support
 from tasksim.models.tensor.tuning import Choice, Search
-from tasksim.models.tensor.updating import CellSums, cell_sums, read_cell_sums, updated
 from tasksim.models.terms.leastsquares import LEAST_S
 
 if TYPE_CHECKING:
@@ -358,19 +366,14 @@ def smear(residuals: Floats) -> float:
 
 
 def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[Floats]:
-    tables = list(node)
-    if not tables:
+    if not list(node):
         return []
-    if len(tables) != len(axes):
-        raise node.expected(f"a list of {len(axes)}")
-    factors = []
-    rank: int | None = None
-    for table, axis in zip(tables, axes, strict=True):
-        rows = list(table)
-        rank = len(list(rows[0])) if rank is None and rows else rank
-        if len(rows) != len(axis) or not rank:
-            raise table.expected(f"{len(axis)} rows")
-        factors.append(np.array([row.vector(rank) for row in rows]))
+    factors: list[Floats] = []
+    for table, axis in zip(node.list_of(len(axes)), axes, strict=True):
+        rank = factors[0].shape[1] if factors else len(list(table.list_of(len(axis))[0]))
+        if not rank:
+            raise table.expected(f"{len(axis)} rows of numbers")
+        factors.append(table.matrix(rank, len(axis)))
         if positive and not (factors[-1] > 0).all():
             raise table.expected("positive numbers")
     return factors

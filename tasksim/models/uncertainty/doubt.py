@@ -155,7 +155,7 @@ class Covariance:
     def from_json(cls, node: Node, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         size = model._elasticities(np.empty((0, len(model.names_)))).shape[1]
-        return cls(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
+        return cls(node["matrix"].matrix(size, size))
 
 
 @dataclass(frozen=True)
@@ -292,13 +292,14 @@ class Anchors:
     def from_json(cls, node: Node, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         parameters = len(model.names_)
-        points = np.array([row.vector(parameters) for row in node["points"]])
-        return cls(
-            points.reshape(-1, parameters),
-            np.array([value.positive() for value in _rows(node["scale"], parameters)]),
-            node["variances"].vector(len(points)),
-            _shifts(node["shifts"], len(points)) if "shifts" in node.mapping() else None,
-        )
+        points = node["points"].matrix(parameters)
+        scale = np.array([value.positive() for value in node["scale"].list_of(parameters)])
+        variances, shifts = node["variances"].vector(len(points)), None
+        if "shifts" in node.mapping():
+            shifts = node["shifts"].matrix(len(points))
+            if len(shifts) < MIN_FITS:
+                raise node["shifts"].expected(f"{MIN_FITS} rows or more")
+        return cls(points, scale, variances, shifts)
 
 
 def doubt_kind(model: FittedModel) -> type[Doubt]:
@@ -316,20 +317,6 @@ def read_doubt(node: Node, model: FittedModel) -> Doubt:
         if kind.value == known.kind:
             return known.from_json(node, model)
     raise kind.expected(f"the kind of doubt of {model.kind} models")
-
-
-def _shifts(node: Node, points: int) -> Floats:
-    found = [row.vector(points) for row in node]
-    if len(found) < MIN_FITS:
-        raise node.expected(f"{MIN_FITS} rows or more")
-    return np.array(found)
-
-
-def _rows(node: Node, count: int) -> list[Node]:
-    rows = list(node)
-    if len(rows) != count:
-        raise node.error(f"expected {count} rows, got {len(rows)}")
-    return rows
 
 
 def _anchor_points(model: FittedModel, samples: Samples, rng: np.random.Generator) -> Floats:

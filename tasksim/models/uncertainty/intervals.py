@@ -323,11 +323,10 @@ class ByDuration:
     @classmethod
     def from_json(cls, node: Node) -> Self:
         """Read what an uncertainty wrote."""
-        rows = list(node["quantiles"])
-        centers = node["centers_s"].vector(len(rows))
-        if not len(rows) or centers.min() <= 0 or (np.diff(centers) <= 0).any():
+        quantiles = node["quantiles"].matrix(len(LEVELS))
+        centers = node["centers_s"].vector(len(quantiles))
+        if not len(quantiles) or centers.min() <= 0 or (np.diff(centers) <= 0).any():
             raise node["centers_s"].expected("positive numbers in ascending order")
-        quantiles = np.array([row.vector(len(LEVELS)) for row in rows])
         if (np.diff(quantiles, axis=1) < 0).any():
             raise node["quantiles"].expected("rows of numbers in ascending order")
         return cls(centers, quantiles)

@@ -231,7 +231,7 @@ def test_a_fitted_model_is_read_without_statsmodels():
         ),
         (
             lambda d: d["terms"][1].update(interval=[1.0]),
-            r"terms\[1\].interval: expected a list of two",
+            r"terms\[1\].interval: expected a list of 2",
         ),
         (lambda d: d["terms"][1].pop("p_value"), r"terms\[1\]: 'p_value' is missing"),
         (lambda d: d.update(floor_s=0), "floor_s: expected a number larger than 0, got 0"),

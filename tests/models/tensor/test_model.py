@@ -285,7 +285,7 @@ def test_options_that_are_none(options, message):
     [
         ({"axes": []}, "axes: expected one axis per parameter"),
         ({"factors": [[[1.0]]]}, "factors: expected a list of 3"),
-        ({"factors": [[[1.0]], [[1.0]], [[1.0]]]}, r"factors\[0\]: expected 2 rows"),
+        ({"factors": [[[1.0]], [[1.0]], [[1.0]]]}, r"factors\[0\]: expected a list of 2"),
         ({"base": {"kind": "cubic"}}, r"base\.kind: expected 'power' or 'products'"),
         ({"base": {"kind": "power", "effects": [[1.0]]}}, r"base\.effects: expected a list of 3"),
         (
