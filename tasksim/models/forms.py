@@ -97,8 +97,7 @@ class LinearForm:
 
     def raw(self, table: Floats) -> Floats:
         """Return the sum of the terms per row of *table*, which may be negative."""
-        values: Floats = self.terms.design(table) @ self.coef
-        return values
+        return np.asarray(self.terms.design(table) @ self.coef)
 
     def predict(self, table: Floats) -> Floats:
         """Return the duration per row of *table*: the sum of the terms, at least the floor."""

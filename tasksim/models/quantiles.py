@@ -67,8 +67,7 @@ def group_quantiles(values: Floats, groups: Indices, levels: tuple[float, ...] =
     below = np.floor(position).astype(np.intp)
     above = np.minimum(below + 1, (count - 1)[:, None])
     low, high = ordered[start[:, None] + below], ordered[start[:, None] + above]
-    quantiles: Floats = low + (high - low) * (position - below)
-    return quantiles
+    return np.asarray(low + (high - low) * (position - below))
 
 
 def quantiles_of(values: Floats) -> Floats:
@@ -131,8 +130,7 @@ def draw(quantiles: Floats, rows: Indices, rng: np.random.Generator) -> Floats:
     segment = np.searchsorted(_LEVELS, uniform, side="right") - 1
     share = (uniform - _LEVELS[segment]) / (_LEVELS[segment + 1] - _LEVELS[segment])
     low, high = quantiles[rows, segment], quantiles[rows, segment + 1]
-    values: Floats = low + share * (high - low)
-    return values
+    return np.asarray(low + share * (high - low))
 
 
 def mean_of_quantiles(quantiles: Floats) -> Floats:
@@ -191,8 +189,7 @@ def read_residuals(node: Node) -> Floats:
 
 def group_means(values: Floats, groups: Indices) -> Floats:
     """Return the mean of the *values* of each group; no group may be empty."""
-    means: Floats = np.bincount(groups, weights=values) / np.bincount(groups)
-    return means
+    return np.asarray(np.bincount(groups, weights=values) / np.bincount(groups))
 
 
 def group_medians(values: Floats, groups: Indices) -> Floats:

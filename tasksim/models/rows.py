@@ -116,8 +116,7 @@ def nearest_row(known: Floats, row: Floats) -> Floats:
     scale = np.maximum(np.abs(known).max(axis=0, initial=0.0), np.abs(row))
     scale[scale == 0] = 1.0
     distance = (((known - row) / scale) ** 2).sum(axis=1)
-    nearest: Floats = known[int(np.argmin(distance))]
-    return nearest
+    return np.asarray(known[int(np.argmin(distance))])
 
 
 def describe_row(

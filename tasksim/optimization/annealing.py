@@ -136,5 +136,4 @@ class Annealing:
         """Return the lists of all workers in turn."""
         # NumPy sorts small integers by their digits, three times as fast as others.
         owner = worker[order].astype(self._narrow)
-        found: Int64 = order[np.argsort(owner, kind="stable")]
-        return found
+        return np.asarray(order[np.argsort(owner, kind="stable")])

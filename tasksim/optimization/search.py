@@ -443,9 +443,9 @@ class _Search:
         windows: tuple[Window, ...],
         limit: Limit,
         share: float,
-        grain: float = 0.0,
+        grain: float,
         *,
-        hinted: bool = True,
+        hinted: bool,
     ) -> None:
         """Let the solver work on *problem* for a share of the search that is left.
 

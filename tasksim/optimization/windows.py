@@ -93,8 +93,7 @@ class Windows:
         """Return the pairs whose work is in *window*."""
         after, before = self._lengths(window.source, window.target)
         inside = (after >= window.after_s) & (before >= window.before_s)
-        found: Int64 = np.flatnonzero((self._group == window.group) & inside)
-        return found
+        return np.asarray(np.flatnonzero((self._group == window.group) & inside))
 
     def whole(self, group: int) -> Window:
         """Return the window from the start to the end of the schedule."""
@@ -230,5 +229,4 @@ def _quantiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return some of *values*, evenly spread, the smallest and the largest among them."""
     distinct = np.unique(values)
     places = np.linspace(0, len(distinct) - 1, min(len(distinct), WINDOW_LEVELS))
-    found: NDArray[np.float64] = distinct[np.unique(np.rint(places).astype(int))]
-    return found
+    return np.asarray(distinct[np.unique(np.rint(places).astype(int))])

@@ -100,8 +100,7 @@ class Costs:
     def computing_s(self, instructions: Floats, frequency_hz: Floats | float) -> Floats:
         """Return the time for executing *instructions*, in seconds."""
         cpi = np.where(instructions <= (self.bound or 0.0), self.cpi[0], self.cpi[-1])
-        seconds: Floats = (cpi * instructions + self.call_cycles) / frequency_hz
-        return seconds
+        return np.asarray((cpi * instructions + self.call_cycles) / frequency_hz)
 
     def describe(self, digits: int = 4) -> str:
         """Return the cycles as a function of instructions, as text.

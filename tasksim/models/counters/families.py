@@ -113,8 +113,7 @@ class CounterFunction:
         values = _features(shape, table, self.scale) @ self.coef
         if self.family in ("exponential", "power"):
             values = np.exp(np.minimum(values, MAX_EXPONENT))
-        result: Floats = np.maximum(values, 0.0)
-        return result
+        return np.asarray(np.maximum(values, 0.0))
 
     def describe(self) -> str:
         """Return the family as text: ``polynomial of degree 3``."""

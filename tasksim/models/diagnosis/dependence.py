@@ -90,5 +90,4 @@ def _values(measured: Floats) -> Floats:
     low, high = float(measured[0]), float(measured[-1])
     even = np.geomspace if is_logarithmic(low, high) else np.linspace
     # The ends of a geometric sequence may be rounded to outside the range.
-    found: Floats = np.clip(even(low, high, VALUES), low, high)
-    return found
+    return np.asarray(np.clip(even(low, high, VALUES), low, high))

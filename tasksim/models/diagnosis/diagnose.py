@@ -397,5 +397,4 @@ def beyond(model: KernelModel, table: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         over = np.where(table > high, table / high, 1.0)
         under = np.where(table < low, low / table, 1.0)
-    factors: Floats = np.maximum(over, under).max(axis=1, initial=1.0)
-    return factors
+    return np.asarray(np.maximum(over, under).max(axis=1, initial=1.0))

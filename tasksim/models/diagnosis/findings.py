@@ -147,16 +147,14 @@ class Residuals:
     @cached_property
     def relative(self) -> Floats:
         """The error of each sample, (measured - predicted) / scale."""
-        error: Floats = (self.samples.durations_s - self.predicted_s) / self.scale_s
-        return error
+        return np.asarray((self.samples.durations_s - self.predicted_s) / self.scale_s)
 
     @cached_property
     def shape(self) -> Floats:
         """The errors for tests of distributions: ln(measured / predicted), or relative errors."""
         if self.absolute:
             return self.relative
-        ratio: Floats = np.log(self.samples.durations_s / self.predicted_s)
-        return ratio
+        return np.asarray(np.log(self.samples.durations_s / self.predicted_s))
 
     @property
     def repeated(self) -> bool:

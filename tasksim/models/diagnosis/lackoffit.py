@@ -221,8 +221,7 @@ def _projected(values: Floats, columns: Floats, root: Floats) -> tuple[Floats, i
 
 def _standard(values: Floats) -> Floats:
     spread = float(values.std())
-    standard: Floats = (values - values.mean()) / (spread if spread > 0 else 1.0)
-    return standard
+    return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))
 
 
 def _ranks(values: Floats) -> Floats:

@@ -295,5 +295,4 @@ def stars(pvalue: float) -> str:
 def _external(inner: Floats, freedom: int) -> Floats:
     """Return externally studentised residuals from internally studentised ones."""
     left = np.maximum(freedom - inner**2, 1e-12)
-    result: Floats = inner * np.sqrt(max(freedom - 1, 1) / left)
-    return result
+    return np.asarray(inner * np.sqrt(max(freedom - 1, 1) / left))

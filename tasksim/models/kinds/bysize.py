@@ -151,12 +151,10 @@ class SizeHistory(KernelModel):
         from tasksim.models.forms import MeansForm
 
         self._check_fitted("means")
-        columns = zip(*((e.size, e.mean_s, e.deviation_s) for e in self.entries_), strict=True)
-        sizes, means, deviations = (np.array(column) for column in columns)
         return MeansForm(
-            sizes[:, None],
-            means,
-            deviations,
+            np.array([[e.size] for e in self.entries_]),
+            np.array([e.mean_s for e in self.entries_]),
+            np.array([e.deviation_s for e in self.entries_]),
             np.array([e.count for e in self.entries_]),
             by_size=True,
             footprints=tuple(e.footprint for e in self.entries_),

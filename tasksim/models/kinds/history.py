@@ -119,7 +119,7 @@ class HistoryModel(KernelModel):
 
     def _update(self, samples: Samples) -> Bools:
         kept = self._within_fences(samples)
-        self._count_dropped(samples.select(~kept))
+        np.add.at(self.dropped_, find_rows(self.rows_, samples.parameters[~kept]), 1)
         if kept.any():
             new = HistoryModel(fence=self.fence)
             used = samples.select(kept)
@@ -135,9 +135,6 @@ class HistoryModel(KernelModel):
         inside = (durations_s >= low[place]) & (durations_s <= high[place])
         few = (place < 0) | (self.count_[place] < MIN_FENCE_SAMPLES)
         return np.asarray(few | inside)
-
-    def _count_dropped(self, dropped: Samples) -> None:
-        np.add.at(self.dropped_, find_rows(self.rows_, dropped.parameters), 1)
 
     def _merge(self, new: HistoryModel) -> None:
         """Add the statistics of *new*, of other samples, to those of this model.
@@ -170,8 +167,7 @@ class HistoryModel(KernelModel):
         return {"configurations": len(self.rows_), **self._details()}
 
     def _predict(self, table: Floats) -> Floats:
-        means: Floats = self.mean_[self._found(table)]
-        return means
+        return np.asarray(self.mean_[self._found(table)])
 
     def _sampler(self, table: Floats) -> Draw:
         rows = self._found(table)
@@ -179,8 +175,7 @@ class HistoryModel(KernelModel):
         return lambda rng: draw(self.quantiles_, rows, rng) * scale
 
     def _inside(self, table: Floats) -> Bools:
-        inside: Bools = find_rows(self.rows_, table) >= 0
-        return inside
+        return np.asarray(find_rows(self.rows_, table) >= 0)
 
     def means(self) -> MeansForm:
         """Return the measured means, with the standard deviations of the samples (divisor n)."""
@@ -288,5 +283,4 @@ def _block_means(durations_s: Floats, runs: Ints) -> Floats:
     if counts[block_of_run == block_of_run[-1]].sum() < MIN_BLOCK_SAMPLES and block_of_run[-1] > 0:
         block_of_run[block_of_run == block_of_run[-1]] -= 1
     block = block_of_run[run]
-    means: Floats = np.bincount(block, durations_s) / np.bincount(block)
-    return means
+    return np.asarray(np.bincount(block, durations_s) / np.bincount(block))

@@ -485,8 +485,7 @@ class LinearModel(KernelModel):
             raise self._refusal(str(error)) from None
 
     def _raw(self, table: Floats) -> Floats:
-        values: Floats = self._design(table) @ self.coef_
-        return values
+        return np.asarray(self._design(table) @ self.coef_)
 
     def _predict(self, table: Floats) -> Floats:
         try:

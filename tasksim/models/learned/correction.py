@@ -212,15 +212,6 @@ class Learnt:
     left_out: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A fold: the rows left out, and the law's values and residuals at all rows."""
-
-    out: Bools
-    law: Floats
-    rest: Floats
-
-
 def learn(
     axes: tuple[Axis, ...],
     table: Floats,
@@ -244,37 +235,36 @@ def learn(
     features = Features(axes)
     columns = features.columns(table)
     pairs = pairs_of(features.parameters, features.categorical)
-    parts = _parts(axes, table, logs, law, folds, seed)
+    count = folds
+    if len(table) > MAX_ALL_FOLDS:
+        count = 2 if len(table) <= 8 * MAX_ALL_FOLDS else 1
+    parts = []
+    for out in each_left_out(len(table), folds, seed, count):
+        values = fit_base(law, axes, table[~out], logs[~out]).values(axes, table)
+        left = logs - values
+        parts.append(_Part(out, values, left, Moments.of(columns[~out], left[~out], pairs)))
     base = fit_base(law, axes, table, logs)
     rest = logs - base.values(axes, table)
-    moments = [Moments.of(columns[~p.out], p.rest[~p.out], pairs) for p in parts]
-    everything = Moments.of(columns, rest, pairs)
+    learning = _Learning(features, columns, rest, Moments.of(columns, rest, pairs), parts, seed)
     # Each step is chosen by its errors on the rows left out, given the steps before.
-    ridge = _best(RIDGES, moments, columns, [p.rest for p in parts], parts)[0]
+    ridge = learning.best(RIDGES, [p.moments for p in parts], [p.rest for p in parts])[0]
     # The process often explains better what products of columns would explain.
     ridges = tuple(dict.fromkeys((ridge, np.inf)))
     # Some of the rows are enough to compare two surfaces by.
     some = np.sort(np.random.default_rng(seed).permutation(len(table))[:MAX_ALL_FOLDS])
-    trials = [
-        _smooth(one, columns, everything, rest, moments, features, parts[:1], some, seed)
-        for one in (ridges if len(table) > len(some) else ())
-    ]
-    learnt: dict[float, Scales] = {trial.ridge: trial.scales for trial in trials}
-    if trials:
+    scales: dict[float, Scales] = {}
+    if len(table) > len(some):
+        trials = [learning.smooth(one, some, parts=1) for one in ridges]
+        scales = {trial.ridge: trial.scales for trial in trials}
         ridges = (min(trials, key=lambda trial: trial.error).ridge,)
     every = np.arange(len(table))
-    trials = [
-        _smooth(
-            one, columns, everything, rest, moments, features, parts, every, seed, learnt.get(one)
-        )
-        for one in ridges
-    ]
+    trials = [learning.smooth(one, every, scales.get(one)) for one in ridges]
     smooth = min(trials, key=lambda trial: trial.error)
-    surfaces = [m.at(ridge).predict(columns) for m in moments]
+    surfaces = [p.moments.at(ridge).predict(columns) for p in parts]
     rests = [p.rest - s for p, s in zip(parts, surfaces, strict=True)]
     after = [p.rest - s for p, s in zip(parts, smooth.values, strict=True)]
-    first, detailed = _forests(columns, after, parts, trees, seed)
-    second, stepped = _forests(columns, rests, parts, trees, seed)
+    first, detailed = learning.forests(after, trees)
+    second, stepped = learning.forests(rests, trees)
     # The rows that a fold leaves out, of all folds.
     kept = [np.flatnonzero(p.out) for p in parts]
     members = np.concatenate(
@@ -323,6 +313,16 @@ def fit_as(
 
 
 @dataclass(frozen=True, eq=False)
+class _Part:
+    """A fold: the rows left out, the law's values and residuals at all rows, and their moments."""
+
+    out: Bools
+    law: Floats
+    rest: Floats
+    moments: Moments
+
+
+@dataclass(frozen=True, eq=False)
 class _Smooth:
     """Surface and process: their settings, values at all rows per fold, and error."""
 
@@ -333,82 +333,67 @@ class _Smooth:
     error: float
 
 
-def _smooth(
-    ridge: float,
-    columns: Floats,
-    everything: Moments,
-    rest: Floats,
-    moments: list[Moments],
-    features: Features,
-    parts: list[_Part],
-    some: Indices,
-    seed: int,
-    scales: Scales | None = None,
-) -> _Smooth:
-    """Return the process after a surface with this *ridge*, fitted to *some* of the rows.
+@dataclass(frozen=True, eq=False)
+class _Learning:
+    """The residuals *rest* of a law and their moments, and the folds that are left out in turn."""
 
-    *scales* are those that an earlier trial of the same ridge learnt.
-    """
-    if scales is None:
-        left = rest - everything.at(ridge).predict(columns)
-        scales = learn_scales(columns, left, features.parameters, seed)
-    surfaces = [m.at(ridge).predict(columns) for m in moments[: len(parts)]]
-    rests = [p.rest - s for p, s in zip(parts, surfaces, strict=True)]
-    regressions = []
-    for part, values in zip(parts, rests, strict=True):
-        used = some[~part.out[some]]
-        regressions.append(Regression.of(columns[used], values[used], scales, seed))
-    factor, smooth, error = _best(NOISE_FACTORS, regressions, columns, rests, parts)
-    added = [s + v for s, v in zip(surfaces, smooth, strict=True)]
-    return _Smooth(ridge, scales, factor, added, error)
+    features: Features
+    columns: Floats
+    rest: Floats
+    moments: Moments
+    parts: list[_Part]
+    seed: int
 
+    def best(
+        self, settings: Sequence[float], fits: Sequence[Moments | Regression], sought: list[Floats]
+    ) -> tuple[float, list[Floats], float]:
+        """Return the setting with the least error on rows left out, its values, and that error.
 
-def _parts(
-    axes: tuple[Axis, ...], table: Floats, logs: Floats, law: str, folds: int, seed: int
-) -> list[_Part]:
-    count = folds
-    if len(table) > MAX_ALL_FOLDS:
-        count = 2 if len(table) <= 8 * MAX_ALL_FOLDS else 1
-    parts = []
-    for out in each_left_out(len(table), folds, seed, count):
-        values = fit_base(law, axes, table[~out], logs[~out]).values(axes, table)
-        parts.append(_Part(out, values, logs - values))
-    return parts
+        There is one of the *fits* for each fold, or for the first.
+        """
+        best, least, values = settings[0], np.inf, []
+        for setting in settings:
+            found = [fit.at(setting).predict(self.columns) for fit in fits]
+            pairs = zip(found, sought, self.parts, strict=False)
+            error = sum(float(np.abs(f - s)[p.out].sum()) for f, s, p in pairs)
+            if error < least:
+                best, least, values = setting, error, found
+        return best, values, least
 
+    def smooth(
+        self, ridge: float, some: Indices, scales: Scales | None = None, parts: int | None = None
+    ) -> _Smooth:
+        """Return the process after a surface with this *ridge*, fitted to *some* of the rows.
 
-def _best(
-    settings: Sequence[float],
-    fits: Sequence[Moments | Regression],
-    columns: Floats,
-    sought: list[Floats],
-    parts: list[_Part],
-) -> tuple[float, list[Floats], float]:
-    """Return the setting with the least error on rows left out, its values, and that error."""
-    best, least, values = settings[0], np.inf, []
-    for setting in settings:
-        found = [fit.at(setting).predict(columns) for fit in fits]
-        error = sum(
-            float(np.abs(f - s)[p.out].sum()) for f, s, p in zip(found, sought, parts, strict=True)
-        )
-        if error < least:
-            best, least, values = setting, error, found
-    return best, values, least
+        *scales* are those that an earlier trial of the same ridge learnt; the errors are those of
+        the first *parts* folds.
+        """
+        columns = self.columns
+        if scales is None:
+            left = self.rest - self.moments.at(ridge).predict(columns)
+            scales = learn_scales(columns, left, self.features.parameters, self.seed)
+        surfaces, rests, regressions = [], [], []
+        for part in self.parts[:parts]:
+            surfaces.append(part.moments.at(ridge).predict(columns))
+            rests.append(part.rest - surfaces[-1])
+            used = some[~part.out[some]]
+            regressions.append(Regression.of(columns[used], rests[-1][used], scales, self.seed))
+        factor, smooth, error = self.best(NOISE_FACTORS, regressions, rests)
+        added = [s + v for s, v in zip(surfaces, smooth, strict=True)]
+        return _Smooth(ridge, scales, factor, added, error)
 
-
-def _forests(
-    columns: Floats, values: list[Floats], parts: list[_Part], most: int, seed: int
-) -> tuple[int, list[Floats]]:
-    """Return the best number of trees, and their values at all rows, per fold."""
-    growths, curves = [], []
-    for part, sought in zip(parts, values, strict=True):
-        growth = Growth(columns[~part.out], sought[~part.out], seed)
-        curves.append(growth.errors(columns[part.out], sought[part.out], most))
-        growths.append(growth)
-    length = max(map(len, curves))
-    # A fold whose trees ended earlier would not have become better.
-    total = np.sum([np.pad(c, (0, length - len(c)), mode="edge") for c in curves], axis=0)
-    count = int(np.flatnonzero(total <= (1 + SLACK) * total.min())[0])
-    return count, [growth.forest(count).predict(columns) for growth in growths]
+    def forests(self, values: list[Floats], most: int) -> tuple[int, list[Floats]]:
+        """Return the best number of trees, and their values at all rows, per fold."""
+        growths, curves = [], []
+        for part, sought in zip(self.parts, values, strict=True):
+            growth = Growth(self.columns[~part.out], sought[~part.out], self.seed)
+            curves.append(growth.errors(self.columns[part.out], sought[part.out], most))
+            growths.append(growth)
+        length = max(map(len, curves))
+        # A fold whose trees ended earlier would not have become better.
+        total = np.sum([np.pad(c, (0, length - len(c)), mode="edge") for c in curves], axis=0)
+        count = int(np.flatnonzero(total <= (1 + SLACK) * total.min())[0])
+        return count, [growth.forest(count).predict(self.columns) for growth in growths]
 
 
 def _weights(members: Floats, sought: Floats) -> Floats:

@@ -51,7 +51,9 @@ class Surface:
 
     def predict(self, table: Floats) -> Floats:
         """Return the value at each row of *table*."""
-        bent = _matrix(len(self.slopes), self.pairs, self.bends)
+        # The products' coefficients as a triangular matrix.
+        bent = np.zeros((len(self.slopes), len(self.slopes)))
+        bent[self.pairs[:, 0], self.pairs[:, 1]] = self.bends
         return np.asarray(self.level + np.einsum("ij,ij->i", table @ bent + self.slopes, table))
 
     def scaled(self, factor: float) -> Surface:
@@ -122,10 +124,3 @@ def pairs_of(parameters: Sequence[int], categorical: Sequence[bool]) -> Indices:
     if len(found) > MAX_PAIRS:
         found = [(a, b) for a, b in found if not (categorical[a] or categorical[b])]
     return np.array(found[:MAX_PAIRS], dtype=np.intp).reshape(-1, 2)
-
-
-def _matrix(columns: int, pairs: Indices, bends: Floats) -> Floats:
-    """Return the products' coefficients as a triangular matrix."""
-    matrix = np.zeros((columns, columns))
-    matrix[pairs[:, 0], pairs[:, 1]] = bends
-    return matrix

@@ -154,7 +154,9 @@ def fit_products(axes: Sequence[Axis], table: Floats, values: Floats, trend: Tre
         for axis, effect in zip(axes, trend.effects, strict=True)
     ]
     exponents = _exponents(axes, trend)
-    design = _design(exponents, table)
+    design = np.empty((len(table), len(exponents)), order="F")
+    for place, product in enumerate(_products(exponents, table)):
+        design[:, place] = product
     scale = design.max(axis=0)
     scale[scale == 0] = 1.0
     durations = np.exp(values - _levels(axes, effects, table))
@@ -197,14 +199,6 @@ def _combined(ranges: Sequence[range], together: int) -> Iterator[tuple[int, ...
         left = together - (exponent != 0)
         if left >= 0:
             yield from ((exponent, *rest) for rest in _combined(ranges[1:], left))
-
-
-def _design(exponents: Ints, table: Floats) -> Floats:
-    """Return the products as columns."""
-    design = np.empty((len(table), len(exponents)), order="F")
-    for place, product in enumerate(_products(exponents, table)):
-        design[:, place] = product
-    return design
 
 
 def _products(exponents: Ints, table: Floats) -> Iterator[Floats]:

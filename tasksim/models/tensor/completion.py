@@ -86,7 +86,14 @@ def complete(
     at 0 from eight modes on. Rows without observations are 0; the caller must fill them.
     """
     parts = slices(cells)
-    first = _best_start(cells, parts, rank, ridge, seed, starts) if start is None else start
+    first, least = start, np.inf
+    rng = np.random.default_rng(seed)
+    for _ in range(max(starts, 1) if start is None else 0):
+        tried = [1 + START_SPREAD * rng.standard_normal((length, rank)) for length in cells.shape]
+        loss = _run(tried, cells, parts, ridge, TRIAL_SWEEPS)
+        if first is None or loss < least:
+            first, least = tried, loss
+    assert first is not None
     factors = [np.zeros_like(factor) for factor in first]
     for factor, begin, part in zip(factors, first, parts, strict=True):
         factor[part.rows] = begin[part.rows]
@@ -118,20 +125,6 @@ def balance(factors: Factors) -> None:
     mean = np.exp(np.log(norms).mean(axis=0))
     for factor, norm in zip(factors, norms, strict=True):
         factor *= mean / norm
-
-
-def _best_start(
-    cells: Cells, parts: list[Slices], rank: int, ridge: float, seed: int, starts: int
-) -> Factors:
-    rng = np.random.default_rng(seed)
-    best: Factors = []
-    least = np.inf
-    for trial in range(max(starts, 1)):
-        factors = [1 + START_SPREAD * rng.standard_normal((length, rank)) for length in cells.shape]
-        loss = _run(factors, cells, parts, ridge, TRIAL_SWEEPS)
-        if trial == 0 or loss < least:
-            best, least = factors, loss
-    return best
 
 
 def _run(factors: Factors, cells: Cells, parts: list[Slices], ridge: float, sweeps: int) -> float:

@@ -143,8 +143,7 @@ def _cholesky(covariances: Floats, noise: float) -> Floats:
 
     noisy = covariances.copy()
     noisy[np.diag_indices(len(noisy))] += noise
-    lower: Floats = cholesky(noisy, lower=True, overwrite_a=True, check_finite=False)
-    return lower
+    return np.asarray(cholesky(noisy, lower=True, overwrite_a=True, check_finite=False))
 
 
 def _covariances(a: Floats, b: Floats, scales: Scales) -> Floats:

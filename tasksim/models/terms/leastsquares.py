@@ -341,8 +341,7 @@ to 0.011 in 1.5 ms, 128 to 0.016, 512 to 0.008 in 6 ms: time grows with the squa
 
 def logarithms(sizes: Floats, least: float) -> Floats:
     """Return ln of *sizes*; a size of 0 counts as 1, or as *least* if that is smaller."""
-    logs: Floats = np.log(np.maximum(sizes, min(1.0, least)))
-    return logs
+    return np.asarray(np.log(np.maximum(sizes, min(1.0, least))))
 
 
 def fit_power(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
@@ -387,5 +386,4 @@ def log_normal(mean: Floats, relative: Floats, rng: np.random.Generator) -> Floa
     variance = np.log1p(relative**2)
     # Subtracting variance / 2 keeps the mean of the draws at *mean*.
     draws = np.sqrt(variance) * rng.standard_normal(len(mean)) - variance / 2
-    result: Floats = mean * np.exp(draws)
-    return result
+    return np.asarray(mean * np.exp(draws))

@@ -367,8 +367,7 @@ class TermErrors:
         durations = self.measured.durations_s
         floored = np.fmax(predicted, FLOOR_SHARE * durations.min())
         measured = durations[rows].reshape(-1, *[1] * (predicted.ndim - 1))
-        result: Floats = np.abs(np.log(floored / measured))
-        return result
+        return np.asarray(np.abs(np.log(floored / measured)))
 
     def errors_of(self, chosen: Sequence[int]) -> Floats:
         """Return the cross-validated error of each configuration with the columns *chosen*."""

@@ -58,8 +58,7 @@ class LearningCurve:
     @property
     def mlogq(self) -> Floats:
         """The mean error of each number."""
-        found: Floats = self.errors.mean(axis=1)
-        return found
+        return np.asarray(self.errors.mean(axis=1))
 
     @property
     def standard_errors(self) -> Floats:
@@ -67,8 +66,7 @@ class LearningCurve:
         count = self.errors.shape[1]
         if count < 2:
             return np.full(len(self.errors), np.nan)
-        found: Floats = self.errors.std(axis=1, ddof=1) / np.sqrt(count)
-        return found
+        return np.asarray(self.errors.std(axis=1, ddof=1) / np.sqrt(count))
 
     def gain(self) -> float | None:
         """Return the error after the last doubling relative to before; None if it did not fall.
