@@ -203,9 +203,7 @@ def diagnose(
         *missing(model, res),
         *([] if linear is None or inf is None else linear_findings(linear, res, inf)),
         *noise_findings(res),
-        *_accuracy(
-            res, training, held_out, tested, EXACT_MARGIN if model.exact else GENERAL_MARGIN
-        ),
+        *_accuracy(model, res, training, held_out, tested),
         *few_repetitions(model, samples),
         *few_values(model, samples),
         *together(model, samples),
@@ -230,14 +228,15 @@ def coefficients(form: LinearForm, inf: Influence | None) -> tuple[Coefficient, 
 
 
 def _accuracy(
+    model: KernelModel,
     res: Residuals,
     training: Errors | None,
     held_out: Errors | None,
     test: Errors | None,
-    margin: float,
 ) -> Iterator[Finding]:
     if training is None:
         return
+    margin = EXACT_MARGIN if model.exact else GENERAL_MARGIN
     known = res.noise[np.isfinite(res.noise)]
     noise = float(known.std()) / np.sqrt(len(res.samples) / len(res.rows))
     if training.mlogq > max(MLOGQ_THRESHOLD, 2 * noise if not res.absolute else 0.0):
@@ -280,14 +279,14 @@ def few_repetitions(model: KernelModel, samples: Samples) -> Iterator[Finding]:
     whose configurations support each other, it is a note if most were measured once.
     """
     count = np.bincount(samples.configurations()[1])
-    share = float((count < MIN_REPETITIONS).mean())
-    if share <= MAX_SELDOM_SHARE:
+    seldom, alone = count < MIN_REPETITIONS, model.exact
+    share = float(seldom.mean())
+    if share <= MAX_SELDOM_SHARE or not (alone or (count > 1).mean() < 0.5):
         return
-    alone = model.exact
-    if not alone and (count > 1).mean() >= 0.5:
-        return
-    seldom = int((count < MIN_REPETITIONS).sum())
-    message = f"{seldom} of {len(count)} configurations have fewer than {MIN_REPETITIONS} samples"
+    message = (
+        f"{int(seldom.sum())} of {len(count)} configurations have fewer than {MIN_REPETITIONS} "
+        "samples"
+    )
     if not alone:
         message += ", most only one: noise and model error are indistinguishable"
     yield Finding(

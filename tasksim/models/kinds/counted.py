@@ -375,21 +375,21 @@ class CounterModel(KernelModel):
             "cpi_core": self.cpi_core_,
             "bf_mem": self.bf_mem_,
             "costs": self.costs_.to_json(),
-            "cpi_variance": self.cpi_variance_ if np.isfinite(self.cpi_variance_) else None,
+            "cpi_variance": self.cpi_variance_,
             "families": {name: found.describe() for name, found in self.functions_.items()},
             "r2": {name: found.r2 for name, found in self.functions_.items()},
-            "notes": list(self.notes_),
+            "notes": self.notes_,
         }
 
     def _to_json(self) -> dict[str, Any]:
         return {
             "costs": self.costs_.to_json(),
-            "cpi_variance": self.cpi_variance_ if np.isfinite(self.cpi_variance_) else None,
+            "cpi_variance": self.cpi_variance_,
             "spread": self.spread_,
             "frequency_hz": self.frequency_hz_,
             "latencies_s": self.latencies_s_,
             "functions": {name: found.to_json() for name, found in self.functions_.items()},
-            "notes": list(self.notes_),
+            "notes": self.notes_,
         }
 
     def _from_json(self, node: Node) -> None:
