@@ -293,7 +293,14 @@ class _Contest:
     outside: Outside | None
     table: dict[str, Candidate] = field(default_factory=dict)
     steps: int = 0
-    begun_s: float = field(default_factory=time.process_time)
+
+    def __post_init__(self) -> None:
+        self._begun = time.process_time()
+
+    def affords(self, first_s: float) -> bool:
+        """Return whether the kinds whose first comparison took *first_s* can be compared again."""
+        spent_s = time.process_time() - self._begun
+        return spent_s + SECOND_COST_FACTOR * first_s <= MAX_SPENT_FACTOR * self.budget_s
 
     @property
     def single(self) -> bool:
@@ -318,9 +325,7 @@ class _Contest:
             near = [c for c in fitted if c.judged <= FINALIST_FACTOR * best]
             finalists = sorted(near, key=lambda c: c.judged)[:FINALISTS]
             left = [c.kind for c in near if c in finalists]
-            expected_s = SECOND_COST_FACTOR * sum(c.spent_s for c in finalists)
-            spent_s = time.process_time() - self.begun_s
-            if len(left) < 2 or spent_s + expected_s > MAX_SPENT_FACTOR * self.budget_s:
+            if len(left) < 2 or not self.affords(sum(c.spent_s for c in finalists)):
                 break
         self.table = {kind: self.table[kind] for kind in self.kinds}
         found = [self.table[kind] for kind in compared]

@@ -287,20 +287,20 @@ def test_a_second_comparison_is_begun_if_it_will_end_in_time(monkeypatch):
     """The budget is 9 s: both may take 12, and the second takes 1.8 times as long."""
     now = [100.0]
     monkeypatch.setattr(selection.time, "process_time", lambda: now[0])
-    clock = selection._Clock(9.0, 0, single=False)
+    contest = selection._Contest(None, ("mlr", "hybrid"), 9.0, 0, {}, None, None)
     now[0] += 3.0
-    assert clock.affords(5.0)
-    assert not clock.affords(5.1)
+    assert contest.affords(5.0)
+    assert not contest.affords(5.1)
     now[0] += 9.0
-    assert clock.affords(0.0)
+    assert contest.affords(0.0)
     now[0] += 0.1
-    assert not clock.affords(0.0)
+    assert not contest.affords(0.0)
 
 
 @pytest.mark.slow
 def test_without_a_budget_for_it_there_is_no_second_comparison(monkeypatch):
     samples = samples_of(polynomial, 3, configurations=900, repetitions=1)
-    monkeypatch.setattr(selection._Clock, "affords", lambda *_: False)
+    monkeypatch.setattr(selection._Contest, "affords", lambda *_: False)
     options = {"mlr": {"terms": "m"}}
     found = select(samples, ("mlr", "hybrid"), options=options, seed=3)
     assert found.model.kind == "hybrid"

@@ -178,7 +178,7 @@ def test_malformed_uncertainties_are_refused():
         ({"quantiles": data["uncertainty"]["quantiles"][::-1]}, "ascending"),
         ({"levels": [0.5]}, "uncertainty.levels"),
         ({"doubt": {"kind": "none"}}, "the kind of doubt of mlr models"),
-        ({"doubt": {"kind": "covariance", "matrix": [[1.0]]}}, r"expected a list of 2, got \[\[1.0\]\]"),
+        ({"doubt": {"kind": "covariance", "matrix": [[1.0]]}}, "expected a list of 2, got"),
         ({"noise": {}}, "'deviation' is missing"),
     ):
         wrong = {**data, "uncertainty": {**data["uncertainty"], **change}}
