@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 import numpy as np
 
 from tasksim.base.arguments import refuse_too_large
-from tasksim.base.errors import InputError, option
+from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.interruption import unbroken
 from tasksim.base.threadclock import no_garbage_collection
@@ -21,10 +21,15 @@ from tasksim.base.units import format_time
 from tasksim.calibration.campaign import Campaign, shuffled
 from tasksim.calibration.domain_steering import steering_of
 from tasksim.calibration.precision import relative_half_width
-from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
+from tasksim.calibration.resumable_file import (
+    ResumableFile,
+    check_same,
+    read_notes,
+    refuse_both,
+    side_path,
+)
 from tasksim.calibration.timed_executions import MIN_RESOLUTIONS, TimedExecutions, timer_resolution
-from tasksim.kernels.dense import dense_kernel
-from tasksim.kernels.pointers import precision_of
+from tasksim.kernels.dense import SINGLE_SUFFIX, dense_kernel
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 
@@ -32,8 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Ints
     from tasksim.base.interruption import Interrupts
     from tasksim.base.progress import ShareProgress
     from tasksim.calibration.domain import Design, Domain
@@ -230,7 +234,6 @@ which are dropped: the second execution of a long kernel is warm already."""
 CHECK_GROWTH: Final = 1.25
 """Growth of the number of repetitions between two checks of the precision: every check is a chance
 to stop at a lucky moment."""
-SINGLE_SUFFIX: Final = "_float32"
 
 
 def measure(
@@ -306,7 +309,9 @@ class DomainCampaign(Campaign):
     ) -> None:
         super().__init__(output, options.budget_s, progress)
         self.options, self._resume, self._force = options, resume, force
-        self.kernel, self.model_name, self.dtype = _named(domain.kernel, options.dtype)
+        kernel, precision = dense_kernel(domain.kernel, options.dtype)
+        self.kernel, self.dtype = kernel.name, precision.dtype
+        self.model_name = kernel.name + SINGLE_SUFFIX * (precision.dtype == "float32")
         self.domain = domain
         self.run_number = 0
         self._has_samples = False
@@ -329,11 +334,7 @@ class DomainCampaign(Campaign):
         """Create the file, or load the samples of the existing one."""
         path, wanted = self.file.path, self._request()
         resume, force = self._resume, self._force
-        if resume and force:
-            raise InputError(
-                f"{option('resume', 'True')} continues the file, "
-                f"{option('force', 'True')} replaces it: choose one"
-            )
+        refuse_both(resume=resume, force=force)
         if not (resume and path.exists()):
             refuse_existing(path, force=force)
             refuse_existing(side_path(path), force=force or resume)
@@ -504,7 +505,7 @@ class DomainCampaign(Campaign):
         if why is not None:
             configuration.end_visit(why, self.options.rounds)
 
-    def _check_memory(self, table: NDArray[np.int64]) -> None:
+    def _check_memory(self, table: Ints) -> None:
         """Reject configurations that do not fit into memory, before hours of measurement."""
         kernel, precision = dense_kernel(self.model_name)
         columns = table.T.astype(np.float64)  # products of four sizes would overflow an int64
@@ -545,14 +546,3 @@ class DomainCampaign(Campaign):
             "machine": machine_facts(1),
         }
         write_text(side_path(self.file.path), json.dumps(notes, indent=2) + "\n")
-
-
-def _named(kernel: str, dtype: str | None) -> tuple[str, str, str]:
-    """Return the kernel's name without its precision, its model's name, and its precision."""
-    found, precision = dense_kernel(kernel)
-    if dtype is not None and precision_of(dtype) != precision:
-        if kernel != found.name:
-            raise InputError(f"kernel {kernel} is not of {dtype}")
-        precision = precision_of(dtype)
-    single = precision.dtype == "float32"
-    return found.name, found.name + SINGLE_SUFFIX * single, precision.dtype

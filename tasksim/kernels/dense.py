@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FAILURES",
     "KERNELS",
+    "SINGLE_SUFFIX",
     "CalledRoutine",
     "DenseKernel",
     "PreparedCall",
@@ -69,7 +70,8 @@ __all__ = [
 
 TAIL_ARGUMENTS = ("work", "lwork", "info")
 """Last arguments of routines, in this order."""
-_SINGLE_SUFFIX = "_float32"
+SINGLE_SUFFIX: Final = "_float32"
+"""End of the names of models of kernels in single precision."""
 _MAX_SIZE = 2**31 - 1  # the largest Fortran integer
 
 
@@ -159,23 +161,18 @@ def _kernel(
 ) -> DenseKernel:
     """Return the kernel ``"name(m, n)"`` on operands ``"A:m,n"`` with the text of its *call*."""
     title, _, parameters = name.rstrip(")").partition("(")
-    shapes = (text.split(":") for text in operands.split())
+    shapes = (text.replace(":", ",").split(",") for text in operands.split())
     routine_name, *arguments = call.split()
     return DenseKernel(
         name=title,
         parameters=tuple(parameters.split(", ")),
-        operands={operand: _pair(shape) for operand, shape in shapes},
+        operands={name: (rows, columns) for name, rows, columns in shapes},
         written=tuple(written),
         routine=routine_name,
         arguments=tuple(arguments),
         work=tuple(work.split()),
         at_most=at_most,
     )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    rows, columns = text.split(",")
-    return rows, columns
 
 
 _ALL = (
@@ -245,22 +242,29 @@ def kernel_names() -> dict[str, tuple[str, ...]]:
     """Return a map from model name to parameter names for all kernels in both precisions."""
     return {
         name + suffix: kernel.parameters
-        for suffix in ("", _SINGLE_SUFFIX)
+        for suffix in ("", SINGLE_SUFFIX)
         for name, kernel in KERNELS.items()
     }
 
 
-def dense_kernel(model_name: str) -> tuple[DenseKernel, Precision]:
+def dense_kernel(model_name: str, dtype: str | None = None) -> tuple[DenseKernel, Precision]:
     """Return the kernel with this *model_name* and its precision, single for ``_float32``.
+
+    A name without this ending takes the precision of *dtype*, if that is given.
 
     >>> kernel, precision = dense_kernel("syrk_float32")
     >>> kernel.parameters, precision.letter
     (('n', 'k'), 's')
     """
-    name = model_name.removesuffix(_SINGLE_SUFFIX)
+    name = model_name.removesuffix(SINGLE_SUFFIX)
     if name not in KERNELS:
         raise unknown("kernel", model_name, kernel_names())
-    return KERNELS[name], precision_of("float64" if name == model_name else "float32")
+    precision = precision_of("float64" if name == model_name else "float32")
+    if dtype is not None and precision_of(dtype) != precision:
+        if name != model_name:
+            raise InputError(f"kernel {model_name} is not of {dtype}")
+        precision = precision_of(dtype)
+    return KERNELS[name], precision
 
 
 FAILURES: Final = {

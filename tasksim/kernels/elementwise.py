@@ -7,7 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numba import carray, cfunc  # type: ignore[attr-defined]
+
+from tasksim.kernels.calls import address_of
+from tasksim.kernels.cfunctions import c_function, signature_of
+from tasksim.kernels.pointers import routine
 
 __all__ = [
     "add",
@@ -19,91 +23,63 @@ __all__ = [
     "scale",
 ]
 
-_POINTER: Any = types.CPointer
-_DOUBLES = _POINTER(types.float64)
-_INTEGER: Any = types.int64
+
+@c_function(3, 1)
+def add(c: Any, a: Any, b: Any, n: Any) -> None:
+    """Compute c = a + b, of n numbers."""
+    result, left, right = carray(c, n), carray(a, n), carray(b, n)
+    for i in range(n):
+        result[i] = left[i] + right[i]
 
 
-@cache
-def add() -> Any:
-    """Return ``void add(double *c, const double *a, const double *b, int64_t n)``: c = a + b."""
-
-    def add(c: Any, a: Any, b: Any, n: Any) -> None:
-        result, left, right = carray(c, n), carray(a, n), carray(b, n)
-        for i in range(n):
-            result[i] = left[i] + right[i]
-
-    return cfunc(types.void(_DOUBLES, _DOUBLES, _DOUBLES, types.int64), cache=True)(add)
+@c_function(2, 1, 1)
+def scale(c: Any, a: Any, n: Any, alpha: Any) -> None:
+    """Compute c = alpha a, of n numbers."""
+    result, given = carray(c, n), carray(a, n)
+    for i in range(n):
+        result[i] = alpha * given[i]
 
 
-@cache
-def scale() -> Any:
-    """Return ``void scale(double *c, const double *a, int64_t n, double alpha)``: c = alpha a."""
+@c_function(3, 3)
+def add_transposed(c: Any, a: Any, b: Any, rows: Any, columns: Any, first: Any) -> None:
+    """Compute c = a + the *rows* of b' from the *first* on.
 
-    def scale(c: Any, a: Any, n: Any, alpha: Any) -> None:
-        result, given = carray(c, n), carray(a, n)
-        for i in range(n):
-            result[i] = alpha * given[i]
-
-    return cfunc(types.void(_DOUBLES, _DOUBLES, _INTEGER, types.float64), cache=True)(scale)
-
-
-@cache
-def add_transposed() -> Any:
-    """Return ``void add_transposed(c, a, b, int64_t rows, int64_t columns, int64_t first)``.
-
-    c = a + the *rows* of b' from the *first* on, of a square *b* that is stored by columns.
+    *b* is square, and stored by columns.
     """
-
-    def add_transposed(c: Any, a: Any, b: Any, rows: Any, columns: Any, first: Any) -> None:
-        result, left = carray(c, (rows, columns)), carray(a, (rows, columns))
-        right = carray(b, (columns, columns))
-        for i in range(rows):
-            for j in range(columns):
-                result[i, j] = left[i, j] + right[j, first + i]
-
-    kind = types.void(*[_DOUBLES] * 3, *[_INTEGER] * 3)
-    return cfunc(kind, cache=True)(add_transposed)
+    result, left = carray(c, (rows, columns)), carray(a, (rows, columns))
+    right = carray(b, (columns, columns))
+    for i in range(rows):
+        for j in range(columns):
+            result[i, j] = left[i, j] + right[j, first + i]
 
 
-@cache
-def combine_blocks() -> Any:
-    """Return a function for some blocks of c = alpha A + beta B, square, with n rows.
+@c_function(3, 6, 2)
+def combine_blocks(
+    c: Any, a: Any, b: Any, n: Any, height: Any, width: Any, first: Any, count: Any,
+    transposed: Any, alpha: Any, beta: Any,
+) -> None:  # fmt: skip
+    """Compute some blocks of c = alpha A + beta B, square, with n rows.
 
-    ``void combine_blocks(c, a, b, int64_t n, int64_t height, int64_t width, int64_t first,
-    int64_t count, int64_t transposed, double alpha, double beta)``. Blocks of *height* rows and
-    *width* columns are numbered row by row; *c* has those from the *first* on, one after the
-    other. With *transposed* (1: A, 2: B, 3: both), what is read is stored by columns.
+    Blocks of *height* rows and *width* columns are numbered row by row; *c* has those from the
+    *first* on, one after the other. With *transposed* (1: A, 2: B, 3: both), what is read is stored
+    by columns.
     """
-
-    def combine_blocks(
-        c: Any, a: Any, b: Any, n: Any, height: Any, width: Any, first: Any, count: Any,
-        transposed: Any, alpha: Any, beta: Any,
-    ) -> None:  # fmt: skip
-        left, right, result = carray(a, (n, n)), carray(b, (n, n)), carray(c, n * n)
-        across, place = (n + width - 1) // width, 0
-        for block in range(first, first + count):
-            row, column = block // across * height, block % across * width
-            for i in range(row, min(row + height, n)):
-                for j in range(column, min(column + width, n)):
-                    value = alpha * (left[j, i] if transposed & 1 else left[i, j])
-                    if beta != 0.0:
-                        value += beta * (right[j, i] if transposed & 2 else right[i, j])
-                    result[place] = value
-                    place += 1
-
-    kind = types.void(*[_DOUBLES] * 3, *[_INTEGER] * 6, types.float64, types.float64)
-    return cfunc(kind, cache=True)(combine_blocks)
+    left, right, result = carray(a, (n, n)), carray(b, (n, n)), carray(c, n * n)
+    across, place = (n + width - 1) // width, 0
+    for block in range(first, first + count):
+        row, column = block // across * height, block % across * width
+        for i in range(row, min(row + height, n)):
+            for j in range(column, min(column + width, n)):
+                value = alpha * (left[j, i] if transposed & 1 else left[i, j])
+                if beta != 0.0:
+                    value += beta * (right[j, i] if transposed & 2 else right[i, j])
+                result[place] = value
+                place += 1
 
 
 def _gemm() -> Any:
     """Return BLAS's dgemm as a function that compiled code can call."""
-    from tasksim.kernels.pointers import routine
-
-    found: Any = routine("dgemm")
-    address = ctypes.cast(found, ctypes.c_void_p).value
-    assert address is not None
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(address)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(address_of(routine("dgemm")))
 
 
 @cache
@@ -125,7 +101,7 @@ def multiply_tn() -> Any:
             factors[1:].ctypes, result.ctypes, n[0:].ctypes,
         )  # fmt: skip
 
-    return cfunc(types.void(*[_DOUBLES] * 3, *[_INTEGER] * 3))(multiply_tn)
+    return cfunc(signature_of(3, 3))(multiply_tn)
 
 
 @cache
@@ -158,14 +134,10 @@ def multiply_blocks() -> Any:
             )  # fmt: skip
             place += size[0] * size[1]
 
-    return cfunc(types.void(*[_DOUBLES] * 3, *[_INTEGER] * 6))(multiply_blocks)
+    return cfunc(signature_of(3, 6))(multiply_blocks)
 
 
-@cache
-def count() -> Any:
-    """Return ``void count(double *number)``, which adds one."""
-
-    def count(number: Any) -> None:
-        carray(number, 1)[0] += 1.0
-
-    return cfunc(types.void(_DOUBLES), cache=True)(count)
+@c_function(1)
+def count(number: Any) -> None:
+    """Add one to *number*."""
+    carray(number, 1)[0] += 1.0

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.arguments import refuse_too_large
-from tasksim.base.errors import InputError
 from tasksim.kernels.calls import KernelError, address_of
 from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel, failure
-from tasksim.kernels.pointers import Buffer, Precision, Workspace, precision_of
+from tasksim.kernels.pointers import Buffer, Precision, Workspace
 
 if TYPE_CHECKING:
     import ctypes
@@ -51,11 +50,7 @@ def standalone(
     >>> gemm.run()
     >>> gemm.reset()
     """
-    kernel, precision = dense_kernel(name)
-    if dtype is not None and precision_of(dtype) != precision:
-        if name != kernel.name:
-            raise InputError(f"kernel {name} is not of {dtype}")
-        precision = precision_of(dtype)
+    kernel, precision = dense_kernel(name, dtype)
     return Standalone(kernel, kernel.sizes(parameters), precision, seed)
 
 
@@ -86,10 +81,8 @@ class Standalone:
         self._prepared = prepared = PreparedCall(kernel, sizes, precision)
         self._references = references = [buffer.reference() for buffer in buffers.values()]
         self._call = prepared.routine
-        self._arguments = (
-            *prepared.arguments(references),
-            *self._workspace.tail(prepared.tail),
-        )
+        tail = self._workspace.tail(prepared.tail)
+        self._arguments = (*prepared.arguments(references), *tail)
 
     def run(self) -> None:
         """Execute the kernel once; raise :exc:`KernelError` if it fails."""

@@ -10,7 +10,7 @@ from tasksim.graph.octree.morton import decode
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges
 from tasksim.graph.octree.tree import tree_of_particles
 from tasksim.kernels.fmm.interpolation import l2p, p2m
-from tasksim.kernels.fmm.p2p import direct, symmetric, within
+from tasksim.kernels.fmm.p2p import due_to, one_sided, symmetric
 from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 DIMENSIONS = (2, 3)
@@ -35,21 +35,22 @@ def fmm(positions, q, height, order):
         ends = tree.parents(level), np.arange(len(octant))
         return by_octant(octant, *(ends if upward else ends[::-1]), dimension)
 
-    p2m(order, points, q, offsets, up[bottom])
+    p2m(order, points, q, offsets, up[bottom])()
     for level in range(bottom, 2, -1):
-        apply.m2m(family(level, upward=True), up[level], up[level - 1])
+        apply.m2m(family(level, upward=True), up[level], up[level - 1])()
     for level in range(2, height):
         pairs = m2l_pairs(tree, level)
         relative = corners[level][pairs.target] - corners[level][pairs.source]
         pairs_by_position = by_position(relative, pairs.target, pairs.source)
-        apply.m2l(pairs_by_position, up[level], down[level], 2.0**-level)
+        apply.m2l(pairs_by_position, up[level], down[level], 2.0**-level)()
         if level > 2:
-            apply.l2l(family(level, upward=False), down[level - 1], down[level])
-    l2p(order, points, q, offsets, down[bottom], 2.0**-bottom, result)
+            apply.l2l(family(level, upward=False), down[level - 1], down[level])()
+    l2p(order, points, q, offsets, down[bottom], 2.0**-bottom, result)()
     touching = neighbour_pairs(tree)
     once = touching.target < touching.source
-    symmetric(positions, q, offsets, touching.target[once], touching.source[once], result)
-    within(positions, q, offsets, np.arange(len(tree.counts)), result)
+    symmetric(positions, q, offsets, touching.target[once], touching.source[once], result)()
+    leaves = np.arange(len(tree.counts))
+    one_sided(positions, q, offsets, leaves, leaves, result)()
     return result, positions, q
 
 
@@ -58,7 +59,8 @@ def errors(positions, height, order, targets=1000):
     count = positions.shape[1]
     result, positions, q = fmm(positions, charges(count, seed=1), height, order)
     chosen = np.random.default_rng(0).permutation(count)[:targets]
-    exact, got = direct(positions, q, chosen), result[:, chosen]
+    points = np.vstack([positions, q])[:, chosen]
+    exact, got = due_to(positions, q, points), result[:, chosen]
     difference = got - exact
     return (
         np.linalg.norm(difference[0]) / np.linalg.norm(exact[0]),

@@ -15,7 +15,7 @@ from lock_of_python import lets_others_run
 from tasksim.base.errors import InputError
 from tasksim.graph.octree.morton import decode
 from tasksim.kernels.fmm.interpolation import l2p, node_coordinates, p2m, weights
-from tasksim.kernels.fmm.p2p import direct, one_sided, symmetric, within
+from tasksim.kernels.fmm.p2p import due_to, one_sided, symmetric
 from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 DIMENSIONS = (2, 3)
@@ -72,7 +72,7 @@ class TestInterpolation:
     def test_p2m_spreads_charges_by_the_weights_of_the_nodes(self, order, dimension):
         points, q = drawn(dimension, 9, seed=1), drawn(9, seed=2)
         multipoles = np.ones((3, order**dimension))
-        p2m(order, points, q, np.array([0, 4, 4, 9]), multipoles)
+        p2m(order, points, q, np.array([0, 4, 4, 9]), multipoles)()
         spread = weights(points, order) * q[:, None]
         expected = 1 + np.stack([spread[:4].sum(axis=0), np.zeros(order**dimension),
                                  spread[4:].sum(axis=0)])  # fmt: skip
@@ -82,8 +82,8 @@ class TestInterpolation:
         points, q = drawn(dimension, 9, seed=1), drawn(9, seed=2)
         offsets = np.array([0, 2, 5, 9])
         whole, part = np.zeros((2, 3, order**dimension))
-        p2m(order, points, q, offsets, whole)
-        p2m(order, points, q, offsets[1:], part[1:])
+        p2m(order, points, q, offsets, whole)()
+        p2m(order, points, q, offsets[1:], part[1:])()
         # Fewer points are a product of another shape, for which a BLAS may sum in another order.
         np.testing.assert_allclose(part[1:], whole[1:], atol=1e-13)
         assert not part[0].any()
@@ -93,7 +93,7 @@ class TestInterpolation:
         value, gradient = harmonic(exact_degree(order), dimension)
         locals_ = np.tile(value(node_coordinates(order, dimension)), (2, 1))
         result = np.ones((1 + dimension, 7))
-        l2p(order, points, q, np.array([0, 3, 7]), locals_, width, result)
+        l2p(order, points, q, np.array([0, 3, 7]), locals_, width, result)()
         np.testing.assert_allclose(result[0], 1 + value(points), atol=1e-12)
         force = -q * gradient(points) * 2 / width
         np.testing.assert_allclose(result[1:], 1 + force, atol=1e-11)
@@ -115,9 +115,9 @@ class TestOctants:
         n = len(octant)
         points, q = drawn(dimension, 3 * n), drawn(3 * n, seed=1)
         children, parent = (np.zeros((m, order**dimension)) for m in (n, 1))
-        p2m(order, points, q, np.arange(n + 1) * 3, children)
+        p2m(order, points, q, np.arange(n + 1) * 3, children)()
         pairs = by_octant(octant, np.zeros(n, int), np.arange(n), dimension)
-        operators(order, dimension).m2m(pairs, children, parent)
+        operators(order, dimension).m2m(pairs, children, parent)()
         in_parent = points / 2 + np.repeat(corner, 3, axis=0).T / 2
         for degree in range(exact_degree(order) + 1):
             value, _ = harmonic(degree, dimension)
@@ -133,7 +133,7 @@ class TestOctants:
         value, _ = harmonic(exact_degree(order), dimension)
         parent, children = value(nodes)[None], np.ones((n, order**dimension))
         pairs = by_octant(octant, np.arange(n), np.zeros(n, int), dimension)
-        operators(order, dimension).l2l(pairs, parent, children)
+        operators(order, dimension).l2l(pairs, parent, children)()
         expected = [1 + value(nodes / 2 + at[:, None] / 2) for at in corner]
         np.testing.assert_allclose(children, expected, atol=1e-12)
 
@@ -157,7 +157,7 @@ class TestM2l:
         cells = np.arange(len(relative))
         operators(order, dimension).m2l(
             by_position(relative, cells, cells), multipoles, locals_, width
-        )
+        )()
         nodes = node_coordinates(order, dimension).T * width / 2
         for position, multipole, local in zip(relative, multipoles, locals_, strict=True):
             apart = nodes[:, None] + position * width - nodes[None]
@@ -190,8 +190,10 @@ class TestM2l:
 def test_no_pairs_change_nothing():
     none = np.zeros(0, dtype=np.int64)
     expansions = np.zeros((1, 9))
-    operators(3, 2).m2l(by_position(np.zeros((0, 2), int), none, none), expansions, expansions, 1.0)
-    operators(3, 2).m2m(by_octant(none, none, none, 2), expansions, expansions)
+    operators(3, 2).m2l(
+        by_position(np.zeros((0, 2), int), none, none), expansions, expansions, 1.0
+    )()
+    operators(3, 2).m2m(by_octant(none, none, none, 2), expansions, expansions)()
     assert not expansions.any()
 
 
@@ -229,13 +231,13 @@ class TestP2p:
     def test_two_charges_repel_each_other(self):
         positions, q = np.array([[0.0, 0.0], [0.0, 3.0], [0.0, 4.0]]), np.array([2.0, 50.0])
         result = np.zeros((4, 2))
-        symmetric(positions, q, np.array([0, 1, 2]), np.array([0]), np.array([1]), result)
+        symmetric(positions, q, np.array([0, 1, 2]), np.array([0]), np.array([1]), result)()
         expected = [[10.0, 0.4], [0, 0], [-2.4, 2.4], [-3.2, 3.2]]
         np.testing.assert_allclose(result, expected, rtol=1e-14)
 
     def test_in_2d_the_potential_is_the_logarithm(self):
         positions, q = np.array([[0.0, 0.0], [0.0, 0.5]]), np.array([2.0, 3.0])
-        result = direct(positions, q, np.array([0, 1]))
+        result = due_to(positions, q, np.vstack([positions, q]))
         expected = [[3 * np.log(2), 2 * np.log(2)], [0, 0], [-12, 12]]
         np.testing.assert_allclose(result, expected, rtol=1e-14)
 
@@ -246,7 +248,7 @@ class TestP2p:
         leaf = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         result = np.zeros((1 + len(positions), len(q)))
         targets, sources = np.array([1, 0], np.int32), np.array([0, len(offsets) - 2], np.int32)
-        one_sided(positions, q, offsets, targets, sources, result)
+        one_sided(positions, q, offsets, targets, sources, result)()
         pairs = list(zip(targets.tolist(), sources.tolist(), strict=True))
         expected = summed(positions, q, lambda i, j: (leaf[i], leaf[j]) in pairs)
         np.testing.assert_allclose(result, expected, atol=1e-10)
@@ -258,48 +260,44 @@ class TestP2p:
         count = len(offsets) - 1
         target, source = np.triu_indices(count, 1)
         result = np.zeros((1 + len(positions), len(q)))
-        within(positions, q, offsets, np.arange(count), result)
-        symmetric(positions, q, offsets, target, source, result)
+        one_sided(positions, q, offsets, np.arange(count), np.arange(count), result)()
+        symmetric(positions, q, offsets, target, source, result)()
         np.testing.assert_allclose(result, summed(positions, q, lambda i, j: True), atol=1e-10)
-        np.testing.assert_allclose(result, direct(positions, q, np.arange(len(q))), atol=1e-10)
+        everything = due_to(positions, q, np.vstack([positions, q]))
+        np.testing.assert_allclose(result, everything, atol=1e-10)
         np.testing.assert_allclose(result[1:].sum(axis=1), 0, atol=1e-10)
 
     @pytest.mark.parametrize("dimension", DIMENSIONS)
     def test_particles_in_one_place_do_not_act_on_each_other(self, dimension):
         positions, q = np.full((dimension, 20), 0.3), np.ones(20)
         result = np.zeros((1 + dimension, 20))
-        within(positions, q, np.array([0, 20]), np.array([0]), result)
+        one_sided(positions, q, np.array([0, 20]), np.array([0]), np.array([0]), result)()
         np.testing.assert_array_equal(result, 0)
 
 
 def long_p2p():
     n = 8_000
-    return within, (drawn(3, n), drawn(n), np.array([0, n]), np.array([0]), np.zeros((4, n)))
+    leaf = np.array([0])
+    return one_sided(drawn(3, n), drawn(n), np.array([0, n]), leaf, leaf, np.zeros((4, n)))
 
 
 def long_m2l():
     cells = np.zeros(100_000, int)
     pairs = by_position(np.full((len(cells), 3), 2), cells, cells)
-    return operators(5, 3).m2l, (pairs, drawn(1, 125), np.zeros((1, 125)), 1.0)
+    return operators(5, 3).m2l(pairs, drawn(1, 125), np.zeros((1, 125)), 1.0)
 
 
-@pytest.mark.parametrize("call", [long_p2p, long_m2l])
-def test_other_threads_run_meanwhile(call):
-    function, arguments = call()
-    assert lets_others_run(lambda: function(*arguments), 10)
+@pytest.mark.parametrize("made", [long_p2p, long_m2l])
+def test_other_threads_run_meanwhile(made):
+    assert lets_others_run(made(), 10)
 
 
-class TestDirect:
-    def test_chosen_particles_get_what_all_particles_do(self):
-        positions, q = drawn(3, 30), drawn(30, seed=1)
-        expected = summed(positions, q, lambda i, j: True)
-        chosen = np.array([7, 0, 29])
-        np.testing.assert_allclose(direct(positions, q, chosen), expected[:, chosen], rtol=1e-12)
-
-    @pytest.mark.parametrize("target", [-1, 4])
-    def test_a_target_that_does_not_exist_is_refused(self, target):
-        with pytest.raises(InputError, match=r"legal: numbers from 0 to 3"):
-            direct(drawn(2, 4), drawn(4), np.array([0, target]))
+def test_chosen_points_get_what_all_particles_do():
+    positions, q = drawn(3, 30), drawn(30, seed=1)
+    expected = summed(positions, q, lambda i, j: True)
+    chosen = np.array([7, 0, 29])
+    found = due_to(positions, q, np.vstack([positions, q])[:, chosen])
+    np.testing.assert_allclose(found, expected[:, chosen], rtol=1e-12)
 
 
 def test_kernels_are_imported_without_numba():

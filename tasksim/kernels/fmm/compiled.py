@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from numba import njit, types
 
+from tasksim.kernels.cfunctions import REORDERING_FLAGS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -37,8 +39,6 @@ RESULT = types.Array(types.float64, 2, "C")
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
 _KNOWN: list[tuple[Any, ...]] = []
 """Types kept alive, because Numba forgets unused types and then gives them new numbers."""
-# A vectorised sum needs the freedom to reorder its terms. No flag may assume finite numbers.
-_REORDERING_FLAGS = {"reassoc", "contract", "nsz"}
 
 
 class LoopCall(NamedTuple):
@@ -93,4 +93,4 @@ def _say_that_it_compiles() -> None:
 
 def inlined(function: Function) -> Function:
     """Compile *function* for the loops that call it, with sums in any order."""
-    return cast("Function", njit(fastmath=_REORDERING_FLAGS, **_OPTIONS)(function))
+    return cast("Function", njit(fastmath=REORDERING_FLAGS, **_OPTIONS)(function))

@@ -56,10 +56,8 @@ __all__ = [
     "check_order",
     "extension",
     "l2p",
-    "l2p_call",
     "node_coordinates",
     "p2m",
-    "p2m_call",
     "weights",
 ]
 
@@ -167,8 +165,8 @@ def _basis(order: int) -> Floats:
     return np.ascontiguousarray(values.T / order)
 
 
-def p2m(order: int, points: Floats, charges: Floats, offsets: Ints, multipoles: Floats) -> None:
-    """Add the charges of particles, interpolated to the nodes, to the multipoles of their leaves.
+def p2m(order: int, points: Floats, charges: Floats, offsets: Ints, multipoles: Floats) -> LoopCall:
+    """Return the call that adds charges, interpolated to the nodes, to the multipoles of leaves.
 
     Parameters
     ----------
@@ -183,13 +181,6 @@ def p2m(order: int, points: Floats, charges: Floats, offsets: Ints, multipoles: 
     multipoles : float64 array [leaves, p^d]
         The array to add to.
     """
-    p2m_call(order, points, charges, offsets, multipoles)()
-
-
-def p2m_call(
-    order: int, points: Floats, charges: Floats, offsets: Ints, multipoles: Floats
-) -> LoopCall:
-    """Return the call that does the work of :func:`p2m`."""
     matrices = _basis(order + 1), extension(order, len(points))
     return LoopCall(add_p2m, (*matrices, points, charges, offsets, multipoles))
 
@@ -202,8 +193,8 @@ def l2p(
     locals_: Floats,
     cell_width: float,
     result: Floats,
-) -> None:
-    """Add the local expansions of leaves to the potentials and forces of their particles.
+) -> LoopCall:
+    """Return the call that adds local expansions of leaves to potentials and forces in them.
 
     Parameters
     ----------
@@ -216,19 +207,6 @@ def l2p(
     result : float64 array [1 + d, n]
         Potentials, then the components of forces; added to.
     """
-    l2p_call(order, points, charges, offsets, locals_, cell_width, result)()
-
-
-def l2p_call(
-    order: int,
-    points: Floats,
-    charges: Floats,
-    offsets: Ints,
-    locals_: Floats,
-    cell_width: float,
-    result: Floats,
-) -> LoopCall:
-    """Return the call that does the work of :func:`l2p`."""
     matrices = _basis(order + 1), extension(order, len(points))
     stretch = 2 / cell_width
     return LoopCall(add_l2p, (*matrices, points, charges, offsets, locals_, stretch, result))

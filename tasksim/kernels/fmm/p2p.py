@@ -18,16 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.base.errors import InputError
-from tasksim.kernels.fmm.compiled import (
-    INDICES,
-    REALS,
-    RESULT,
-    TABLE,
-    LoopCall,
-    inlined,
-    loop,
-)
+from tasksim.kernels.fmm.compiled import INDICES, REALS, RESULT, TABLE, LoopCall, inlined, loop
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,18 +26,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Ints
 
 
-__all__ = [
-    "add_one_sided",
-    "add_symmetric",
-    "direct",
-    "due_to",
-    "on_points",
-    "one_sided",
-    "one_sided_call",
-    "symmetric",
-    "symmetric_call",
-    "within",
-]
+__all__ = ["add_one_sided", "add_symmetric", "due_to", "one_sided", "symmetric"]
 
 
 def one_sided(
@@ -56,8 +36,8 @@ def one_sided(
     targets: NDArray[np.integer],
     sources: NDArray[np.integer],
     result: Floats,
-) -> None:
-    """Add the effect of the particles of source leaves to the particles of target leaves.
+) -> LoopCall:
+    """Return the call that adds the effect of particles of source leaves to those of target leaves.
 
     Parameters
     ----------
@@ -70,18 +50,6 @@ def one_sided(
     result : float64 array [1 + d, n]
         Potentials, then the components of forces; added to.
     """
-    one_sided_call(positions, charges, offsets, targets, sources, result)()
-
-
-def one_sided_call(
-    positions: Floats,
-    charges: Floats,
-    offsets: Ints,
-    targets: NDArray[np.integer],
-    sources: NDArray[np.integer],
-    result: Floats,
-) -> LoopCall:
-    """Return the call that does the work of :func:`one_sided`."""
     pairs = _pairs(targets, sources)
     return LoopCall(add_one_sided, (positions, charges, offsets, *pairs, result))
 
@@ -93,39 +61,17 @@ def symmetric(
     targets: NDArray[np.integer],
     sources: NDArray[np.integer],
     result: Floats,
-) -> None:
-    """Add the effect of the particles of either leaf of each pair to those of the other.
+) -> LoopCall:
+    """Return the call that adds the effect of particles of either leaf of a pair to the other's.
 
     The parameters are those of :func:`one_sided`. A pair of a leaf with itself would count twice.
     """
-    symmetric_call(positions, charges, offsets, targets, sources, result)()
-
-
-def symmetric_call(
-    positions: Floats,
-    charges: Floats,
-    offsets: Ints,
-    targets: NDArray[np.integer],
-    sources: NDArray[np.integer],
-    result: Floats,
-) -> LoopCall:
-    """Return the call that does the work of :func:`symmetric`."""
     pairs = _pairs(targets, sources)
     return LoopCall(add_symmetric, (positions, charges, offsets, *pairs, result))
 
 
 def _pairs(targets: NDArray[np.integer], sources: NDArray[np.integer]) -> tuple[Ints, Ints]:
     return np.ascontiguousarray(targets, np.int64), np.ascontiguousarray(sources, np.int64)
-
-
-def within(
-    positions: Floats, charges: Floats, offsets: Ints, leaves: NDArray[np.integer], result: Floats
-) -> None:
-    """Add the effect of the particles of each of the *leaves* on each other.
-
-    The other parameters are those of :func:`one_sided`.
-    """
-    one_sided(positions, charges, offsets, leaves, leaves, result)
 
 
 @inlined
@@ -217,62 +163,10 @@ def add_symmetric(
     add_one_sided(positions, charges, offsets, sources, targets, result)
 
 
-@loop(TABLE, REALS, INDICES, RESULT)
-def on_points(positions: Floats, charges: Floats, targets: Ints, result: Floats) -> None:
-    """Add the effect of all particles to chosen ones.
-
-    Parameters
-    ----------
-    positions, charges
-        The same as in :func:`one_sided`.
-    targets : int64 array [m]
-        The numbers of the chosen particles.
-    result : float64 array [1 + d, m]
-        Potentials, then the components of forces; added to.
-    """
-    everything = _slices(positions, charges, 0, len(charges))
-    for column in range(len(targets)):
-        i = targets[column]
-        if len(positions) == 3:
-            _add_3d(everything, positions, charges[i], i, result, column)
-        else:
-            _add_2d(everything, positions, charges[i], i, result, column)
-
-
-def direct(positions: Floats, charges: Floats, targets: NDArray[np.integer]) -> Floats:
-    """Return potentials and forces at chosen particles due to all particles.
-
-    Parameters
-    ----------
-    positions : float64 array [d, n]
-    charges : float64 array [n]
-    targets : integer array [m]
-        The numbers of the chosen particles.
-
-    Returns
-    -------
-    float64 array [1 + d, m]
-        The potential of 1/r (3-D) or -log r (2-D), then the components of the force: charge
-        times minus the gradient of the potential.
-
-    Raises
-    ------
-    InputError
-        If a target is not the number of a particle.
-    """
-    chosen = np.ascontiguousarray(targets, dtype=np.int64)
-    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(charges)):
-        raise InputError(
-            f"targets: got {chosen.min()} to {chosen.max()}; "
-            f"legal: numbers from 0 to {len(charges) - 1}"
-        )
-    result = np.zeros((1 + len(positions), len(chosen)))
-    on_points(np.ascontiguousarray(positions), np.ascontiguousarray(charges), chosen, result)
-    return result
-
-
 def due_to(positions: Floats, charges: Floats, points: Floats) -> Floats:
     """Return potentials and forces that some particles cause at *points*.
+
+    A point in the place of a particle is not affected by it.
 
     Parameters
     ----------
@@ -284,7 +178,8 @@ def due_to(positions: Floats, charges: Floats, points: Floats) -> Floats:
     Returns
     -------
     float64 array [1 + d, m]
-        Potentials and forces as in :func:`direct`. They are additive: the sum over disjoint sets of
+        The potential of 1/r (3-D) or -log r (2-D), then the components of the force: charge times
+        minus the gradient of the potential. They are additive: the sum over disjoint sets of
         particles is the result for all of them.
     """
     count, chosen = len(charges), points.shape[1]
@@ -292,5 +187,5 @@ def due_to(positions: Floats, charges: Floats, points: Floats) -> Floats:
     every_charge = np.append(charges, points[-1])
     result = np.zeros((1 + len(positions), count + chosen))
     offsets = np.array([0, count, count + chosen])
-    one_sided(everywhere, every_charge, offsets, np.array([1]), np.array([0]), result)
+    one_sided(everywhere, every_charge, offsets, np.array([1]), np.array([0]), result)()
     return result[:, count:]

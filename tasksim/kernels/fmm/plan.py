@@ -17,9 +17,9 @@ from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from tasksim.base.errors import unknown
 from tasksim.graph.octree.morton import decode
 from tasksim.kernels.calls import CallTable, Function, Tells
-from tasksim.kernels.fmm.interpolation import add_l2p, add_p2m, l2p_call, p2m_call
+from tasksim.kernels.fmm.interpolation import add_l2p, add_p2m, l2p, p2m
 from tasksim.kernels.fmm.layout import TOP_LEVEL, families, m2l, neighbours
-from tasksim.kernels.fmm.p2p import add_one_sided, add_symmetric, one_sided_call, symmetric_call
+from tasksim.kernels.fmm.p2p import add_one_sided, add_symmetric, one_sided, symmetric
 from tasksim.kernels.fmm.translations import add_products, by_octant, by_position, operators
 
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ class _ParticleTasks:
         target, source = np.append(target, own), np.append(source, own)
         order = np.argsort(target, kind="stable")
         pairs = target[order], source[order]
-        return one_sided_call(*self._particles, *pairs, self._result)
+        return one_sided(*self._particles, *pairs, self._result)
 
     def _outside(self, _: int, group: int, other: int) -> LoopCall:
         target, source = self._neighbours.between(group, other)
-        return symmetric_call(*self._particles, target, source, self._result)
+        return symmetric(*self._particles, target, source, self._result)
 
 
 class _LeafTasks:
@@ -147,12 +147,12 @@ class _LeafTasks:
     def _p2m(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
         multipoles = self._data.multipoles_of(level, cells)
-        return p2m_call(*self._particles, self._offsets(cells), multipoles)
+        return p2m(*self._particles, self._offsets(cells), multipoles)
 
     def _l2p(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
         expansions = self._data.locals_of(level, cells), self._layout.width(level)
-        return l2p_call(*self._particles, self._offsets(cells), *expansions, self._data.result)
+        return l2p(*self._particles, self._offsets(cells), *expansions, self._data.result)
 
     def _offsets(self, cells: slice) -> Ints:
         return self._layout.offsets[cells.start : cells.stop + 1]
@@ -179,13 +179,13 @@ class _CellTasks:
         parents, children = self._families[level].between(group, other)
         up, multipoles = self._data.up, self._data.multipoles
         pairs = self._by_octant(level, children, up[level][parents], up[level + 1][children])
-        return self._operators.m2m_call(pairs, multipoles[level + 1], multipoles[level])
+        return self._operators.m2m(pairs, multipoles[level + 1], multipoles[level])
 
     def _l2l(self, level: int, group: int, other: int) -> LoopCall:
         parents, children = self._families[level].between(group, other)
         down, locals_ = self._data.down, self._data.locals
         pairs = self._by_octant(level, children, down[level + 1][children], down[level][parents])
-        return self._operators.l2l_call(pairs, locals_[level], locals_[level + 1])
+        return self._operators.l2l(pairs, locals_[level], locals_[level + 1])
 
     def _m2l(self, level: int, group: int, other: int) -> LoopCall:
         target, source = self._m2l_pairs[level].between(group, other)
@@ -194,7 +194,7 @@ class _CellTasks:
         rows = data.down[level][target], data.up[level][source]
         pairs = by_position(at[target] - at[source], *rows)
         expansions = data.multipoles[level], data.locals[level]
-        return self._operators.m2l_call(pairs, *expansions, self._layout.width(level))
+        return self._operators.m2l(pairs, *expansions, self._layout.width(level))
 
     def _by_octant(self, level: int, children: Ints, target: Ints, source: Ints) -> SortedPairs:
         dimension = self._layout.tree.dimension

@@ -73,7 +73,8 @@ class SortedPairs:
 class Operators:
     """The operators of one order and dimension, with their matrices.
 
-    Matrices are for expansions as rows: target += source @ matrix.
+    Each method returns a call, which adds to the last array. Matrices are for expansions as rows:
+    target += source @ matrix.
 
     Attributes
     ----------
@@ -91,17 +92,13 @@ class Operators:
     m2l_matrices: Floats
     permutations: Ints
 
-    def m2m(self, pairs: SortedPairs, children: Floats, parents: Floats) -> None:
+    def m2m(self, pairs: SortedPairs, children: Floats, parents: Floats) -> LoopCall:
         """Add multipoles of children to those of parents, for *pairs* of :func:`by_octant`."""
-        self.m2m_call(pairs, children, parents)()
-
-    def m2m_call(self, pairs: SortedPairs, children: Floats, parents: Floats) -> LoopCall:
-        """Return the call that does the work of :meth:`m2m`."""
         return _applied(self.m2m_matrices, pairs, self.permutations, (1.0, 0.0), children, parents)
 
     def m2l(
         self, pairs: SortedPairs, multipoles: Floats, locals_: Floats, cell_width: float
-    ) -> None:
+    ) -> LoopCall:
         """Add potentials of multipoles to local expansions, for *pairs* of :func:`by_position`.
 
         Parameters
@@ -112,21 +109,11 @@ class Operators:
         cell_width : float
             Width of the cells of this level.
         """
-        self.m2l_call(pairs, multipoles, locals_, cell_width)()
-
-    def m2l_call(
-        self, pairs: SortedPairs, multipoles: Floats, locals_: Floats, cell_width: float
-    ) -> LoopCall:
-        """Return the call that does the work of :meth:`m2l`."""
         law = (1 / cell_width, 0.0) if self.dimension == 3 else (1.0, -log(cell_width))
         return _applied(self.m2l_matrices, pairs, self.permutations, law, multipoles, locals_)
 
-    def l2l(self, pairs: SortedPairs, parents: Floats, children: Floats) -> None:
+    def l2l(self, pairs: SortedPairs, parents: Floats, children: Floats) -> LoopCall:
         """Add local expansions of parents to children's, for *pairs* of :func:`by_octant`."""
-        self.l2l_call(pairs, parents, children)()
-
-    def l2l_call(self, pairs: SortedPairs, parents: Floats, children: Floats) -> LoopCall:
-        """Return the call that does the work of :meth:`l2l`."""
         return _applied(self.l2l_matrices, pairs, self.permutations, (1.0, 0.0), parents, children)
 
 

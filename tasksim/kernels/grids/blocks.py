@@ -35,7 +35,6 @@ __all__ = [
     "Blocks",
     "CalledTasks",
     "Computation",
-    "Halos",
     "executor_of",
     "whole_grid",
 ]
@@ -119,42 +118,10 @@ FACING_SIDES = (1, 0, 3, 2)
 right and left edge."""
 
 
-class Halos:
-    """The edges that tasks read, with zeros at the border of the grid.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Blocks with the matrices ``edge0`` to ``edge3``: the upper, lower, left and right edges.
-    size : int
-        The number of points of an edge.
-    """
-
-    def __init__(self, blocks: Blocks, size: int) -> None:
-        self._blocks = blocks
-        self._nothing = np.zeros(size)
-        self._side = {}
-        for side in range(len(FACING_SIDES)):
-            block = blocks.block(f"edge{side}")
-            self._side.update(dict.fromkeys(range(block.first, block.end), side))
-
-    def addresses(self, handles: list[int]) -> list[int]:
-        """Return the addresses of the values above, below, left and right.
-
-        *handles* may contain other data. Raises :exc:`InputError` if two edges face the same side.
-        """
-        found = {}
-        for handle in handles:
-            if handle in self._side:
-                side = self._side[handle]
-                if side in found:
-                    raise InputError("a block has two neighbours on one side")
-                found[side] = int(self._blocks.addresses[handle])
-        return [found.get(side, self._nothing.ctypes.data) for side in FACING_SIDES]
-
-
 class GridComputation:
     """A computation on a square grid in blocks, whose values are random.
+
+    The matrices ``edge0`` to ``edge3`` have the upper, lower, left and right edges of the blocks.
 
     Parameters
     ----------
@@ -176,13 +143,34 @@ class GridComputation:
         self.blocks = Blocks(graph, held, self.more_bytes)
         matrix = self.blocks.block(self.matrix)
         self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
-        self._halos = Halos(self.blocks, self._n)
-        self.tasks = CalledTasks(len(graph), [self.blocks, self._halos])
+        self._nothing = np.zeros(self._n)
+        edges = [self.blocks.block(f"edge{side}") for side in range(len(FACING_SIDES))]
+        self._side = {
+            handle: side
+            for side, edge in enumerate(edges)
+            for handle in range(edge.first, edge.end)
+        }
+        self.tasks = CalledTasks(len(graph), [self.blocks, self._nothing])
         for task in range(len(graph)):
             self.tasks.add(task, *self._call(task))
 
     def _drawn(self, at: tuple[int, int]) -> Floats:
         return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
+
+    def _halo(self, handles: list[int]) -> list[int]:
+        """Return the addresses of the edges above, below, left and right, which a task reads.
+
+        They are zeros at the border of the grid. *handles* may contain other data. Raises
+        :exc:`InputError` if two edges face the same side.
+        """
+        found = {}
+        for handle in handles:
+            if handle in self._side:
+                side = self._side[handle]
+                if side in found:
+                    raise InputError("a block has two neighbours on one side")
+                found[side] = int(self.blocks.addresses[handle])
+        return [found.get(side, self._nothing.ctypes.data) for side in FACING_SIDES]
 
     def _call(self, task: int) -> tuple[int, list[int]]:
         """Return the function of *task* and its arguments."""

@@ -70,7 +70,7 @@ class ConjugateGradient(GridComputation):
         if kernel == "pack":
             return loops.pack().address, [*at, n]
         if kernel == "stencil":
-            return loops.stencil().address, [at[-1], at[0], *self._halos.addresses(handles), n]
+            return loops.stencil().address, [at[-1], at[0], *self._halo(handles), n]
         if kernel == "dot":
             return loops.dot().address, [at[-1], at[0], at[-2], count]
         if kernel == "add":

@@ -37,12 +37,8 @@ class Jacobi(GridComputation):
             rows, columns = 1 + row * n, 1 + column * n
             exact[rows : rows + n, columns : columns + n] = self._drawn((row, column))
         for _ in range(steps):
-            up, down, left, right = (
-                exact[:-2, 1:-1],
-                exact[2:, 1:-1],
-                exact[1:-1, :-2],
-                exact[1:-1, 2:],
-            )
+            up, down = exact[:-2, 1:-1], exact[2:, 1:-1]
+            left, right = exact[1:-1, :-2], exact[1:-1, 2:]
             exact[1:-1, 1:-1] = 0.25 * (((up + down) + left) + right)
         error = float(np.abs(got - exact[1:-1, 1:-1]).max())
         return Residual(
@@ -55,7 +51,7 @@ class Jacobi(GridComputation):
         if kernel == "pack":
             return loops.pack().address, [*at, self._n]
         if kernel == "relax":
-            halo = self._halos.addresses(handles)
+            halo = self._halo(handles)
             return loops.relax().address, [at[-1], at[0], *halo, self._n]
         raise InputError(f"graph {self.graph.name}: no kernel {kernel} to execute")
 
