@@ -45,6 +45,7 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.calm_moments import Probe, ProbedGate, measure_calmly
 from tasksim.native.runtimes import choose_runtime
 from tasksim.platform.description import Platform
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create, names
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ def lost(graph: TaskGraph, program: Program, workers: int, case: Case) -> Lost:
     platform, count = Platform.identical(workers), len(graph)
     make = choose_runtime(case.runtime, platform).execution
     estimates = np.full((1, count), 1e-5).tolist()
-    execution = make(graph, platform, create(case.scheduler), program, estimates, [1] * count)
+    facts = Facts.on_any_worker(graph, platform, create(case.scheduler), estimates)
+    execution = make(facts, program)
     with single_threaded_blas():
         begun = time.process_time()
         makespan_s = execution.run(random.Random(0))

@@ -28,7 +28,6 @@ from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure, ported
 from tasksim.runtime.pathrecords import PathRecord
 from tasksim.runtime.rules import dropped, illegal_pop, livelock
-from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
     import random
@@ -38,15 +37,13 @@ if TYPE_CHECKING:
 
     from tasksim.base.interruption import Interrupts
     from tasksim.base.progress import CountProgress
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Program as BoundProgram
-    from tasksim.native.outside import Ended, Outside
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.platform.description import Platform
+    from tasksim.native.threads import Ended, Outside
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.runtime.view import Facts
 
 __all__ = [
     "CompiledExecution",
@@ -75,16 +72,11 @@ class CompiledExecution:
 
     Parameters
     ----------
-    graph, platform : TaskGraph, Platform
-        Graph, and the platform whose workers run it.
-    scheduler : Scheduler
-        Scheduler; a policy of the core if there is one for it, otherwise called back.
+    facts : Facts
+        Facts of the run. Its scheduler is a policy of the core if there is one for it, otherwise
+        called back.
     program : Program
         The graph bound to its data.
-    estimates : sequence of sequences of float
-        Estimated durations for the scheduler in seconds, ``[class][task]``.
-    able : list of int
-        Bit mask per task of the worker classes that can run it.
     paths : PathRecords, optional
         Receives the record of the task that ended last, at the end of the run.
     outside : Outside, optional
@@ -99,12 +91,8 @@ class CompiledExecution:
 
     def __init__(
         self,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
+        facts: Facts,
         program: BoundProgram,
-        estimates: Sequence[Sequence[float]],
-        able: list[int],
         paths: PathRecords | None = None,
         outside: Outside | None = None,
         processor_time: bool = True,
@@ -112,23 +100,24 @@ class CompiledExecution:
         core = interface.functions()
         assert core is not None  # the caller has checked that there is a core
         self._core = core
-        self._facts = Facts(graph, platform, scheduler, estimates, able)
+        self._facts = facts
         self._program = program
-        self._policy = ported(scheduler)
+        self._policy = ported(facts.scheduler)
         self._view = CompiledView(self._facts)
         self._tasks = CalledProgram(program)
         self._calls = calls_of(program)
-        self._estimates = np.ascontiguousarray(np.array(estimates, dtype=np.float64))
-        self._flat = flat_graph(graph), flat_memory(platform)
+        self._estimates = np.ascontiguousarray(np.array(facts.estimates, dtype=np.float64))
+        self._flat = flat_graph(facts.graph), flat_memory(facts.platform)
         self._called: CalledScheduler | None = None
         self._run: int | None = None
         self._outside = outside
         self._paths = paths
         self.accounts: list[ThreadAccount | None] = []
         """Account of each worker's thread, filled in when the thread ends."""
-        self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
+        tasks = len(facts.graph)
+        self._uses = ProcessorUses(tasks) if processor_time and has_thread_clock() else None
         self._tasks.uses = self._uses
-        self._handed_out = np.empty(len(graph), dtype=np.int32)
+        self._handed_out = np.empty(tasks, dtype=np.int32)
 
     def run(
         self, rng: random.Random, *, pin: bool = True, progress: CountProgress | None = None

@@ -57,13 +57,7 @@ if TYPE_CHECKING:
 
     Check = Callable[["Subject"], None]
 
-__all__ = [
-    "Subject",
-    "check_application",
-    "checks",
-    "parametrize_with_checks",
-    "sizes_of_data",
-]
+__all__ = ["Subject", "check_application", "checks", "parametrize_with_checks", "sizes_of_data"]
 
 
 SCHEDULERS: Final = ("eager", "lws", "prio", "random")
@@ -165,26 +159,17 @@ def parametrize_with_checks(applications: Sequence[Any]) -> Any:
         for name in [
             Path(name_and_settings(given)[0]).stem if isinstance(given, str) else str(given.name)
         ]
-        for check in (_made(check) for check in checks())
+        for check in checks()
     ]
     return pytest.mark.parametrize(("application", "check"), cases)
 
 
-def _made(check: Check) -> Callable[[Any], None]:
-    """Return *check* with its argument converted to a subject."""
+def _named(check: Check) -> Check:
+    """Return *check* for any application, with its and the subject's name in its errors."""
 
     @wraps(check)
     def checked(given: Any) -> None:
-        check(given if isinstance(given, Subject) else Subject(given))
-
-    return checked
-
-
-def _named(check: Check) -> Check:
-    """Return *check* with the subject's and its own name in its errors."""
-
-    @wraps(check)
-    def checked(subject: Subject) -> None:
+        subject = given if isinstance(given, Subject) else Subject(given)
         try:
             check(subject)
         except TasksimError as error:

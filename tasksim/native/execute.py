@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed, InputError
@@ -14,6 +13,7 @@ from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
 from tasksim.run.power import power_info
 from tasksim.run.record import Run, WorkerInfo
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -90,24 +90,14 @@ def execute(
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     if estimates is None:
         refuse_without_estimates(policy)
-        estimates = [[nan] * len(graph)] * len(platform.classes)
-    everywhere = [(1 << len(platform.classes)) - 1] * len(graph)
+    facts = Facts.on_any_worker(graph, platform, policy, estimates)
     # Bind and check with one BLAS thread, too: OpenBLAS's threads spin for some 20 ms after their
     # work, on the cores of the workers.
     with single_threaded_blas():
         bound = bind(graph, len(platform.workers), seed) if program is None else program
         bound.reset()
         chosen = choose_runtime(runtime, platform)
-        execution = chosen.execution(
-            graph,
-            platform,
-            policy,
-            bound,
-            estimates,
-            everywhere,
-            paths=paths,
-            processor_time=processor_time,
-        )
+        execution = chosen.execution(facts, bound, paths=paths, processor_time=processor_time)
         meter = EnergyMeter.found()
         before = MachineAccount.now()
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)

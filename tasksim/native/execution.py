@@ -21,7 +21,6 @@ from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
-from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
     import random
@@ -29,14 +28,12 @@ if TYPE_CHECKING:
 
     from tasksim.base.interruption import Interrupts
     from tasksim.base.progress import CountProgress
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
-    from tasksim.native.outside import Ended, Outside
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.platform.description import Platform
+    from tasksim.native.threads import Ended, Outside
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.runtime.view import Facts
 
 __all__ = ["Execution"]
 
@@ -50,20 +47,16 @@ class Execution:
 
     def __init__(
         self,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
+        facts: Facts,
         program: Program,
-        estimates: Sequence[Sequence[float]],
-        able: list[int],
         paths: PathRecords | None = None,
         outside: Outside | None = None,
         processor_time: bool = True,
     ) -> None:
-        facts = Facts(graph, platform, scheduler, estimates, able)
+        graph, platform = facts.graph, facts.platform
         self._graph = graph
         self._workers = platform.workers
-        self._scheduler = scheduler
+        self._scheduler = facts.scheduler
         self._program = program
         self._release = Release(graph, submitted=False)
         self.left = len(graph)
@@ -73,7 +66,7 @@ class Execution:
         self._released_outside = threading.Condition(self._lock)
         self._over = threading.Event()
         self._error: BaseException | None = None
-        self.ledger = Ledger(graph, platform, able)
+        self.ledger = Ledger(graph, platform, facts.able)
         self._view = ThreadsView(facts, self._lock)
         self._patience = Patience(facts, self.ledger, self.ledger.idle)
         self._paths = paths

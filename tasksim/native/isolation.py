@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
     from tasksim.platform.description import Platform
@@ -33,7 +32,7 @@ NO_TASK = -1
 """Entry of a worker without a running task on the board."""
 
 
-def new_board(workers: int) -> NDArray[np.int64]:
+def new_board(workers: int) -> Ints:
     """Return an array shared with child processes, for the running task of each worker."""
     board = np.frombuffer(mmap.mmap(-1, 8 * workers), dtype=np.int64)
     board[:] = NO_TASK
@@ -47,7 +46,7 @@ class BoardedProgram:
     would miss them.
     """
 
-    def __init__(self, program: Program, board: NDArray[np.int64]) -> None:
+    def __init__(self, program: Program, board: Ints) -> None:
         self.graph = program.graph
         self._program = program
         self._board = board
@@ -67,9 +66,7 @@ class BoardedProgram:
         return self._program.check()
 
 
-def isolated(
-    function: Callable[[], T], graph: TaskGraph, platform: Platform, board: NDArray[np.int64]
-) -> T:
+def isolated(function: Callable[[], T], graph: TaskGraph, platform: Platform, board: Ints) -> T:
     """Call *function* in a child process; return its result or raise its error here.
 
     Raises
@@ -114,7 +111,7 @@ def _answer(function: Callable[[], Any], connection: Connection) -> None:
     connection.send(answer)
 
 
-def _ended(code: int | None, graph: TaskGraph, platform: Platform, board: NDArray[np.int64]) -> str:
+def _ended(code: int | None, graph: TaskGraph, platform: Platform, board: Ints) -> str:
     """Return a message on how the process ended and which tasks were running."""
     number = -(code or 0)
     how = f"signal {number}, {signal.strsignal(number)}" if number > 0 else f"exit code {code}"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
+
 __all__ = [
     "ProcessorTime",
     "ProcessorUses",
@@ -62,7 +64,7 @@ class ProcessorUses:
     """
 
     def __init__(self, tasks: int) -> None:
-        self.cpu_s: NDArray[np.float64] = np.full(tasks, np.nan)
+        self.cpu_s: Floats = np.full(tasks, np.nan)
         self.preemptions: NDArray[np.int32] = np.full(tasks, -1, np.int32)
 
     def double(self) -> None:

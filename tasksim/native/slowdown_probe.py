@@ -41,7 +41,7 @@ class Products:
         self._matrix = rng.random((ROWS, ROWS))
         self._inputs = [rng.random((ROWS, COLUMNS)) for _ in range(workers)]
         self._outputs = [np.empty((ROWS, COLUMNS)) for _ in range(workers)]
-        cores = usable_cores() if cores is None else cores
+        cores = cores or usable_cores()
         self._cores = cores[:workers] if workers <= len(cores) else [None] * workers
 
     def times_s(self, chunks: int, products: int) -> list[list[float]]:

@@ -1,6 +1,11 @@
 """Threads of a native run, one per worker and the main thread, which submits and waits.
 
 Both runtimes share how a run begins, how it is interrupted and how it ends.
+
+A run may have outside tasks, which no worker executes, such as messages. The runtime does not push
+a released outside task to the scheduler: it hands the task to the outside thread, which is no
+worker. This thread starts it and reports its end to the runtime, which then releases its successors
+as after any other task.
 """
 
 from __future__ import annotations
@@ -9,7 +14,7 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tasksim.base.interruption import Interrupts
 from tasksim.base.threadclock import no_garbage_collection
@@ -19,12 +24,17 @@ from tasksim.native.this_machine import cores_for, pin_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from tasksim.base.progress import CountProgress
     from tasksim.kernels.program import Program
 
 __all__ = [
     "PATIENCE_S",
     "POLL_INTERVAL_S",
+    "Ended",
+    "HandsOut",
+    "Outside",
     "Runtime",
     "conduct",
     "finish_under",
@@ -73,6 +83,45 @@ class Runtime(Protocol):
 
     def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds its lock."""
+
+
+Ended = tuple[int, float, float]
+"""An ended task, its start and its end in seconds of the run's clock."""
+
+
+class Outside(Protocol):
+    """The outside tasks of a graph, and their labels in messages.
+
+    Attributes
+    ----------
+    tasks : int8 array
+        1 for each outside task, otherwise 0.
+    """
+
+    tasks: NDArray[Any]
+
+    def label(self, task: int) -> str:
+        """Return the label of *task* in messages."""
+
+    def begin(self, runtime: HandsOut) -> None:
+        """Start the outside thread: the clock of *runtime* runs."""
+
+
+class HandsOut(Protocol):
+    """Interface of a runtime for the outside thread."""
+
+    @property
+    def origin_s(self) -> float:
+        """Start of the run's clock, as a time of :func:`time.perf_counter`."""
+
+    def handed_out(self, busy_s: float, idle_s: float) -> list[int] | None:
+        """Return newly released outside tasks, each once; None at the end of the run.
+
+        If there are none, wait up to *idle_s* if a worker sleeps, otherwise up to *busy_s*.
+        """
+
+    def completed(self, ended: Sequence[Ended]) -> None:
+        """Note that the outside tasks *ended*."""
 
 
 def finish_under(lock: threading.Lock, over: threading.Event, finish: Callable[[], None]) -> bool:

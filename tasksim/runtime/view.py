@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
+from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from tasksim.graph.commutation import ready_at_first
@@ -34,6 +35,19 @@ class Facts(NamedTuple):
     """Durations that the scheduler expects, in seconds: ``estimates[class][task]``."""
     able: list[int]
     """Per task, a bit mask of the classes of workers that can run it."""
+
+    @classmethod
+    def on_any_worker(
+        cls,
+        graph: TaskGraph,
+        platform: Platform,
+        scheduler: Scheduler,
+        estimates: Sequence[Sequence[float]] | None = None,
+    ) -> Facts:
+        """Return the facts of a run whose workers can all run every task; None: no estimates."""
+        classes, tasks = len(platform.classes), len(graph)
+        believed = [[nan] * tasks] * classes if estimates is None else estimates
+        return cls(graph, platform, scheduler, believed, [(1 << classes) - 1] * tasks)
 
 
 class RunView(View):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import math
 import weakref
 
 import numpy as np
@@ -19,6 +18,7 @@ from tasksim.native.compiled import CompiledExecution, calls_of
 from tasksim.native.execute import execute
 from tasksim.native.runtimes import choose_runtime
 from tasksim.platform.description import Platform
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 
 TWO = Platform.identical(2)
@@ -130,8 +130,7 @@ def test_lu_by_halves_is_what_python_does():
 
 
 def execution(program):
-    estimates = [[math.nan] * len(GRAPH)]
-    return CompiledExecution(GRAPH, TWO, create("eager"), program, estimates, [1] * len(GRAPH))
+    return CompiledExecution(Facts.on_any_worker(GRAPH, TWO, create("eager")), program)
 
 
 @needs_core

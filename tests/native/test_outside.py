@@ -18,6 +18,7 @@ from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.kernels.program import bind
 from tasksim.native.runtimes import choose_runtime
 from tasksim.platform.description import Platform
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create, names
 from tasksim.schedulers.static import ALGORITHMS
@@ -55,8 +56,8 @@ def executed(graph, runtime, outside, scheduler="eager", workers=2, functions=No
     platform = Platform.identical(workers)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     make = choose_runtime(runtime, platform).execution
-    estimates = [[1e-4] * len(graph)]
-    execution = make(graph, platform, policy, program, estimates, [1] * len(graph), outside=outside)
+    facts = Facts.on_any_worker(graph, platform, policy, [[1e-4] * len(graph)])
+    execution = make(facts, program, outside=outside)
     try:
         execution.run(random.Random(0))
     finally:

@@ -17,6 +17,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.native.compiled import CompiledExecution
 from tasksim.native.execution import Execution
 from tasksim.platform.description import Overheads, Platform
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)
@@ -58,17 +59,17 @@ class Nothing:
         pass
 
 
+def facts(scheduler, overheads):
+    return Facts.on_any_worker(GRAPH, platform(**overheads), scheduler, [[1.0] * 3])
+
+
 def native(scheduler, **overheads):
-    execution = Execution(
-        GRAPH, platform(**overheads), scheduler, Nothing(), [[1.0] * 3], [1] * len(GRAPH)
-    )
+    execution = Execution(facts(scheduler, overheads), Nothing())
     execution.run(random.Random(0), pin=False)
 
 
 def compiled(scheduler, **overheads):
-    execution = CompiledExecution(
-        GRAPH, platform(**overheads), scheduler, Nothing(), [[1.0] * 3], [1] * len(GRAPH)
-    )
+    execution = CompiledExecution(facts(scheduler, overheads), Nothing())
     execution.run(random.Random(0), pin=False)
 
 

@@ -62,6 +62,12 @@ class MessageTable:
         """Total size of their data, in bytes."""
         return int(self.size_bytes.sum())
 
+    def ends(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Return the sending and the receiving end of each: a node, and a task of its part."""
+        sources = zip(self.source.tolist(), self.send.tolist(), strict=True)
+        targets = zip(self.target.tolist(), self.receive.tolist(), strict=True)
+        return list(zip(sources, targets, strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class Needed:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.native.cluster.ranks import Ranks
 
 __all__ = ["Clock", "ClockComparison", "clock_of", "compared_clock"]
@@ -63,13 +62,13 @@ class Clock:
     drift: float
     uncertainty_s: float
 
-    def aligned(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    def aligned(self, times_s: Floats) -> Floats:
         """Return times of the rank's clock as times of rank 0's clock."""
-        found: NDArray[np.float64] = times_s + self.offset_s + self.drift * (times_s - self.begun_s)
+        found: Floats = times_s + self.offset_s + self.drift * (times_s - self.begun_s)
         return found
 
 
-def compared_clock(ranks: Ranks, rounds: int = ROUND_TRIPS) -> ClockComparison:
+def compared_clock(ranks: Ranks) -> ClockComparison:
     """Compare the clock of this rank with that of rank 0; collective, one rank after another."""
     found = ClockComparison(perf_counter(), 0.0, 0.0)
     names = ranks.comm.allgather(_clock_name())
@@ -78,9 +77,9 @@ def compared_clock(ranks: Ranks, rounds: int = ROUND_TRIPS) -> ClockComparison:
         if names[other] and names[other] == names[0]:
             continue
         if ranks.rank == 0:
-            _answer(ranks.comm, other, rounds)
+            _answer(ranks.comm, other)
         elif ranks.rank == other:
-            found = _asked(ranks.comm, rounds)
+            found = _asked(ranks.comm)
         ranks.comm.Barrier()
     return found
 
@@ -97,18 +96,18 @@ def _clock_name() -> str:
         return boot
 
 
-def _answer(comm: Any, other: int, rounds: int) -> None:
+def _answer(comm: Any, other: int) -> None:
     time_s = np.empty(1)
-    for _ in range(rounds):
+    for _ in range(ROUND_TRIPS):
         comm.Recv(time_s, other)
         time_s[0] = perf_counter()
         comm.Send(time_s, other)
 
 
-def _asked(comm: Any, rounds: int) -> ClockComparison:
+def _asked(comm: Any) -> ClockComparison:
     comparisons = []
     time_s = np.zeros(1)
-    for _ in range(rounds):
+    for _ in range(ROUND_TRIPS):
         asked_s = perf_counter()
         comm.Send(time_s, 0)
         comm.Recv(time_s, 0)

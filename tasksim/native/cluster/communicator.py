@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.distribution.messages import MessageTable
     from tasksim.graph.distribution.parts import LocalPart
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.access_check import AccessCheckedProgram
     from tasksim.native.cluster.parcels import Parcels
     from tasksim.native.cluster.ranks import Ranks
-    from tasksim.native.outside import Ended, HandsOut
+    from tasksim.native.threads import Ended, HandsOut
 
 __all__ = [
     "BUSY_SLEEP_S",
@@ -158,14 +159,10 @@ class Communicator:
         if self._thread is not None:
             self._thread.join()
 
-    def used_s(
-        self, start_s: NDArray[np.float64], end_s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def used_s(self, start_s: Floats, end_s: Floats) -> Floats:
         """Return the thread's processor time between each start and end, in seconds of the run."""
         times_s, cpu_s = np.reshape(self._looks, (-1, 2)).T
-        found: NDArray[np.float64] = np.interp(end_s, times_s, cpu_s) - np.interp(
-            start_s, times_s, cpu_s
-        )
+        found: Floats = np.interp(end_s, times_s, cpu_s) - np.interp(start_s, times_s, cpu_s)
         return found
 
     # The communication thread

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass
-from math import nan
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.access_check import AccessCheckedProgram
+from tasksim.kernels.calls import CallTable
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, compared_clock
@@ -26,20 +26,23 @@ from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part, without_own_thread
 from tasksim.native.cluster.result import AmongRanks, bring_to_rank_0
-from tasksim.native.cluster.share import RankProgram
 from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
 from tasksim.native.this_machine import this_machine, usable_cores
+from tasksim.runtime.view import Facts
 from tasksim.schedulers.graph_test import GraphTest
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static.follower import StaticScheduler
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Sequence
 
+    from tasksim.graph.csr import Int32
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls, KernelError
     from tasksim.kernels.program import Program, Residual
     from tasksim.native.cluster.clocks import Clock
     from tasksim.native.cluster.ranks import Ranks
@@ -50,10 +53,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusterRecord",
     "RankExecution",
+    "RankProgram",
     "cut_for",
     "estimates_of_part",
     "platform_of_rank",
     "refuse_planner",
+    "selected_calls",
     "shares_cores",
 ]
 
@@ -139,6 +144,72 @@ def refuse_planner(scheduler: Scheduler) -> None:
         )
 
 
+class RankProgram:
+    """A part of a graph whose tasks are executed by the *whole* program.
+
+    Parameters
+    ----------
+    part : LocalPart
+        The part of the rank; its communication tasks are not executed here.
+    whole : Program
+        The whole graph bound to its data.
+    """
+
+    def __init__(self, part: LocalPart, whole: Program) -> None:
+        self.graph = part.graph
+        self._whole = whole
+        self._task = part.task
+        self._numbers: list[int] = part.task.tolist()
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task* with the workspace of *worker*."""
+        self._whole.run(self._numbers[task], worker)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:
+        """Return the calls of the tasks without Python, as far as the whole program has them."""
+        calls = getattr(self._whole, "calls", None)
+        if calls is None:
+            return CallTable(len(self.graph)).calls(kept=None)
+        return selected_calls(calls(core), self._task)
+
+    def failure(self, task: int, told: int) -> KernelError:
+        """Return the error of *task*, whose function returned the error code *told*."""
+        error: KernelError = self._whole.failure(self._numbers[task], told)  # type: ignore[attr-defined]
+        return error
+
+    def interrupt(self) -> None:
+        """Interrupt the running tasks if the program supports it."""
+        interrupt = getattr(self._whole, "interrupt", None)
+        if interrupt is not None:
+            interrupt()
+
+    def reset(self) -> None:
+        """Restore the initial data."""
+        self._whole.reset()
+
+    def check(self) -> Residual | None:
+        """Return the residual of the whole result, which must be on this rank."""
+        return self._whole.check()
+
+
+def selected_calls(calls: Calls, tasks: Int32) -> Calls:
+    """Return the *calls* of selected *tasks*, in their order; -1 calls nothing."""
+    there = tasks >= 0
+    known = tasks[there]
+    counts = np.zeros(len(tasks), np.int64)
+    counts[there] = np.diff(calls.argument_ptr)[known]
+    pointers = np.concatenate(([0], np.cumsum(counts)))
+    first = np.repeat(calls.argument_ptr[known] - pointers[:-1][there], counts[there])
+    function = np.full(len(tasks), -1, np.int32)
+    function[there] = calls.function[known]
+    return replace(
+        calls,
+        function=function,
+        argument_ptr=pointers,
+        arguments=calls.arguments[first + np.arange(len(first))],
+    )
+
+
 class RankExecution:
     """Executor of one rank's part, for any number of runs.
 
@@ -210,22 +281,11 @@ class RankExecution:
             idle_s=BUSY_SLEEP_S if shared else IDLE_SLEEP_S, watch=self._watch,
         )  # fmt: skip
         chosen = choose_runtime(runtime, self._platform)
-        classes = len(self._platform.classes)
+        believed = None if estimates is None else estimates_of_part(self._part, estimates)
+        facts = Facts.on_any_worker(graph, self._platform, policy, believed)
         with single_threaded_blas():
             self.whole.reset()
-            believed: Any = [[nan] * len(graph)] * classes
-            if estimates is not None:
-                believed = estimates_of_part(self._part, estimates)
-            everywhere = [(1 << classes) - 1] * len(graph)
-            execution = chosen.execution(
-                graph,
-                self._platform,
-                policy,
-                self._program,
-                believed,
-                everywhere,
-                outside=communicator,
-            )
+            execution = chosen.execution(facts, self._program, outside=communicator)
             before = compared_clock(ranks)
             machine = MachineAccount.now()
             ranks.comm.Barrier()

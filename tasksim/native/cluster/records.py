@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.platform.description import Platform
 
@@ -180,7 +181,7 @@ def aligned(tasks: TaskTable, shift: Any) -> TaskTable:
     return TaskTable(**{n: shift(c) if n in TIME_COLUMNS else c for n, c in columns.items()})
 
 
-def without_own_thread(tasks: TaskTable, used_s: NDArray[np.float64]) -> TaskTable:
+def without_own_thread(tasks: TaskTable, used_s: Floats) -> TaskTable:
     """Return *tasks* with the time that their rank's communication thread took credited to them.
 
     That thread had a core for *used_s* while each task ran. It takes this time in every run, so it

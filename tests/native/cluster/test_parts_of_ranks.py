@@ -20,11 +20,10 @@ from tasksim.graph.distribution.parts import distribute
 from tasksim.kernels.program import bind
 from tasksim.native.cluster.clocks import ClockComparison, clock_of
 from tasksim.native.cluster.communicator import Communicator
-from tasksim.native.cluster.execute import cut_for, platform_of_rank, refuse_planner
+from tasksim.native.cluster.execute import RankProgram, cut_for, platform_of_rank, refuse_planner
 from tasksim.native.cluster.parcels import rows_of
 from tasksim.native.cluster.ranks import refuse_unequal, world
 from tasksim.native.cluster.records import without_own_thread
-from tasksim.native.cluster.share import RankProgram
 from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.processor_time import ThreadAccount
 from tasksim.run.record import TaskTable
