@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.interruption import Interrupts
-    from tasksim.base.progress import CountProgress
     from tasksim.kernels.calls import Copies
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
@@ -70,17 +69,15 @@ def in_core(program: Program, scheduler: Scheduler) -> bool:
 class CompiledAccount:
     """One selective run whose account is kept in the core.
 
+    The neighbours of a measured task execute too. The task that its worker skipped just before is
+    executed first, so that the data which it would have touched are in the caches.
+
     Parameters
     ----------
     facts : Facts
     program : Program
     rules : Rules
         The parameters of its choices.
-    company : bool, default True
-        Whether the neighbours of a measured task execute too.
-    rehearse : bool, default True
-        Whether the task that its worker skipped just before is executed first, so that the data
-        which it would have touched are in the caches.
 
     Attributes
     ----------
@@ -95,34 +92,23 @@ class CompiledAccount:
     path: PathRecord
     accounts: list[ThreadAccount | None]
 
-    def __init__(
-        self,
-        facts: Facts,
-        program: Program,
-        rules: Rules,
-        *,
-        company: bool = True,
-        rehearse: bool = True,
-    ) -> None:
+    def __init__(self, facts: Facts, program: Program, rules: Rules) -> None:
         core = interface.functions()
         assert core is not None  # the caller has checked that there is a core
         self._core = core
         self._facts, self._program, self._rules = facts, program, rules
-        self._flags = {"company": int(company), "rehearse": int(rehearse)}
         self._estimates = np.ascontiguousarray(np.array(facts.estimates, dtype=np.float64))
         self._flat = flat_graph(facts.graph), flat_memory(facts.platform)
         self._calls = calls_of(program)
         self._run: int | None = None
         self._columns: dict[str, NDArray[Any]] = {}
 
-    def run(
-        self, rng: random.Random, *, pin: bool = True, progress: CountProgress | None = None
-    ) -> float:
+    def run(self, rng: random.Random, *, pin: bool = True) -> float:
         """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
         names = [worker.name for worker in self._facts.platform.workers]
-        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
+        self.accounts = conduct(self, names, self._program, pin=pin, progress=None)
         self._read()
         rules, (measured, tasks, seconds) = self._rules, self._measured
         columns = (column[: measured[0]].tolist() for column in (tasks, seconds))
@@ -231,7 +217,8 @@ class CompiledAccount:
             measured_s=interface.address(self._measured[2], np.float64),
             told_s=column(self._told_s(), np.float64),
             profile=column(rules.profile or [0] * len(rules.found), np.int64),
-            **self._flags,
+            company=1,
+            rehearse=1,
             **self._copies(column),
         )
 

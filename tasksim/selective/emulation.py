@@ -21,14 +21,13 @@ from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 from tasksim.selective.execute import Selective, selective_run
 from tasksim.selective.execution import SelectiveExecution
-from tasksim.selective.policies import Chooser, Rules, checked_tolerance, policy_of
+from tasksim.selective.policies import Chooser, Rules, checked_policy, policy_of
 from tasksim.selective.statistics import Statistics, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.selective.charges import Charge
@@ -41,7 +40,7 @@ def emulate_selectively(
     graph: TaskGraph,
     platform: Platform,
     scheduler: str,
-    seconds: NDArray[np.float64],
+    seconds: Floats,
     *,
     policy: str = "online",
     tolerance: float = 0.05,
@@ -71,8 +70,7 @@ def emulate_selectively(
     InputError
         If the tolerance is out of range, the policy is unknown, or a worker is a device.
     """
-    chosen = policy_of(policy)
-    checked_tolerance(tolerance)
+    chosen = checked_policy(policy, tolerance, sampling, charge)
     known = Statistics() if statistics is None else statistics
     emulation = _Emulation(graph, platform, scheduler, seconds, estimates, seed)
     signed = signatures(graph, apart=sampling == "apart")
@@ -91,7 +89,7 @@ def emulate_fully(
     graph: TaskGraph,
     platform: Platform,
     scheduler: str,
-    seconds: NDArray[np.float64],
+    seconds: Floats,
     *,
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
@@ -131,7 +129,7 @@ class _Emulation:
         graph: TaskGraph,
         platform: Platform,
         scheduler: str,
-        seconds: NDArray[np.float64],
+        seconds: Floats,
         estimates: Sequence[Sequence[float]] | None,
         seed: int,
     ) -> None:
@@ -149,8 +147,7 @@ class _Emulation:
     def run(self, rules: Rules) -> Selective:
         """Return one run; its wall time is what it would take for real."""
         graph, platform = self._graph, self._platform
-        able = [(1 << len(platform.classes)) - 1] * len(graph)
-        facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
+        facts = Facts.on_any_worker(graph, platform, create(self._scheduler), self._estimates)
         tasks = _DrawnTasks(self._seconds, class_of(platform))
         paths = PathRecords(rules.of_task, len(platform.workers))
         # Company would take no time here, either.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
-from math import nan
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +17,21 @@ from tasksim.run.record import Run, WorkerInfo
 from tasksim.runtime.pathrecords import PathRecords
 from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
-from tasksim.selective.charges import CHARGES
 from tasksim.selective.compiled import CompiledAccount, in_core
-from tasksim.selective.execution import SelectiveExecution
-from tasksim.selective.policies import Chooser, Rules, checked_tolerance, policy_of
+from tasksim.selective.execution import Effort, SelectiveExecution
+from tasksim.selective.policies import Chooser, Rules, checked_policy
 from tasksim.selective.statistics import Statistics, signatures
 from tasksim.selective.timedtasks import TimedTasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.base.progress import CountProgress
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.selective.charges import Charge
-    from tasksim.selective.execution import Effort
     from tasksim.selective.policies import Sampling
 
 __all__ = ["Selective", "execute_selectively", "selective_run"]
@@ -56,7 +52,10 @@ class Selective:
     path : PathRecord
         Practical critical path, per signature.
     others_share : float or None
-        Share of the time in which the threads wanted a core but had none; None: unknown.
+        Share of the time in which the workers wanted a core but had none; None: unknown. Over
+        ranks, communication threads without a core of their own count among the others.
+    messages : Effort
+        Over ranks, the numbers of sent and skipped messages.
     """
 
     run: Run
@@ -64,6 +63,7 @@ class Selective:
     wall_s: float
     path: PathRecord
     others_share: float | None = None
+    messages: Effort = field(default_factory=Effort)
 
 
 def execute_selectively(
@@ -79,9 +79,7 @@ def execute_selectively(
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
     pin: bool = True,
-    company: bool = True,
     runtime: Runtime = "auto",
-    progress: CountProgress | None = None,
 ) -> Selective:
     """Run the graph of *program*, and skip tasks whose kernels are known well enough.
 
@@ -110,12 +108,8 @@ def execute_selectively(
         need them.
     seed, pin
         As in :func:`tasksim.native.execute.execute`.
-    company : bool, default True
-        Whether the neighbours of a measured task execute too.
     runtime : {"auto", "python", "compiled"}, optional
         Runtime that keeps the account; ``"auto"`` takes the compiled core where it can.
-    progress : callable, optional
-        Called a few times per second with the number of finished tasks and of all tasks.
 
     Raises
     ------
@@ -128,18 +122,14 @@ def execute_selectively(
     --------
     tasksim.native.execute.execute : Executes all tasks.
     """
-    chosen = policy_of(policy)
-    checked_tolerance(tolerance)
+    chosen = checked_policy(policy, tolerance, sampling, charge)
     known = Statistics() if statistics is None else statistics
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
-    one_of(charge, CHARGES, "charge")
     refuse_devices(platform)
     graph, workers = program.graph, len(platform.workers)
     if estimates is None:
         refuse_without_estimates(create(scheduler))
-    unknown = [[nan] * len(graph)] * len(platform.classes)
-    believed: Sequence[Sequence[float]] = unknown if estimates is None else estimates
     compiled = runtime != "python" and in_core(program, create(scheduler))
     if runtime == "compiled" and not compiled:
         raise InputError("runtime=compiled: the core cannot keep this account; legal: auto")
@@ -147,21 +137,20 @@ def execute_selectively(
     def run(rules: Rules) -> Selective:
         """Return one run, after a reset of the data."""
         run_begun = perf_counter()
-        able = [(1 << len(platform.classes)) - 1] * len(graph)
-        facts = Facts(graph, platform, create(scheduler), believed, able)
+        facts = Facts.on_any_worker(graph, platform, create(scheduler), estimates)
         rng = random.Random(seed)
         execution: CompiledAccount | SelectiveExecution
         with single_threaded_blas():
             program.reset()
             if compiled:
-                execution = CompiledAccount(facts, program, rules, company=company)
-                execution.run(rng, pin=pin, progress=progress)
+                execution = CompiledAccount(facts, program, rules)
+                execution.run(rng, pin=pin)
                 path = execution.path
             else:
                 tasks, chooser = TimedTasks(program, workers), Chooser(rules)
                 paths = PathRecords(rules.of_task, workers)
-                execution = SelectiveExecution(facts, tasks, chooser, paths, company=company)
-                execution.run(rng, program, pin=pin, progress=progress)
+                execution = SelectiveExecution(facts, tasks, chooser, paths)
+                execution.run(rng, program, pin=pin)
                 path = paths.longest
         wall_s = perf_counter() - run_begun
         found = selective_run(
@@ -182,14 +171,14 @@ def selective_run(
     graph: TaskGraph, platform: Platform, scheduler: str, seed: int, **found: Any
 ) -> Run:
     """Return the run of a selective execution, with the fields that it *found*."""
+    workers = tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers)
     return Run(
         kind="simulated",
         graph_name=graph.name,
         graph_arguments=dict(graph.arguments),
         kernel_names=graph.kernels,
-        workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
         platform=platform.name,
         scheduler=scheduler,
         seed=seed,
-        **found,
+        **{"workers": workers, **found},
     )

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import random
 
     from tasksim.base.interruption import Interrupts
-    from tasksim.base.progress import CountProgress
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.run.record import TaskTable
@@ -172,19 +171,12 @@ class SelectiveExecution:
 
     # Called by the main thread
 
-    def run(
-        self,
-        rng: random.Random,
-        program: Program,
-        *,
-        pin: bool = True,
-        progress: CountProgress | None = None,
-    ) -> float:
+    def run(self, rng: random.Random, program: Program, *, pin: bool = True) -> float:
         """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._scheduler, self._facts.graph):
             self._scheduler.attach(self._view, rng)
         names = [worker.name for worker in self._facts.platform.workers]
-        self.accounts = conduct(self, names, program, pin=pin, progress=progress)
+        self.accounts = conduct(self, names, program, pin=pin, progress=None)
         if self._error is not None:
             raise self._error
         return self.ledger.makespan_s()

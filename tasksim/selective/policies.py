@@ -31,7 +31,7 @@ __all__ = [
     "Policy",
     "Rules",
     "Sampling",
-    "checked_tolerance",
+    "checked_policy",
     "policy_of",
 ]
 
@@ -71,10 +71,7 @@ POLICIES: Final[dict[str, Policy]] = {
     ),
     "apriori": Policy("profile", True, False, "the same, for the path of an earlier full run"),
     "eager": Policy(
-        "",
-        False,
-        True,
-        "as conditional; samples of all configurations, none required of each",
+        "", False, True, "as conditional; samples of all configurations, none required of each"
     ),
     "shares": Policy(
         "share",
@@ -99,17 +96,21 @@ def policy_of(name: str) -> Policy:
     return POLICIES[name]
 
 
-def checked_tolerance(tolerance: float) -> float:
-    """Return *tolerance* after a check.
+def checked_policy(name: str, tolerance: float, sampling: str, charge: str) -> Policy:
+    """Return the policy called *name* after a check of the other settings.
 
     Raises
     ------
     InputError
-        If it is not above 0 (nothing would ever be skipped) and at most 1.
+        If a name is unknown, or the tolerance is not above 0 (nothing would ever be skipped) and at
+        most 1.
     """
+    found = policy_of(name)
     if not 0 < tolerance <= 1:
         raise InputError(f"tolerance={tolerance:g}; legal: above 0, at most 1 (4% or 0.04)")
-    return tolerance
+    one_of(sampling, SAMPLINGS, "sampling")
+    one_of(charge, CHARGES, "charge")
+    return found
 
 
 BURSTS: Final = 4
@@ -160,8 +161,6 @@ class Chooser:
     """Chooser between the execution of each task of a run and a charge of a known duration."""
 
     def __init__(self, rules: Rules) -> None:
-        one_of(rules.sampling, SAMPLINGS, "sampling")
-        one_of(rules.charge, CHARGES, "charge")
         statistics, found, of_task = rules.statistics, rules.found, rules.of_task
         self._policy = rules.policy
         self._statistics = statistics

@@ -21,8 +21,7 @@ from tasksim.graph.flop import flop, flop_kernels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
@@ -107,8 +106,8 @@ class Statistics:
     >>> known, gemm = Statistics(), Signature("gemm", (("n", 4.0),))
     >>> for seconds in (9.0, 10.0, 11.0):
     ...     known.add(gemm, seconds)
-    >>> known.mean_s(gemm), round(known.half_width(gemm), 3), round(known.half_width(gemm, 4), 3)
-    (10.0, 0.248, 0.124)
+    >>> known.mean_s(gemm), round(known.half_width(gemm), 3)
+    (10.0, 0.248)
     """
 
     def __init__(
@@ -145,18 +144,12 @@ class Statistics:
         found = self.summaries.get(signature)
         return () if found is None else found.samples_s
 
-    def half_width(self, signature: Signature, times: int = 1) -> float:
-        """Return the half-width of the interval relative to the mean; infinite for one sample.
-
-        For a kernel that occurs *times* times on a path it is smaller by the root of *times*, as in
-        the paper.
-        """
+    def half_width(self, signature: Signature) -> float:
+        """Return the half-width of the interval relative to the mean; infinite for one sample."""
         found = self.summaries.get(signature)
         if found is None or found.count < 2:
             return inf
-        error_s = (
-            quantile(self, found.count - 1) * found.deviation_s / sqrt(found.count * max(1, times))
-        )
+        error_s = quantile(self, found.count - 1) * found.deviation_s / sqrt(found.count)
         return error_s / found.mean_s if found.mean_s > 0 else (inf if error_s > 0 else 0.0)
 
     def reset(self) -> None:
@@ -175,17 +168,17 @@ def quantile(statistics: Statistics, degrees: int) -> float:
     return _quantile(known if statistics.intervals == "student" else 0, statistics.level)
 
 
-def quantiles(statistics: Statistics) -> NDArray[np.float64]:
+def quantiles(statistics: Statistics) -> Floats:
     """Return the quantiles by degrees of freedom; the one for 0 degrees is infinite."""
     return _quantiles(statistics.intervals, statistics.level)
 
 
 @lru_cache(maxsize=16)
-def _quantiles(intervals: Intervals, level: float) -> NDArray[np.float64]:
+def _quantiles(intervals: Intervals, level: float) -> Floats:
     from scipy.special import ndtri, stdtrit
 
     degrees = np.arange(MAX_DEGREES + 1)
-    found: NDArray[np.float64]
+    found: Floats
     if intervals == "normal":
         found = np.full(len(degrees), float(ndtri(0.5 + level / 2)))
     else:

@@ -17,8 +17,7 @@ from tasksim.tuning.selection import Ran
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.scenario.resolved import Resolved
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.selection import Selection
@@ -50,7 +49,7 @@ class Emulated:
         self._resolver = Resolver()
         self._statistics = selection.statistics()
         self._resolved: Resolved | None = None
-        self._means: NDArray[np.float64] | None = None
+        self._means: Floats | None = None
         self._rng: np.random.Generator | None = None
 
     def prepare(self, place: int) -> None:
@@ -109,7 +108,7 @@ class Emulated:
             busiest_s=busiest_s(done.run), path_s=kernels_on_path_s(done.run),
         )  # fmt: skip
 
-    def _drawn(self) -> NDArray[np.float64]:
+    def _drawn(self) -> Floats:
         """Return a duration of each task in each class of workers, drawn anew."""
         assert self._resolved is not None
         assert self._rng is not None

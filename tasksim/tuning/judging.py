@@ -17,8 +17,7 @@ from tasksim.base.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.base.progress import CountProgress
     from tasksim.tuning.methods import Method
     from tasksim.tuning.table import PerformanceTable
@@ -50,8 +49,12 @@ class Splits:
         The group of each row. Rows of a group resemble each other, so intervals are over groups.
     """
 
-    tests: Sequence[NDArray[np.intp]]
-    groups: NDArray[np.intp]
+    tests: Sequence[Indices]
+    groups: Indices
+
+    def teaching(self, table: PerformanceTable, test: Indices) -> PerformanceTable:
+        """Return the rows of *table* that are not in *test*: those for training."""
+        return table.select(np.setdiff1d(np.arange(len(table)), test))
 
 
 def shuffled(rows: int, count: int, share: float, seed: int) -> Splits:
@@ -153,9 +156,7 @@ def judge(
     counts = np.zeros(len(table))
     nodes: dict[str, list[int]] = {name: [] for name in methods}
     for index, test in enumerate(splits.tests):
-        teaching = np.ones(len(table), bool)
-        teaching[test] = False
-        taught_by, judged_by = table.select(teaching), table.select(test)
+        taught_by, judged_by = splits.teaching(table, test), table.select(test)
         counts[test] += 1
         for name, method in methods.items():
             taught = method(taught_by)
@@ -175,12 +176,11 @@ def prediction_times_s(
     by a program; the median counts.
     """
     test = splits.tests[0]
-    teaching = np.ones(len(table), bool)
-    teaching[test] = False
+    taught_by = splits.teaching(table, test)
     asked = [table.select(np.array([row])) for row in test]
     found = {}
     for name, method in methods.items():
-        taught = method(table.select(teaching))
+        taught = method(taught_by)
         times_s = []
         for example in asked:
             taught.shares(example)  # warm up: some results are cached
@@ -192,11 +192,7 @@ def prediction_times_s(
 
 
 def score(
-    sums: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    groups: NDArray[np.intp],
-    seed: int,
-    nodes: list[int] | None = None,
+    sums: Floats, counts: Floats, groups: Indices, seed: int, nodes: list[int] | None = None
 ) -> Score:
     """Return the score of rows with *sums* of shares over *counts* evaluations."""
     low, high = interval(sums, counts, groups, seed)
@@ -204,9 +200,7 @@ def score(
     return Score(float(sums.sum() / counts.sum()), low, high, mean_nodes)
 
 
-def interval(
-    sums: NDArray[np.float64], counts: NDArray[np.float64], groups: NDArray[np.intp], seed: int
-) -> tuple[float, float]:
+def interval(sums: Floats, counts: Floats, groups: Indices, seed: int) -> tuple[float, float]:
     """Return the bootstrap interval of the mean over groups, drawn with replacement.
 
     Splits are not drawn: they share their examples, so that their mean seems too certain.

@@ -22,6 +22,7 @@ from tasksim.tuning.tree import DEEPEST, Leaf, Split, Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree import Node
 
@@ -67,7 +68,7 @@ def preto_tree(table: PerformanceTable, seed: int) -> Tree:
     grown = _taught_preto(table, "tree", seed).model
     found = grown.tree_
 
-    def node(number: int, rows: NDArray[np.intp]) -> Node:
+    def node(number: int, rows: Indices) -> Node:
         if found.children_left[number] < 0:
             choice = int(grown.classes_[found.value[number].argmax()])
             return Leaf(choice, float(table.shares[rows, choice].mean()), len(rows))
@@ -136,11 +137,7 @@ class _BestLeaves:
         return Tree(table.features, table.choices, root)
 
     def _node(
-        self,
-        at: dict[int, int],
-        region: list[tuple[float, float]],
-        rows: NDArray[np.intp],
-        depth: int,
+        self, at: dict[int, int], region: list[tuple[float, float]], rows: Indices, depth: int
     ) -> Node:
         """Return the node for examples in a *region* of the features; *at* is choice -> node."""
         at = {choice: self._followed(node, choice, region) for choice, node in at.items()}
@@ -185,7 +182,7 @@ class _BestLeaves:
             node = (self._right if above else self._left)[node]
         return node
 
-    def _leaf(self, choice: int, rows: NDArray[np.intp]) -> Leaf:
+    def _leaf(self, choice: int, rows: Indices) -> Leaf:
         self._leaves += 1
         if self._leaves > MAX_LEAVES:
             raise InputError(f"PosTO's tree has more than {MAX_LEAVES} leaves; {ADVICE}")
@@ -206,7 +203,7 @@ class _PreTO:
     model: Any
     nodes: int | None
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         return chosen_shares(table, np.asarray(self.model.predict(table.values), np.intp))
 
 
@@ -223,7 +220,7 @@ class _PosTO:
     model: Any
     nodes: int | None
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         rows, _ = _long(table)
         predicted = np.asarray(self.model.predict(rows)).reshape(table.performance.shape)
         return chosen_shares(table, np.where(table.allowed, predicted, -np.inf).argmax(axis=1))
@@ -236,7 +233,7 @@ def _taught_posto(table: PerformanceTable, kind: str, seed: int) -> _PosTO:
     return _PosTO(model, _nodes(model))
 
 
-def _long(table: PerformanceTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _long(table: PerformanceTable) -> tuple[Floats, Floats]:
     """Return a row per example and choice, and the logarithms of the performance.
 
     A choice is its number, or a column of its own if it is a name.
@@ -250,7 +247,7 @@ def _long(table: PerformanceTable) -> tuple[NDArray[np.float64], NDArray[np.floa
     return rows, np.log(np.maximum(table.performance, worst)).ravel()
 
 
-def _quietly_fitted(model: Any, rows: NDArray[np.float64], answers: NDArray[Any]) -> Any:
+def _quietly_fitted(model: Any, rows: Floats, answers: NDArray[Any]) -> Any:
     """Return the fitted model, without warnings about iterations that did not converge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -15,8 +15,7 @@ import numpy as np
 from tasksim.tuning.tree import Growth, Tree, grow
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.tuning.table import PerformanceTable
 
 __all__ = [
@@ -39,7 +38,7 @@ class Taught(Protocol):
     def nodes(self) -> int | None:
         """Number of nodes of a tree; None for other methods."""
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         """Return the share of the best performance of its choice, for each example."""
 
 
@@ -47,7 +46,7 @@ Method = Callable[["PerformanceTable"], Taught]
 """Function that trains a method on a table."""
 
 
-def chosen_shares(table: PerformanceTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+def chosen_shares(table: PerformanceTable, chosen: Indices) -> Floats:
     """Return the shares of the best performance of the *chosen* indices."""
     return np.asarray(table.shares[np.arange(len(table)), chosen])
 
@@ -63,7 +62,7 @@ class TreeChoice:
         """The number of the tree's nodes, including leaves."""
         return len(self.tree)
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         """Return the shares of the tree's choices."""
         return chosen_shares(table, self.tree.choose(table.values))
 
@@ -80,7 +79,7 @@ class Constant:
     choice: int
     nodes: None = None
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         """Return the shares of that choice."""
         return np.asarray(table.shares[:, self.choice])
 
@@ -99,7 +98,7 @@ class Random:
 
     nodes: None = None
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         """Return the mean over the allowed choices."""
         sums = np.where(table.allowed, table.shares, 0.0).sum(axis=1)
         return np.asarray(sums / table.allowed.sum(axis=1))
@@ -133,7 +132,7 @@ class EqualShare:
                 return f"column '{name}' has numbers that are not larger than 0"
         return None
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         """Return the shares of the nearest choice, the smaller one in a tie."""
         iterations, threads = table.column(self.iterations), table.column(self.threads)
         numbers = table.numbers

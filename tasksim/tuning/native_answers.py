@@ -198,10 +198,7 @@ def _check_question(question: Question, data: Mapping[str, Any], *times: Mapping
 
 
 def run_examples(
-    questions: Sequence[Question],
-    repetitions: int,
-    *,
-    progress: ShareProgress | None = None,
+    questions: Sequence[Question], repetitions: int, *, progress: ShareProgress | None = None
 ) -> Iterator[Example]:
     """Run all choices of each question, interleaved; nothing is calibrated or simulated.
 

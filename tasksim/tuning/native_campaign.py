@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.calibration.resumable_file import check_same
+from tasksim.calibration.resumable_file import check_same, refuse_both
 from tasksim.tuning.native_answers import Answered, Example, answer, run_examples
 from tasksim.tuning.native_report import NativeReport, report, tunables_of
 
@@ -74,11 +74,7 @@ class NativeCampaign:
             If the file exists and neither *resume* nor *force* is given, if both are, if *resume*
             has no file, or if the file belongs to another campaign.
         """
-        if resume and force:
-            raise InputError(
-                f"{option('resume', 'True')} continues the file, {option('force', 'True')}"
-                " replaces it: choose one"
-            )
+        refuse_both(resume=resume, force=force)
         if resume and self.path is None:
             raise InputError(f"{option('resume', 'True')} needs a file to continue: give -o")
         if self.path is None:
@@ -95,9 +91,7 @@ class NativeCampaign:
         self._take_over(data)
 
     def answer(
-        self,
-        gate: Callable[[int], Gate[Run]] | None = None,
-        progress: ShareProgress | None = None,
+        self, gate: Callable[[int], Gate[Run]] | None = None, progress: ShareProgress | None = None
     ) -> None:
         """Answer the remaining questions; see :func:`~tasksim.tuning.native_answers.answer`."""
         left = self.questions[len(self.answers) :]

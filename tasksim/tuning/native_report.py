@@ -27,17 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.tuning.methods import Taught
     from tasksim.tuning.native_answers import Answered, Example
     from tasksim.tuning.native_questions import LoopSize
 
-__all__ = [
-    "NativeReport",
-    "joined",
-    "loop_tables",
-    "report",
-    "tunables_of",
-]
+__all__ = ["NativeReport", "joined", "loop_tables", "report", "tunables_of"]
 
 
 RESAMPLES: Final = 1000
@@ -170,7 +165,7 @@ class _Simulator:
     table: PerformanceTable
     nodes: None = None
 
-    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+    def shares(self, table: PerformanceTable) -> Floats:
         return chosen_shares(table, self.table.shares.argmax(axis=1))
 
 
@@ -190,11 +185,7 @@ def _methods(table: PerformanceTable, seed: int) -> dict[str, Method]:
 
 
 def _simulators(
-    measured: PerformanceTable,
-    simulated: PerformanceTable,
-    halves: NDArray[np.float64],
-    plan: Splits,
-    seed: int,
+    measured: PerformanceTable, simulated: PerformanceTable, halves: Floats, plan: Splits, seed: int
 ) -> dict[str, Score]:
     """Return the scores of the simulator, a tree trained on it, and half of the runs."""
     counts = np.zeros(len(measured))
@@ -202,8 +193,7 @@ def _simulators(
     nodes = []
     simulator = _Simulator(simulated).shares(measured)
     for test in plan.tests:
-        rest = np.setdiff1d(np.arange(len(measured)), test)
-        tree = tree_method(Growth())(simulated.select(rest))
+        tree = tree_method(Growth())(plan.teaching(simulated, test))
         counts[test] += 1
         own[test] += simulator[test]
         taught[test] += tree.shares(measured.select(test))
@@ -237,15 +227,13 @@ def joined(first: PerformanceTable, second: PerformanceTable) -> PerformanceTabl
     )
 
 
-def best_growth(table: PerformanceTable, seed: int = 0) -> Growth:
+def best_growth(table: PerformanceTable) -> Growth:
     """Return the growth whose trees choose best by cross-validation; the first in a tie.
 
     Parameters
     ----------
     table : PerformanceTable
         Training examples.
-    seed : int, default 0
-        Seed of the folds.
 
     Examples
     --------
@@ -257,7 +245,7 @@ def best_growth(table: PerformanceTable, seed: int = 0) -> Growth:
     """
     if len(table) < FOLDS:
         return Growth()
-    folds = np.random.default_rng(seed).permutation(len(table)) % FOLDS
+    folds = np.random.default_rng(0).permutation(len(table)) % FOLDS
     tried = [
         Growth(threshold, min_samples=least)
         for threshold, least in product(THRESHOLDS, LEAST_SAMPLES)
@@ -275,12 +263,10 @@ def _kept(table: PerformanceTable, folds: NDArray[np.int_], growth: Growth) -> f
     )
 
 
-def more_taught(
-    methods: Mapping[str, Method], more: PerformanceTable, group: str = "operation"
-) -> dict[str, Method]:
-    """Return the *methods*, also trained on *more* examples of their training groups.
+def more_taught(methods: Mapping[str, Method], more: PerformanceTable) -> dict[str, Method]:
+    """Return the *methods*, also trained on *more* examples of their training operations.
 
-    A method that is judged on an unknown group gets no examples of it.
+    A method that is judged on an unknown operation gets no examples of it.
 
     Parameters
     ----------
@@ -288,21 +274,19 @@ def more_taught(
         The method ``tree`` grows by the settings that are best for the added examples.
     more : PerformanceTable
         Examples for training only.
-    group : str, default "operation"
-        The column of groups.
     """
     growths: dict[frozenset[str], Growth] = {}
 
     def chosen(table: PerformanceTable) -> PerformanceTable:
-        known = frozenset(table.others[group])
-        return more.select(np.array([text in known for text in more.others[group]], bool))
+        known = frozenset(table.others["operation"])
+        return more.select(np.array([text in known for text in more.others["operation"]], bool))
 
     def with_more(method: Method) -> Method:
         return lambda table: method(joined(table, chosen(table)))
 
     def tree(table: PerformanceTable) -> Taught:
         added = chosen(table)
-        key = frozenset(added.others[group])
+        key = frozenset(added.others["operation"])
         if key not in growths:
             growths[key] = best_growth(added)
         return tree_method(growths[key])(joined(table, added))

@@ -185,19 +185,15 @@ def search(
     return ordered(tried, done)
 
 
-def _runs(candidate: Candidate, tried: Tried, count: int, noise: Noise) -> list[Scenario]:
-    """Return the missing runs of a candidate, for one per seed up to *count*."""
-    assert candidate.scenario is not None
-    seeds = range(len(tried.makespans_s), count)
-    return [replace(candidate.scenario, seed=seed, noise=noise) for seed in seeds]
-
-
 def _simulated(
     candidates: Sequence[Candidate], tried: Sequence[Tried], count: int, noise: Noise
 ) -> list[Tried]:
     """Return the results of choices after more runs, which share graphs and platforms."""
-    pairs = zip(candidates, tried, strict=True)
-    runs = [_runs(candidate, one, count, noise) for candidate, one in pairs]
+    runs: list[list[Scenario]] = []
+    for candidate, one in zip(candidates, tried, strict=True):
+        assert candidate.scenario is not None
+        seeds = range(len(one.makespans_s), count)  # one run per seed
+        runs.append([replace(candidate.scenario, seed=seed, noise=noise) for seed in seeds])
     try:
         together = simulate_many(scenario for some in runs for scenario in some)
     except TasksimError as error:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tasksim.base.arguments import one_of
-from tasksim.selective.charges import CHARGES
-from tasksim.selective.policies import checked_tolerance, policy_of
+from tasksim.selective.policies import checked_policy, policy_of
 from tasksim.selective.statistics import CONFIDENCE_LEVEL, Statistics
 
 if TYPE_CHECKING:
@@ -53,9 +51,7 @@ class Selection:
 
     def statistics(self) -> Statistics:
         """Return empty statistics; raise :exc:`InputError` for illegal settings."""
-        policy_of(self.policy)
-        checked_tolerance(self.tolerance)
-        one_of(self.charge, CHARGES, "charge")
+        checked_policy(self.policy, self.tolerance, self.sampling, self.charge)
         return Statistics(self.intervals, self.confidence, cells=self.cells)
 
     @property

@@ -73,7 +73,8 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
         cells["scheduler"] = [text.partition(":")[0] for text in cells["scheduler"]]
     elif choose == "scheduler":  # the options are part of the name
         keys = [key for key in keys if not key.startswith("scheduler.")]
-    choices = sorted(cells[choose].dropna().unique().tolist(), key=_order)
+    choices = cells[choose].dropna().unique().tolist()
+    choices.sort(key=lambda v: (True, v) if isinstance(v, str) else (False, float(v)))
     done = cells[choose].notna()
     rates = np.where(cells["status"] == "done", 1 / cells["makespan_s"].astype(float), 0.0)
     frame = cells[done].assign(rate=rates[done]) if keys else cells[done].assign(rate=rates, all=0)
@@ -129,10 +130,6 @@ def _features(kept: pd.DataFrame, keys: list[str]) -> dict[str, list[float]]:
             for text in dict.fromkeys(texts):
                 found[f"{name}={text}"] = [float(other == text) for other in texts]
     return found or {"examples": [1.0] * len(kept)}
-
-
-def _order(value: Any) -> tuple[bool, Any]:
-    return (True, value) if isinstance(value, str) else (False, float(value))
 
 
 def _text(value: Any) -> str:

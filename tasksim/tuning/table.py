@@ -14,7 +14,7 @@ from tasksim.base.numerals import decimal_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Bools, Floats, Indices
 
 __all__ = ["PerformanceTable"]
 
@@ -42,10 +42,10 @@ class PerformanceTable:
     """
 
     features: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: Floats
     choices: tuple[str, ...]
-    performance: NDArray[np.float64]
-    limit: NDArray[np.float64] | None
+    performance: Floats
+    limit: Floats | None
     others: Mapping[str, Sequence[str]]
 
     def __len__(self) -> int:
@@ -53,13 +53,13 @@ class PerformanceTable:
         return len(self.performance)
 
     @cached_property
-    def numbers(self) -> NDArray[np.float64] | None:
+    def numbers(self) -> Floats | None:
         """The choices as numbers; None if one of them is not a number."""
         found = [decimal_number(choice) for choice in self.choices]
         return None if None in found else np.array(found, float)
 
     @cached_property
-    def allowed(self) -> NDArray[np.bool_]:
+    def allowed(self) -> Bools:
         """Examples by choices: whether the choice is allowed."""
         if self.limit is None:
             return np.ones(self.performance.shape, bool)
@@ -67,7 +67,7 @@ class PerformanceTable:
         return np.asarray(self.numbers[None, :] <= self.limit[:, None])
 
     @cached_property
-    def made(self) -> NDArray[np.intp]:
+    def made(self) -> Indices:
         """Examples by choices: the index of the choice that this one stands for."""
         told = np.broadcast_to(np.arange(len(self.choices)), self.performance.shape)
         if self.numbers is None:
@@ -76,20 +76,20 @@ class PerformanceTable:
         return np.where(self.allowed, told, sizes.argmax(axis=1)[:, None])
 
     @cached_property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Examples by choices: the performance as a share of the example's best."""
         best = np.where(self.allowed, self.performance, 0.0).max(axis=1)
         made = np.take_along_axis(self.performance, self.made, axis=1)
         return np.asarray(made / best[:, None])
 
-    def column(self, name: str) -> NDArray[np.float64] | None:
+    def column(self, name: str) -> Floats | None:
         """Return a numeric column, a feature or another one; None if there is none."""
         if name in self.features:
             return np.asarray(self.values[:, self.features.index(name)])
         found = [decimal_number(text) for text in self.others.get(name, ())]
         return None if not found or None in found else np.array(found, float)
 
-    def select(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> PerformanceTable:
+    def select(self, rows: Indices | Bools) -> PerformanceTable:
         """Return the table of some rows."""
         index = np.arange(len(self))[rows]
         return PerformanceTable(
@@ -134,7 +134,7 @@ class PerformanceTable:
         return table
 
 
-def _matrix(columns: Mapping[str, Sequence[float]]) -> NDArray[np.float64]:
+def _matrix(columns: Mapping[str, Sequence[float]]) -> Floats:
     arrays = [np.asarray(column, float) for column in columns.values()]
     if not arrays or len({array.shape for array in arrays}) > 1:
         raise InputError(f"got {len(arrays)} columns; legal: at least one, all of the same length")

@@ -17,8 +17,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices, Ints
     from tasksim.tuning.table import PerformanceTable
 
 __all__ = ["DEEPEST", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
@@ -98,7 +97,7 @@ class Tree:
     choices: tuple[str, ...]
     root: Node
 
-    def choose(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+    def choose(self, values: Floats) -> Indices:
         """Return the index of the choice for each row of *values*, examples by features."""
         chosen = np.empty(len(values), np.intp)
         _descend(self.root, values, np.arange(len(values)), chosen)
@@ -142,9 +141,7 @@ def grow(table: PerformanceTable, growth: Growth | None = None) -> Tree:
     return Tree(table.features, table.choices, root)
 
 
-def best_split(
-    units: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[int, float, int] | None:
+def best_split(units: Ints, values: Floats) -> tuple[int, float, int] | None:
     """Return feature, threshold and score of the best split; None if there is none.
 
     Parameters
@@ -184,9 +181,7 @@ def _between(low: float, high: float) -> float:
     return float(middle) if low <= middle < high else float(low)
 
 
-def _grown(
-    units: NDArray[np.int64], values: NDArray[np.float64], growth: Growth, depth: int
-) -> Node:
+def _grown(units: Ints, values: Floats, growth: Growth, depth: int) -> Node:
     sums = units.sum(axis=0)
     choice = int(sums.argmax())
     msop = int(sums[choice]) / (UNITS * len(units))
@@ -206,9 +201,7 @@ def _grown(
     )
 
 
-def _descend(
-    node: Node, values: NDArray[np.float64], rows: NDArray[np.intp], chosen: NDArray[np.intp]
-) -> None:
+def _descend(node: Node, values: Floats, rows: Indices, chosen: Indices) -> None:
     if isinstance(node, Leaf):
         chosen[rows] = node.choice
         return

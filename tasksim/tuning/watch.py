@@ -38,10 +38,7 @@ class Watch:
     """
 
     def __init__(
-        self,
-        *,
-        fall_back: bool = True,
-        tell: Callable[[str], None] | None = None,
+        self, *, fall_back: bool = True, tell: Callable[[str], None] | None = None
     ) -> None:
         self._fall_back, self._tell = fall_back, tell
         self._taken_s = self._seen_s = 0.0

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict, deque
 from heapq import heappop, heappush
-from math import inf, nan
+from math import inf
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from tasksim.native.cluster.communicator import MAX_SENDS_IN_FLIGHT
@@ -31,18 +31,12 @@ from tasksim.selective.execution import AccountView, Effort
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tasksim.graph.distribution.messages import MessageTable
     from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
     from tasksim.selective.ranks.choosing import RankChoosers
 
-__all__ = [
-    "SEED_STRIDE",
-    "Orders",
-    "RankPaths",
-    "RanksAccount",
-]
+__all__ = ["SEED_STRIDE", "Orders", "RankPaths", "RanksAccount"]
 
 
 Key = tuple[int, int]
@@ -142,14 +136,12 @@ class Member:
         estimates: Sequence[Sequence[float]] | None,
         idle: Callable[[], bool],
     ) -> None:
-        graph, classes = part.graph, len(platform.classes)
-        believed = [[nan] * len(graph)] * classes if estimates is None else estimates
-        able = [(1 << classes) - 1] * len(graph)
+        graph = part.graph
         self.number: Final = number
         self.platform, self.scheduler = platform, scheduler
-        self.facts = Facts(graph, platform, scheduler, believed, able)
+        self.facts = Facts.on_any_worker(graph, platform, scheduler, estimates)
         self.view = AccountView(self.facts)
-        self.ledger = Ledger(graph, platform, able)
+        self.ledger = Ledger(graph, platform, self.facts.able)
         self.release = Release(graph, submitted=False)
         self.task: list[int] = part.task.tolist()
         self.message: list[int] = part.message.tolist()
@@ -177,33 +169,6 @@ class Member:
         if not self.woken:
             self.woken = True
             woken.append(self)
-
-
-class MessageEnds:
-    """The two ends of each message, each a rank and a task number of its part.
-
-    Parameters
-    ----------
-    messages : MessageTable
-    members : sequence of Member
-        The ranks.
-    """
-
-    def __init__(self, messages: MessageTable, members: Sequence[Member]) -> None:
-        self._members = members
-        sources = zip(messages.source.tolist(), messages.send.tolist(), strict=True)
-        targets = zip(messages.target.tolist(), messages.receive.tolist(), strict=True)
-        self._both = list(zip(sources, targets, strict=True))
-
-    def __getitem__(self, message: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the sending and the receiving end."""
-        return self._both[message]
-
-    def later(self, message: int) -> tuple[int, int]:
-        """Return the end that became ready last: *message* could not start before."""
-        source, target = self._both[message]
-        ready_s = [self._members[rank].ledger.ready[task] for rank, task in (source, target)]
-        return target if ready_s[1] > ready_s[0] else source
 
 
 class UnderWay:
@@ -318,7 +283,7 @@ class RanksAccount:
             )
         ]
         messages = cut.messages
-        self._ends_of = MessageEnds(messages, self.members)
+        self._ends_of = messages.ends()
         self._priority: list[int] = messages.priority.tolist()
         self._awaited = [False] * len(messages)
         self._announced = [False] * len(messages)
@@ -563,7 +528,7 @@ class RanksAccount:
         for rank, task in (source, target):
             ledger = self.members[rank].ledger
             ledger.popped[task] = ledger.start[task] = now
-        before = self.paths.before_message(self._ends_of.later(message))
+        before = self.paths.before_message(self._later_end(message))
         charge_s = self._chooses.charge_message_s(message, before, now)
         self._under_way.begin(actor)
         if charge_s is None:
@@ -578,7 +543,7 @@ class RanksAccount:
         """Note that *message* arrived, at its source and at its target."""
         source, target = self._ends_of[message]
         self.members[source[0]].in_flight -= 1
-        later = self._ends_of.later(message)
+        later = self._later_end(message)
         ledger = self.members[later[0]].ledger
         times = ledger.ready[later[1]], ledger.start[later[1]], self._now
         record = self.paths.ended(later, self._chooses.kind(*source), times)
@@ -587,6 +552,12 @@ class RanksAccount:
             self.paths.carry(record, rank, [task])  # the record waits with the message's own task
             member.done.append(task)
             member.wake(self._woken)
+
+    def _later_end(self, message: int) -> Key:
+        """Return the end that became ready last: *message* could not start before."""
+        source, target = self._ends_of[message]
+        ready_s = [self.members[rank].ledger.ready[task] for rank, task in (source, target)]
+        return target if ready_s[1] > ready_s[0] else source
 
     def _end_message(self, member: Member, task: int) -> None:
         member.ledger.end[task] = self._now

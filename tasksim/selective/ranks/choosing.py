@@ -144,14 +144,7 @@ class RankChoosers:
                 zip(rules.statistics, known.of_task, workers, strict=True)
             )
         ]  # fmt: skip
-        messages = cut.messages
-        self._ends = [
-            ((source, send), (target, receive))
-            for source, send, target, receive in zip(
-                messages.source.tolist(), messages.send.tolist(), messages.target.tolist(),
-                messages.receive.tolist(), strict=True,
-            )
-        ]  # fmt: skip
+        self._ends = cut.messages.ends()
 
     def kind(self, rank: int, task: int) -> int:
         """Return the signature index of a task of a rank's part."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -16,17 +15,11 @@ from tasksim.native.cluster.records import RankRecord, message_table, rank_worke
 from tasksim.native.execute import refuse_without_estimates
 from tasksim.native.processor_time import waited_share
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
-from tasksim.selective.charges import CHARGES
-from tasksim.selective.policies import checked_tolerance, policy_of
+from tasksim.selective.execute import Selective, selective_run
+from tasksim.selective.policies import checked_policy
 from tasksim.selective.ranks.account import RankPaths, RanksAccount
-from tasksim.selective.ranks.choosing import (
-    MESSAGES,
-    RankChoosers,
-    RankRules,
-    RankSignatures,
-)
+from tasksim.selective.ranks.choosing import MESSAGES, RankChoosers, RankRules, RankSignatures
 from tasksim.selective.ranks.crew import Crew
 from tasksim.selective.ranks.hands import Follower, Hands, Leader, let_work
 from tasksim.selective.ranks.mail import Mail
@@ -39,42 +32,13 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.platform.description import Platform
-    from tasksim.runtime.pathrecords import PathRecord
     from tasksim.selective.charges import Charge
-    from tasksim.selective.execution import Effort
     from tasksim.selective.policies import Sampling
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.ranks.crew import Cores
     from tasksim.selective.ranks.mail import Wires
 
-__all__ = ["SelectiveOverRanks", "execute_over_ranks"]
-
-
-@dataclass(frozen=True)
-class SelectiveOverRanks:
-    """A selective run over ranks, on rank 0.
-
-    Attributes
-    ----------
-    run : Run
-        The run, with times of the account: its makespan is the prediction of a full run.
-    effort, messages : Effort
-        Executed tasks and sent messages.
-    wall_s : float
-        Wall time, with the full run before it if the policy needs one.
-    path : PathRecord
-        Practical critical path, per signature of tasks and messages.
-    others_share : float or None
-        Share of the time in which workers of all ranks wanted a core but had none; None: unknown.
-        Communication threads without a core of their own count among the others.
-    """
-
-    run: Run
-    effort: Effort
-    messages: Effort
-    wall_s: float
-    path: PathRecord
-    others_share: float | None = None
+__all__ = ["execute_over_ranks"]
 
 
 def execute_over_ranks(
@@ -93,11 +57,10 @@ def execute_over_ranks(
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
     pin: bool = True,
-    company: bool = True,
-) -> SelectiveOverRanks | None:
+) -> Selective | None:
     """Run a graph over all ranks, and skip tasks and messages that are known well enough.
 
-    This call is collective; rank 0 keeps the account and all statistics.
+    This call is collective; rank 0 keeps the account and all statistics, and returns the run.
 
     Parameters
     ----------
@@ -109,7 +72,7 @@ def execute_over_ranks(
         Workers of each rank.
     scheduler : str, optional
         Each rank creates one.
-    policy, tolerance, sampling, charge, company
+    policy, tolerance, sampling, charge
         As in :func:`tasksim.selective.execute.execute_selectively`.
     statistics : sequence of Statistics, optional
         Measurements of each rank from earlier runs; those on rank 0 are used.
@@ -128,12 +91,10 @@ def execute_over_ranks(
 
     A kernel that fails on any rank ends all ranks at once.
     """
-    chosen = policy_of(policy)
-    checked_tolerance(tolerance)
+    chosen = checked_policy(policy, tolerance, sampling, charge)
     one_of(messages, MESSAGES, "messages")
-    one_of(charge, CHARGES, "charge")
     begun = perf_counter()
-    run = _RankRun(ranks, wires, execution, platforms, scheduler, estimates, seed, pin, company)
+    run = _RankRun(ranks, wires, execution, platforms, scheduler, estimates, seed, pin)
     known = statistics or [Statistics() for _ in platforms]
     profile: Sequence[int] = ()
     if chosen.counts == "profile":
@@ -158,12 +119,11 @@ class _RankRun:
         estimates: Sequence[Sequence[float]] | None,
         seed: int,
         pin: bool,
-        company: bool,
     ) -> None:
         ranks.together(lambda: _refuse(scheduler, estimates, ranks.size))
         self._ranks, self._wires, self._execution = ranks, wires, execution
         self._platforms, self._scheduler, self._seed = platforms, scheduler, seed
-        self._estimates, self._company = estimates, company
+        self._estimates = estimates
         self._cut = execution.cut
         self._shared = shares_cores(ranks, len(platforms[ranks.rank].workers))
         self._pin = pin and not self._shared
@@ -222,31 +182,24 @@ class _RankRun:
             RankChoosers(rules, known, self._cut, workers),
             RankPaths(len(known.found), workers),
             None if estimates is None else [estimates_of_part(p, estimates) for p in parts],
-            company=self._company,
         )
 
-    def told(self, account: RanksAccount, wall_s: float) -> SelectiveOverRanks:
+    def told(self, account: RanksAccount, wall_s: float) -> Selective:
         """Return the run for *account*."""
-        graph = self._cut.graph
         records = [RankRecord(m.ledger.table(), m.workers) for m in account.members]
-        run = Run(
-            kind="simulated",
-            graph_name=graph.name,
-            graph_arguments=dict(graph.arguments),
-            kernel_names=graph.kernels,
+        run = selective_run(
+            self._cut.graph,
+            self._platforms[0],
+            self._scheduler,
+            self._seed,
             workers=rank_workers(self._platforms),
-            platform=self._platforms[0].name,
-            scheduler=self._scheduler,
-            seed=self._seed,
             tasks=task_table(self._cut, records),
             messages=message_table(self._cut, records) if len(records) > 1 else None,
             wall_s=wall_s,
             engine="python",
         )
-        path = account.paths.longest
-        return SelectiveOverRanks(
-            run, account.effort, account.messages, wall_s, path, self._others_share
-        )
+        path, share = account.paths.longest, self._others_share
+        return Selective(run, account.effort, wall_s, path, share, account.messages)
 
 
 def _refuse(scheduler: str, estimates: Sequence[Sequence[float]] | None, ranks: int) -> None:

@@ -23,8 +23,7 @@ from tasksim.selective.ranks.mail import CAME, DONE, SENT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
@@ -94,7 +93,7 @@ class Leader:
         self._sent: dict[int, float] = {}
         self._times: dict[int, dict[int, float]] = {}
         self._account: RanksAccount | None = None
-        self._row: NDArray[np.float64] = np.zeros(3)
+        self._row: Floats = np.zeros(3)
 
     # Called by the account
 
@@ -230,7 +229,7 @@ class Follower:
 
     def follow(self, going: Callable[[], bool]) -> None:
         """Execute orders of rank 0 until it ends, or while *going* returns True."""
-        order: NDArray[np.int64] = np.zeros(5, np.int64)
+        order: Ints = np.zeros(5, np.int64)
         orders = self._wires.orders
         while going():
             moved = False
