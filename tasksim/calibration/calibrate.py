@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import flag, one_of, path_of, whole_number
-from tasksim.base.errors import InputError, option, short, unknown
+from tasksim.base.errors import InputError, option
 from tasksim.base.lockfile import check_lock
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.campaign import Campaign
@@ -18,15 +16,12 @@ from tasksim.calibration.fit_kernels import (
     Fits,
     LinearKernels,
     Search,
+    check_terms,
     choose_linear,
+    made_graphs,
     predicted_graphs,
 )
-from tasksim.calibration.fit_locality import (
-    FarTable,
-    Reaches,
-    fit_locality,
-    without_far_data,
-)
+from tasksim.calibration.fit_locality import FarTable, Reaches, fit_locality, without_far_data
 from tasksim.calibration.fit_runs import measured_overheads
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
@@ -52,26 +47,24 @@ from tasksim.calibration.write_library import (
     earlier_entry,
     earlier_samples,
     earlier_terms,
-    measured_how,
+    today,
     write_platform,
     write_samples_of,
     write_slowdowns_of,
 )
-from tasksim.formats.graphs import load_graph
-from tasksim.graph.apps.registry import name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.dense import dense_kernel
+from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.store import (
     Entry,
     Machine,
+    Measured,
     kernel_path,
     load_kernel,
     read_samples,
     samples_path,
     save_kernel,
 )
-from tasksim.models.terms.candidates import AUTO
-from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.native.execute import refuse_without_estimates
 from tasksim.native.this_machine import machine_name, named_machine, usable_cores
@@ -79,15 +72,16 @@ from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from tasksim.base.interruption import Interrupts
     from tasksim.base.progress import ShareProgress
+    from tasksim.calibration.kernel_samples import MeasuredConfiguration
     from tasksim.calibration.neighbours import Neighbours
     from tasksim.platform.description import Overheads
 
-__all__ = ["CalibrationReport", "calibrate", "named_items", "run_campaign"]
+__all__ = ["CalibrationReport", "KernelCampaign", "calibrate", "named_items"]
 
 
 def calibrate(
@@ -168,64 +162,16 @@ def calibrate(
     ...     (report.models_folder / "potrf.json").is_file(), report.platform_path.parent.name
     (True, 'platforms')
     """
-    return run_campaign(
+    return KernelCampaign(
         items, library, workers=workers, machine=machine, options=options, terms=terms,
         search=search, predicted=predicted, replace=replace, progress=progress,
-    )  # fmt: skip
-
-
-def run_campaign(
-    items: Sequence[str | TaskGraph | KernelCall],
-    library: str | Path,
-    *,
-    workers: int | None,
-    machine: str | None,
-    options: CalibrationOptions | None,
-    terms: Mapping[str, str] | None,
-    search: Search,
-    predicted: Sequence[str | TaskGraph],
-    replace: bool,
-    progress: ShareProgress | None,
-    neighbours: Neighbours | None = None,
-) -> CalibrationReport:
-    """Do what :func:`calibrate` does; *neighbours* measure in turn with it."""
-    begun = time.monotonic()
-    options, terms = options or CalibrationOptions(), dict(terms or {})
-    workers = len(usable_cores()) if workers is None else workers
-    destination = Destination(
-        path_of(library, "library"),
-        machine or machine_name(),
-        whole_number(workers, "workers", 1, MAX_WORKERS),
-    )
-    one_of(search, SEARCHES, "search")
-    flag(replace, "replace")
-    found = named_items(items)
-    for name in options.schedulers:
-        refuse_without_estimates(create(name))
-    _check_preconditions(found, destination, terms)
-    if options.makespan is not None:
-        if len(found) != 1 or not isinstance(found[0], TaskGraph):
-            raise InputError(
-                f"{option('until')}: a makespan can steer the measurement of one graph only; got "
-                f"{len(found)} items"
-            )
-        check_steerable(found[0])
-    campaign = KernelCampaign(
-        found, destination, options, terms, search, progress, replace=replace,
-        predicted=predicted_graphs(predicted), neighbours=neighbours,
-    )  # fmt: skip
-    campaign.run(wait=True, tell=warnings.warn)
-    report, refused = campaign.report, campaign.fits.refused
-    report.interrupted = report.interrupted or campaign.interrupted
-    if refused is not None and not report.interrupted:
-        raise refused
-    report.notes += kept_terms(campaign.kept.keys() - terms.keys(), campaign.choice)
-    report.seconds = time.monotonic() - begun
-    return report
+    ).reported()  # fmt: skip
 
 
 class KernelCampaign(Campaign):
     """A running calibration of kernels.
+
+    The parameters are those of :func:`calibrate`; *neighbours* measure in turn with it.
 
     Attributes
     ----------
@@ -243,40 +189,76 @@ class KernelCampaign(Campaign):
 
     def __init__(
         self,
-        items: Sequence[TaskGraph | KernelCall],
-        destination: Destination,
-        options: CalibrationOptions,
-        terms: Mapping[str, str],
-        search: Search,
-        progress: ShareProgress | None,
+        items: Sequence[str | TaskGraph | KernelCall],
+        library: str | Path,
         *,
+        workers: int | None,
+        machine: str | None,
+        options: CalibrationOptions | None,
+        terms: Mapping[str, str] | None,
+        search: Search,
+        predicted: Sequence[str | TaskGraph],
         replace: bool,
-        predicted: Sequence[TaskGraph],
+        progress: ShareProgress | None,
         neighbours: Neighbours | None = None,
     ) -> None:
-        super().__init__(destination.models_folder, options.max_seconds, progress)
-        self.items, self.destination, self.options = items, destination, options
-        self._search, self._replace, self._predicted = search, replace, predicted
+        self.options = options = options or CalibrationOptions()
+        count = len(usable_cores()) if workers is None else workers
+        self.destination = Destination(
+            path_of(library, "library"),
+            machine or machine_name(),
+            whole_number(count, "workers", 1, MAX_WORKERS),
+        )
+        super().__init__(self.destination.models_folder, options.max_seconds, progress)
+        one_of(search, SEARCHES, "search")
+        self._search, self._replace = search, flag(replace, "replace")
+        self.items = named_items(items)
+        for name in options.schedulers:
+            refuse_without_estimates(create(name))
+        self._terms = dict(terms or {})
+        _check_preconditions(self.items, self.destination, self._terms)
+        self.steered: Steered | None = None
+        if options.makespan is not None:
+            if len(self.items) != 1 or not isinstance(self.items[0], TaskGraph):
+                raise InputError(
+                    f"{option('until')}: a makespan can steer the measurement of one graph only; "
+                    f"got {len(self.items)} items"
+                )
+            check_steerable(self.items[0])
+            self.steered = Steered(options.makespan)
+        self._predicted = predicted_graphs(predicted)
         self._neighbours = neighbours
-        self.choice = LinearKernels(terms)
+        self.choice = LinearKernels()
         self.kept: dict[str, str] = {}
         self.collected = KernelSamples()
         self.observed = Observed()
-        self.steered = None if options.makespan is None else Steered(options.makespan)
         self.fits = Fits()
+
+    def reported(self) -> CalibrationReport:
+        """Carry out the campaign and return its report.
+
+        Raise :exc:`InputError` if the samples do not suffice for the given terms.
+        """
+        self.run(wait=True, tell=warnings.warn)
+        report, refused = self.report, self.fits.refused
+        report.interrupted = report.interrupted or self.interrupted
+        if refused is not None and not report.interrupted:
+            raise refused
+        report.notes += kept_terms(self.kept.keys() - self._terms.keys(), self.choice)
+        report.seconds = self.seconds
+        return report
 
     def open(self) -> None:
         """Read earlier samples and terms; choose the kernels with linear models."""
         earlier = {} if self._replace else earlier_samples(self.output)
         if not (self._replace or self._search == "none"):
             self.kept = earlier_terms(self.output, _parameter_names(self.items))
-        terms = {**self.kept, **self.choice.terms}
+        terms = {**self.kept, **self._terms}
         self.choice = choose_linear(self.items, terms, self._search, earlier, self._predicted)
         _check_preconditions(self.items, self.destination, self.choice.terms)
         self.collected = KernelSamples(earlier, self.choice.linear)
         entries = (earlier_entry(self.output, kernel) for kernel in sorted(earlier))
-        known = (None if entry is None else entry.locality for entry in entries)
-        if (reaches := Reaches.as_before(known)) is not None:
+        if (reaches := Reaches.as_before(entries)) is not None:
             self.observed.far = FarTable(reaches)
 
     @property
@@ -393,7 +375,7 @@ class KernelCampaign(Campaign):
             if not effects[kernel].known:  # no configuration was in two runs: compare by the model
                 effects = run_effects(near, {**fits.models, kernel: model})
             earlier = earlier_entry(self.output, kernel) if collected.has_earlier(kernel) else None
-            how = measured_how(self.destination, collected, kernel, rows, self.options, earlier)
+            how = self._measured_how(kernel, rows, earlier)
             far, free = locality.get(kernel), observed.lock_free.get(kernel)
             if earlier is not None:
                 far = far or earlier.locality
@@ -409,6 +391,27 @@ class KernelCampaign(Campaign):
             fits.models[kernel] = model
         write_platform(self.destination, self._overheads())
 
+    def _measured_how(
+        self, kernel: str, rows: Sequence[MeasuredConfiguration], earlier: Entry | None
+    ) -> Measured:
+        """Return how *kernel* was measured, now and before, and why the measurement stopped.
+
+        *rows* are the measured configurations.
+        """
+        collected, mine = self.collected, [row for row in rows if row.kernel == kernel]
+        if collected.by_total(kernel):
+            total = collected.total(kernel, self.options)
+            why = "tolerance" if collected.known(kernel, self.options) else "limit"
+            width = f"+-{100 * total.half_width:.2f} % of the total time"
+            stopped = {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
+        else:
+            stopped = {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
+        workers = self.destination.workers
+        now = [f"{manner}, {workers} workers busy" for manner in collected.new[kernel]]
+        before = [] if earlier is None else earlier.measured.how.split("; ")
+        clock = WALL if collected.samples[kernel].wall_s is None else PROCESSOR
+        return Measured(today(), "; ".join(dict.fromkeys([*before, *now])), stopped, clock)
+
     def _overheads(self) -> Overheads | None:
         gaps = self.observed.gaps
         return measured_overheads(gaps) if gaps else None
@@ -423,17 +426,7 @@ def named_items(items: object) -> list[TaskGraph | KernelCall]:
         If *items* is not a list of names, graphs and kernels.
     """
     legal = "a list of graphs, by name or made, and of kernels"
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        raise InputError(f"items: got {short(items)}; legal: {legal}")
-    found: list[TaskGraph | KernelCall] = []
-    for item in items:
-        if isinstance(item, str):
-            found.append(load_graph(*name_and_settings(item)))
-        elif isinstance(item, TaskGraph | KernelCall):
-            found.append(item)
-        else:
-            raise InputError(f"items: got {short(item)}; legal: {legal}")
-    return found
+    return made_graphs(items, (TaskGraph, KernelCall), "items", legal)
 
 
 def _check_preconditions(
@@ -448,11 +441,7 @@ def _check_preconditions(
         raise InputError("nothing to calibrate: name a graph or a kernel")
     named_machine(destination.machine)
     kernels = _parameter_names(items)
-    for kernel, text in terms.items():
-        if kernel not in kernels:
-            raise unknown("kernel", kernel, kernels, "terms")
-        if text != AUTO:
-            parse_terms(text, kernels[kernel])
+    check_terms(terms, kernels)
     for kernel in kernels:
         coefficients = kernel_path(destination.models_folder, kernel)
         samples = samples_path(destination.models_folder, kernel)

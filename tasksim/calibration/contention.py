@@ -12,11 +12,16 @@ import time
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.calibrate import named_items, run_campaign
+from tasksim.calibration.calibrate import KernelCampaign
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.fit_runs import measured_overheads
 from tasksim.calibration.neighbours import Neighbours
-from tasksim.calibration.write_library import ARCHITECTURE, Destination, write_platform
+from tasksim.calibration.write_library import (
+    ARCHITECTURE,
+    Destination,
+    earlier_entry,
+    write_platform,
+)
 from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
 from tasksim.native.calm_moments import MAX_SHARE_TAKEN
 from tasksim.native.this_machine import usable_cores
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
     from tasksim.calibration.report import CalibrationReport
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.contention import Contention
-    from tasksim.models.locality import Locality
 
 __all__ = ["calibrate_contended", "write_contention"]
 
@@ -85,12 +89,15 @@ def calibrate_contended(
         raise InputError(f"contention: got {count} workers; legal: at least 2")
     options = options or CalibrationOptions()
     neighbours = Neighbours(count, options)
-    report = run_campaign(
-        named_items(items), library, workers=1, machine=machine, options=options, terms=terms,
-        search=search, predicted=predicted, replace=True, progress=progress, neighbours=neighbours,
-    )  # fmt: skip
+    report = KernelCampaign(
+        items, library, workers=1, machine=machine, options=options, terms=terms, search=search,
+        predicted=predicted, replace=True, progress=progress, neighbours=neighbours,
+    ).reported()  # fmt: skip
     kernels = {row.kernel for row in report.rows}
-    found = neighbours.result(_localities(report.models_folder, kernels))
+    entries = {kernel: earlier_entry(report.models_folder, kernel) for kernel in kernels}
+    found = neighbours.result(
+        {k: e.locality for k, e in entries.items() if e is not None and e.locality is not None}
+    )
     written = write_contention(found, report.models_folder, kernels)
     if found.gaps:
         report.overheads = measured_overheads(found.gaps)
@@ -100,17 +107,6 @@ def calibrate_contended(
     report.notes += _notes(found, written, count)
     report.seconds = time.monotonic() - begun
     return report
-
-
-def _localities(folder: Path, kernels: Iterable[str]) -> dict[str, Locality]:
-    """Return the costs of far data of *kernels*, where their files in *folder* have them."""
-    files = {kernel: kernel_path(folder, kernel) for kernel in kernels}
-    entries = {
-        kernel: load_kernel(path).architectures[ARCHITECTURE]
-        for kernel, path in files.items()
-        if path.exists()
-    }
-    return {kernel: e.locality for kernel, e in entries.items() if e.locality is not None}
 
 
 def _notes(found: Measured, written: Mapping[str, Contention], workers: int) -> list[str]:

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.calibration.conditions import Condition
 
-    Table = NDArray[np.int64]
+    Table = Ints
 
 __all__ = [
     "DESIGNS",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 
-def latin_hypercube(count: int, dimensions: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def latin_hypercube(count: int, dimensions: int, rng: np.random.Generator) -> Floats:
     """Return *count* points in [0, 1): in each dimension, one point in each of *count* slices.
 
     M. D. McKay, R. J. Beckman, W. J. Conover, Technometrics 21(2), 1979.
@@ -116,7 +117,7 @@ class Axis:
     def __len__(self) -> int:
         return len(self.values) or self.high - self.low + 1
 
-    def at(self, share: NDArray[np.float64]) -> Table:
+    def at(self, share: Floats) -> Table:
         """Return the sizes at quantiles *share*, from 0 to below 1.
 
         If the logarithm is uniform, size x is as probable as the reals from x to x + 1.
@@ -137,11 +138,11 @@ class Axis:
             return np.array(self.values, dtype=np.int64)
         return np.arange(self.low, self.high + 1)
 
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Return the probability of each size of :meth:`all`."""
         sizes = self.all().astype(np.float64)
         weights = np.log1p(1.0 / sizes) if self.log else np.ones(len(sizes))
-        shares: NDArray[np.float64] = weights / weights.sum()
+        shares: Floats = weights / weights.sum()
         return shares
 
     def spaced(self, count: int) -> Table:
@@ -307,7 +308,7 @@ class Domain:
         free = list(self.axes)
         return rows[:, [free.index(self.same.get(name, name)) for name in self.names]]
 
-    def _fine(self, table: Table) -> NDArray[np.bool_]:
+    def _fine(self, table: Table) -> Bools:
         columns = {name: table[:, index] for index, name in enumerate(self.names)}
         rules = (columns[small] <= columns[large] for small, large in self.at_most)
         fine = reduce(and_, rules, np.ones(len(table), dtype=np.bool_))

@@ -42,11 +42,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.calibration.domain import Domain
     from tasksim.models.selection import Selection
     from tasksim.models.validation.crossvalidation import LeftOut
-
-    Array = NDArray[np.float64]
 
     Fit = Callable[[Samples], Selection]
 
@@ -127,9 +126,7 @@ def fits_of(kind: str, seed: int) -> Fit:
     return lambda samples: select(samples, kinds, budget_s=FIT_BUDGET_S, seed=seed)
 
 
-def steering_of(
-    domain: Domain, table: NDArray[np.int64], until: float, kind: str, seed: int
-) -> DomainSteering:
+def steering_of(domain: Domain, table: Ints, until: float, kind: str, seed: int) -> DomainSteering:
     """Return the steering over *table*, configurations of *domain*, with models of *kind*."""
     columns = free_parameters(domain)
     names = [domain.names[column] for column in columns]
@@ -154,7 +151,7 @@ class DomainSteering:
     """
 
     def __init__(
-        self, names: Sequence[str], table: NDArray[np.int64], until: float, fit: Fit, seed: int = 0
+        self, names: Sequence[str], table: Ints, until: float, fit: Fit, seed: int = 0
     ) -> None:
         self.names, self.table, self.until = tuple(names), table.astype(np.float64), until
         self._fit, self._rng = fit, np.random.default_rng([seed, 1])
@@ -162,7 +159,7 @@ class DomainSteering:
         self._seconds: dict[int, float] = {}
         self._since, self._look_at = 0, 0
         self._fits_s = [0.0]
-        self._apart: Array | None = None
+        self._apart: Floats | None = None
         self._cost_s = np.ones(len(table))
         self.looks: list[tuple[int, Errors]] = []
         """Number of configurations and errors of the model at each fit."""
@@ -321,7 +318,7 @@ class DomainSteering:
         small = fits_s <= MAX_FIT_SHARE * (fits_s + self.seconds)
         return self.count == len(self.table) or (self.count >= self._look_at and small)
 
-    def _costs(self, predicted_s: Array) -> Array:
+    def _costs(self, predicted_s: Floats) -> Floats:
         """Return the expected measuring times: proportional to durations, plus a constant."""
         measured = list(self._durations)
         seconds = np.array([self._seconds[place] for place in measured])
@@ -413,7 +410,7 @@ class Errors(NamedTuple):
         return self.mean + self.luck
 
 
-def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
+def errors_of(samples: Samples, out: LeftOut, places: Floats) -> Errors:
     """Return the errors of left-out predictions *out* at the rows *places*.
 
     Errors of means and errors of the model add as squares, and are subtracted as such.
@@ -444,12 +441,12 @@ def _without(whole: float, unsure: float) -> float:
     return float(squares**0.5)
 
 
-def _keys(rows: Array) -> NDArray[np.bytes_]:
+def _keys(rows: Floats) -> NDArray[np.bytes_]:
     table = np.ascontiguousarray(rows + 0.0)
     return table.view(f"S{table.itemsize * table.shape[1]}").ravel()
 
 
-def off_by(logs: Array) -> Array:
+def off_by(logs: Floats) -> Floats:
     """Return *logs*, shape (draws, places), as deviations from the mean, scaled to unit weight.
 
     >>> of = off_by(np.array([[0.0, 1.0], [2.0, 1.0]]))
@@ -460,7 +457,7 @@ def off_by(logs: Array) -> Array:
     return np.asarray(apart / np.sqrt(max(len(logs) - 1, 1)))
 
 
-def worth(apart: Array, noise: float, seconds: Array) -> Array:
+def worth(apart: Floats, noise: float, seconds: Floats) -> Floats:
     """Return the reduction of the total variance per second by a measurement at each place.
 
     Parameters
@@ -483,7 +480,7 @@ def worth(apart: Array, noise: float, seconds: Array) -> Array:
     )
 
 
-def measured_at(apart: Array, place: int, noise: float) -> Array:
+def measured_at(apart: Floats, place: int, noise: float) -> Floats:
     """Return the deviations that remain after a measurement at *place*.
 
     The draws move together so that their covariance is exactly the remaining one (J. E. Potter's

@@ -25,12 +25,10 @@ from tasksim.run.disturbance import undisturbed_s
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-    Numbers = NDArray[np.float64]
 
 __all__ = ["Beside", "Loss", "Seen", "losses", "overlaps", "seen_beside", "without_stalls"]
 
@@ -74,11 +72,11 @@ class Beside(NamedTuple):
     Durations exclude time that others took.
     """
 
-    alone_s: Numbers
-    duration_s: Numbers
-    overlap_s: Numbers
+    alone_s: Floats
+    duration_s: Floats
+    overlap_s: Floats
     """Time beside each kernel by number of neighbours, shape (tasks, knots, kernels)."""
-    far_s: Numbers
+    far_s: Floats
     """Extra cost of far data in the run on several cores, less that in the run on one."""
 
     @classmethod
@@ -94,15 +92,15 @@ class Beside(NamedTuple):
 class Seen(NamedTuple):
     """Durations of one kernel's tasks in a run, expected and measured, and their overlaps."""
 
-    alone_s: Numbers
-    duration_s: Numbers
-    beside_s: Numbers
+    alone_s: Floats
+    duration_s: Floats
+    beside_s: Floats
 
 
 class Loss(NamedTuple):
     """Loss of a kernel beside its neighbours."""
 
-    stretches: Numbers
+    stretches: Floats
     """Slowdown beside each number of tasks of each kernel, shape (knots, kernels), at least 1."""
     mean: float
     """Mean slowdown beside the largest number of neighbours."""
@@ -110,7 +108,7 @@ class Loss(NamedTuple):
     """Standard error of the mean slowdown; NaN for a single run."""
 
 
-def without_stalls(durations_s: Sequence[Numbers]) -> Numbers:
+def without_stalls(durations_s: Sequence[Floats]) -> Floats:
     """Return *durations_s* of the same tasks, by run, without stalls of the system.
 
     A task that took more than twice its usual duration, by its run's pace, gets the usual one.
@@ -119,7 +117,7 @@ def without_stalls(durations_s: Sequence[Numbers]) -> Numbers:
     usual = np.median(table, axis=0)
     pace = np.median(table / usual, axis=1, keepdims=True)
     stalled = table > MAX_DURATION_RATIO * pace * usual
-    found: Numbers = np.where(stalled, pace * usual, table)
+    found: Floats = np.where(stalled, pace * usual, table)
     return found
 
 
@@ -145,7 +143,7 @@ def seen_beside(rounds: Sequence[Beside], graph: TaskGraph) -> list[dict[str, Se
     return found
 
 
-def overlaps(run: Run, graph: TaskGraph, knots: Sequence[int]) -> Numbers:
+def overlaps(run: Run, graph: TaskGraph, knots: Sequence[int]) -> Floats:
     """Return the time that each task ran beside each kernel, by number of busy neighbours.
 
     The shape is (tasks, knots, kernels). Simultaneous neighbours count in equal parts that sum to
@@ -179,11 +177,11 @@ def overlaps(run: Run, graph: TaskGraph, knots: Sequence[int]) -> Numbers:
     return found
 
 
-def _hats(count: Numbers, knots: Sequence[int]) -> Numbers:
+def _hats(count: Floats, knots: Sequence[int]) -> Floats:
     """Return the weight of each of *knots* for *count* neighbours; none for no neighbours."""
     ends = [0, *knots]
     columns = [np.interp(count, ends, np.eye(len(ends))[place + 1]) for place in range(len(knots))]
-    found: Numbers = np.column_stack(columns)
+    found: Floats = np.column_stack(columns)
     return found
 
 
@@ -204,15 +202,13 @@ def losses(seen: Mapping[str, Sequence[Seen]]) -> dict[str, Loss]:
         prior = np.eye(knots) / PRIOR_DEVIATION**2
         mean, error = _mean_losses(of, common, prior)
         mean = np.clip(mean, 0.0, MAX_LOST_SHARE)
-        stretches: Numbers = 1.0 / (1.0 - _shares(of, mean))
+        stretches: Floats = 1.0 / (1.0 - _shares(of, mean))
         factor = 1.0 / (1.0 - float(mean[-1]))
         found[kernel] = Loss(stretches, factor, error * factor**2)
     return found
 
 
-def _mean_losses(
-    parts: Sequence[Seen], prior: Numbers, precision: Numbers
-) -> tuple[Numbers, float]:
+def _mean_losses(parts: Sequence[Seen], prior: Floats, precision: Floats) -> tuple[Floats, float]:
     """Return the share of time lost beside each number of neighbours, and the last one's error.
 
     *prior* has the expected shares, and *precision* is the inverse of their covariance. Shares may
@@ -243,7 +239,7 @@ def _mean_losses(
     return fitted, error
 
 
-def _shares(parts: Sequence[Seen], mean: Numbers) -> Numbers:
+def _shares(parts: Sequence[Seen], mean: Floats) -> Floats:
     """Return the share of its time that a task loses beside each number of each kernel.
 
     Weighted by the time beside each kernel, they are *mean* for each number.
@@ -264,7 +260,7 @@ def _shares(parts: Sequence[Seen], mean: Numbers) -> Numbers:
     return np.array([_with_mean(*each) for each in zip(shares, total, mean, strict=True)])
 
 
-def _by_neighbour(alone: Numbers, duration: Numbers, beside: Numbers, expected: Numbers) -> Numbers:
+def _by_neighbour(alone: Floats, duration: Floats, beside: Floats, expected: Floats) -> Floats:
     """Return the least-squares share of its time that a task loses beside each kernel."""
     lost = duration - alone
     # Weights by time: a long task counts as much as many short ones.
@@ -284,9 +280,9 @@ def _by_neighbour(alone: Numbers, duration: Numbers, beside: Numbers, expected: 
     return shares.astype(np.float64)
 
 
-def _with_mean(shares: Numbers, weights: Numbers, mean: float) -> Numbers:
+def _with_mean(shares: Floats, weights: Floats, mean: float) -> Floats:
     """Return *shares* shifted so that their weighted mean is *mean*, each within its limits."""
-    found: Numbers = np.clip(shares, 0.0, MAX_LOST_SHARE)
+    found: Floats = np.clip(shares, 0.0, MAX_LOST_SHARE)
     for _ in range(2 * len(shares)):  # each pass moves those that are free; some reach a limit
         missing = float(weights @ (mean - found))
         free = (found > 0.0) if missing < 0 else (found < MAX_LOST_SHARE)

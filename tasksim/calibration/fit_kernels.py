@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from tasksim.base.errors import InputError, short
+from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.extras import require
 from tasksim.formats.graphs import load_graph
 from tasksim.graph.apps.registry import name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.terms.candidates import AUTO
+from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
 from tasksim.models.validation.outside import errors_outside, outside_of, sizes_in
@@ -32,8 +33,7 @@ from tasksim.models.validation.outside import errors_outside, outside_of, sizes_
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.kinds.linear import LinearModel
@@ -46,9 +46,11 @@ __all__ = [
     "Fits",
     "LinearKernels",
     "Search",
+    "check_terms",
     "choose_linear",
     "fit_searched",
     "irregular",
+    "made_graphs",
     "predicted_graphs",
 ]
 
@@ -105,17 +107,34 @@ def predicted_graphs(graphs: object) -> list[TaskGraph]:
     InputError
         If *graphs* is not a list of names and graphs.
     """
-    legal = "a list of graphs, by name or made"
-    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
-        raise InputError(f"predicted: got {short(graphs)}; legal: {legal}")
-    found = [
-        load_graph(*name_and_settings(graph)) if isinstance(graph, str) else graph
-        for graph in graphs
-    ]
-    for graph in found:
-        if not isinstance(graph, TaskGraph):
-            raise InputError(f"predicted: got {short(graph)}; legal: {legal}")
+    return made_graphs(graphs, (TaskGraph,), "predicted", "a list of graphs, by name or made")
+
+
+def made_graphs(items: object, kinds: tuple[type, ...], what: str, legal: str) -> list[Any]:
+    """Return *items*, in which graphs that are named are generated.
+
+    Raises
+    ------
+    InputError
+        If *items* is not a list of names and of objects of these *kinds*; it says *what* they are
+        and what is *legal*.
+    """
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise InputError(f"{what}: got {short(items)}; legal: {legal}")
+    found = [load_graph(*name_and_settings(i)) if isinstance(i, str) else i for i in items]
+    for item in found:
+        if not isinstance(item, kinds):
+            raise InputError(f"{what}: got {short(item)}; legal: {legal}")
     return found
+
+
+def check_terms(terms: Mapping[str, str], kernels: Mapping[str, Sequence[str]]) -> None:
+    """Raise :exc:`InputError` if *terms* are malformed, or not of *kernels* or their parameters."""
+    for kernel, text in terms.items():
+        if kernel not in kernels:
+            raise unknown("kernel", kernel, kernels, option("terms"))
+        if text != AUTO:
+            parse_terms(text, kernels[kernel])
 
 
 def choose_linear(
@@ -179,7 +198,7 @@ def _measured(
     """Return kernel -> its configurations, each the set of its parameters with their values."""
     found: dict[str, set[frozenset[tuple[str, float]]]] = {}
 
-    def add(kernel: str, names: Sequence[str], table: NDArray[np.float64]) -> None:
+    def add(kernel: str, names: Sequence[str], table: Floats) -> None:
         rows = np.unique(table, axis=0).tolist()
         found.setdefault(kernel, set()).update(
             frozenset(zip(names, row, strict=True)) for row in rows
@@ -211,7 +230,7 @@ def irregular(graph: TaskGraph, earlier: Mapping[str, Samples] | None = None) ->
     ) or any(_hardly_repeat(_counts(samples)) for samples in known)
 
 
-def _counts(samples: Samples) -> NDArray[np.intp]:
+def _counts(samples: Samples) -> Indices:
     """Return how often each configuration usually occurs per run; empty if runs are unknown."""
     if samples.runs is None:
         return np.empty(0, dtype=np.intp)
@@ -220,7 +239,7 @@ def _counts(samples: Samples) -> NDArray[np.intp]:
     return np.asarray(np.bincount(group) // np.bincount(occurs))
 
 
-def _hardly_repeat(counts: NDArray[np.intp]) -> bool:
+def _hardly_repeat(counts: Indices) -> bool:
     return bool(len(counts) > MAX_TABLE_CONFIGURATIONS and np.median(counts) <= 1)
 
 

@@ -14,25 +14,19 @@ import numpy as np
 
 from tasksim.calibration.machine import data_caches
 from tasksim.engine.locality import MIN_NEAR_SHARE
-from tasksim.graph.reuse import (
-    accessed_bytes,
-    read_and_written_bytes,
-    reuse_distances,
-    task_bytes,
-)
+from tasksim.graph.reuse import accessed_bytes, read_and_written_bytes, reuse_distances, task_bytes
 from tasksim.models.locality import Locality
 from tasksim.models.quantiles import within_fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.files.store import Entry
     from tasksim.models.samples import Samples
     from tasksim.run.record import Run
 
-    Numbers = NDArray[np.float64]
 
 __all__ = ["FarTable", "Reaches", "fit_locality", "without_far_data"]
 
@@ -75,9 +69,10 @@ class Reaches(NamedTuple):
         return cls(tuple(share * size for share in CACHE_SHARES), size)
 
     @classmethod
-    def as_before(cls, earlier: Iterable[Locality | None]) -> Reaches | None:
+    def as_before(cls, earlier: Iterable[Entry | None]) -> Reaches | None:
         """Return the reach of *earlier* files: samples count far bytes for it; None if unknown."""
-        for known in earlier:
+        for entry in earlier:
+            known = None if entry is None else entry.locality
             if known is not None and known.near_bytes == 0:
                 return cls((known.reach_bytes,), known.cache_bytes, known=True)
         return None
@@ -93,7 +88,7 @@ class FarTable:
 
     def __init__(self, reaches: Reaches) -> None:
         self.reaches = reaches
-        self._of: dict[str, dict[int, Numbers]] = {}
+        self._of: dict[str, dict[int, Floats]] = {}
         self._reused_bytes = 0.0
         self._beyond_bytes = np.zeros(len(reaches.reaches))
 
@@ -132,14 +127,14 @@ class FarTable:
         return sum(map(len, self._of.values()))
 
     @property
-    def observed(self) -> NDArray[np.bool_]:
+    def observed(self) -> Bools:
         """Per reach to try, whether enough data were used again beyond it."""
         if self.reaches.known:
             return np.ones(1, dtype=bool)
-        seen: NDArray[np.bool_] = self._beyond_bytes >= MIN_BEYOND_SHARE * self._reused_bytes
+        seen: Bools = self._beyond_bytes >= MIN_BEYOND_SHARE * self._reused_bytes
         return seen & (self._reused_bytes > 0)
 
-    def columns(self, kernel: str, samples: Samples) -> Numbers:
+    def columns(self, kernel: str, samples: Samples) -> Floats:
         """Return the same of *samples* of *kernel*; NaN where it is unknown."""
         found = np.full((len(self.reaches.reaches), 4, len(samples)), np.nan)
         if samples.accessed_bytes is not None:
@@ -200,7 +195,7 @@ def without_far_data(samples: Samples, locality: Locality | None) -> Samples:
 class _Kernel:
     """The samples of a kernel whose far bytes are known, per reach to try."""
 
-    def __init__(self, samples: Samples, columns: Numbers) -> None:
+    def __init__(self, samples: Samples, columns: Floats) -> None:
         known = ~np.isnan(columns[0, 0])
         _, group = samples.configurations()
         if samples.runs is None or not known.any():
@@ -264,7 +259,7 @@ class _Kernel:
         error = float(gains.std(ddof=1)) / sqrt(len(runs))
         return float(gains.mean()) > MIN_STANDARD_ERRORS * error
 
-    def _centred(self, among: NDArray[np.bool_], reach: int) -> tuple[Numbers, Numbers]:
+    def _centred(self, among: Bools, reach: int) -> tuple[Floats, Floats]:
         """Return durations and far bytes less the means of their configuration *among* some.
 
         Those of configurations that are not among these are 0.
@@ -272,16 +267,16 @@ class _Kernel:
         counts = np.bincount(self._group[among], minlength=len(self._typical_s))
         weights = np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
 
-        def centred(values: Numbers) -> Numbers:
+        def centred(values: Floats) -> Floats:
             means = np.bincount(self._group[among], values[among], len(counts)) * weights
-            less: Numbers = (values - means[self._group]) * (counts > 0)[self._group]
+            less: Floats = (values - means[self._group]) * (counts > 0)[self._group]
             return less
 
         far = self._far[reach]
         return centred(self._y), np.column_stack([centred(column) for column in far.T])
 
 
-def _costs(y: Numbers, far: Numbers) -> Numbers:
+def _costs(y: Floats, far: Floats) -> Floats:
     """Return the costs of a far byte read and written: non-negative least squares."""
     best, least = np.zeros(2), float(y @ y)
     for columns in ([0], [1], [0, 1]):

@@ -19,7 +19,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Floats, Ints
 
 __all__ = ["Line", "fit_pieces", "relative_errors"]
 
@@ -84,7 +84,7 @@ def fit_pieces(sizes: Sequence[float], seconds: Sequence[float]) -> list[Line]:
 
 def relative_errors(
     lines: Sequence[Line], sizes: Sequence[float], seconds: Sequence[float]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the errors of *lines* relative to the measured times."""
     found = []
     for size, taken in zip(sizes, seconds, strict=True):
@@ -93,7 +93,7 @@ def relative_errors(
     return np.array(found)
 
 
-def _best_cuts(size: NDArray[np.float64], taken: NDArray[np.float64]) -> list[int]:
+def _best_cuts(size: Floats, taken: Floats) -> list[int]:
     """Return the starts of the pieces and the end, with the number of pieces by the criterion."""
     n = len(size)
     loss = np.full((n, n + 1), inf)
@@ -102,7 +102,7 @@ def _best_cuts(size: NDArray[np.float64], taken: NDArray[np.float64]) -> list[in
             loss[begin, end] = _line(size[begin:end], taken[begin:end])[1]
     most = min(MAX_PIECES, n // MIN_POINTS)
     best = loss[0].copy()  # loss with this number of pieces, up to each end
-    before: list[NDArray[np.int64]] = []
+    before: list[Ints] = []
     chosen, least = 1, _criterion(float(best[n]), n, 1)
     for pieces in range(2, most + 1):
         every = best[:n, None] + loss
@@ -124,9 +124,7 @@ def _criterion(loss: float, points: int, pieces: int) -> float:
     return points * log(loss / points + RELATIVE_NOISE**2) + (3 * pieces - 1) * log(points)
 
 
-def _line(
-    size: NDArray[np.float64], taken: NDArray[np.float64]
-) -> tuple[tuple[float, float], float]:
+def _line(size: Floats, taken: Floats) -> tuple[tuple[float, float], float]:
     """Return latency and time per byte with the least relative squares, and their sum."""
     columns = np.column_stack([1.0 / taken, size / taken])
     a, b = np.linalg.lstsq(columns, np.ones(len(size)), rcond=None)[0]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.run.record import Run
 
-    Numbers = NDArray[np.float64]
 
 __all__ = ["Gaps", "gaps", "measured_overheads"]
 
@@ -44,15 +44,15 @@ MIN_RELEASE_SHARE: Final = 0.1
 class Gaps:
     """Times between kernels of a run, in seconds, by cause."""
 
-    task: Numbers
+    task: Floats
     """From a task's end to the next start on the same worker, which was awake all the time."""
-    task_releases: Numbers
+    task_releases: Floats
     """Number of tasks that the first task released, per such gap."""
-    wakeup: Numbers
+    wakeup: Floats
     """From the end that released a task to its start on a sleeping worker."""
-    wakeup_releases: Numbers
+    wakeup_releases: Floats
     """Number of tasks released there up to this one, per such gap."""
-    submission: Numbers
+    submission: Floats
     """Between the submissions of consecutive tasks."""
 
 
@@ -90,7 +90,7 @@ def gaps(run: Run) -> Gaps:
     )
 
 
-def _places(released_by: NDArray[np.int32], ready_s: Numbers) -> Numbers:
+def _places(released_by: NDArray[np.int32], ready_s: Floats) -> Floats:
     """Return the position of each task among those that the same task released: 1, 2, ..."""
     order = np.lexsort((ready_s, released_by))
     first = np.flatnonzero(np.diff(released_by[order], prepend=-2))
@@ -122,7 +122,7 @@ def measured_overheads(runs: Iterable[Gaps]) -> Overheads:
     )
 
 
-def _per_release(task: Numbers, releases: Numbers) -> float:
+def _per_release(task: Floats, releases: Floats) -> float:
     """Return the time that each release adds to a gap; 0 if it is not significant."""
     if len(task) < MIN_GAPS:
         return 0.0
@@ -137,5 +137,5 @@ def _per_release(task: Numbers, releases: Numbers) -> float:
     return slope if slope > MIN_STANDARD_ERRORS * error and part >= MIN_RELEASE_SHARE else 0.0
 
 
-def _mean(values: Numbers) -> float:
+def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else 0.0

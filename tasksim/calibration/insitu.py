@@ -86,7 +86,7 @@ class Observed:
     """Kernel of unknown lock behaviour -> share of its time in which Python's lock is free."""
     slowdowns: dict[int, SlowdownRow] = field(default_factory=dict)
     """Run number, as in the samples -> slowdown of the probes before it, and of the run."""
-    disturbance: TotalDisturbance = field(default_factory=lambda: TotalDisturbance())
+    disturbance: TotalDisturbance = field(default_factory=TotalDisturbance)
     """Time that others took from all runs together."""
 
 

@@ -17,20 +17,13 @@ from tasksim.run.disturbance import has_processor_times, undisturbed_s
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.calibration.calibration_options import CalibrationOptions, Stop
     from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = [
-    "BY_ITSELF",
-    "IN_SITU",
-    "MAX_RUNS",
-    "KernelSamples",
-    "MeasuredConfiguration",
-]
+__all__ = ["BY_ITSELF", "IN_SITU", "MAX_RUNS", "KernelSamples", "MeasuredConfiguration"]
 
 IN_SITU: Final = "in situ"
 BY_ITSELF: Final = "by itself"
@@ -103,10 +96,10 @@ class KernelSamples:
         self,
         kernel: str,
         names: tuple[str, ...],
-        parameters: NDArray[np.float64],
-        durations_s: NDArray[np.float64],
+        parameters: Floats,
+        durations_s: Floats,
         how: str,
-        wall_s: NDArray[np.float64] | None = None,
+        wall_s: Floats | None = None,
         categories: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Add samples of *kernel* to the current run; *how* describes the method.
@@ -182,12 +175,10 @@ class KernelSamples:
         return all(c.stopped == "tolerance" for c in self.configurations(options, [kernel]))
 
 
-def _run_means(
-    durations_s: NDArray[np.float64], runs: NDArray[np.int64] | None
-) -> NDArray[np.float64]:
+def _run_means(durations_s: Floats, runs: Ints | None) -> Floats:
     """Return the mean of each run's samples; if runs are unknown, the samples themselves."""
     if runs is None:
         return durations_s
     _, run = np.unique(runs, return_inverse=True)
-    means: NDArray[np.float64] = np.bincount(run, durations_s) / np.bincount(run)
+    means: Floats = np.bincount(run, durations_s) / np.bincount(run)
     return means

@@ -15,7 +15,7 @@ from tasksim.base.interruption import unbroken
 from tasksim.calibration.timed_executions import ExecutionTimes, TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.this_machine import pin_thread, usable_cores
+from tasksim.native.this_machine import cores_for, pin_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +52,10 @@ class KernelCall:
     name: str
     parameters: Mapping[str, float] = field(default_factory=dict)
 
+    def bodies(self, workers: int) -> list[Standalone]:
+        """Return the kernel once per worker, each on data of its own."""
+        return [standalone(self.name, self.parameters, seed=worker) for worker in range(workers)]
+
 
 def measure_under_load(
     kernels: Sequence[KernelCall],
@@ -66,23 +70,22 @@ def measure_under_load(
     the measured time; the first repetitions of each worker warm up and are dropped.
     """
     share = options.max_seconds / max(1, len(kernels))
-    cores = usable_cores()
     begun = time.monotonic()
     with single_threaded_blas():
         for kernel in kernels:
-            bodies = [
-                standalone(kernel.name, dict(kernel.parameters), seed=w) for w in range(workers)
-            ]
-            kernel_begun = time.monotonic()
+            bodies, kernel_begun = kernel.bodies(workers), time.monotonic()
             while True:
-                batch = [_Repeater(body) for body in bodies]
-                _run_together(batch, cores if options.pin and workers <= len(cores) else None)
-                times = ExecutionTimes.of_all(repeater.kept() for repeater in batch)
+                times = _all_times(bodies, BATCH_S, pin=options.pin)
                 with unbroken():
                     collected.add_executions(kernel.name, kernel.parameters, times)
                 collected.next_run += 1
                 after_round(kernel.name, (time.monotonic() - begun) / options.max_seconds)
-                if time.monotonic() - kernel_begun >= share or _known(collected, kernel, options):
+                known = all(
+                    one.stopped == "tolerance"
+                    for one in collected.configurations(options, [kernel.name])
+                    if one.parameters == dict(kernel.parameters)
+                )
+                if known or time.monotonic() - kernel_begun >= share:
                     break
 
 
@@ -101,9 +104,7 @@ class Bursts:
     """
 
     def __init__(self, workers: int, *, pin: bool = True) -> None:
-        cores = usable_cores()
-        self._workers = workers
-        self._cores = cores if pin and workers <= len(cores) else None
+        self._workers, self._pin = workers, pin
         self._bodies: dict[tuple[str, tuple[float, ...]], list[Standalone]] = {}
 
     def __call__(self, kernel: KernelCall) -> tuple[ExecutionTimes, float]:
@@ -113,14 +114,17 @@ class Bursts:
         """
         key = kernel.name, tuple(kernel.parameters.values())
         if key not in self._bodies:
-            self._bodies[key] = [
-                standalone(kernel.name, dict(kernel.parameters), seed=worker)
-                for worker in range(self._workers)
-            ]
+            self._bodies[key] = kernel.bodies(self._workers)
         begun = perf_counter()
-        batch = [_Repeater(body) for body in self._bodies[key]]
-        _run_together(batch, self._cores, BURST_S)
-        return ExecutionTimes.of_all(repeater.kept() for repeater in batch), perf_counter() - begun
+        times = _all_times(self._bodies[key], BURST_S, pin=self._pin)
+        return times, perf_counter() - begun
+
+
+def _all_times(bodies: Sequence[Standalone], for_s: float, *, pin: bool) -> ExecutionTimes:
+    """Run *bodies* at once for a while; return the times to keep: warm, and not too many."""
+    batch = [_Repeater(body) for body in bodies]
+    _run_together(batch, for_s, pin=pin)
+    return ExecutionTimes.of_all(thinned(repeater.warm()) for repeater in batch)
 
 
 def run_beside(
@@ -130,12 +134,11 @@ def run_beside(
 
     Without *reset*, data are not restored, for kernels that do not need it.
     """
-    cores = usable_cores()
     batch = [
         _Repeater(body, reset=reset and body.kernel.name not in UNRESTORED_KERNELS)
         for body in bodies
     ]
-    _run_together(batch, cores if len(bodies) <= len(cores) else None, for_s)
+    _run_together(batch, for_s)
     return [repeater.warm() for repeater in batch]
 
 
@@ -144,15 +147,6 @@ def thinned(times: ExecutionTimes) -> ExecutionTimes:
     count = len(times.wall_s)
     chosen = np.linspace(0, count - 1, min(count, MAX_KEPT))
     return times.only(chosen.astype(np.intp))
-
-
-def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOptions) -> bool:
-    mine = [
-        c
-        for c in collected.configurations(options)
-        if c.kernel == kernel.name and c.parameters == dict(kernel.parameters)
-    ]
-    return all(c.stopped == "tolerance" for c in mine)
 
 
 class _Repeater:
@@ -167,13 +161,8 @@ class _Repeater:
 
     def warm(self) -> ExecutionTimes:
         """Return the times without the warm-up, if there are others."""
-        return self.times.only(
-            slice(WARM_UP_EXECUTIONS if len(self.executions) > WARM_UP_EXECUTIONS else 0, None)
-        )
-
-    def kept(self) -> ExecutionTimes:
-        """Return the times to keep: without the warm-up, and not too many."""
-        return thinned(self.warm())
+        dropped = WARM_UP_EXECUTIONS if len(self.executions) > WARM_UP_EXECUTIONS else 0
+        return self.times.only(slice(dropped, None))
 
     def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
         pin_thread(core)
@@ -190,13 +179,12 @@ class _Repeater:
             stop.set()
 
 
-def _run_together(
-    repeaters: list[_Repeater], cores: list[int] | None, for_s: float = BATCH_S
-) -> None:
+def _run_together(repeaters: list[_Repeater], for_s: float, *, pin: bool = True) -> None:
     """Run all *repeaters* at once for a while: each is the load of the others.
 
     Raise the first error of a kernel. No thread is left behind, however it ends.
     """
+    cores = cores_for(len(repeaters)) if pin else None
     start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
     threads = [
         threading.Thread(target=r.run, args=(start, stop, cores[i] if cores else None), daemon=True)

@@ -31,7 +31,6 @@ __all__ = [
     "Disturbed",
     "Level",
     "MemoryReport",
-    "TooLow",
     "corrected",
     "disturbed",
     "disturbed_text",
@@ -42,31 +41,36 @@ __all__ = [
 ]
 
 
-class TooLow(NamedTuple):
-    """A rate below its physical limit.
-
-    Disturbances only lower rates.
+class Disturbed(NamedTuple):
+    """A value that breaks a physical limit and is to be measured again.
 
     Attributes
     ----------
+    level
+        Index of the level of memory.
     cores
-        Number of cores of the rate.
+        Number of cores of a bandwidth; 0 for the latency.
     off_by
         Least relative error.
     text
         Description of the broken limit.
     """
 
+    level: int
     cores: int
     off_by: float
     text: str
 
+    def said(self) -> str:
+        """Return the message for this value."""
+        return disturbed_text(self.off_by, self.text)
 
-def low_rates(rates: Sequence[float]) -> list[TooLow]:
+
+def low_rates(rates: Sequence[float], level: int = 0) -> list[Disturbed]:
     """Return the *rates* of 1, 2, ... cores together that are too low.
 
     More cores together have no lower rate than fewer, and each of them no higher one than a core
-    alone.
+    alone. Disturbances only lower rates.
 
     Examples
     --------
@@ -83,12 +87,12 @@ def low_rates(rates: Sequence[float]) -> list[TooLow]:
                 f"{fewer + 1} cores together get {_giga(more)} GB/s, and {fewer} {verb} "
                 f"{_giga(less)}"
             )
-            found.append(TooLow(fewer + 1, 1 - more / less, text))
+            found.append(Disturbed(level, fewer + 1, 1 - more / less, text))
     for cores, together in enumerate(rates[1:], 2):
         each = together / cores
         if each > rates[0]:
             text = f"1 core gets {_giga(rates[0])} GB/s, and each of {cores} gets {_giga(each)}"
-            found.append(TooLow(1, 1 - rates[0] / each, text))
+            found.append(Disturbed(level, 1, 1 - rates[0] / each, text))
     return found
 
 
@@ -140,27 +144,6 @@ class Level:
         return {**size, "latency": latency, "bandwidth": rates, "cores": self.cores}
 
 
-class Disturbed(NamedTuple):
-    """A value that breaks a physical limit and is to be measured again.
-
-    Attributes
-    ----------
-    level
-        Index of the level.
-    cores
-        Number of cores of a bandwidth; 0 for the latency.
-    off_by
-        Least relative error.
-    text
-        Description of the broken limit.
-    """
-
-    level: int
-    cores: int
-    off_by: float
-    text: str
-
-
 def disturbed(levels: Sequence[Level]) -> list[Disturbed]:
     """Return the values of *levels*, nearest first, that break a physical limit.
 
@@ -168,9 +151,9 @@ def disturbed(levels: Sequence[Level]) -> list[Disturbed]:
     has neither less bandwidth nor more latency than a farther one.
     """
     found = [
-        Disturbed(place, low.cores, low.off_by, f"{level.name}: {low.text}")
+        low._replace(text=f"{level.name}: {low.text}")
         for place, level in enumerate(levels)
-        for low in low_rates(level.bandwidth_bytes_per_s)
+        for low in low_rates(level.bandwidth_bytes_per_s, place)
     ]
     for place, (near, far) in enumerate(pairwise(levels)):
         pairs = zip(near.bandwidth_bytes_per_s, far.bandwidth_bytes_per_s, strict=True)
@@ -240,14 +223,11 @@ class MemoryReport:
     @property
     def warnings(self) -> list[str]:
         """Physical limits that values break, and their least error."""
-        return [disturbed_text(one.off_by, one.text) for one in self.disturbed]
+        return [one.said() for one in self.disturbed]
 
 
 def measure_memory(
-    *,
-    cores: int = 1,
-    progress: ShareProgress | None = None,
-    tool: MemoryTool | None = None,
+    *, cores: int = 1, progress: ShareProgress | None = None, tool: MemoryTool | None = None
 ) -> MemoryReport:
     """Measure the levels of memory of this machine.
 

@@ -29,7 +29,6 @@ from tasksim.calibration.precision import relative_half_width
 from tasksim.engine.locality import FarCharge, FarCosts
 from tasksim.graph.reuse import task_bytes
 from tasksim.kernels.program import bind
-from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.native.calm_moments import MAX_SHARE_TAKEN, gate_of, measure_calmly
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.base.progress import ShareProgress
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from tasksim.native.calm_moments import CalmValues, Gate
     from tasksim.run.record import Run
 
-    Numbers = NDArray[np.float64]
 
 __all__ = ["BANDWIDTH_SHARE", "Measured", "Neighbours", "measure_bandwidth", "measure_kernels"]
 
@@ -342,7 +341,7 @@ def _with_far_data(pair: _Pair, graph: TaskGraph, localities: Mapping[str, Local
     return pair.beside._replace(far_s=several - one)
 
 
-def _far_s(graph: TaskGraph, costs: FarCosts, order: NDArray[np.int32]) -> Numbers:
+def _far_s(graph: TaskGraph, costs: FarCosts, order: NDArray[np.int32]) -> Floats:
     charge, found = FarCharge(graph, costs), np.zeros(len(graph))
     for task in order.tolist():
         found[task] = charge.extra_s(task, 0, 0)
@@ -373,17 +372,13 @@ def _in_rounds(actions: Sequence[Callable[[], T]], gate: Gate[T], seconds: float
 
 
 def measure_bandwidth(
-    found: Measured,
-    workers: int,
-    seconds: float,
-    *,
-    clock: Callable[[], float] = time.monotonic,
+    found: Measured, workers: int, seconds: float, *, clock: Callable[[], float] = time.monotonic
 ) -> None:
     """Measure the total bandwidth of 1, 2, ... copying cores; record it in *found*.
 
     Medians are taken over more and more rounds until they are physically possible or time is up.
     """
-    bodies = [standalone("lacpy", STREAM_SIZES, seed=worker) for worker in range(workers)]
+    bodies = KernelCall("lacpy", STREAM_SIZES).bodies(workers)
     actions = [partial(_together, bodies[:count], reset=False) for count in range(1, workers + 1)]
     gate: Gate[Together] = gate_of(attrgetter("others_share"), workers)
     until = clock() + seconds
@@ -397,7 +392,7 @@ def measure_bandwidth(
         low = low_rates(found.bandwidths)
         if not low or clock() >= until:
             break
-    found.impossible += [disturbed_text(one.off_by, one.text) for one in low]
+    found.impossible += [one.said() for one in low]
 
 
 class Together(NamedTuple):
@@ -438,7 +433,7 @@ def measure_kernels(
         first.setdefault(kernel.name, kernel)
     others = [kernel for kernel in kernels if kernel is not first[kernel.name]]
     names = list(first)
-    bodies = {name: [_body(first[name], seed) for seed in (0, 1)] for name in names}
+    bodies = {name: kernel.bodies(2) for name, kernel in first.items()}
 
     def by_itself(kernel: KernelCall, body: Standalone) -> Together:
         measured = _together([body])
@@ -449,7 +444,7 @@ def measure_kernels(
     pairs = list(combinations_with_replacement(names, 2))
     actions = [partial(by_itself, first[name], bodies[name][0]) for name in names]
     actions += [partial(_together, [bodies[one][0], bodies[other][1]]) for one, other in pairs]
-    actions += [partial(by_itself, kernel, _body(kernel, 0)) for kernel in others]
+    actions += [partial(by_itself, kernel, *kernel.bodies(1)) for kernel in others]
     gate: Gate[Together] = gate_of(attrgetter("others_share"), 2)
     done = _in_rounds(actions, gate, seconds)
     found.disturbed += done.calm.disturbed
@@ -469,7 +464,3 @@ def measure_kernels(
     for name in names:
         moved = sum(array.nbytes for array in bodies[name][0].operands.values())
         found.demand[name] = moved / float(np.median(alone_s[name]))
-
-
-def _body(kernel: KernelCall, seed: int) -> Standalone:
-    return standalone(kernel.name, dict(kernel.parameters), seed=seed)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.timed_executions import TimedExecutions
-from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.this_machine import pin_thread, usable_cores
+from tasksim.native.this_machine import cores_for, pin_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,8 +99,7 @@ def measure_parallelism(
     alone: list[float] = []
     together: list[float] = []
     if timed is None:
-        sizes = {"m": 256, "n": 256, "k": 256}
-        timed = partial(_times, [standalone("gemm", sizes, seed=w) for w in range(workers)])
+        timed = partial(_times, KernelCall("gemm", {"m": 256, "n": 256, "k": 256}).bodies(workers))
     until, rounds = clock() + patience_s, 0
     while True:
         alone += timed(1)
@@ -113,8 +112,7 @@ def measure_parallelism(
 
 def _times(bodies: Sequence[Standalone], workers: int) -> list[float]:
     """Return the durations of executions of the first *workers* bodies, all at once."""
-    usable = usable_cores()
-    cores = usable if workers <= len(usable) else [None] * workers
+    cores: Sequence[int | None] = cores_for(workers) or [None] * workers
     times: list[float] = []
     start = threading.Barrier(workers)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import TasksimError
 from tasksim.calibration.kernels_under_load import run_beside
 from tasksim.calibration.write_library import ARCHITECTURE, known_sections, rounded_quantity
-from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.platform.load import dump
 
@@ -135,10 +134,9 @@ def measure_power(
 
 def busy_workers(kernel: KernelCall, workers: int, for_s: float) -> float:
     """Run *kernel* on *workers* workers for a time; return the mean duration of an execution."""
-    parameters = dict(kernel.parameters)
-    bodies = [standalone(kernel.name, parameters, seed=worker) for worker in range(workers)]
     with single_threaded_blas():
-        return fmean(float(times.own_s.mean()) for times in run_beside(bodies, for_s=for_s))
+        all_times = run_beside(kernel.bodies(workers), for_s=for_s)
+    return fmean(float(times.own_s.mean()) for times in all_times)
 
 
 def write_power(path: Path, found: MachinePower) -> None:

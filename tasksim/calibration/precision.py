@@ -15,8 +15,9 @@ import numpy as np
 from tasksim.models.quantiles import FENCE, group_means, inliers
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.models.samples import Samples
 
 __all__ = [
@@ -49,9 +50,7 @@ def relative_half_width(samples: ArrayLike, confidence: float = 0.95) -> float:
     return float(quantile * values.std(ddof=1) / np.sqrt(count) / values.mean())
 
 
-def welch_quantile(
-    variances: NDArray[np.float64], counts: NDArray[np.int64], confidence: float
-) -> float:
+def welch_quantile(variances: Floats, counts: Ints, confidence: float) -> float:
     """Return Student's quantile of a sum of independent means; 0 if nothing varies.
 
     *variances* are those of the means, each of *counts* values. The degrees of freedom are Welch's
@@ -96,7 +95,7 @@ class TotalTime:
     runs: int
 
 
-def runs_alike(samples: Samples) -> list[NDArray[np.int64]]:
+def runs_alike(samples: Samples) -> list[Ints]:
     """Return the runs of *samples*, grouped by their tasks, in ascending order.
 
     Runs with the same configurations, each equally often, are runs of one input. Samples of unknown
@@ -156,7 +155,7 @@ def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> To
     return TotalTime(mean_s, float(half_width_s) / mean_s, int(counts.sum()))
 
 
-def _run_totals(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _run_totals(samples: Samples) -> tuple[Ints, Floats]:
     """Return the numbers of the runs, and the total time of each without outliers."""
     if samples.runs is None or not len(samples):
         return np.empty(0, dtype=np.int64), np.empty(0)

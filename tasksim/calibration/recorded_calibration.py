@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.errors import InputError, listed, option, short, unknown
+from tasksim.base.errors import InputError, listed, option, short
 from tasksim.base.lockfile import locked
 from tasksim.base.units import format_time
 from tasksim.calibration.fit_kernels import (
     Fits,
     LinearKernels,
     Search,
+    check_terms,
     choose_linear,
     predicted_graphs,
 )
@@ -44,6 +45,7 @@ from tasksim.calibration.recorded_samples import (
 from tasksim.calibration.report import far_data, kept_terms, missing_intervals, model_choices
 from tasksim.calibration.write_library import (
     Destination,
+    earlier_entry,
     earlier_terms,
     write_recorded_platform,
 )
@@ -53,7 +55,6 @@ from tasksim.models.files.store import (
     Machine,
     Measured,
     kernel_path,
-    load_kernel,
     read_samples,
     samples_path,
     save_kernel,
@@ -61,8 +62,6 @@ from tasksim.models.files.store import (
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.rows import DURATION
 from tasksim.models.samples import Samples
-from tasksim.models.terms.candidates import AUTO
-from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.terms.search import MIN_CONFIGURATIONS
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.native.this_machine import named_machine
@@ -257,10 +256,8 @@ def calibrate_from(
     destination = Destination(path_of(library, "library"), named_machine(machine), 1)
     flag(replace, "replace")
     recorded = _loaded(runs, trust=flag(trust, "trust"))
-    found = _Fitting(
-        recorded, destination, dict(terms or {}), search, predicted_graphs(predicted),
-        replace=replace,
-    )  # fmt: skip
+    graphs = predicted_graphs(predicted)
+    found = _Fitting(recorded, destination, dict(terms or {}), search, graphs, replace)
     folder = destination.models_folder
     with locked(folder, wait=True):
         found.gather()
@@ -297,37 +294,32 @@ def _loaded(given: object, *, trust: bool) -> list[RecordedRun]:
     return recorded_runs(named, trust=trust)
 
 
+@dataclass(eq=False)
 class _Fitting:
     """Samples of recorded runs on their way to models."""
 
-    def __init__(
-        self,
-        runs: Sequence[RecordedRun],
-        destination: Destination,
-        terms: dict[str, str],
-        search: Search,
-        predicted: Sequence[TaskGraph],
-        *,
-        replace: bool,
-    ) -> None:
-        self.runs, self.destination, self.given, self.search = runs, destination, terms, search
-        self.predicted = predicted
-        self.replace = replace
-        self.samples: dict[Name, Samples] = {}
-        self.notes: list[str] = []
-        self.choice = LinearKernels()
-        self.labels: dict[Name, str] = {}
-        """Text of each: the kernel, with its architecture if it has several."""
-        self.fits = Fits()
-        self.localities: dict[Name, Locality] = {}
-        self.platform_path: Path | None = None
+    runs: Sequence[RecordedRun]
+    destination: Destination
+    given: dict[str, str]
+    search: Search
+    predicted: Sequence[TaskGraph]
+    forgets: bool
+    """Whether earlier samples are discarded."""
+    samples: dict[Name, Samples] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    choice: LinearKernels = field(default_factory=LinearKernels)
+    labels: dict[Name, str] = field(default_factory=dict)
+    """Text of each: the kernel, with its architecture if it has several."""
+    fits: Fits = field(default_factory=Fits)
+    localities: dict[Name, Locality] = field(default_factory=dict)
+    platform_path: Path | None = None
 
     def gather(self) -> None:
         """Collect the samples of the runs, then those of earlier calibrations."""
         graphs = [one.graph for one in self.runs]
         kernels = dict.fromkeys(name for graph in graphs for name in graph.model_names)
         kept = {}
-        if not (self.replace or self.search == "none"):
+        if not (self.forgets or self.search == "none"):
             kept = earlier_terms(self.destination.models_folder, self._writable(kernels))
         given = {**kept, **self.given}
         self.choice = choose_linear(graphs, given, self.search, predicted=self.predicted)
@@ -342,11 +334,7 @@ class _Fitting:
         count = Counter(kernel for kernel, _ in self.samples)
         self.labels = {n: n[0] if count[n[0]] == 1 else f"{n[0]} on {n[1]}" for n in self.samples}
         names = {kernel: some.names for (kernel, _), some in self.samples.items()}
-        for kernel, text in self.choice.terms.items():
-            if kernel not in names:
-                raise unknown("kernel", kernel, names, option("terms"))
-            if text != AUTO:
-                parse_terms(text, names[kernel])
+        check_terms(self.choice.terms, names)
 
     def _writable(self, kernels: Iterable[str]) -> list[str]:
         """Return the kernels that can have a file."""
@@ -410,7 +398,7 @@ class _Fitting:
     def _add(self, parts: Sequence[Parts]) -> None:
         """Add the samples of each run to those of earlier calibrations; a run counts once."""
         folder = self.destination.models_folder
-        earlier = {} if self.replace else self._earlier(parts)
+        earlier = {} if self.forgets else self._earlier(parts)
         # The runs of all kernels here have numbers that are taken.
         taken = [
             some.runs.max(initial=-1)
@@ -421,9 +409,8 @@ class _Fitting:
         number = int(max(taken, default=-1)) + 1
         self.samples = dict(earlier)
         # No run tells the caches of its machine.
-        entries = (_entry(folder, name) for name in earlier)
-        known = (None if entry is None else entry.locality for entry in entries)
-        far = FarTable(Reaches.as_before(known) or Reaches(DEFAULT_REACHES_BYTES, None))
+        known = Reaches.as_before(earlier_entry(folder, *name) for name in earlier)
+        far = FarTable(known or Reaches(DEFAULT_REACHES_BYTES, None))
         for one, part in zip(self.runs, parts, strict=True):
             if part and is_known(part, earlier):
                 self.notes.append(
@@ -460,7 +447,7 @@ class _Fitting:
             known = read_samples(path).get(name[1]) if path.exists() else None
             if known is None:
                 # A model without samples, as imported ones are, gives way.
-                if (entry := _entry(folder, name)) is not None:
+                if (entry := earlier_entry(folder, *name)) is not None:
                     self.notes.append(
                         f"{kernel_path(folder, name[0])}: the model for {name[1]}, "
                         f"{entry.measured.how}, is replaced: it has no samples to add to"
@@ -484,13 +471,16 @@ class _Fitting:
             With all kernels whose samples do not suffice for the given terms.
         """
         refused = []
-        choice = LinearKernels(
-            {self.labels[n]: t for n in self.samples if (t := self.choice.terms.get(n[0]))},
-            frozenset(self.labels[n] for n in self.samples if n[0] in self.choice.searched),
-            frozenset(self.labels[n] for n in self.samples if n[0] in self.choice.irregular),
-            frozenset(self.labels[n] for n in self.samples if n[0] in self.choice.unmeasured),
-            self.choice.missing,
-            self.choice.predicted,
+
+        def labelled(kernels: frozenset[str]) -> frozenset[str]:
+            return frozenset(self.labels[n] for n in self.samples if n[0] in kernels)
+
+        choice = replace(
+            self.choice,
+            terms={self.labels[n]: t for n in self.samples if (t := self.choice.terms.get(n[0]))},
+            searched=labelled(self.choice.searched),
+            irregular=labelled(self.choice.irregular),
+            unmeasured=labelled(self.choice.unmeasured),
         )
         for place, (name, some) in enumerate(self.samples.items()):
             if progress is not None:
@@ -639,12 +629,6 @@ def _shares_one_cache(run: Run) -> bool:
     """
     kinds = {(worker.architecture, worker.node) for worker in run.workers}
     return len(kinds) == 1 and bool((np.diff(run.tasks.task) > 0).all())
-
-
-def _entry(folder: Path, name: Name) -> Entry | None:
-    """Return what the file of a kernel in *folder* says of an architecture; None if nothing."""
-    path = kernel_path(folder, name[0])
-    return load_kernel(path).architectures.get(name[1]) if path.exists() else None
 
 
 def _file_problem(destination: Destination, kernel: str) -> str | None:

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents.json_document import read_json
-from tasksim.base.errors import InputError, OutputError
+from tasksim.base.errors import InputError, OutputError, option
 from tasksim.base.files import read_text, refuse_existing, write_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Found = dict[tuple[int, ...], list[tuple[int, float, float]]]
 
-__all__ = ["FIRST", "LAST", "ResumableFile", "check_same", "read_notes", "side_path"]
+__all__ = ["FIRST", "LAST", "ResumableFile", "check_same", "read_notes", "refuse_both", "side_path"]
 
 FIRST: Final = ("run", "repetition")
 LAST: Final = ("duration_s", "wall_s")
@@ -99,6 +99,15 @@ class ResumableFile:
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
         return offset + len(data)
+
+
+def refuse_both(*, resume: bool, force: bool) -> None:
+    """Raise :exc:`InputError` if a file is to be continued and replaced."""
+    if resume and force:
+        raise InputError(
+            f"{option('resume', 'True')} continues the file, {option('force', 'True')} replaces "
+            "it: choose one"
+        )
 
 
 def read_notes(path: Path) -> dict[str, Any]:

@@ -44,15 +44,12 @@ from tasksim.run.critical import tasks_on_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices, Ints
     from tasksim.base.progress import ShareProgress
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.graph.taskgraph import TaskGraph
-
-    Array = NDArray[np.float64]
 
     Burst = Callable[[KernelCall], tuple[ExecutionTimes, float]]
     """Measurement of a kernel for a moment: its executions, and the time that it takes."""
@@ -105,7 +102,7 @@ class Configuration(NamedTuple):
         return f"{self.kernel} ({pairs})"
 
 
-def configurations_of(graph: TaskGraph) -> tuple[list[Configuration], NDArray[np.intp]]:
+def configurations_of(graph: TaskGraph) -> tuple[list[Configuration], Indices]:
     """Return the configurations of a graph's tasks, and the index of each task's configuration.
 
     Raises
@@ -153,10 +150,10 @@ class Known(NamedTuple):
         Deviation of samples, relative to the mean.
     """
 
-    bursts: NDArray[np.int64]
-    mean_s: Array
-    deviation: Array
-    noise: Array
+    bursts: Ints
+    mean_s: Floats
+    deviation: Floats
+    noise: Floats
 
 
 class Steering:
@@ -201,7 +198,7 @@ class Steering:
         self._platform, self._scheduler = platform, scheduler
         self._confidence, self._seed = confidence, seed
         size = len(self.configurations)
-        self._bursts: list[list[Array]] = [[] for _ in range(size)]
+        self._bursts: list[list[Floats]] = [[] for _ in range(size)]
         self._seconds, self._timed = np.zeros(size), np.zeros(size)
         self._looks, self._look_at = 0, 0
         self.path_s = np.zeros(size)
@@ -211,7 +208,7 @@ class Steering:
         """Half-width of the mean makespan's interval, relative."""
         self._known: Known | None = None
 
-    def add(self, which: Configuration, durations_s: Array, seconds: float) -> None:
+    def add(self, which: Configuration, durations_s: Floats, seconds: float) -> None:
         """Record a burst of a configuration, and its measuring time."""
         index = self._note(which, durations_s)
         self._seconds[index] += seconds
@@ -228,7 +225,7 @@ class Steering:
             for run in np.unique(runs):
                 self._note(one, mine.durations_s[runs == run])
 
-    def _note(self, which: Configuration, durations_s: Array) -> int:
+    def _note(self, which: Configuration, durations_s: Floats) -> int:
         index = self.configurations.index(which)
         self._bursts[index].append(np.asarray(durations_s, dtype=np.float64))
         self._known = None
@@ -297,7 +294,7 @@ class Steering:
             "of measuring would suffice if the machine stays as it is"
         )
 
-    def shares(self) -> Array:
+    def shares(self) -> Floats:
         """Return the share of each configuration in the variance of the makespan."""
         variances = self._variances()
         return np.asarray(variances / variances.sum() if variances.sum() else variances)
@@ -316,16 +313,16 @@ class Steering:
         return max(float(cost) - self.seconds, float(self._burst_s.min()))
 
     @property
-    def _burst_s(self) -> Array:
+    def _burst_s(self) -> Floats:
         """Return the duration of a burst; for earlier measurements, that of a few executions."""
         timed = self._seconds / np.maximum(self._timed, 1)
         return np.where(self._timed > 0, timed, MIN_EXECUTIONS * self.known().mean_s)
 
-    def _variances(self) -> Array:
+    def _variances(self) -> Floats:
         known = self.known()
         return np.asarray((self.path_s * known.deviation) ** 2 / known.bursts)
 
-    def _quantile(self, variances: Array) -> float:
+    def _quantile(self, variances: Floats) -> float:
         return welch_quantile(variances, self.known().bursts, self._confidence)
 
     def _judge(self) -> None:
@@ -333,7 +330,7 @@ class Steering:
         width = self._quantile(variances) * float(np.sqrt(variances.sum()))
         self.half_width = width / self.makespan_s if self.makespan_s else float("inf")
 
-    def _look(self, counts: NDArray[np.int64]) -> None:
+    def _look(self, counts: Ints) -> None:
         """Trace the practical critical paths of simulations with the measurements so far."""
         known = self.known()
         rng = np.random.default_rng([self._seed, self._looks])
@@ -357,7 +354,7 @@ class Steering:
         self.path_s, self.makespan_s = path_s / TRACED_SIMULATIONS, float(np.mean(spans))
         self._look_at = int(counts.sum()) + max(1, int(TRACE_INTERVAL_SHARE * counts.sum()))
 
-    def _drawn(self, known: Known, luck: Array, rng: np.random.Generator) -> Array:
+    def _drawn(self, known: Known, luck: Floats, rng: np.random.Generator) -> Floats:
         """Return durations with means off by *luck* and with noise, shape (classes, tasks)."""
         means = known.mean_s * np.exp(luck * known.deviation / np.sqrt(known.bursts))
         spread = np.sqrt(np.log1p(known.noise**2))[self._of_task]
@@ -393,7 +390,7 @@ class _Histories:
         """Return None: kernels measured alone have all data near."""
 
 
-def _of_bursts(bursts: list[Array]) -> tuple[int, float, float, float]:
+def _of_bursts(bursts: list[Floats]) -> tuple[int, float, float, float]:
     """Return the number of bursts, their mean, and relative deviations of bursts and samples."""
     if not bursts:
         return 0, 0.0, 0.0, 0.0
@@ -408,7 +405,7 @@ def _of_bursts(bursts: list[Array]) -> tuple[int, float, float, float]:
     return len(means), mean, apart, noise
 
 
-def _apart(means: Array) -> float:
+def _apart(means: Floats) -> float:
     """Return the deviation of bursts, increased if consecutive ones are correlated."""
     if len(means) < 2:
         return MAX_DEVIATION * float(means.mean())

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Indices
+
 __all__ = ["MIN_RESOLUTIONS", "ExecutionTimes", "TimedExecutions", "timer_resolution"]
 
 INITIAL_CAPACITY: Final = 1024
@@ -26,18 +28,13 @@ INITIAL_CAPACITY: Final = 1024
 class ExecutionTimes(NamedTuple):
     """Durations of consecutive executions."""
 
-    own_s: NDArray[np.float64]
+    own_s: Floats
     """Durations without time that others took."""
-    wall_s: NDArray[np.float64]
+    wall_s: Floats
     """Durations by the wall clock."""
 
     @classmethod
-    def of(
-        cls,
-        wall_s: NDArray[np.float64],
-        cpu_s: NDArray[np.float64],
-        preemptions: NDArray[np.int32],
-    ) -> ExecutionTimes:
+    def of(cls, wall_s: Floats, cpu_s: Floats, preemptions: NDArray[np.int32]) -> ExecutionTimes:
         """Return the times of executions of one kernel that had a core for *cpu_s*; NaN: unknown.
 
         Others took the time that an execution lost. For a kernel that waits in every execution,
@@ -54,7 +51,7 @@ class ExecutionTimes(NamedTuple):
         """Share of the time that others took."""
         return 1.0 - float(self.own_s.sum() / self.wall_s.sum())
 
-    def only(self, chosen: NDArray[np.intp] | slice) -> ExecutionTimes:
+    def only(self, chosen: Indices | slice) -> ExecutionTimes:
         """Return the times of the *chosen* executions."""
         return ExecutionTimes(self.own_s[chosen], self.wall_s[chosen])
 

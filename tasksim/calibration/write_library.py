@@ -14,10 +14,8 @@ from tasksim.base.files import read_text
 from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.machine import machine_facts, memory_bytes, processor
-from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.store import (
     Entry,
-    Measured,
     kernel_path,
     load_kernel,
     read_samples,
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.base.units import Dimension
-    from tasksim.calibration.calibration_options import CalibrationOptions
-    from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
+    from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
     from tasksim.platform.description import Platform
@@ -49,8 +46,8 @@ __all__ = [
     "earlier_samples",
     "earlier_terms",
     "known_sections",
-    "measured_how",
     "rounded_quantity",
+    "today",
     "write_platform",
     "write_recorded_platform",
     "write_samples_of",
@@ -79,36 +76,10 @@ class Destination:
         return self.library / "platforms" / f"{self.machine}.yaml"
 
 
-def measured_how(
-    destination: Destination,
-    collected: KernelSamples,
-    kernel: str,
-    rows: Sequence[MeasuredConfiguration],
-    options: CalibrationOptions,
-    earlier: Entry | None,
-) -> Measured:
-    """Return how *kernel* was measured, now and before, and why the measurement stopped.
-
-    *rows* are configurations, *options* the precision to reach.
-    """
-    mine = [row for row in rows if row.kernel == kernel]
-    if collected.by_total(kernel):
-        total = collected.total(kernel, options)
-        why = "tolerance" if collected.known(kernel, options) else "limit"
-        width = f"+-{100 * total.half_width:.2f} % of the total time"
-        stopped = {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
-    else:
-        stopped = {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
-    now = [f"{manner}, {destination.workers} workers busy" for manner in collected.new[kernel]]
-    before = [] if earlier is None else earlier.measured.how.split("; ")
-    clock = WALL if collected.samples[kernel].wall_s is None else PROCESSOR
-    return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped, clock)
-
-
-def earlier_entry(folder: Path, kernel: str) -> Entry | None:
+def earlier_entry(folder: Path, kernel: str, architecture: str = ARCHITECTURE) -> Entry | None:
     """Return the entry of *kernel* from an earlier calibration in *folder*, or None."""
     path = kernel_path(folder, kernel)
-    return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
+    return load_kernel(path).architectures.get(architecture) if path.exists() else None
 
 
 def earlier_samples(folder: Path) -> dict[str, Samples]:
@@ -155,9 +126,7 @@ def write_samples_of(destination: Destination, kernel: str, samples: Samples) ->
 
 
 def write_platform(
-    destination: Destination,
-    overheads: Overheads | None,
-    bandwidths: Sequence[float] = (),
+    destination: Destination, overheads: Overheads | None, bandwidths: Sequence[float] = ()
 ) -> None:
     """Write the platform file; without *overheads*, keep those of the existing file.
 
@@ -189,7 +158,7 @@ def write_platform(
     if bandwidths:
         curve = [rounded_quantity(each, "bandwidth") for each in bandwidths]
         description["memory_domains"] = {"ram": {"workers": "cpu", "bandwidth": curve}}
-    dump(description, path, comment=f"Written by `tasksim calibrate` on {_today()}.")
+    dump(description, path, comment=f"Written by `tasksim calibrate` on {today()}.")
 
 
 def write_recorded_platform(destination: Destination, platform: Platform, where: Path) -> None:
@@ -244,7 +213,8 @@ def rounded_quantity(value: float, dimension: Dimension) -> str:
     return exact_quantity(float(f"{value:.4g}"), dimension)
 
 
-def _today() -> str:
+def today() -> str:
+    """Return the date of today, as files have it."""
     return datetime.date.today().isoformat()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -235,9 +236,10 @@ def test_a_second_calibration_keeps_the_reach_and_counts_the_first(tmp_path):
     first = counted["gemm"]
     assert np.array_equal(earlier.accessed_bytes, first.accessed_bytes, equal_nan=True)
     assert np.array_equal(earlier.durations_s, first.durations_s)
-    known = Reaches.as_before([None, found["gemm"]])
+    known = Reaches.as_before([None, SimpleNamespace(locality=found["gemm"])])
     assert known == ((16.0 * MIB,), 32.0 * MIB, True)
-    assert Reaches.as_before([None, Locality(16.0 * MIB, 1e-10, 0.5)]) is None  # a threshold
+    threshold = SimpleNamespace(locality=Locality(16.0 * MIB, 1e-10, 0.5))
+    assert Reaches.as_before([None, threshold]) is None
     # The first three runs are in no table: what is known of them was read.
     samples, table = measured(RUNS[3:5], reaches=known, earlier={"gemm": earlier})
     assert (len(samples["gemm"]), len(table)) == (1500, 2)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tasksim.calibration import memory, neighbours
+from tasksim.calibration import kernels_under_load, memory, neighbours
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.machine import Cache
 from tasksim.calibration.memory import (
@@ -118,7 +118,9 @@ def taking(seconds):
 
 
 def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
-    monkeypatch.setattr(neighbours, "standalone", lambda *_, **__: SimpleNamespace(operands={}))
+    monkeypatch.setattr(
+        kernels_under_load, "standalone", lambda *_, **__: SimpleNamespace(operands={})
+    )
     beside = {1: [1e-3], 2: [0.8e-3, 0.9e-3]}
     monkeypatch.setattr(neighbours, "_together", lambda bodies: taking(beside[len(bodies)]))
     found = Measured()
@@ -192,7 +194,7 @@ def copies(monkeypatch, rate):
 def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeypatch):
     alone = chain([2.45e9] * 8, repeat(20e9))
     copies(monkeypatch, lambda count: next(alone) if count == 1 else 26.5e9)
-    monkeypatch.setattr(neighbours, "standalone", lambda *_, **__: None)
+    monkeypatch.setattr(kernels_under_load, "standalone", lambda *_, **__: None)
     found = Measured()
     measure_bandwidth(found, 2, 60.0, clock=ticking(0.1))
     assert found.bandwidths == pytest.approx([20e9, 26.5e9])
@@ -201,7 +203,7 @@ def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeyp
 
 def test_bandwidths_that_stay_impossible_are_told(monkeypatch):
     copies(monkeypatch, lambda count: [20.5e9, 6.28e9][count - 1])
-    monkeypatch.setattr(neighbours, "standalone", lambda *_, **__: None)
+    monkeypatch.setattr(kernels_under_load, "standalone", lambda *_, **__: None)
     found = Measured()
     measure_bandwidth(found, 2, 1.0, clock=ticking(0.1))
     assert found.bandwidths == pytest.approx([20.5e9, 6.28e9])

@@ -39,8 +39,7 @@ from tasksim.run.disturbance import undisturbed_s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.base.progress import ShareProgress
     from tasksim.calibration.application_campaign import SettingsDomain
     from tasksim.calibration.domain import Domain
@@ -386,7 +385,7 @@ class Visit:
     run: int
     number: int
     graph: TaskGraph
-    durations_s: NDArray[np.float64]
+    durations_s: Floats
 
 
 def measure_application_counters(
@@ -431,7 +430,15 @@ def measure_application_counters(
     for done, visit in enumerate(visits):
         if progress is not None:
             progress("timing", 0.5 + 0.5 * done / (options.runs * len(settings)))
-        _add(visit, counts, frequency, rows)
+        graph = visit.graph
+        for task, duration_s in enumerate(visit.durations_s.tolist()):
+            counted = counts.get(f"{visit.number}.{task}")
+            if counted is None:
+                raise TasksimError(f"{graph.name}: task {task} was not counted")
+            name, parameters = graph.model_names[graph.kernel[task]], graph.parameters_of(task)
+            counters = {**counted, "frequency_hz": frequency}
+            _, found = rows.setdefault(name, (tuple(parameters), []))
+            found.append((visit.run, list(parameters.values()), counters, duration_s))
     if not rows:
         raise InputError(f"{domain.application}: no task ran, so there is nothing to count")
     output.mkdir(parents=True, exist_ok=True)
@@ -476,21 +483,3 @@ def timed_application(
                 undisturbed_s(execute(graph, platform, "eager", program=program)) for _ in _burst()
             ]
             yield Visit(run, number, graph, np.median(several, axis=0))
-
-
-def _add(
-    visit: Visit,
-    counts: Mapping[str, Mapping[str, float]],
-    frequency_hz: float,
-    rows: dict[str, tuple[tuple[str, ...], list[Any]]],
-) -> None:
-    """Append a sample per task to *rows*."""
-    graph = visit.graph
-    for task, duration_s in enumerate(visit.durations_s.tolist()):
-        counted = counts.get(f"{visit.number}.{task}")
-        if counted is None:
-            raise TasksimError(f"{graph.name}: task {task} was not counted")
-        name, parameters = graph.model_names[graph.kernel[task]], graph.parameters_of(task)
-        _, found = rows.setdefault(name, (tuple(parameters), []))
-        counters = {**counted, "frequency_hz": frequency_hz}
-        found.append((visit.run, list(parameters.values()), counters, duration_s))

@@ -9,13 +9,10 @@ import os
 import platform
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tasksim.base.errors import TasksimError
 from tasksim.formats.counters import Counted
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["HARDWARE", "SOFTWARE", "Event", "PerfCounters", "refusal", "scaled"]
 
@@ -107,10 +104,7 @@ class PerfCounters:
         self._events.append(event)
         self._files.append(file)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:  # fmt: skip
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from tasksim.base.files import read_text, write_text
 from tasksim.run.criticalkernels import MAX_FALLING_EXPONENT, MIN_RUNS, SHARE_THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = [
@@ -201,33 +201,23 @@ def critical_functions(
     ordered = sorted(profiles.items())
     shares = [profile.shares() for _, profile in ordered]
     names = dict.fromkeys(name for share in shares for name in share)
-    found = [_scaling(name, ordered, shares, threshold, of_one=of_one) for name in names]
-    processes = tuple(number for number, _ in ordered)
-    found.sort(key=lambda one: (-max(one.shares), one.name, one.place))
-    return CriticalFunctions(processes, tuple(found), threshold)
-
-
-def _scaling(
-    name: tuple[str, str],
-    ordered: Sequence[tuple[int, FunctionProfile]],
-    shares: Sequence[Mapping[tuple[str, str], float]],
-    threshold: float,
-    *,
-    of_one: bool,
-) -> FunctionScaling:
-    mine = tuple(share.get(name, 0.0) for share in shares)
     processes = np.array([number for number, _ in ordered], float)
-    each = np.array([p.costs.get(name, 0.0) for _, p in ordered])
-    if not of_one:
-        each = each / processes
-    logs = np.log(np.maximum(each, MIN_COST))
-    exponent = float(np.polyfit(np.log(processes), logs, 1)[0])
-    reason = None
-    if max(mine) > threshold:
-        reason = f"takes {max(mine):.1%} of the cost"
-    elif exponent > MAX_FALLING_EXPONENT and max(mine) >= MIN_SCALING_SHARE:
-        reason = "its cost does not fall with the processes"
-    return FunctionScaling(*name, mine, exponent, reason)
+    found = []
+    for name in names:
+        mine = tuple(share.get(name, 0.0) for share in shares)
+        each = np.array([profile.costs.get(name, 0.0) for _, profile in ordered])
+        if not of_one:
+            each = each / processes
+        logs = np.log(np.maximum(each, MIN_COST))
+        exponent = float(np.polyfit(np.log(processes), logs, 1)[0])
+        reason = None
+        if max(mine) > threshold:
+            reason = f"takes {max(mine):.1%} of the cost"
+        elif exponent > MAX_FALLING_EXPONENT and max(mine) >= MIN_SCALING_SHARE:
+            reason = "its cost does not fall with the processes"
+        found.append(FunctionScaling(*name, mine, exponent, reason))
+    found.sort(key=lambda one: (-max(one.shares), one.name, one.place))
+    return CriticalFunctions(tuple(sorted(profiles)), tuple(found), threshold)
 
 
 def shares_distance(one: FunctionProfile, other: FunctionProfile) -> float:
