@@ -71,22 +71,17 @@ def gaps(run: Run) -> Gaps:
     released = tasks.released_by[after]
     woken = ~awake & (released >= 0)
     by, count = tasks.released_by, len(run)
-    found = Gaps(
-        task=tasks.start_s[after][awake] - previous_end[awake],
-        task_releases=np.bincount(by[by >= 0], minlength=count)[before[awake]].astype(float),
-        wakeup=tasks.start_s[after][woken] - tasks.end_s[released[woken]],
-        wakeup_releases=_places(by, tasks.ready_s)[after[woken]],
-        submission=np.diff(tasks.submitted_s),
-    )
-    if run.disturbance is None:
-        return found
-    task, wakeup = found.task <= MAX_OWN_GAP_S, found.wakeup <= MAX_OWN_GAP_S
+    task_s = tasks.start_s[after][awake] - previous_end[awake]
+    wakeup_s = tasks.start_s[after][woken] - tasks.end_s[released[woken]]
+    submission_s = np.diff(tasks.submitted_s)
+    limit_s = np.inf if run.disturbance is None else MAX_OWN_GAP_S
+    task, wakeup = task_s <= limit_s, wakeup_s <= limit_s
     return Gaps(
-        task=found.task[task],
-        task_releases=found.task_releases[task],
-        wakeup=found.wakeup[wakeup],
-        wakeup_releases=found.wakeup_releases[wakeup],
-        submission=found.submission[found.submission <= MAX_OWN_GAP_S],
+        task=task_s[task],
+        task_releases=np.bincount(by[by >= 0], minlength=count)[before[awake]][task].astype(float),
+        wakeup=wakeup_s[wakeup],
+        wakeup_releases=_places(by, tasks.ready_s)[after[woken]][wakeup],
+        submission=submission_s[submission_s <= limit_s],
     )
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.precision import TotalTime, newest_runs, relative_half_width, total_time
 from tasksim.models.kinds.history import typical_mean
-from tasksim.models.quantiles import FENCE, inliers
+from tasksim.models.quantiles import FENCE, group_means, inliers
 from tasksim.models.samples import Samples
 from tasksim.run.disturbance import has_processor_times, undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from tasksim.base.arrays import Floats, Ints
+    from tasksim.base.arrays import Floats
     from tasksim.calibration.calibration_options import CalibrationOptions, Stop
     from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.graph.taskgraph import TaskGraph
@@ -149,7 +149,10 @@ class KernelSamples:
                 runs = None if samples.runs is None else samples.runs[part]
                 durations_s, kept = samples.durations_s[part], inside[part]
                 count = int(kept.sum())
-                of_runs = _run_means(durations_s[kept], None if runs is None else runs[kept])
+                of_runs = durations_s[kept]  # if runs are unknown, the samples themselves
+                if runs is not None:
+                    _, run = np.unique(runs[kept], return_inverse=True)
+                    of_runs = group_means(of_runs, run)
                 half_width = relative_half_width(of_runs, options.confidence)
                 enough = count >= options.min_samples and len(of_runs) >= options.min_runs
                 precise = enough and half_width <= options.tolerance
@@ -173,12 +176,3 @@ class KernelSamples:
             total = self.total(kernel, options)
             return total.runs >= options.min_runs and total.half_width <= options.tolerance
         return all(c.stopped == "tolerance" for c in self.configurations(options, [kernel]))
-
-
-def _run_means(durations_s: Floats, runs: Ints | None) -> Floats:
-    """Return the mean of each run's samples; if runs are unknown, the samples themselves."""
-    if runs is None:
-        return durations_s
-    _, run = np.unique(runs, return_inverse=True)
-    means: Floats = np.bincount(run, durations_s) / np.bincount(run)
-    return means

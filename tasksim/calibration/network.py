@@ -105,17 +105,13 @@ def ping_pong(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
 
 def both_ways(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
     """Return the times of messages that ranks 0 and 1 exchange at once."""
-    return _measured(
-        ranks, sizes, seconds, 1, lambda size, times: _exchange(ranks, {0: 1, 1: 0}, size, times)
-    )
+    return _exchanged(ranks, sizes, seconds, {0: 1, 1: 0})
 
 
 def pairs(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
     """Return the times of exchanges of all pairs at once: ranks 0 and 1, 2 and 3, and so on."""
     partners = {r: r ^ 1 for r in range(ranks.size) if r ^ 1 < ranks.size}
-    return _measured(
-        ranks, sizes, seconds, 1, lambda size, times: _exchange(ranks, partners, size, times)
-    )
+    return _exchanged(ranks, sizes, seconds, partners)
 
 
 def fan_in(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
@@ -168,13 +164,20 @@ def _measured(
     return taken
 
 
-def _exchange(ranks: Ranks, partners: dict[int, int], size: int, times: int) -> None:
+def _exchanged(
+    ranks: Ranks, sizes: Sequence[int], seconds: float, partners: dict[int, int]
+) -> Taken:
+    """Return the times of messages that all *partners* exchange at once."""
     partner = partners.get(ranks.rank)
-    if partner is None:
-        return
-    out, into = _memory(size, 0), _memory(size, 1)
-    for _ in range(times):
-        ranks.comm.Sendrecv(out, partner, recvbuf=into, source=partner)
+
+    def play(size: int, times: int) -> None:
+        if partner is None:
+            return
+        out, into = _memory(size, 0), _memory(size, 1)
+        for _ in range(times):
+            ranks.comm.Sendrecv(out, partner, recvbuf=into, source=partner)
+
+    return _measured(ranks, sizes, seconds, 1, play)
 
 
 _kept: dict[int, Any] = {}

@@ -307,13 +307,18 @@ def missing_intervals(reasons: Mapping[str, str]) -> list[str]:
     >>> missing_intervals({"gemm": "got 3 samples", "trsm": "got 3 samples"})
     ['gemm, trsm: predictions have no interval: got 3 samples']
     """
-    kernels: dict[str, list[str]] = {}
-    for kernel, reason in reasons.items():
-        kernels.setdefault(reason, []).append(kernel)
     return [
         f"{', '.join(names)}: predictions have no interval: {reason}"
-        for reason, names in kernels.items()
+        for reason, names in _by_reason(reasons).items()
     ]
+
+
+def _by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return reason -> kernels of *reasons*, which is kernel -> reason."""
+    found: dict[str, list[str]] = {}
+    for kernel, reason in reasons.items():
+        found.setdefault(reason, []).append(kernel)
+    return found
 
 
 def lock_holders(lock_free: Mapping[str, float]) -> list[str]:
@@ -338,18 +343,15 @@ def model_choices(choice: LinearKernels, fits: Fits) -> list[str]:
     """Return notes on models that were not requested, or that extrapolate badly."""
     notes = []
     found = {k: m for k, m in fits.models.items() if k not in fits.histories}
-    unasked = sorted(choice.irregular & found.keys())
-    if unasked:
-        notes.append(
-            f"{', '.join(unasked)}: linear models with searched terms, as tasks of the graph "
-            "hardly repeat, and a history predicts no other input; " + _how_to_ask()
-        )
-    larger = sorted(choice.unmeasured & found.keys())
-    if larger:
-        notes.append(
-            f"{', '.join(larger)}: linear models with searched terms, as tasks to be predicted "
-            "have other sizes, which a history does not know; " + _how_to_ask()
-        )
+    for kernels, why in (
+        (choice.irregular, "of the graph hardly repeat, and a history predicts no other input"),
+        (choice.unmeasured, "to be predicted have other sizes, which a history does not know"),
+    ):
+        if unasked := sorted(kernels & found.keys()):
+            notes.append(
+                f"{', '.join(unasked)}: linear models with searched terms, as tasks {why}; "
+                + _how_to_ask()
+            )
     notes += [f"{kernel}: {said}" for kernel, said in fits.outside.items()]
     if choice.missing:
         notes.append(
@@ -370,14 +372,11 @@ def model_choices(choice: LinearKernels, fits: Fits) -> list[str]:
         for kernel, ranges in narrow.items()
         if ranges
     ]
-    by_reason: dict[str, list[str]] = {}
-    for kernel, why in fits.histories.items():
-        by_reason.setdefault(why, []).append(kernel)
     notes += [
-        f"{', '.join(kernels)}: "
-        f"{'a history, which predicts' if len(kernels) == 1 else 'histories, which predict'} "
+        f"{', '.join(names)}: "
+        f"{'a history, which predicts' if len(names) == 1 else 'histories, which predict'} "
         f"no other configurations: {why}"
-        for why, kernels in by_reason.items()
+        for why, names in _by_reason(fits.histories).items()
     ]
     return notes
 
