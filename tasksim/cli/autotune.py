@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search, Tried
-    from tasksim.tuning.selection import Ran, Selection
+    from tasksim.tuning.selection import Selection
 
 __all__ = ["autotuning"]
 
@@ -346,23 +346,15 @@ def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:
         "selective": any(ran.selective for ran in runs),
         "wall_s": sum(ran.wall_s for ran in runs),
         "full_s": found.full_s(tried),
-        "full_wall_s": _median_of(runs, "full_wall_s"),
+        "full_wall_s": found.full_median(tried, "wall_s"),
         "prediction_error": found.error(tried),
-        "full_alone_s": _median_of(runs, "full_alone_s"),
+        "full_alone_s": found.full_median(tried, "alone_s"),
         "alone_error": found.alone_error(tried),
-        "busiest_s": sum(ran.busiest_s for ran in runs),
-        "full_busiest_s": _median_of(runs, "full_busiest_s"),
+        "busiest_s": sum(ran.busiest_s or 0.0 for ran in runs),
+        "full_busiest_s": found.full_median(tried, "busiest_s"),
         "path_error": found.path_error(tried),
         "error": tried.error,
     }
-
-
-def _median_of(runs: Sequence[Ran], name: str) -> float | None:
-    """Return the median of a column of the full runs beside *runs*; None of none."""
-    from statistics import median
-
-    values = [value for ran in runs for value in getattr(ran, name)]
-    return median(values) if values else None
 
 
 def _text(result: dict[str, Any], paths: list[str]) -> Iterator[str]:

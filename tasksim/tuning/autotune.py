@@ -66,10 +66,15 @@ class Autotuned:
         """Return the runs of a configuration."""
         return self.runs.get(self.places[tuple(tried.values.values())], [])
 
+    def full_median(self, tried: Tried, name: str) -> float | None:
+        """Return the median of a column of the full runs of a configuration; None if unknown."""
+        values = (getattr(full, name) for ran in self.of(tried) for full in ran.full)
+        known = [value for value in values if value is not None]
+        return median(known) if known else None
+
     def full_s(self, tried: Tried) -> float | None:
         """Return the median makespan of the full runs of a configuration; None without any."""
-        full = [seconds for ran in self.of(tried) for seconds in ran.full_s]
-        return median(full) if full else None
+        return self.full_median(tried, "makespan_s")
 
     def error(self, tried: Tried) -> float | None:
         """Return the error of the prediction, relative to the full runs."""
@@ -81,18 +86,17 @@ class Autotuned:
 
         None if one of them is unknown.
         """
-        runs = self.of(tried)
-        said = [ran.path_s for ran in runs if ran.path_s is not None]
-        full = [seconds for ran in runs for seconds in ran.full_path_s]
-        return sum(said) / len(said) / median(full) - 1 if said and full else None
+        said = [ran.path_s for ran in self.of(tried) if ran.path_s is not None]
+        full_s = self.full_median(tried, "path_s")
+        return sum(said) / len(said) / full_s - 1 if said and full_s is not None else None
 
     def alone_error(self, tried: Tried) -> float | None:
         """Return the error of the prediction, relative to the full runs alone on the machine.
 
         None if these are unknown.
         """
-        alone = [seconds for ran in self.of(tried) for seconds in ran.full_alone_s]
-        return tried.mean_s / median(alone) - 1 if alone and tried.makespans_s else None
+        alone_s = self.full_median(tried, "alone_s")
+        return tried.mean_s / alone_s - 1 if alone_s is not None and tried.makespans_s else None
 
     @property
     def mean_error(self) -> float | None:
@@ -116,8 +120,8 @@ class Autotuned:
         all_runs = [ran for runs in self.runs.values() for ran in runs]
         if not all_runs or not self.wall_s:
             return None
-        full_s = sum(median(r.full_wall_s) if r.full_wall_s else r.makespan_s for r in all_runs)
-        return full_s / self.wall_s
+        full_s = (median(f.wall_s for f in r.full) if r.full else r.makespan_s for r in all_runs)
+        return sum(full_s) / self.wall_s
 
 
 def autotune(
@@ -231,18 +235,11 @@ class _Runs:
         self._prepare(place)
         own = self.runs.setdefault(place, [])
         # Full runs before and after in turn, so that no phase of the machine favours one.
-        first = self._full() if len(own) % 2 else []
+        first = self._full() if len(own) % 2 else ()
         ran = self._answer(place)
         full = first or self._full()
         if full:
-            ran = replace(
-                ran,
-                full_s=tuple(one.makespan_s for one in full),
-                full_wall_s=tuple(one.wall_s for one in full),
-                full_busiest_s=tuple(one.busiest_s for one in full),
-                full_path_s=tuple(one.path_s for one in full if one.path_s is not None),
-                full_alone_s=tuple(one.alone_s for one in full if one.alone_s is not None),
-            )
+            ran = replace(ran, full=full)
         own.append(ran)
         return ran
 
@@ -262,15 +259,7 @@ class _Runs:
     def _executed(self, selective: Ran) -> Ran:
         """Return a full run instead of a *selective* one, whose time counts, too."""
         full = self._noted(self.site.full())
-        return replace(
-            full,
-            wall_s=selective.wall_s + full.wall_s,
-            full_s=selective.full_s,
-            full_wall_s=selective.full_wall_s,
-            full_busiest_s=selective.full_busiest_s,
-            full_path_s=selective.full_path_s,
-            full_alone_s=selective.full_alone_s,
-        )
+        return replace(full, wall_s=selective.wall_s + full.wall_s, full=selective.full)
 
     def settled(self, tuned: Tuned) -> Tuned:
         """Return *tuned* by full runs alone, if selective runs turned out to be of no use.
@@ -293,8 +282,8 @@ class _Runs:
             tried.append(replace(one, makespans_s=makespans) if one.makespans_s else one)
         return ordered(tried, tuned.simulations)
 
-    def _full(self) -> list[Ran]:
-        return [self.site.full() for _ in range(self.judge)]
+    def _full(self) -> tuple[Ran, ...]:
+        return tuple(self.site.full() for _ in range(self.judge))
 
     def _prepare(self, place: int) -> None:
         begun = perf_counter()
@@ -307,11 +296,9 @@ class _Runs:
             if candidate.scenario is None:
                 continue
             self._prepare(place)
-            full = self._full()
-            makespans, walls = (
-                tuple(getattr(o, n) for o in full) for n in ("makespan_s", "wall_s")
-            )
-            self.runs[place] = [Ran(0.0, 0.0, 0, full[0].tasks, makespans, walls)]
+            # A simulation predicts makespans alone: nothing else is compared.
+            full = tuple(Ran(f.makespan_s, f.wall_s, f.executed, f.tasks) for f in self._full())
+            self.runs[place] = [Ran(0.0, 0.0, 0, full[0].tasks, full)]
 
     def so_far(self) -> Tuned:
         """Return the results of the candidates with runs."""

@@ -76,41 +76,33 @@ class Ran:
         Numbers of measured and of all tasks.
     sent, messages : int
         Over ranks: numbers of sent and of all messages.
-    full_s : tuple of float
-        Makespans of full runs beside it.
-    full_wall_s : tuple of float
-        Wall times of these.
+    full : tuple of Ran
+        Full runs beside it.
     task_s : float
         The median duration of its tasks.
     selective : bool
         Whether it skipped known kernels, so that its makespan is a prediction.
     others_share : float or None
         The share of its workers' time that other programs took; None if unknown.
-    busiest_s : float
+    busiest_s : float or None
         Total time of measured tasks on the busiest worker in seconds, without the time that others
-        took.
+        took; None if unknown.
     path_s : float or None
         Time of the kernels on the practical critical path, likewise; None if unknown.
     alone_s : float or None
         Makespan of a full run alone on the machine, by a replay; None if unknown.
-    full_busiest_s, full_path_s, full_alone_s : tuple of float
-        The same for the full runs beside it.
     """
 
     makespan_s: float
     wall_s: float
     executed: int
     tasks: int
-    full_s: tuple[float, ...] = ()
-    full_wall_s: tuple[float, ...] = ()
+    full: tuple[Ran, ...] = ()
     sent: int = 0
     messages: int = 0
     task_s: float = 0.0
     selective: bool = False
     others_share: float | None = None
-    busiest_s: float = 0.0
+    busiest_s: float | None = None
     path_s: float | None = None
     alone_s: float | None = None
-    full_busiest_s: tuple[float, ...] = ()
-    full_path_s: tuple[float, ...] = ()
-    full_alone_s: tuple[float, ...] = ()

@@ -74,12 +74,12 @@ def test_a_tuning_of_emulated_runs_repeats():
     ]
     one, other = made
     assert [t.values for t in one.tuned.tried] == [t.values for t in other.tuned.tried]
-    assert one.wall_s == other.wall_s < sum(r.full_wall_s[0] for (r,) in one.runs.values())
+    assert one.wall_s == other.wall_s < sum(r.full[0].wall_s for (r,) in one.runs.values())
     assert 0 < one.mean_error < 0.2
     assert one.speedup > 1
     (ran,) = one.of(one.tuned.best)
-    assert ran.full_s[0] != ran.full_s[1]
-    assert 0 < ran.busiest_s < ran.full_busiest_s[0]
+    assert ran.full[0].makespan_s != ran.full[1].makespan_s
+    assert 0 < ran.busiest_s < ran.full[0].busiest_s
 
 
 def test_without_scatter_predictions_are_exact():
