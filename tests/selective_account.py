@@ -48,7 +48,8 @@ class Skips:
 def account(graph, scheduler, workers, seconds, skipped, chooses=None, of_task=None):
     """Return a run in which what *chooses* does not skip is said to take *seconds*; its parts."""
     platform = this_machine(workers)
-    facts = Facts(graph, platform, create(scheduler), [seconds], [1] * len(graph))
+    chosen = create(scheduler) if isinstance(scheduler, str) else scheduler
+    facts = Facts(graph, platform, chosen, [seconds], [1] * len(graph))
     tasks = Told(seconds, workers)
     paths = PathRecords(graph.kernel.tolist() if of_task is None else of_task, workers)
     done = SelectiveExecution(facts, tasks, chooses or Skips(seconds, skipped), paths)

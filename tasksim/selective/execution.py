@@ -27,6 +27,7 @@ from tasksim.runtime.rules import dropped
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tasksim.runtime.view import Facts
     from tasksim.selective.policies import Chooser
 
-__all__ = ["SKIPPED_BEFORE", "AccountView", "Effort", "Executes", "SelectiveExecution"]
+__all__ = ["SKIPPED_BEFORE", "AccountView", "Effort", "Executes", "Member", "SelectiveExecution"]
 
 
 class AccountView(WorkersView):
@@ -65,6 +66,69 @@ class AccountView(WorkersView):
     def rouse(self, worker: int) -> None:
         """Note that *worker*, which has been woken, is to ask for a task."""
         self.awake.append(worker)
+
+
+class Member:
+    """One scheduler on an account, with its tasks and workers: all of a node, or those of a rank.
+
+    Parameters
+    ----------
+    facts : Facts
+    idle : callable, optional
+        Returns whether nothing is in progress; by default looks at this member alone.
+
+    Attributes
+    ----------
+    view : AccountView
+    ledger : Ledger
+    left : int
+        Number of tasks that have not ended.
+    """
+
+    def __init__(self, facts: Facts, idle: Callable[[], bool] | None = None) -> None:
+        self.facts: Final = facts
+        self.view = AccountView(facts)
+        self.ledger = Ledger(facts.graph, facts.platform, facts.able)
+        self.left = len(facts.graph)
+        self._release = Release(facts.graph, submitted=False)
+        self._patience = Patience(facts, self.ledger, idle or self.ledger.idle)
+
+    def submit(self, push: Callable[[list[int], int], None]) -> None:
+        """Submit all tasks, and *push* those that each of them releases."""
+        self.view.pusher = None
+        for task in range(len(self.facts.graph)):
+            push(self._release.submit(task), -1)
+        self.ledger.all_submitted = True
+
+    def serve(self, start: Callable[[int, int], None]) -> None:
+        """Let awake workers ask for tasks, while there are any, and *start* these: task, worker."""
+        view, scheduler, patience = self.view, self.facts.scheduler, self._patience
+        while view.awake and self.left:
+            awake, view.awake = sorted(view.awake), []
+            for worker in awake:
+                popped = scheduler.pop(worker)
+                if popped is None:
+                    view.fall_asleep(worker)
+                    patience.left -= 1
+                    if not patience.left:
+                        patience.look(view.now)
+                    continue
+                task = self.ledger.take(popped, worker, scheduler)
+                scheduler.started(task, worker)
+                start(task, worker)
+
+    def end(self, task: int, worker: int | None, end_s: float) -> list[int]:
+        """Note that *task* ended on *worker* (None: a message); return the released tasks."""
+        view = self.view
+        view.go_on(end_s)
+        self.ledger.end[task] = end_s
+        self.ledger.finish(task)
+        self.left -= 1
+        if worker is not None:
+            self.facts.scheduler.finished(task, worker)
+            view.awake.append(worker)
+        view.pusher = worker
+        return self._release.complete(task)
 
 
 MIN_WAIT_S: Final = 1e-5
@@ -139,23 +203,17 @@ class SelectiveExecution:
         *,
         company: bool = True,
     ) -> None:
-        graph, platform = facts.graph, facts.platform
-        workers = len(platform.workers)
+        workers = len(facts.platform.workers)
         self._facts = facts
-        self._scheduler = facts.scheduler
+        self.member = Member(facts)
         self._tasks = tasks
         self._chooses = chooses
         self._paths = paths
         self._company = company
-        self._release = Release(graph, submitted=False)
-        self.left = len(graph)
         self._lock = threading.Lock()
         self._bell = threading.Condition(self._lock)
         self._over = threading.Event()
         self._error: BaseException | None = None
-        self._view = AccountView(facts)
-        self.ledger = Ledger(graph, platform, facts.able)
-        self._patience = Patience(facts, self.ledger, self.ledger.idle)
         self.effort = Effort()
         self.accounts: list[ThreadAccount | None] = []
         self._task = [-1] * workers
@@ -171,32 +229,40 @@ class SelectiveExecution:
 
     # Called by the main thread
 
+    @property
+    def left(self) -> int:
+        """Number of tasks that have not ended."""
+        return self.member.left
+
     def run(self, rng: random.Random, program: Program, *, pin: bool = True) -> float:
         """Run the graph; return the makespan on the account in seconds."""
-        with blaming(self._scheduler, self._facts.graph):
-            self._scheduler.attach(self._view, rng)
+        self._attach(rng)
         names = [worker.name for worker in self._facts.platform.workers]
         self.accounts = conduct(self, names, program, pin=pin, progress=None)
-        if self._error is not None:
-            raise self._error
-        return self.ledger.makespan_s()
+        return self._makespan_s()
 
     def run_at_once(self, rng: random.Random) -> float:
         """Run the graph in this thread; return the makespan on the account in seconds.
 
         For tasks that take no time to execute, whatever they take on the account.
         """
-        with blaming(self._scheduler, self._facts.graph):
-            self._scheduler.attach(self._view, rng)
-            self._submit_all()
+        self._attach(rng)
+        self._submit_all()
         self.work(0)
+        return self._makespan_s()
+
+    def _attach(self, rng: random.Random) -> None:
+        with blaming(self._facts.scheduler, self._facts.graph):
+            self._facts.scheduler.attach(self.member.view, rng)
+
+    def _makespan_s(self) -> float:
         if self._error is not None:
             raise self._error
-        return self.ledger.makespan_s()
+        return self.member.ledger.makespan_s()
 
     def table(self) -> TaskTable:
         """Return the task table, with times on the account."""
-        return self.ledger.table()
+        return self.member.ledger.table()
 
     def begin(self) -> None:
         """Do nothing: the account begins at 0."""
@@ -207,17 +273,14 @@ class SelectiveExecution:
         with self._lock:
             try:
                 interrupts.allow()
-                with blaming(self._scheduler, self._facts.graph):
-                    self._submit_all()
+                self._submit_all()
             finally:
                 interrupts.hold()
             self._bell.notify()
 
     def _submit_all(self) -> None:
-        self._view.pusher = None
-        for task in range(len(self._facts.graph)):
-            self._push(self._release.submit(task), -1)
-        self.ledger.all_submitted = True
+        with blaming(self._facts.scheduler, self._facts.graph):
+            self.member.submit(self._push)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait up to *timeout_s* for the end of the run; return whether it is over."""
@@ -247,7 +310,7 @@ class SelectiveExecution:
                     self._returned(worker)
         except BaseException as error:
             with self._lock:
-                self._error = self._error or blamed(error, self._scheduler, self._facts.graph)
+                self._error = self._error or blamed(error, self._facts.scheduler, self._facts.graph)
                 self._finish()
 
     def _next_job(self) -> int | None:
@@ -283,7 +346,7 @@ class SelectiveExecution:
             return
         seconds = self._tasks.elapsed_s(worker)
         # The account may be ahead of this thread's clock.
-        end_s = max(self._measuring.pop(worker) + seconds, self._view.now)
+        end_s = max(self._measuring.pop(worker) + seconds, self.member.view.now)
         heappush(self._ends, (end_s, self._begun[worker], worker))
         self._chooses.measured(self._task[worker], seconds)
         self.effort.executed_s += seconds
@@ -295,11 +358,11 @@ class SelectiveExecution:
 
         None: the thread that returns first from a task advances it.
         """
-        elapsed_s = self._tasks.elapsed_s
+        elapsed_s, member = self._tasks.elapsed_s, self.member
         while not self._over.is_set():
             # As in a replay: first all ends at an instant, then the workers in order.
-            if not self._ends or self._ends[0][0] > self._view.now:
-                self._serve()
+            if not self._ends or self._ends[0][0] > member.view.now:
+                member.serve(self._start)
             if not self._ends:
                 self._stop_if_stuck_or_done()
                 return None
@@ -314,30 +377,13 @@ class SelectiveExecution:
             self._end(worker, end_s)
         return None
 
-    def _serve(self) -> None:
-        """Let all awake workers ask for tasks."""
-        view = self._view
-        while view.awake:
-            awake, view.awake = sorted(view.awake), []
-            for worker in awake:
-                popped = self._scheduler.pop(worker)
-                if popped is None:
-                    view.fall_asleep(worker)
-                    self._patience.left -= 1
-                    if not self._patience.left:
-                        self._patience.look(view.now)
-                    continue
-                task = self.ledger.take(popped, worker, self._scheduler)
-                self._scheduler.started(task, worker)
-                self._start(task, worker)
-
     def _start(self, task: int, worker: int) -> None:
-        now = self._view.now
-        self.ledger.popped[task] = self.ledger.start[task] = now
+        now, ledger = self.member.view.now, self.member.ledger
+        ledger.popped[task] = ledger.start[task] = now
         self._task[worker] = task
         self._executed[worker] = False
         self._begun[worker] = self._starts = self._starts + 1
-        before = self._paths.before(task, worker, self.ledger.ready[task])
+        before = self._paths.before(task, worker, ledger.ready[task])
         charge_s = self._chooses.charge_s(task, worker, before, now)
         if charge_s is None:
             self.effort.executed += 1
@@ -368,30 +414,25 @@ class SelectiveExecution:
 
     def _end(self, worker: int, end_s: float) -> None:
         """Note the end of the task of *worker* on the account, and push released tasks."""
-        task, ledger, view = self._task[worker], self.ledger, self._view
-        view.go_on(end_s)
-        ledger.end[task] = end_s
-        ledger.finish(task)
-        self.left -= 1
-        self._scheduler.finished(task, worker)
-        released = self._release.complete(task)
+        task, ledger = self._task[worker], self.member.ledger
+        released = self.member.end(task, worker, end_s)
         times = ledger.ready[task], ledger.start[task], end_s
         self._paths.ended(task, worker, times, released)
-        view.pusher = worker
         self._push(released, task)
-        view.awake.append(worker)
 
     def _push(self, released: list[int], released_by: int) -> None:
+        member = self.member
         for task in released:
-            self.ledger.release(task, self._view.now, released_by)
-            self._scheduler.push(task)
+            member.ledger.release(task, member.view.now, released_by)
+            member.facts.scheduler.push(task)
 
     def _stop_if_stuck_or_done(self) -> None:
-        ledger = self.ledger
+        facts, ledger = self._facts, self.member.ledger
         if not ledger.all_submitted or self._measuring:
             return
         if self.left and self._error is None:
-            self._error = dropped(self._scheduler, self._facts.graph, ledger.state, self._view.now)
+            now_s = self.member.view.now
+            self._error = dropped(facts.scheduler, facts.graph, ledger.state, now_s)
         self._finish()
 
     def _finish(self) -> None:

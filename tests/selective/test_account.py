@@ -13,6 +13,7 @@ from tasksim.kernels.program import bind
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.native.this_machine import this_machine
 from tasksim.platform.description import Platform
+from tasksim.schedulers.central import Eager
 from tasksim.selective.execute import execute_selectively
 from tasksim.selective.policies import Chooser, Rules, policy_of
 from tasksim.selective.statistics import Statistics, signatures
@@ -27,7 +28,7 @@ def test_the_account_is_the_simulators(scheduler, workers, share):
     skipped = np.random.default_rng(1).random(len(graph)) < share
     done, tasks, paths = account(graph, scheduler, workers, seconds, skipped)
     said = tasksim.simulate(graph, workers=workers, durations=SECONDS, scheduler=scheduler)
-    assert done.ledger.makespan_s() == said.makespan_s
+    assert done.member.ledger.makespan_s() == said.makespan_s
     table = done.table()
     assert table.start_s.tolist() == said.tasks.start_s.tolist()
     assert table.worker.tolist() == said.tasks.worker.tolist()
@@ -45,6 +46,27 @@ def test_what_is_executed_after_something_was_skipped_is_made_safe():
     graph = tasksim.generate("chain", length=3)
     _, tasks, _ = account(graph, "eager", 1, [1.0] * 3, [False, True, False])
     assert tasks.tasks == [(0, False), (2, True)]
+
+
+class Restless(Eager):
+    """Wakes all workers for ever after the last task."""
+
+    ended = 0
+
+    def finished(self, task, worker):
+        self.ended += 1
+
+    def pop(self, worker):
+        if self.ended == 3:
+            for other in range(2):
+                self.view.wake(other)
+        return super().pop(worker)
+
+
+def test_nobody_asks_after_the_last_task():
+    graph = tasksim.generate("chain", length=3)
+    done, _, _ = account(graph, Restless(), 2, [1.0] * 3, [True, False, True])
+    assert done.table().end_s.tolist() == [1.0, 2.0, 3.0]
 
 
 def known(graph, seconds):
@@ -87,7 +109,7 @@ def test_how_often_the_tolerance_is_kept(policy):
         seconds = (mean * rng.lognormal(-0.02, 0.2, len(mean))).tolist()
         rules = Rules(policy_of(policy), Statistics(), 0.04, *signatures(graph), 2)
         done, _, _ = account(graph, "lws", 2, seconds, None, Chooser(rules))
-        errors.append(abs(done.ledger.makespan_s() / truth_s - 1))
+        errors.append(abs(done.member.ledger.makespan_s() / truth_s - 1))
     within = np.mean(np.array(errors) <= 0.04)
     if policy == "shares":
         assert within >= 0.85
@@ -113,7 +135,7 @@ def test_predictions_are_not_biased_by_first_touches(policy):
             signed = signatures(graph, apart=apart)
             chooser = Chooser(Rules(policy_of(policy), Statistics(), 0.05, *signed, 2))
             done, _, _ = account(graph, "lws", 2, seconds, None, chooser, signed[1])
-            said.append(done.ledger.makespan_s() / truth.makespan_s - 1)
+            said.append(done.member.ledger.makespan_s() / truth.makespan_s - 1)
         biases[apart] = np.mean(said)
     assert abs(biases[True]) < 0.015
     assert biases[False] > 0.02

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict, deque
+from functools import partial
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from tasksim.native.cluster.communicator import MAX_SENDS_IN_FLIGHT
 from tasksim.runtime.blame import blamed
-from tasksim.runtime.ledger import Ledger
-from tasksim.runtime.livelock import Patience
 from tasksim.runtime.pathrecords import PathRecord
-from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
 from tasksim.runtime.view import Facts
-from tasksim.selective.execution import AccountView, Effort
+from tasksim.selective.execution import Effort, Member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,7 +95,7 @@ class RankPaths:
             self._carried[rank, task] = record
 
 
-class Member:
+class RankMember(Member):
     """One rank on the account.
 
     Parameters
@@ -123,8 +121,6 @@ class Member:
         Number of the rank's sends in flight.
     done : deque of int
         Tasks of ended messages that the rank has not processed yet.
-    left : int
-        Number of tasks and messages that have not ended.
     """
 
     def __init__(
@@ -136,35 +132,17 @@ class Member:
         estimates: Sequence[Sequence[float]] | None,
         idle: Callable[[], bool],
     ) -> None:
-        graph = part.graph
+        facts = Facts.on_any_worker(part.graph, platform, scheduler, estimates)
+        super().__init__(facts, idle)
         self.number: Final = number
-        self.platform, self.scheduler = platform, scheduler
-        self.facts = Facts.on_any_worker(graph, platform, scheduler, estimates)
-        self.view = AccountView(self.facts)
-        self.ledger = Ledger(graph, platform, self.facts.able)
-        self.release = Release(graph, submitted=False)
         self.task: list[int] = part.task.tolist()
         self.message: list[int] = part.message.tolist()
-        self.patience = Patience(self.facts, self.ledger, idle, over=lambda: False)
-        self.left = len(graph)
         self.out: list[tuple[int, int, int]] = []
         self.in_flight = 0
         self.done: deque[int] = deque()
         self.woken = False
 
-    @property
-    def workers(self) -> int:
-        """Number of workers."""
-        return len(self.platform.workers)
-
-    def let_sleep(self, worker: int) -> None:
-        """Note that the scheduler has no task for *worker* now."""
-        self.view.fall_asleep(worker)
-        self.patience.left -= 1
-        if not self.patience.left:
-            self.patience.look(self.view.now)
-
-    def wake(self, woken: deque[Member]) -> None:
+    def wake(self, woken: deque[RankMember]) -> None:
         """Join *woken*, the members that are to communicate, unless this one is among them."""
         if not self.woken:
             self.woken = True
@@ -251,7 +229,7 @@ class RanksAccount:
 
     Attributes
     ----------
-    members : list of Member
+    members : list of RankMember
     paths : RankPaths
         As given.
     effort, messages : Effort
@@ -277,7 +255,7 @@ class RanksAccount:
         self.paths = paths
         believed = estimates or [None] * len(platforms)
         self.members = [
-            Member(number, part, platform, scheduler, believed[number], self._idle)
+            RankMember(number, part, platform, scheduler, believed[number], self._idle)
             for number, (part, platform, scheduler) in enumerate(
                 zip(cut.parts, platforms, schedulers, strict=True)
             )
@@ -292,7 +270,7 @@ class RanksAccount:
         self._under_way = UnderWay()
         self._accompanying: set[tuple[int, int]] = set()
         self._executed: dict[tuple[int, int], bool] = {}
-        self._woken: deque[Member] = deque()
+        self._woken: deque[RankMember] = deque()
         self._turns = 0
         self._now = 0.0
         self.effort, self.messages = Effort(), Effort()
@@ -307,12 +285,9 @@ class RanksAccount:
         try:
             for member in self.members:
                 rng = random.Random(seed * SEED_STRIDE + member.number)
-                member.scheduler.attach(member.view, rng)
+                member.facts.scheduler.attach(member.view, rng)
             for member in self.members:
-                member.view.pusher = None
-                for task in range(len(member.facts.graph)):
-                    self._push(member, member.release.submit(task), -1)
-                member.ledger.all_submitted = True
+                member.submit(partial(self._push, member))
         except (Exception, SystemExit) as error:
             _blame(self.members, error)
 
@@ -397,26 +372,13 @@ class RanksAccount:
         while True:
             for member in self.members:
                 if member.view.awake:
-                    self._serve(member)
+                    member.view.go_on(self._now)
+                    member.serve(partial(self._start, member))
             if not self._woken:
                 return
             self._communicate(self._woken.popleft())
 
-    def _serve(self, member: Member) -> None:
-        view, scheduler = member.view, member.scheduler
-        view.go_on(self._now)
-        while view.awake:
-            awake, view.awake = sorted(view.awake), []
-            for worker in awake:
-                popped = scheduler.pop(worker)
-                if popped is None:
-                    member.let_sleep(worker)
-                    continue
-                task = member.ledger.take(popped, worker, scheduler)
-                scheduler.started(task, worker)
-                self._start(member, task, worker)
-
-    def _start(self, member: Member, task: int, worker: int) -> None:
+    def _start(self, member: RankMember, task: int, worker: int) -> None:
         now, actor, ledger = self._now, (member.number, worker), member.ledger
         ledger.popped[task] = ledger.start[task] = now
         last, rehearsed = self._task.get(actor, -1), -1
@@ -471,33 +433,26 @@ class RanksAccount:
         """Note the end of a worker's task on the account, and push released tasks."""
         rank, worker = actor
         member, task = self.members[rank], self._task[actor]
-        ledger, view = member.ledger, member.view
-        view.go_on(end_s)
-        ledger.end[task] = end_s
-        ledger.finish(task)
-        member.left -= 1
-        member.scheduler.finished(task, worker)
-        released = member.release.complete(task)
+        ledger = member.ledger
+        released = member.end(task, worker, end_s)
         times = ledger.ready[task], ledger.start[task], end_s
         kind = self._chooses.kind(rank, task)
         record = self.paths.ended((rank, task), kind, times, worker)
         self.paths.carry(record, rank, released)
-        view.pusher = worker
         self._push(member, released, task)
-        view.awake.append(worker)
 
-    def _push(self, member: Member, released: list[int], released_by: int) -> None:
+    def _push(self, member: RankMember, released: list[int], released_by: int) -> None:
         member.view.go_on(self._now)
         for task in released:
             member.ledger.release(task, self._now, released_by)
             if member.message[task] >= 0:
                 self._ready(member, task)
             else:
-                member.scheduler.push(task)
+                member.facts.scheduler.push(task)
 
     # Messages
 
-    def _ready(self, member: Member, task: int) -> None:
+    def _ready(self, member: RankMember, task: int) -> None:
         """Send or await the message whose task was released."""
         member.ledger.hand_over(task)
         message = member.message[task]
@@ -510,7 +465,7 @@ class RanksAccount:
                 self._move(message)
         member.wake(self._woken)
 
-    def _communicate(self, member: Member) -> None:
+    def _communicate(self, member: RankMember) -> None:
         """Start a rank's ready sends, and let it process ended messages."""
         member.woken = False
         while member.out and member.in_flight < MAX_SENDS_IN_FLIGHT:
@@ -559,14 +514,10 @@ class RanksAccount:
         ready_s = [self.members[rank].ledger.ready[task] for rank, task in (source, target)]
         return target if ready_s[1] > ready_s[0] else source
 
-    def _end_message(self, member: Member, task: int) -> None:
-        member.ledger.end[task] = self._now
-        member.ledger.finish(task)
-        member.left -= 1
-        released = member.release.complete(task)
+    def _end_message(self, member: RankMember, task: int) -> None:
+        released = member.end(task, None, self._now)
         record = self.paths.before_message((member.number, task))
         self.paths.carry(record, member.number, released)
-        member.view.pusher = None
         self._push(member, released, task)
 
     # The end
@@ -581,13 +532,14 @@ class RanksAccount:
         self.over = True
         for member in self.members:
             if member.left:
-                raise dropped(member.scheduler, member.facts.graph, member.ledger.state, self._now)
+                facts = member.facts
+                raise dropped(facts.scheduler, facts.graph, member.ledger.state, self._now)
 
 
-def _blame(members: Sequence[Member], error: BaseException) -> NoReturn:
+def _blame(members: Sequence[RankMember], error: BaseException) -> NoReturn:
     """Raise *error*, blamed on the scheduler of the member that raised it."""
     for member in members:
-        told = blamed(error, member.scheduler, member.facts.graph)
+        told = blamed(error, member.facts.scheduler, member.facts.graph)
         if told is not error:
             raise told from told.__cause__
     raise error

@@ -186,7 +186,9 @@ class _RankRun:
 
     def told(self, account: RanksAccount, wall_s: float) -> Selective:
         """Return the run for *account*."""
-        records = [RankRecord(m.ledger.table(), m.workers) for m in account.members]
+        records = [
+            RankRecord(m.ledger.table(), len(m.facts.platform.workers)) for m in account.members
+        ]
         run = selective_run(
             self._cut.graph,
             self._platforms[0],

@@ -208,7 +208,7 @@ MIN_MESSAGE_S: Final = 1e-9
 def _failed(account: RanksAccount, rank: int, answer: Answer) -> TaskFailed:
     member = account.members[rank]
     local = account.task_of(rank, answer.place)
-    name = member.platform.workers[answer.place].name
+    name = member.facts.platform.workers[answer.place].name
     label = account.cut.graph.label(member.task[local])
     why = SKIPPED_BEFORE if account.has_skipped else ""
     return TaskFailed(f"rank {rank}: {label} failed on worker {name}: {answer.text}{why}")
