@@ -32,7 +32,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, OutOfDomainError
 from tasksim.base.units import duration_text
-from tasksim.calibration.precision import percent
+from tasksim.calibration.precision import percent, share_done
 from tasksim.models.quantiles import group_means
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import predicted_where_possible
@@ -258,11 +258,8 @@ class DomainSteering:
         return text if errors is None else f"{text}, {self.model} errs by {percent(errors.mean)}"
 
     def share(self) -> float:
-        """Return the share of the measurement that is done: variances shrink as it goes on."""
-        errors = self.errors
-        if errors is None or not np.isfinite(errors.at_most) or not errors.at_most:
-            return 0.0
-        return min((self.until / errors.at_most) ** 2, 1.0)
+        """Return the share of the measurement that is done."""
+        return 0.0 if self.errors is None else share_done(self.until, self.errors.at_most)
 
     def _prevented(self) -> str | None:
         """Return why the model's error is larger than requested; None if it is not."""

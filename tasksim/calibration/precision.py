@@ -26,6 +26,7 @@ __all__ = [
     "percent",
     "relative_half_width",
     "runs_alike",
+    "share_done",
     "total_time",
     "welch_quantile",
 ]
@@ -65,6 +66,17 @@ def welch_quantile(variances: Floats, counts: Ints, confidence: float) -> float:
         return 0.0
     freedom = whole**2 / float((variances**2 / np.maximum(counts - 1, 1)).sum())
     return float(stdtrit(freedom, 0.5 + confidence / 2))
+
+
+def share_done(wanted: float, reached: float) -> float:
+    """Return the share of a measurement that is done: variances shrink as it goes on.
+
+    *wanted* and *reached* are half-widths or errors; if that reached is unknown, nothing is done.
+
+    >>> share_done(0.02, 0.04), share_done(0.02, float("inf"))
+    (0.25, 0.0)
+    """
+    return min((wanted / reached) ** 2, 1.0) if reached and np.isfinite(reached) else 0.0
 
 
 def percent(share: float) -> str:

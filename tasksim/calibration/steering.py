@@ -30,7 +30,7 @@ from tasksim.base.errors import InputError, option
 from tasksim.base.interruption import unbroken
 from tasksim.base.units import duration_text
 from tasksim.calibration.kernels_under_load import BATCH_S, Bursts, KernelCall
-from tasksim.calibration.precision import percent, welch_quantile
+from tasksim.calibration.precision import percent, share_done, welch_quantile
 from tasksim.engine.batch import task_tables
 from tasksim.engine.simulation import Simulation
 from tasksim.kernels.dense import kernel_names
@@ -116,23 +116,20 @@ def configurations_of(graph: TaskGraph) -> tuple[list[Configuration], Indices]:
             "measuring until a makespan is known needs numbers: calibrate without "
             f"{option('until')}"
         )
-    found: list[Configuration] = []
     of_task = np.zeros(len(graph), dtype=np.intp)
-    known: dict[Configuration, int] = {}
+    found: dict[Configuration, int] = {}
     for kernel, name in enumerate(graph.model_names):
         tasks = np.flatnonzero(graph.kernel == kernel)
         rows, which = np.unique(
             graph.parameters[kernel][graph.row[tasks]], axis=0, return_inverse=True
         )
-        numbers = []
-        for row in rows.tolist():
-            one = Configuration(name, graph.parameter_names[kernel], tuple(row))
-            if one not in known:
-                known[one] = len(found)
-                found.append(one)
-            numbers.append(known[one])
+        names = graph.parameter_names[kernel]
+        numbers = [
+            found.setdefault(Configuration(name, names, tuple(row)), len(found))
+            for row in rows.tolist()
+        ]
         of_task[tasks] = np.array(numbers, dtype=np.intp)[which.ravel()]
-    return found, of_task
+    return list(found), of_task
 
 
 class Known(NamedTuple):
@@ -277,10 +274,8 @@ class Steering:
         return f"{what}, makespan {duration_text(self.makespan_s)} +- {percent(self.half_width)}"
 
     def share(self) -> float:
-        """Return the share of the measurement that is done: variances shrink as it goes on."""
-        if not np.isfinite(self.half_width) or not self.half_width:
-            return 0.0
-        return min((self.until / self.half_width) ** 2, 1.0)
+        """Return the share of the measurement that is done."""
+        return share_done(self.until, self.half_width)
 
     def prevented(self, seconds: float) -> str:
         """Return why the makespan is not known to the precision after *seconds*."""
