@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ from tasksim.base.errors import InputError
 from tasksim.engine.durations import durations
 from tasksim.scenario.resolved import Resolver
 from tasksim.selective.emulation import emulate_fully, emulate_selectively
-from tasksim.tuning.one_node import busiest_s, kernels_on_path_s, scheduler_name
+from tasksim.tuning.one_node import busiest_s, kernels_on_path_s, ran_selectively, scheduler_name
 from tasksim.tuning.selection import Ran
 
 if TYPE_CHECKING:
@@ -83,11 +82,7 @@ class Emulated:
             estimates=self._means.tolist(),
             seed=resolved.scenario.seed,
         )
-        return Ran(
-            done.run.makespan_s, done.wall_s, done.effort.executed, len(resolved.graph),
-            task_s=float(median(done.run.tasks.duration_s)), selective=True,
-            busiest_s=done.effort.busiest_s, path_s=kernels_on_path_s(done.run),
-        )  # fmt: skip
+        return ran_selectively(done)
 
     def full(self) -> Ran:
         """Make a run that executes everything."""

@@ -28,10 +28,19 @@ if TYPE_CHECKING:
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.setup import Setup
+    from tasksim.selective.execute import Selective
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.selection import Selection
 
-__all__ = ["OneNode", "Site", "as_native", "busiest_s", "kernels_on_path_s", "scheduler_name"]
+__all__ = [
+    "OneNode",
+    "Site",
+    "as_native",
+    "busiest_s",
+    "kernels_on_path_s",
+    "ran_selectively",
+    "scheduler_name",
+]
 
 
 class Site(Protocol):
@@ -101,13 +110,7 @@ class OneNode:
             seed=scenario.seed,
             pin=scenario.pin,
         )
-        tasks = len(resolved.graph)
-        return Ran(
-            done.run.makespan_s, done.wall_s, done.effort.executed, tasks,
-            task_s=float(median(done.run.tasks.duration_s)), selective=True,
-            others_share=done.others_share if self._is_told else None,
-            busiest_s=done.effort.busiest_s, path_s=kernels_on_path_s(done.run),
-        )  # fmt: skip
+        return ran_selectively(done, done.others_share if self._is_told else None)
 
     def full(self) -> Ran:
         """Make a run that executes everything."""
@@ -141,6 +144,17 @@ class OneNode:
         """Return whether the system reports the time that other programs take from the workers."""
         assert self._resolved is not None
         return is_measurable(len(self._resolved.platform.workers))
+
+
+def ran_selectively(done: Selective, others_share: float | None = None, messages: int = 0) -> Ran:
+    """Return what a tuning keeps of a selective run, with the number of all its *messages*."""
+    run, effort = done.run, done.effort
+    return Ran(
+        run.makespan_s, done.wall_s, effort.executed, len(run),
+        sent=done.messages.executed, messages=messages,
+        task_s=float(median(run.tasks.duration_s)), selective=True, others_share=others_share,
+        busiest_s=effort.busiest_s, path_s=kernels_on_path_s(run),
+    )  # fmt: skip
 
 
 def busiest_s(run: Run) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from tasksim.scenario.solving import estimates_of
 from tasksim.selective.ranks.choosing import statistics_of_ranks
 from tasksim.selective.ranks.execute import execute_over_ranks
 from tasksim.selective.ranks.mail import Wires
-from tasksim.tuning.one_node import as_native, kernels_on_path_s, scheduler_name
+from tasksim.tuning.one_node import as_native, ran_selectively, scheduler_name
 from tasksim.tuning.selection import Ran
 
 if TYPE_CHECKING:
@@ -133,7 +132,6 @@ class OverRanks:
         assert self._ranked is not None
         assert self._resolved is not None
         told, scenario = self._selection, self._resolved.scenario
-        is_measurable = self._ranked.is_measurable
         if not told.reuses:
             for statistics in self._statistics:
                 statistics.reset()
@@ -155,14 +153,8 @@ class OverRanks:
         )
         if done is None:
             return None
-        cut = self._ranked.cut
-        return Ran(
-            done.run.makespan_s, done.wall_s, done.effort.executed, len(cut.graph),
-            sent=done.messages.executed, messages=len(cut.messages),
-            task_s=float(median(done.run.tasks.duration_s)), selective=True,
-            others_share=done.others_share if is_measurable else None,
-            busiest_s=done.effort.busiest_s, path_s=kernels_on_path_s(done.run),
-        )  # fmt: skip
+        share = done.others_share if self._ranked.is_measurable else None
+        return ran_selectively(done, share, len(self._ranked.cut.messages))
 
     def _full(self) -> Ran | None:
         assert self._ranked is not None
