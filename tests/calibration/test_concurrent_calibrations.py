@@ -25,7 +25,7 @@ from tasksim.graph.apps.registry import generate
 ROOT = Path(__file__).resolve().parents[2]
 CALIBRATE = "calibrate chain length=2 duration=%g --library lib --name here --workers 1 --json"
 ENDLESS = "--max-time 1h --tolerance 0.000001%"
-OPTIONS = "--max-time 60s --tolerance 1000%"
+OPTIONS = "--max-time 5s --tolerance 1000%"
 
 
 SAVES_OFTEN = """
