@@ -66,7 +66,7 @@ def command_of(experiment: Experiment) -> Callable[[], None]:
             help=f"{_duration(experiment, 0)} on two cores, or {_duration(experiment, 1)}.",
         ),
         click.option(
-            "--output", type=click.Path(path_type=Path),
+            "-o", "--output", type=click.Path(path_type=Path),
             default=Path(experiment.name.replace("_", "-")), show_default=True,
             help="Where everything is written. An experiment that was interrupted goes on.",
         ),

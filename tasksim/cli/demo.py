@@ -14,9 +14,9 @@ from tasksim.cli.progress import showing
 __all__ = ["demo"]
 
 
-@command("demo", examples=["tasksim demo", "tasksim demo --output /tmp/demo --workers 2"])
+@command("demo", examples=["tasksim demo", "tasksim demo -o /tmp/demo --workers 2"])
 @click.option(
-    "--output", type=PATH, default=Path("demo-output"), help="New folder for all results."
+    "-o", "--output", type=PATH, default=Path("demo-output"), help="New folder for all results."
 )
 @click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @force_option
