@@ -74,12 +74,15 @@ class Drawing(NamedTuple):
         Durations of the tasks, in seconds.
     ratios : ndarray, shape (kernels on architectures,)
         Mean duration of the tasks of each, divided by the model's mean.
+    alone_ratios : ndarray, shape (kernels on architectures,)
+        The same ratios without the slowdown by other programs.
     model_ratios : ndarray, shape (kernels on architectures,)
         The same ratios for the drawn models alone.
     """
 
     durations_s: NDArray[np.float64]
     ratios: NDArray[np.float64]
+    alone_ratios: NDArray[np.float64]
     model_ratios: NDArray[np.float64]
 
 
@@ -204,7 +207,7 @@ class Replicator:
         slowdown = 0.0  # of the run by other programs, as a logarithm
         if self._slowdown is not None:
             slowdown = self._slowdown.drawn(self._generator(_RUNS, _SLOWDOWN, *which[:2]))
-        ratios, of_models = np.ones(len(self._parts)), np.ones(len(self._parts))
+        ratios, alone, of_models = np.ones((3, len(self._parts)))
         for index, part in enumerate(self._parts):
             rows = part.demand.rows
             drawn = self._model(index, which.group)
@@ -216,15 +219,15 @@ class Replicator:
             elif level:
                 taken = taken * np.exp(level)
                 of_models[index] = taken.mean() / self.expected_s[index]
-            if part.demand.model.needs_fit:
-                run += slowdown
-            taken = taken * np.exp(run)
+            slowed = slowdown if part.demand.model.needs_fit else 0.0
+            taken = taken * np.exp(run + slowed)
             if part.noise is not None and "tasks" in self.sources:
                 stretch = np.ones(len(rows)) if drawn is None else drawn.stretch[rows]
                 taken = taken * part.noise(self._generator(_TASKS, part.key, *which), stretch)
             durations[part.demand.group, part.demand.tasks] = taken
             ratios[index] = taken.mean() / self.expected_s[index]
-        return Drawing(durations, ratios, of_models)
+            alone[index] = ratios[index] * np.exp(-slowed)
+        return Drawing(durations, ratios, alone, of_models)
 
     def _drawn(self, index: int, group: int) -> Drawn | None:
         """Return the drawn model of a part for a group."""

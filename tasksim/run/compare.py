@@ -431,7 +431,7 @@ def _end_shift(a: Run, b: Run) -> EndShift:
 
 @dataclass(frozen=True, slots=True)
 class KernelInside:
-    """Mean duration of a kernel's tasks in a run, and its predicted interval."""
+    """Mean duration of a kernel's tasks in a run, and its predicted interval, both alone."""
 
     kernel: str
     architecture: str
@@ -486,7 +486,9 @@ class Inside:
                     f"{kernel.kernel} on {kernel.architecture} takes {mean}, "
                     f"predicted {low} to {high}"
                 )
-        return "\n".join([line, *(["kernels outside of theirs: " + "; ".join(out)] if out else [])])
+        return "\n".join(
+            [line, *(["kernels outside of theirs, alone: " + "; ".join(out)] if out else [])]
+        )
 
 
 def inside(a: Run, b: Run) -> Inside | None:
@@ -498,7 +500,7 @@ def inside(a: Run, b: Run) -> Inside | None:
         return None
     run, other = (a, b) if a.uncertainty is None else (b, a)
     said = Node(dict(other.uncertainty or {}))
-    means = mean_durations(run)
+    means = mean_durations(run, undisturbed_s(run) if has_processor_times(run) else None)
     try:
         low, high = said["run_low_s"].number(), said["run_high_s"].number()
         kernels = [
@@ -515,13 +517,18 @@ def inside(a: Run, b: Run) -> Inside | None:
     return Inside(makespan, low, high, level, low <= makespan <= high, tuple(kernels))
 
 
-def mean_durations(run: Run) -> dict[tuple[str, str], float]:
-    """Return the mean duration of each kernel on each architecture."""
+def mean_durations(
+    run: Run, seconds: NDArray[np.float64] | None = None
+) -> dict[tuple[str, str], float]:
+    """Return the mean duration of each kernel on each architecture.
+
+    *seconds* are those of the tasks, by default as they were recorded.
+    """
     names = list(dict.fromkeys(worker.architecture for worker in run.workers))
     where = np.array([names.index(worker.architecture) for worker in run.workers], np.intp)
     key = run.tasks.kernel * len(names) + where[run.tasks.worker]
     count = np.bincount(key)
-    total = np.bincount(key, weights=run.tasks.duration_s)
+    total = np.bincount(key, weights=run.tasks.duration_s if seconds is None else seconds)
     return {
         (run.kernel_names[k // len(names)], names[k % len(names)]): float(total[k] / count[k])
         for k in np.flatnonzero(count).tolist()

@@ -54,12 +54,15 @@ class Replicates(NamedTuple):
         Makespans; members as in :data:`MEMBERS`.
     ratios : ndarray, shape (groups, members, kernels)
         Total time of each kernel's tasks divided by its expectation.
+    alone_ratios : ndarray, shape (groups, members, kernels)
+        The same without the slowdown by other programs.
     model_ratios : ndarray, shape (groups, kernels)
         The same with the group's model alone.
     """
 
     makespans_s: Array
     ratios: Array
+    alone_ratios: Array
     model_ratios: Array
 
     def part(self, groups: slice) -> Replicates:

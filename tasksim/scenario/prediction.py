@@ -36,7 +36,8 @@ class KernelShare:
     mean_s : float
         Mean duration of its tasks, predicted by the model.
     run_low_s, run_high_s : float
-        Prediction interval of the mean duration of its tasks in one run.
+        Prediction interval of the mean duration of its tasks in one run, without the time of other
+        programs.
     deviation : float
         Standard deviation of that mean from run to run, relative to it.
     swing_s : float
@@ -248,7 +249,8 @@ def predicted(
 def _kernels(found: Replicates, replicator: Replicator, level: float) -> tuple[KernelShare, ...]:
     tails = (1 - level) / 2, (1 + level) / 2
     ratios = found.ratios.reshape(found.makespans_s.size, -1)
-    bounds = np.quantile(ratios, tails, axis=0, method="weibull") * replicator.expected_s
+    alone = found.alone_ratios.reshape(ratios.shape)
+    bounds = np.quantile(alone, tails, axis=0, method="weibull") * replicator.expected_s
     rows = zip(
         replicator.kernels,
         contributions(found).tolist(),
@@ -353,7 +355,7 @@ def difference(first: Prediction, second: Prediction) -> Difference:
     mine, other = (p.found.part(slice(groups)) for p in (first, second))
     apart = other.makespans_s - mine.makespans_s
     said = summary(
-        Replicates(apart, mine.ratios, mine.model_ratios),
+        mine._replace(makespans_s=apart),
         first.level,
         models="models" in first.sources,
     )

@@ -219,7 +219,6 @@ class _Series:
         )
         self._spans: list[float] = []
         self._ratios: list[NDArray[np.float64]] = []
-        self._of_models: list[NDArray[np.float64]] = []
         self.interrupted = False
 
     @property
@@ -252,18 +251,13 @@ class _Series:
             del self._spans[whole:]
             if whole < MIN_REPLICATIONS:
                 raise
-        for ratios, of_models in noted[:ended]:
-            self._ratios.append(ratios)
-            self._of_models.append(of_models)
+        self._ratios += noted[:ended]
 
     def found(self) -> Replicates:
         """Return the results so far."""
         shape = self.done, len(self._members)
-        return Replicates(
-            np.reshape(self._spans, shape),
-            np.reshape(self._ratios, (*shape, -1)),
-            np.reshape(self._of_models, (*shape, -1))[:, 0],
-        )
+        ratios, alone, of_models = np.moveaxis(np.reshape(self._ratios, (*shape, 3, -1)), 2, 0)
+        return Replicates(np.reshape(self._spans, shape), ratios, alone, of_models[:, 0])
 
     def _which(self, group: int, member: tuple[int, ...]) -> Replication:
         """Return the draws of a *member* of a group, without the sources that are not requested."""
@@ -272,7 +266,7 @@ class _Series:
 
     def _draw(self, which: Replication, noted: list[Any], index: int) -> NDArray[np.float64]:
         drawing = self._replicator.draw(which)
-        noted[index] = drawing.ratios, drawing.model_ratios
+        noted[index] = drawing.ratios, drawing.alone_ratios, drawing.model_ratios
         return drawing.durations_s
 
     def _choices(self, which: Replication) -> int:

@@ -125,6 +125,11 @@ def test_a_disturbed_run_is_compared_alone_too(make):
     gemm = next(kernel for kernel in found.kernels if kernel.kernel == "gemm")
     assert gemm.mean_ratio == pytest.approx(5 / 6)
     assert gemm.alone_ratio == pytest.approx(5 / 4)
+    kernel = {"kernel": "gemm", "architecture": "cpu", "run_low_s": 3.5, "run_high_s": 5.5}
+    said = {"run_low_s": 5.5, "run_high_s": 6.5, "level": 0.95, "kernels": [kernel]}
+    inside = compare(real, dataclasses.replace(predicted, uncertainty=said)).inside
+    assert inside.inside
+    assert inside.kernels[0].mean_s == pytest.approx(4.0)  # and not 6, which is outside
     lines = comparison_table(found).splitlines()
     assert "others had the cores" in lines[5]
     assert lines[5].split()[-4:] == ["s", "(33.3", "%)", "-"]

@@ -31,7 +31,7 @@ def test_outside_with_the_kernels_that_are(run):
     found = tasksim.compare(run, _said(run, high=35.0, run_high_s=5.5)).inside
     assert not found.inside
     assert found.text().splitlines()[1] == (
-        "kernels outside of theirs: gemm on cpu takes 6 s, predicted 5 s to 5.5 s"
+        "kernels outside of theirs, alone: gemm on cpu takes 6 s, predicted 5 s to 5.5 s"
     )
 
 

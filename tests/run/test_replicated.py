@@ -15,7 +15,7 @@ def _made(models, runs, tasks, groups=GROUPS, seed=0, members=3):
     of_run = runs * rng.standard_normal((groups, 2))[:, [0, 0, 1][:members]]
     of_tasks = tasks * rng.standard_normal((groups, members))
     ratios = 1 + of_model + of_run
-    return Replicates(10 * (ratios + of_tasks), ratios[..., None], 1 + of_model)
+    return Replicates(10 * (ratios + of_tasks), ratios[..., None], ratios[..., None], 1 + of_model)
 
 
 @pytest.mark.parametrize("deviations", [(0.02, 0.03, 0.04), (0.0, 0.0, 0.05), (0.05, 0.0, 0.01)])
@@ -45,7 +45,8 @@ def test_intervals_of_mean_and_run_hold_what_they_say(deviations):
 
 def test_what_is_left_of_groups_counts_where_ratios_do_not_tell():
     found = _made(0.05, 0.0, 0.01)
-    blind = Replicates(found.makespans_s, np.ones_like(found.ratios), np.ones((GROUPS, 1)))
+    flat = np.ones_like(found.ratios)
+    blind = Replicates(found.makespans_s, flat, flat, np.ones((GROUPS, 1)))
     a, b = (summary(of, 0.95, models=True) for of in (found, blind))
     assert b.mean_high_s - b.mean_low_s == pytest.approx(a.mean_high_s - a.mean_low_s, rel=0.15)
 

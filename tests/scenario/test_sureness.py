@@ -100,6 +100,19 @@ def test_luck_does_not_depend_on_the_scheduler():
     assert tasksim.difference(a, a).first_wins == 0.5
 
 
+def test_other_programs_slow_runs_and_not_what_is_said_of_kernels():
+    calm, busy = (
+        tasksim.how_sure(_scenario(effect=RunEffect(0.05, 0.02, 30)), replications=90, probes=probe)
+        for probe in (1.0, 3.0)
+    )
+    assert busy.run_low_s > 2 * calm.run_low_s
+    of_calm, of_busy = ({k.kernel: k for k in sure.kernels} for sure in (calm, busy))
+    for name, kernel in of_calm.items():
+        assert of_busy[name].run_low_s == pytest.approx(kernel.run_low_s, rel=1e-9)
+        assert of_busy[name].run_high_s == pytest.approx(kernel.run_high_s, rel=1e-9)
+        assert kernel.run_low_s < kernel.mean_s < kernel.run_high_s
+
+
 def test_other_seeds_are_other_luck():
     a, b = (tasksim.how_sure(_scenario(seed=seed), replications=30) for seed in (0, 1))
     assert (a.found.makespans_s != b.found.makespans_s).all()
