@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.units import time_unit
 from tasksim.study.report.curves import makespan_curve, scalability, speedup
 from tasksim.study.report.figures.look import (
-    BOUND_COLOUR,
+    BOUND_LOOK,
     MAX_PANELS,
-    facet_panels,
     facet_text,
     legend_below,
     lines_over,
+    of_how_many,
+    panels_over,
     plain_axes,
     ticks_of,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.study.report.figures.look import Lines
     from tasksim.study.report.findings import Findings
 
-__all__ = ["CURVES", "SCALABILITY", "SPEEDUP", "of_how_many"]
+__all__ = ["CURVES", "SCALABILITY", "SPEEDUP"]
 
 
 def _draw_curves(findings: Findings) -> list[Drawing]:
@@ -38,19 +39,12 @@ def _draw_curves(findings: Findings) -> list[Drawing]:
 
 
 def _over(findings: Findings, axis: Axis) -> Drawing:
-    table = findings.table
-    curve = makespan_curve(table, axis)
-    lines = lines_over(table, axis)
-    figure, panels, count = facet_panels(curve, lines.panels)
-    for axes, part, title in panels:
-        plain_axes(axes, title)
-        _lines(axes, part, lines)
-        ticks_of(axes, axis)
-    legend_below(figure, panels[0][0])
+    curve = makespan_curve(findings.table, axis)
+    figure, left_out = panels_over(findings.table, axis, curve, _lines)
     caption = (
         f"Makespan over {axis.label}, all else equal: geometric means over seeds, shaded from the "
         "shortest to the longest. Dashed: the lower bound, which no scheduler can beat."
-        f"{of_how_many(len(panels), count)}"
+        f"{left_out}"
     )
     return Drawing(
         f"curve-{file_name(axis.name)}", f"Makespan over {axis.label}", caption, curve, figure
@@ -79,19 +73,13 @@ def _bounds(axes: Axes, part: pd.DataFrame, lines: Lines, factor: float) -> None
     """Draw the lower bound: one line for all schedulers, or one per line of the panel."""
     if not part["bound_s"].notna().any():
         return
-    look: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
     if lines.are_schedulers:
         bound = part.drop_duplicates("x").sort_values("x")
-        axes.plot(bound["x"], factor * bound["bound_s"], **look, label="lower bound")
+        axes.plot(bound["x"], factor * bound["bound_s"], **BOUND_LOOK, label="lower bound")
         return
     for _, own, line in lines.of(part):
-        axes.plot(line["x"], factor * line["bound_s"], **look | {"color": own["color"]})
-    axes.plot([], [], **look, label="lower bound")
-
-
-def of_how_many(shown: int, count: int) -> str:
-    """Return a note for the caption if not all panels are drawn; else ``""``."""
-    return "" if shown == count else f" The first {shown} of {count} panels; the data have all."
+        axes.plot(line["x"], factor * line["bound_s"], **BOUND_LOOK | {"color": own["color"]})
+    axes.plot([], [], **BOUND_LOOK, label="lower bound")
 
 
 CURVES = StudyFigure("Makespan over each numeric axis, and the lower bound.", _draw_curves)
@@ -118,9 +106,8 @@ def _speedup_over(findings: Findings, axis: Axis) -> Drawing:
             gain.plot(line["x"], line["speedup"], label=name, **look)
             share.plot(line["x"], 100.0 * line["efficiency"], **look)
         counts = np.linspace(part["x"].min(), part["x"].max())
-        ideal: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
-        gain.plot(counts, counts / counts[0], label="ideal", **ideal)
-        share.axhline(100.0, **ideal)
+        gain.plot(counts, counts / counts[0], label="ideal", **BOUND_LOOK)
+        share.axhline(100.0, **BOUND_LOOK)
         share.set_ylim(bottom=0.0)
         for axes, what in ((gain, "speed-up"), (share, "efficiency (%)")):
             ticks_of(axes, axis)
@@ -149,23 +136,20 @@ def _draw_scalability(findings: Findings) -> list[Drawing]:
 
 
 def _scalability_over(findings: Findings, axis: Axis) -> Drawing | None:
-    table = findings.table
-    data = scalability(makespan_curve(table, axis))
+    data = scalability(makespan_curve(findings.table, axis))
     if not data["bound_ratio"].notna().any():
         return None
-    lines = lines_over(table, axis)
-    figure, panels, count = facet_panels(data, lines.panels)
-    for axes, part, title in panels:
-        plain_axes(axes, title)
+
+    def draw(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
         for name, look, line in lines.of(part):
             axes.plot(line["x"], line["bound_ratio"], label=name, **look)
-        ticks_of(axes, axis)
         axes.set_ylim(bottom=min(1.0, float(part["bound_ratio"].min())))
         axes.set_ylabel("makespan / lower bound", fontsize=TEXT["normal"])
-    legend_below(figure, panels[0][0])
+
+    figure, left_out = panels_over(findings.table, axis, data, draw)
     caption = (
         f"Ratio of the makespan to the lower bound as {axis.label} grows; no scheduler can be "
-        f"below 1. Tasks per second are in the data.{of_how_many(len(panels), count)}"
+        f"below 1. Tasks per second are in the data.{left_out}"
     )
     title = f"Scalability with {axis.label}"
     return Drawing(f"scalability-{file_name(axis.name)}", title, caption, data, figure)

@@ -11,7 +11,7 @@ from tasksim.study.report.curves import facets_of
 from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOUND_COLOUR",
+    "BOUND_LOOK",
     "MAX_PANELS",
     "Lines",
+    "draw_points",
     "facet_panels",
     "facet_text",
     "legend_below",
     "line_looks",
     "lines_over",
+    "of_how_many",
+    "panels_over",
     "plain_axes",
     "ticks_of",
 ]
@@ -37,6 +41,8 @@ MAX_PANELS: Final = 6
 """Maximum number of panels of a figure: three rows of two fill a screen; its CSV file has all
 data."""
 BOUND_COLOUR: Final = "#777777"
+BOUND_LOOK: Final[dict[str, Any]] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
+"""Look of what no scheduler can beat."""
 _PANEL_INCHES: Final = 3.0
 _COLOURS: Final = (
     # M. Okabe and K. Ito, "Color Universal Design" (2008), without yellow; the light ones last.
@@ -110,6 +116,41 @@ def lines_over(table: StudyTable, axis: Axis) -> Lines:
     return Lines(told.name, looks, [name for name in fixed if name != told.name])
 
 
+def panels_over(
+    table: StudyTable,
+    axis: Axis,
+    data: pd.DataFrame,
+    draw: Callable[[Axes, pd.DataFrame, Lines], None],
+) -> tuple[Figure, str]:
+    """Return a figure of *data* over *axis*, and a note for its caption on panels left out.
+
+    *draw* draws the lines of a panel from its rows.
+    """
+    lines = lines_over(table, axis)
+    figure, panels, count = facet_panels(data, lines.panels)
+    for axes, part, title in panels:
+        draw(plain_axes(axes, title), part, lines)
+        ticks_of(axes, axis)
+    legend_below(figure, panels[0][0])
+    return figure, of_how_many(len(panels), count)
+
+
+def of_how_many(shown: int, count: int) -> str:
+    """Return a note for the caption if not all panels are drawn; else ``""``."""
+    return "" if shown == count else f" The first {shown} of {count} panels; the data have all."
+
+
+def draw_points(
+    axes: Axes, part: pd.DataFrame, table: StudyTable, columns: tuple[str, str], factor: float = 1.0
+) -> None:
+    """Draw a point per row of *part*, in the look of its scheduler; *factor* scales its x value."""
+    looks = line_looks(table)
+    for name, points in part.groupby("scheduler", sort=False):
+        x, y = (points[column] for column in columns)
+        look = looks[str(name)] | {"linestyle": "none"}
+        axes.plot(factor * x, y, label=str(name), **look)
+
+
 def plain_axes(axes: Axes, title: str = "") -> Axes:
     """Give *axes* small texts, a faint grid, and no frame above and to the right; return them."""
     axes.spines[["top", "right"]].set_visible(False)
@@ -150,7 +191,7 @@ def legend_below(figure: Figure, axes: Axes) -> None:
 
 
 def facet_panels(
-    curve: pd.DataFrame, fixed: Sequence[str], height_inches: float = _PANEL_INCHES
+    curve: pd.DataFrame, fixed: Sequence[str]
 ) -> tuple[Figure, list[tuple[Axes, pd.DataFrame, str]], int]:
     """Return a figure, its panels, and the number of panels without the limit.
 
@@ -161,12 +202,11 @@ def facet_panels(
     shown = groups[:MAX_PANELS]
     columns = min(2, len(shown))
     rows = math.ceil(len(shown) / columns)
-    figure = new_figure(height_inches * rows + 0.5)
+    figure = new_figure(_PANEL_INCHES * rows + 0.5)
     panels = []
     for number, (values, part) in enumerate(shown, 1):
         axes = figure.add_subplot(rows, columns, number)
-        varying = dict(zip(fixed, values, strict=True))
-        panels.append((axes, part, facet_text(varying)))
+        panels.append((axes, part, facet_text(dict(zip(fixed, values, strict=True)))))
     return figure, panels, len(groups)
 
 
@@ -188,11 +228,8 @@ def facet_text(values: Mapping[str, Any]) -> str:
 
 def ticks_of(axes: Axes, axis: Axis) -> None:
     """Set the ticks of the x axis to the values of *axis*; use a log scale for wide ranges."""
-    pairs = [
-        (number, value)
-        for number, value in zip(axis.numbers or (), axis.values, strict=True)
-        if math.isfinite(number)
-    ]
+    both = zip(axis.numbers or (), axis.values, strict=True)
+    pairs = [(number, value) for number, value in both if math.isfinite(number)]
     numbers = [number for number, _ in pairs]
     # Studies with ranges of a factor of four or more mostly have steps of a factor: 1, 2, 4.
     if min(numbers) > 0 and max(numbers) / min(numbers) >= 4:

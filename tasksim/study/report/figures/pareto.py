@@ -13,12 +13,12 @@ from matplotlib.text import Text
 
 from tasksim.base.units import time_unit
 from tasksim.study.report.axes import value_text
-from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
-    BOUND_COLOUR,
+    BOUND_LOOK,
+    draw_points,
     facet_panels,
     legend_below,
-    line_looks,
+    of_how_many,
     plain_axes,
     shortened,
 )
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.report.axes import Axis
     from tasksim.study.report.findings import Findings
+    from tasksim.study.report.table import StudyTable
 
 __all__ = ["PARETO", "unbeaten"]
 
@@ -126,7 +127,7 @@ def _draw(findings: Findings) -> list[Drawing]:
     data, graphs = _means(findings)
     figure, panels, count = facet_panels(data, graphs)
     for axes, part, title in panels:
-        _points(plain_axes(axes, title), part, line_looks(findings.table))
+        _points(plain_axes(axes, title), part, findings.table)
     legend_below(figure, panels[0][0])
     varied = [
         axis for axis in findings.table.configuration
@@ -159,16 +160,14 @@ def _means(findings: Findings) -> tuple[pd.DataFrame, list[str]]:
     return data, graphs
 
 
-def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]]) -> None:
+def _points(axes: Axes, part: pd.DataFrame, table: StudyTable) -> None:
     factor, unit = time_unit(float(part["makespan_s"].max()))
     front = part[part["unbeaten"]].sort_values("makespan_s")
     axes.plot(
-        factor * front["makespan_s"], front[ENERGY_COLUMN], color=BOUND_COLOUR,
-        linestyle="--", linewidth=1.2, drawstyle="steps-post", label="no other beats",
+        factor * front["makespan_s"], front[ENERGY_COLUMN], **BOUND_LOOK,
+        drawstyle="steps-post", label="no other beats",
     )  # fmt: skip
-    for name, points in part.groupby("scheduler", sort=False):
-        look = looks[str(name)] | {"linestyle": "none"}
-        axes.plot(factor * points["makespan_s"], points[ENERGY_COLUMN], label=str(name), **look)  # type: ignore[arg-type]
+    draw_points(axes, part, table, ("makespan_s", ENERGY_COLUMN), factor)
     axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
     axes.set_ylabel("energy (J)", fontsize=TEXT["normal"])
 

@@ -85,9 +85,9 @@ FIGURES: Registry[StudyFigure] = Registry(
     "study figure",
     "tasksim.study_figures",
     {
-        "profile": "tasksim.study.report.figures.profile:PROFILE",
-        "differences": "tasksim.study.report.figures.differences:DIFFERENCES",
-        "ranks": "tasksim.study.report.figures.ranks:RANKS",
+        "profile": "tasksim.study.report.figures.schedulers:PROFILE",
+        "differences": "tasksim.study.report.figures.schedulers:DIFFERENCES",
+        "ranks": "tasksim.study.report.figures.schedulers:RANKS",
         "curves": "tasksim.study.report.figures.curves:CURVES",
         "speedup": "tasksim.study.report.figures.curves:SPEEDUP",
         "scaling": "tasksim.study.report.figures.scaling:SCALING",

@@ -11,15 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from tasksim.base.units import time_unit
 from tasksim.reports.scaling_laws import MAX_FITTED_NODES, WORLEY_NODES, nan_law, scaling_strong
 from tasksim.study.report.curves import facets_of, makespan_curve
-from tasksim.study.report.figures.curves import of_how_many
-from tasksim.study.report.figures.look import (
-    BOUND_COLOUR,
-    facet_panels,
-    legend_below,
-    lines_over,
-    plain_axes,
-    ticks_of,
-)
+from tasksim.study.report.figures.look import BOUND_COLOUR, panels_over
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
 from tasksim.view.style import TEXT
 
@@ -95,36 +87,27 @@ def _draw(findings: Findings) -> list[Drawing]:
     rows = scaling_rows(table, axis)
     if not len(rows):
         return []
-    lines = lines_over(table, axis)
-    figure, panels, count = facet_panels(rows, lines.panels)
-    for axes, part, title in panels:
-        plain_axes(axes, title)
-        _lines(axes, part, lines)
-        ticks_of(axes, axis)
-    legend_below(figure, panels[0][0])
-    return [Drawing("scaling", "Scaling over nodes", _caption(rows, panels, count), rows, figure)]
+    figure, left_out = panels_over(table, axis, rows, _lines)
+    return [Drawing("scaling", "Scaling over nodes", _caption(rows) + left_out, rows, figure)]
 
 
-def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
+def _caption(rows: pd.DataFrame) -> str:
     many = rows[rows["x"] > MAX_FITTED_NODES]
     # Only nodes that the fits have not seen show the error of a prediction.
     found = [
-        f"{what}, {many[column].abs().median():.0f} %"
-        for what, column in {
-            "a/P + b P^c + d": "worley_error_percent",
-            "a size/P + b": "nan_error_percent",
-        }.items()
-        if many[column].notna().any()
+        f"{law}, {errors.median():.0f} %"
+        for column, (_, law) in LAWS.items()
+        if (errors := many[f"{column.removesuffix('_s')}_error_percent"].abs()).notna().any()
     ]
-    errors = f" Median errors on more nodes: {'; '.join(found)}." if found else ""
+    said = f" Median errors on more nodes: {'; '.join(found)}." if found else ""
     if not rows["worley_s"].notna().all():
         needed = f"{WORLEY_NODES} numbers of nodes up to {MAX_FITTED_NODES}"
-        errors += (
+        said += (
             f" The law a/P + b P^c + d has {WORLEY_NODES} coefficients: its lines need {needed}."
         )
     return (
         "Makespan over nodes. Dashed: the law a/P + b P^c + d, fitted to at most 8 nodes; dotted: "
-        f"a size/P + b, fitted to all sizes on as many.{errors}{of_how_many(len(panels), count)}"
+        f"a size/P + b, fitted to all sizes on as many.{said}"
     )
 
 

@@ -28,13 +28,8 @@ def _draw_sensitivity(findings: Findings) -> list[Drawing]:
     figure = new_figure(0.9 + 0.32 * len(found))
     axes = plain_axes(figure.add_subplot())
     rows = range(len(found))
-    axes.barh(
-        rows,
-        [s.swing - 1.0 for s in found],
-        left=1.0,
-        height=0.6,
-        color=[BOUND_COLOUR if s.axis == "seed" else "#0072b2" for s in found],
-    )
+    colours = [BOUND_COLOUR if s.axis == "seed" else "#0072b2" for s in found]
+    axes.barh(rows, [s.swing - 1.0 for s in found], left=1.0, height=0.6, color=colours)
     axes.plot(
         [s.largest_swing for s in found], rows, linestyle="none", marker="|", markersize=12,
         color="#222222",

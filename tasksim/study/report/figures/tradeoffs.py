@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import format_time
-from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
+    draw_points,
     facet_panels,
     legend_below,
-    line_looks,
+    of_how_many,
     plain_axes,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
@@ -55,7 +55,8 @@ def _drawing(findings: Findings, cost: str) -> Drawing:
     data = used.groupby(by, sort=False, dropna=False)[columns].mean().reset_index()
     figure, panels, count = facet_panels(data, ["graph"] if "graph" in data else [])
     for axes, part, title in panels:
-        _points(plain_axes(axes, title), part, line_looks(findings.table), cost)
+        draw_points(plain_axes(axes, title), part, findings.table, (OVER, cost))
+        _finish(axes, part, cost)
         if has_closed:
             axes.plot(
                 part[closed[0]], part[closed[1]], linestyle="none", marker="o", markersize=9,
@@ -73,10 +74,8 @@ def _drawing(findings: Findings, cost: str) -> Drawing:
     return Drawing(f"tradeoffs-{name}", f"Trade-off of {name}", caption, data, figure)
 
 
-def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]], cost: str) -> None:
-    for name, points in part.groupby("scheduler", sort=False):
-        look = looks[str(name)] | {"linestyle": "none"}
-        axes.plot(points[OVER], points[cost], label=str(name), **look)  # type: ignore[arg-type]
+def _finish(axes: Axes, part: pd.DataFrame, cost: str) -> None:
+    """Mark the fastest choice, and make both axes logarithmic."""
     fastest = part.iloc[int(part["makespan_s"].argmin())]
     axes.annotate(
         f"fastest: {format_time(float(fastest['makespan_s']))}", (fastest[OVER], fastest[cost]),
