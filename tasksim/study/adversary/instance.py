@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.files import write_text
@@ -135,19 +136,17 @@ class Instance:
     def write(self, folder: Path, space: Space, duration_s: float, size_bytes: float) -> None:
         """Write ``costs.csv``, ``edges.csv`` and, for processors of its own, ``links.csv``."""
         names, costs = self.costs(space)
-        lines = [",".join(("task", *names))]
-        lines += [
+        rows = [
             ",".join((f"T{task}", *(repr(cost * duration_s) for cost in row)))
             for task, row in enumerate(costs)
         ]
-        write_text(folder / "costs.csv", "\n".join(lines) + "\n")
-        lines = ["from,to,volume"]
-        lines += [f"T{a},T{b},{volume * size_bytes:.{DECIMALS}f}" for a, b, volume in self.volumes]
-        write_text(folder / "edges.csv", "\n".join(lines) + "\n")
+        edges = [f"T{a},T{b},{volume * size_bytes:.{DECIMALS}f}" for a, b, volume in self.volumes]
+        links = [f"P{a},P{b},{speed!r}" for a, b, speed in self.bandwidths]
+        tables = {"costs": [",".join(("task", *names)), *rows], "edges": ["from,to,volume", *edges]}
         if self.speeds:
-            lines = ["from,to,bandwidth"]
-            lines += [f"P{a},P{b},{speed!r}" for a, b, speed in self.bandwidths]
-            write_text(folder / "links.csv", "\n".join(lines) + "\n")
+            tables["links"] = ["from,to,bandwidth", *links]
+        for name, lines in tables.items():
+            write_text(folder / f"{name}.csv", "\n".join(lines) + "\n")
 
 
 def _pairs(node: Node, count: int) -> tuple[tuple[int, int, float], ...]:
@@ -171,20 +170,15 @@ def _weight(space: Space, instance: Instance, rng: random.Random) -> Instance | 
     return replace(instance, weights=tuple(map(tuple, rows)))
 
 
-def _volume(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
-    rows = _one_moved(space, instance.volumes, rng, 0.0)
-    return replace(instance, volumes=rows) if rows else None
-
-
-def _one_moved(
-    space: Space, pairs: tuple[tuple[int, int, float], ...], rng: random.Random, low: float
-) -> tuple[tuple[int, int, float], ...]:
-    """Return *pairs* with one of the values moved, if there are any."""
+def _pair(name: str, space: Space, instance: Instance, rng: random.Random) -> Instance | None:
+    """Move one of the volumes or bandwidths, if there are any."""
+    pairs = list(getattr(instance, name))
     if not pairs:
-        return ()
+        return None
     place = below(rng, len(pairs))
     a, b, value = pairs[place]
-    return (*pairs[:place], (a, b, space.moved(rng, value, low)), *pairs[place + 1 :])
+    pairs[place] = (a, b, space.moved(rng, value, 0.0 if name == "volumes" else space.slowest))
+    return replace(instance, **{name: tuple(pairs)})
 
 
 def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
@@ -211,16 +205,11 @@ def _speed(space: Space, instance: Instance, rng: random.Random) -> Instance | N
     return replace(instance, speeds=tuple(speeds))
 
 
-def _bandwidth(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
-    rows = _one_moved(space, instance.bandwidths, rng, space.slowest)
-    return replace(instance, bandwidths=rows) if rows else None
-
-
 CHANGES: Final[dict[str, Callable[[Space, Instance, random.Random], Instance | None]]] = {
     "weights": _weight,
-    "volumes": _volume,
+    "volumes": partial(_pair, "volumes"),
     "edges": _edge,
     "speeds": _speed,
-    "bandwidths": _bandwidth,
+    "bandwidths": partial(_pair, "bandwidths"),
 }
 """Changes of an instance by name: each returns a changed one, or None where it is impossible."""

@@ -11,6 +11,8 @@ import math
 import random
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import all_of, flag, one_of, path_of, positive_number, whole_number
@@ -113,48 +115,32 @@ def search(
     if settings.get("extremes") is None and not force and _has_no_extremes(folder):
         question = replace(question, extremes=0.0)
     judge = question.judge()
+    ended = partial(_ended, folder, question, judge)
     with locked(folder):
-        _keep(folder, question, _resumed(folder, question, judge, force=flag(force, "force")))
-    for wait in (False, True):  # first the runs that nobody is at, then those of other processes
-        for run in range(runs):
-            _add(folder, question, judge, run, wait=wait, runs=runs, tell=tell)
+        _keep(folder, question, ended(force=flag(force, "force")))
+    # First the runs that nobody is at, then those of other processes.
+    for wait, run in product((False, True), range(runs)):
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(folder / f"run-{run}", wait=wait))
+            except InputError:  # another process is at it
+                continue
+            if any(each.run == run for each in ended()):
+                continue
+            new = anneal(question, judge, run)
+            with locked(folder):  # other processes may have added theirs meanwhile
+                found = [*ended(), new]
+                _keep(folder, question, found)
+        if tell is not None:
+            done = sum(each.run < runs for each in found)
+            tell(done, runs, max(each.ratio for each in found))
     from tasksim.study.adversary.report import write_report
 
     with locked(folder):
-        found = _resumed(folder, question, judge, force=False)
+        found = ended()
         found.sort(key=lambda each: (-each.ratio, each.run))
         write_report(folder, question, judge, found, keep)
     return found
-
-
-def _add(
-    folder: Path,
-    question: Question,
-    judge: Judge,
-    run: int,
-    *,
-    wait: bool,
-    runs: int,
-    tell: Callable[[int, int, float], None] | None,
-) -> None:
-    """Add the run of this number to *folder*, unless it is there.
-
-    If another process is at it, wait for that, or leave it to that.
-    """
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(folder / f"run-{run}", wait=wait))
-        except InputError:  # another process has the lock
-            return
-        if any(each.run == run for each in _resumed(folder, question, judge, force=False)):
-            return
-        ended = anneal(question, judge, run)
-        with locked(folder):  # other processes may have added theirs meanwhile
-            found = [*_resumed(folder, question, judge, force=False), ended]
-            _keep(folder, question, found)
-    if tell is not None:
-        done = sum(each.run < runs for each in found)
-        tell(done, runs, max(each.ratio for each in found))
 
 
 def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
@@ -191,8 +177,8 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
     return Question(first, second, **given)
 
 
-def _resumed(folder: Path, question: Question, judge: Judge, *, force: bool) -> list[Found]:
-    """Return the runs that *folder* has of the same question."""
+def _ended(folder: Path, question: Question, judge: Judge, *, force: bool = False) -> list[Found]:
+    """Return the runs that *folder* has of the same question; with *force*, none of another."""
     path = folder / STATE_FILE
     if not is_file(path):
         if folder.exists():

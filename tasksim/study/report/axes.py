@@ -75,7 +75,9 @@ class Axis:
         distinct = list(dict.fromkeys(values))
         present = [value for value in distinct if value != ABSENT]
         numbers, unit = numbers_of(present)
-        if numbers is None or not all(map(_is_drawable, numbers)):
+        if numbers is None or not all(
+            number == 0 or MAX_QUANTITY > abs(number) > 1.0 / MAX_QUANTITY for number in numbers
+        ):
             return cls(name, tuple(ordered(distinct)), None)
         pairs = sorted(zip(numbers, present, strict=True), key=lambda pair: (pair[0], str(pair[1])))
         absent = [ABSENT] if len(present) < len(distinct) else []
@@ -130,10 +132,6 @@ def numbers_of(values: Sequence[Any]) -> tuple[list[float] | None, str]:
         except InputError:
             continue
     return None, ""
-
-
-def _is_drawable(number: float) -> bool:
-    return number == 0 or MAX_QUANTITY > abs(number) > 1.0 / MAX_QUANTITY
 
 
 def _plain(value: Any) -> float | None:

@@ -42,8 +42,10 @@ def gantt_blocks(findings: Findings) -> list[Block]:
     --------
     tasksim.study.sweep.lookup.find_cell : Find a cell of a store.
     """
-    cells = _two_cells(findings)
-    if not cells or not findings.table.folder or _tasks(findings, cells) > MAX_SIMULATED_TASKS:
+    cells, rows = _two_cells(findings), findings.table.used
+    if not cells or not findings.table.folder or "tasks" not in rows:
+        return []
+    if rows.loc[rows["cell"].isin(cells), "tasks"].max() > MAX_SIMULATED_TASKS:
         return []
     try:
         runs = [_run(findings.table, cell) for cell in cells]
@@ -74,13 +76,6 @@ def _two_cells(findings: Findings) -> list[str]:
     group, worst = np.unravel_index(int(ratios.argmax()), ratios.shape)
     best = int(ratios[group].argmin())
     return [] if best == worst else [str(pairs.cells[group, k]) for k in (best, worst)]
-
-
-def _tasks(findings: Findings, cells: list[str]) -> float:
-    rows = findings.table.used
-    if "tasks" not in rows:
-        return float("inf")
-    return float(rows.loc[rows["cell"].isin(cells), "tasks"].max())
 
 
 def _run(table: StudyTable, cell: str) -> Run | None:

@@ -330,14 +330,12 @@ def sobol_indices(table: StudyTable) -> list[SobolIndex]:
     grid = np.empty([len(axis) for axis in means.axes])
     grid[tuple(means.codes.T)] = means.log_s
     variance = float(grid.var())
-    found = [_index(axis.name, grid, place, variance) for place, axis in enumerate(means.axes)]
-    return sorted(found, key=lambda index: -index.total)
-
-
-def _index(name: str, grid: NDArray[np.float64], place: int, variance: float) -> SobolIndex:
     if variance == 0.0:
-        return SobolIndex(name, 0.0, 0.0)
-    others = tuple(number for number in range(grid.ndim) if number != place)
-    alone = float(grid.mean(axis=others).var()) / variance
-    rest = float(grid.mean(axis=place).var()) / variance
-    return SobolIndex(name, min(max(alone, 0.0), 1.0), min(max(1.0 - rest, 0.0), 1.0))
+        return [SobolIndex(axis.name, 0.0, 0.0) for axis in means.axes]
+    found = []
+    for place, axis in enumerate(means.axes):
+        others = tuple(number for number in range(grid.ndim) if number != place)
+        alone = float(grid.mean(axis=others).var()) / variance
+        total = 1.0 - float(grid.mean(axis=place).var()) / variance
+        found.append(SobolIndex(axis.name, *(min(max(s, 0.0), 1.0) for s in (alone, total))))
+    return sorted(found, key=lambda index: -index.total)

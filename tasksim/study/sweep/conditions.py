@@ -166,9 +166,6 @@ class Condition:
                 raise TypeError("only numbers can be added or multiplied")
             return _COMBINE[type(node.op)](left, right)
         assert isinstance(node, ast.Compare)
-        return self._compared(node, labels)
-
-    def _compared(self, node: ast.Compare, labels: Mapping[str, Any]) -> bool:
         left = self._value(node.left, labels)
         for kind, right_node in zip(node.ops, node.comparators, strict=True):
             right = self._value(right_node, labels)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tasksim.base.errors import InputError, nearest
 from tasksim.scenario.document import refuse_foreign
 from tasksim.study.sweep.plan import scenario_from
-from tasksim.study.sweep.store import read_cells
+from tasksim.study.sweep.store import read_cells, read_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,22 +63,22 @@ def scenarios_of(
     InputError
         If a scenario names something that would have to be imported, and *trust* is false.
     """
-    table = read_cells(folder, ["cell", "scenario"])
-    texts = dict(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True))
-    found = [scenario_from(texts[cell]) for cell in cells]
-    if scheduler is not None:
-        found = [scenario.vary(scheduler=scheduler) for scenario in found]
-    if not trust:
-        for scenario in found:
+    texts = read_column(folder, "scenario")
+    found = []
+    for cell in cells:
+        scenario = scenario_from(texts[cell])
+        if scheduler is not None:
+            scenario = scenario.vary(scheduler=scheduler)
+        if not trust:
             refuse_foreign(scenario, folder)
+        found.append(scenario)
     return found
 
 
 def difference(found: Found, run: Run) -> str:
     """Return the difference between a cell's stored makespan and its new *run*; ``""`` if none."""
-    if found.makespan_s is None or found.makespan_s == run.makespan_s:
-        return ""
-    if found.scenario.clock == "native":  # measured makespans differ from run to run
+    measured = found.scenario.clock == "native"  # measured makespans differ from run to run
+    if measured or found.makespan_s in (None, run.makespan_s):
         return ""
     return (
         f"the result differs from the study: makespan {run.makespan_s:.9g} s, then "

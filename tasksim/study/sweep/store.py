@@ -41,7 +41,15 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.plan import Planned
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Header", "Store", "axes_of", "read_cells", "read_header", "read_table"]
+__all__ = [
+    "Header",
+    "Store",
+    "axes_of",
+    "read_cells",
+    "read_column",
+    "read_header",
+    "read_table",
+]
 
 
 VERSION: Final = 1
@@ -250,6 +258,13 @@ def read_cells(folder: Path, columns: list[str] | None = None) -> pa.Table:
     if len(first) < len(cells):
         whole = whole.take(sorted(first.values()))
     return whole.sort_by("position") if columns is None else whole
+
+
+def read_column(folder: Path, name: str) -> dict[str, Any]:
+    """Return cell -> its value in the column *name*, of all cells of a store."""
+    table = read_cells(folder, ["cell", name])
+    cells, values = (table.column(column).to_pylist() for column in ("cell", name))
+    return dict(zip(cells, values, strict=True))
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:

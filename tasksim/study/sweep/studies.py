@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections import Counter
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -23,12 +24,12 @@ from tasksim.study.sweep.columns import Columns
 from tasksim.study.sweep.grid import LABEL_COLUMNS
 from tasksim.study.sweep.plan import Planned, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
-from tasksim.study.sweep.store import Header, Store, read_cells, read_header
+from tasksim.study.sweep.store import Header, Store, read_cells, read_column, read_header
 from tasksim.study.sweep.study import Study
 from tasksim.study.sweep.study_file import read_study
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["Outcome", "cores_to_use", "differences", "run_study", "warning_summary"]
 
@@ -153,19 +154,15 @@ def run_study(
             store.compact()
         _log.info("%d cells computed, %d failed in all, in %.3f s, of which the engine took %.3f s",
                   sweep.computed, sweep.failed, seconds, sweep.engine_s)  # fmt: skip
-        said = tuple(_warnings_of_store(folder, {one.cell for one in cells}))
+        wanted = {one.cell for one in cells}
+        kept = read_cells(folder, ["cell", "position", "warnings"]).sort_by("position").to_pylist()
+        texts = (row["warnings"] for row in kept if row["cell"] in wanted)
+        said = tuple(warning_summary(texts, len(cells)))
     for line in said:
         warnings.warn(line, stacklevel=2)
     return Outcome(
         len(cells), sweep.computed, sweep.failed, seconds, sweep.engine_s, pool.workers, said
     )
-
-
-def _warnings_of_store(folder: Path, cells: Collection[str]) -> list[str]:
-    """Return the warnings of those *cells* that are in the store in *folder*."""
-    table = read_cells(folder, ["cell", "position", "warnings"])
-    rows: list[dict[str, Any]] = table.sort_by("position").to_pylist()
-    return warning_summary((row["warnings"] for row in rows if row["cell"] in cells), len(cells))
 
 
 def warning_summary(texts: Iterable[str | None], cells: int) -> list[str]:
@@ -181,13 +178,12 @@ def warning_summary(texts: Iterable[str | None], cells: int) -> list[str]:
     gemm on cpu: n 9 (1 of 8 cells)
     """
     told: dict[str, dict[str, None]] = {}
-    count: dict[str, int] = {}
+    count: Counter[str] = Counter()
     for text in filter(None, texts):
         lines = {line: _NUMBER.sub("#", line) for line in text.split("\n")}
         for line, alike in lines.items():
             told.setdefault(alike, {})[line] = None
-        for alike in set(lines.values()):
-            count[alike] = count.get(alike, 0) + 1
+        count.update(set(lines.values()))
     found = []
     for alike, (first, *others) in told.items():
         more = f", and {len(others)} more like it" if others else ""
@@ -252,12 +248,8 @@ def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) 
 
 def _failed(store: Store, cells: list[Planned], *, retry: bool) -> int:
     """Return the number of cells that failed before; with *retry*, remove them from the store."""
-    wanted = {one.cell for one in cells}
-    table = read_cells(store.folder, ["cell", "status"])
-    states = dict(
-        zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
-    )
-    bad = {cell for cell, status in states.items() if status != "done" and cell in wanted}
+    states = read_column(store.folder, "status")
+    bad = {one.cell for one in cells if states.get(one.cell, "done") != "done"}
     if not (retry and bad):
         return len(bad)
     rows: list[dict[str, Any]] = read_cells(store.folder).to_pylist()
