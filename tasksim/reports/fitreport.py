@@ -39,10 +39,7 @@ SHARE_OF_CURVE: Final = 0.8
 
 
 def fit_blocks(
-    found: Selection,
-    *,
-    seed: int = 0,
-    progress: ShareProgress | None = None,
+    found: Selection, *, seed: int = 0, progress: ShareProgress | None = None
 ) -> list[Block]:
     """Return the blocks of a report about how *found* was selected, and where it errs.
 
@@ -78,12 +75,14 @@ def over_blocks(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
         made = new_figure(3.4, WIDTH_INCHES * 0.7)
         panel_over(rows, names, error, made.add_subplot())
         blocks.append(Image("over", made, f"Mean error over {names[0]}"))
-    cells = [["-" if value is None else _short(value) for value in row.values()] for row in rows]
+    cells = [
+        [
+            "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+            for value in row.values()
+        ]
+        for row in rows
+    ]
     return [*blocks, Table(tuple(rows[0]), cells)]
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _kinds(found: Selection) -> list[Block]:

@@ -126,7 +126,11 @@ def _write_explored(folder: Path, runs: Sequence[RecordedRun]) -> str:
 
 
 def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> None:
-    title, blocks = f"Kernel {report.recorded.title}", _blocks(report, runs)
+    assert report.diagnosis is not None
+    judged = _judged_summary(report) if report.origin == "given" else ""
+    blocks = report_blocks(report.diagnosis, judged=judged)
+    blocks += runs.blocks(report.recorded.samples)
+    title = f"Kernel {report.recorded.title}"
     if form == "html":
         path.write_text(html_page(title, blocks), encoding="utf-8")
         return
@@ -135,13 +139,6 @@ def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> 
     for image in images:
         (path.parent / links[image.name]).write_bytes(png(image.figure))
     path.write_text(markdown_page(title, blocks, links), encoding="utf-8")
-
-
-def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:
-    assert report.diagnosis is not None
-    judged = _judged_summary(report) if report.origin == "given" else ""
-    blocks = report_blocks(report.diagnosis, judged=judged)
-    return [*blocks, *runs.blocks(report.recorded.samples)]
 
 
 def _judged_summary(report: KernelReport) -> str:

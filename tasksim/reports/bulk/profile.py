@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tasksim.run.recordtables import MessageTable
     from tasksim.run.samples import RecordedRun
 
+    Messages = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]]
+
 __all__ = [
     "COUNTERS_SUFFIX",
     "KernelCounts",
@@ -141,10 +143,13 @@ class KernelCounts:
         return found
 
 
+NO_MESSAGES: Final[Messages] = (np.empty(0, np.int64),) * 3
+
+
 def profile_of(
     graph: TaskGraph,
     node: NDArray[np.integer],
-    messages: tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]],
+    messages: Messages,
     counts: Mapping[str, KernelCounts],
     *,
     ranks: int,
@@ -229,11 +234,7 @@ def _added(one: KernelShare, other: KernelShare) -> KernelShare:
     return KernelShare(sums, one.seconds + other.seconds)
 
 
-def _sent(
-    graph: TaskGraph,
-    messages: tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]],
-    ranks: int,
-) -> dict[str, Sent]:
+def _sent(graph: TaskGraph, messages: Messages, ranks: int) -> dict[str, Sent]:
     source, target, handle = messages
     found = {}
     for block in graph.handle_blocks:
@@ -288,8 +289,7 @@ def profile_of_run(recorded: RecordedRun, counts: Mapping[str, KernelCounts]) ->
     node, durations_s = np.zeros(len(graph), np.int64), np.zeros(len(graph))
     node[run.tasks.task] = node_of[run.tasks.worker]
     durations_s[run.tasks.task] = alone_s(run)
-    nothing = np.empty(0, np.int64)
-    messages: Any = (nothing, nothing, nothing)
+    messages = NO_MESSAGES
     if run.messages is not None:
         messages = run.messages.source, run.messages.target, run.messages.handle
     found = profile_of(
@@ -342,12 +342,9 @@ def profile_of_graph(
     graph: TaskGraph, grid: Grid, owner: str, counts: Mapping[str, KernelCounts], workers: int = 1
 ) -> Profile:
     """Return the profile of *graph* on the ranks of *grid*, without running it."""
-    nothing = np.empty(0, np.int64)
     if grid.nodes == 1:
         node = np.zeros(len(graph), np.int64)
-        return profile_of(
-            graph, node, (nothing, nothing, nothing), counts, ranks=1, workers=workers
-        )
+        return profile_of(graph, node, NO_MESSAGES, counts, ranks=1, workers=workers)
     cut = cut_by(graph, grid, owner)
     messages = cut.messages.source, cut.messages.target, cut.messages.handle
     return profile_of(graph, cut.executor, messages, counts, ranks=grid.nodes, workers=workers)

@@ -56,12 +56,7 @@ if TYPE_CHECKING:
     from tasksim.run.messageline import Hockney
     from tasksim.run.samples import RecordedRun
 
-__all__ = [
-    "MeanModels",
-    "ScalingReport",
-    "report_scaling",
-    "simulated_s",
-]
+__all__ = ["MeanModels", "ScalingReport", "report_scaling", "simulated_s"]
 
 
 MIN_DURATION_S: Final = 1e-9
@@ -119,8 +114,7 @@ def simulated_s(
         If a kernel has a configuration that was not measured.
     """
     cluster = Cluster.alike(platform or Platform.identical(1), grid.nodes, network, cores)
-    run = Simulation(graph, cluster, models, scheduler, grid=grid, owner=owner).run()
-    return run.makespan_s
+    return Simulation(graph, cluster, models, scheduler, grid=grid, owner=owner).run().makespan_s
 
 
 TABLES: Final = ("scaling", "kernels", "counters", "messages")
@@ -180,12 +174,13 @@ class ScalingReport:
         from tasksim.reports.bulk import figures
 
         tables = self.tables()
-        draw: dict[str, Callable[[pd.DataFrame], Figure]] = dict(zip(FIGURES, (
-            partial(figures.scaling_figure, self.fitted), figures.parts_figure,
-            figures.counters_figure, figures.messages_figure,
-        ), strict=True))  # fmt: skip
-        drawn = {name: tables.get(name, self.table) for name in FIGURES}
-        drawn = {name: table for name, table in drawn.items() if len(table)}
+        draw: dict[str, Callable[[pd.DataFrame], Figure]] = {
+            "scaling": partial(figures.scaling_figure, self.fitted),
+            "parts": figures.parts_figure,
+            "counters": figures.counters_figure,
+            "messages": figures.messages_figure,
+        }
+        drawn = {name: table for name in FIGURES if len(table := tables.get(name, self.table))}
         files = (*(f"{name}.csv" for name in TABLES), *(f"{name}.png" for name in drawn))
         for name in files:
             refuse_existing(folder / name, force=force)
@@ -251,17 +246,14 @@ def report_scaling(
     counts = counts_in(counters)
     few = [run for run in runs if fitted is None or ranks_of(run) <= fitted]
     known = [_sized(profile_of_run(run, counts), run.graph, size) for run in few]
-    critical = _critical(few, threshold)
+    # With too few runs to tell, all kernels are critical.
+    enough = len({len(run.run.workers) for run in few}) >= MIN_RUNS
+    critical = critical_kernels(few, threshold).critical if enough else None
     costs = MessageCosts(network or _line_of(few), collectives or {})
     model = BulkModel(
-        known,
-        costs,
-        latencies_s=latencies_s,
-        critical=critical,
-        bf_comm=bf_comm,
-        cores=cores,
+        known, costs, latencies_s=latencies_s, critical=critical, bf_comm=bf_comm, cores=cores,
         by=by,
-    )
+    )  # fmt: skip
     rest = [name for run in few for name in run.graph.model_names if name not in model.kernels]
     cases = [_Case(run.graph, profile_of_run(run, counts), run) for run in runs if run not in few]
     like = max(few, key=ranks_of)
@@ -311,13 +303,6 @@ def _settings(graph: TaskGraph, usual: TaskGraph) -> str:
     )
 
 
-def _critical(runs: Sequence[RecordedRun], threshold: float) -> tuple[str, ...] | None:
-    """Return the critical kernels; None, all of them, if there are too few runs."""
-    if len({len(run.run.workers) for run in runs}) < MIN_RUNS:
-        return None
-    return critical_kernels(runs, threshold).critical
-
-
 def _line_of(runs: Sequence[RecordedRun]) -> Hockney:
     tables = [run.run.messages for run in runs if run.run.messages is not None]
     if not tables:
@@ -339,11 +324,10 @@ def _simulated(
         grid, owner = grid_like(case.like, case.profile.ranks), owner_of(case.like)
         scheduler = case.like.run.scheduler
         try:
-            found.append(
-                simulated_s(
-                    case.graph, grid, owner, network, models, scheduler=scheduler, cores=cores
-                )
+            seconds = simulated_s(
+                case.graph, grid, owner, network, models, scheduler=scheduler, cores=cores
             )
         except OutOfDomainError:
-            found.append(nan)
+            seconds = nan
+        found.append(seconds)
     return found
