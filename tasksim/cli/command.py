@@ -181,6 +181,8 @@ class Command(click.Command):
 class Group(Command, click.Group):
     """A group whose error for an unknown command names its commands by *what*, such as formats."""
 
+    command_class = Command
+
     def __init__(self, *args: Any, what: str = "command", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.what = what
@@ -196,18 +198,15 @@ class Group(Command, click.Group):
                     f"'{ctx.command_path} --help' lists the {self.what}s; after one of them, "
                     "--help explains it"
                 )
+            parts = {part: self.get_command(ctx, part) for part in known}
             within = [
-                f"'{ctx.command_path} {group} {name}'" for group in self._groups_with(ctx, name)
+                f"'{ctx.command_path} {part} {name}'"
+                for part, group in parts.items()
+                if isinstance(group, click.Group) and name in group.list_commands(ctx)
             ]
             near = f", did you mean {' or '.join(within)}?" if within else nearest(name, known)
             ctx.fail(f"unknown {self.what} '{name}'{near} (known: {', '.join(known)})")
         return super().resolve_command(ctx, args)
-
-    def _groups_with(self, ctx: click.Context, name: str) -> list[str]:
-        """Return the groups in this one that have a command *name*."""
-        parts = {part: self.get_command(ctx, part) for part in self.list_commands(ctx)}
-        groups = {part: it for part, it in parts.items() if isinstance(it, click.Group)}
-        return [part for part, group in groups.items() if name in group.list_commands(ctx)]
 
 
 class LazyGroup(Group):

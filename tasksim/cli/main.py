@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "optimize": ("tasksim.cli.optimize:optimizing", "Search for the best schedule of a graph."),
     "why": ("tasksim.cli.why:why", "Print why a scheduler placed a task as it did."),
     "bounds": ("tasksim.cli.bounds:bounds", "Print lower bounds on the makespan."),
-    "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
+    "study": ("tasksim.cli.main:study", "Sweep over graphs, platforms, schedulers, seeds."),
     "report": (
         "tasksim.cli.report:reporting",
         "Report on recorded runs and their kernels.",
@@ -60,12 +60,35 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Import runs, graphs and machines of other tools.",
     ),
     "export": ("tasksim.cli.export:exporting", "Write runs and kernel models for other tools."),
-    "tune": ("tasksim.cli.tune:tuning", "Find the best choice, and the cost of others."),
+    "tune": ("tasksim.cli.main:tuning", "Find the best choice, and the cost of others."),
     "autotune": ("tasksim.cli.autotune:autotuning", "Tune by real runs that skip known kernels."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Check the installation and this machine."),
 }
-"""Name -> the location of the command, and its summary."""
+"""Name -> the location of the command, and its summary; groups of commands are below."""
+
+STUDY_COMMANDS: dict[str, tuple[str, str]] = {
+    "new": ("tasksim.cli.study_run:new", "Write a commented study file to begin with."),
+    "run": ("tasksim.cli.study_run:run", "Compute the cells of a study, or resume it."),
+    "table": ("tasksim.cli.study_run:table", "Print the table of a study."),
+    "show": ("tasksim.cli.study_run:show", "Simulate one cell again, and show it."),
+    "report": (
+        "tasksim.cli.study_report:report",
+        "Report the winner, its certainty, curves, figures.",
+    ),
+    "adversary": (
+        "tasksim.cli.study_adversary:adversary",
+        "Search for instances on which a scheduler is much worse than another.",
+    ),
+    "tree": ("tasksim.cli.study_tree:tree", "Fit a decision tree: C, Python, text, picture."),
+}
+GRAPH = "GRAPH"
+"""Placeholder for a graph in the place of a command of ``tasksim tune``."""
+TUNE_COMMANDS = {
+    GRAPH: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
+    "report": ("tasksim.cli.tune_report:reporting", "Judge choices by real runs on this machine."),
+    "table": ("tasksim.cli.tune_table:table", "Judge methods on measurements made elsewhere."),
+}
 
 EXAMPLES = (
     "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
@@ -108,6 +131,51 @@ def cli(ctx: click.Context) -> None:
         click.echo("Predict how long a task graph takes on a machine. For example:\n")
         click.echo("".join(f"  {line}\n" for line in EXAMPLES))
         click.echo("'tasksim --help' lists the commands.")
+
+
+@click.group(
+    "study",
+    cls=LazyGroup,
+    parts=STUDY_COMMANDS,
+    examples=[
+        "tasksim study new study.yaml",
+        "tasksim study run study.yaml -o study --jobs 2",
+        "tasksim study table study --csv > study.csv",
+        "tasksim study report study -o report",
+    ],
+)
+def study() -> None:
+    """Simulate a grid of graphs, platforms, schedulers, settings and seeds.
+
+    A study file describes the grid. The answers go to a folder, cell by cell, so that a study can
+    be stopped at any time, and resumes where it was.
+    """
+
+
+class Tuning(LazyGroup):
+    """The commands of :data:`TUNE_COMMANDS`; any other first argument is a graph."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse *args*; a first word that is no command is a graph."""
+        if args and args[0] not in (*self.parts, *ctx.help_option_names, "--debug"):
+            args = [GRAPH, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    "tune",
+    cls=Tuning,
+    parts=TUNE_COMMANDS,
+    examples=[
+        "tasksim tune cholesky n=8192 --platform xeon-24c --over tile_size=128..1024:log"
+        " scheduler=lws,prio,dmdas",
+        "tasksim tune report --native",
+        "tasksim tune table blaze.csv --features Nthr,Ms,Mflop,Nite"
+        " --choices 1,2,3,4,5,6,7,8,9,10 --limit Nite",
+    ],
+)
+def tuning() -> None:
+    """Find the best choice, and the cost of others."""
 
 
 def main() -> None:
