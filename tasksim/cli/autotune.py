@@ -23,8 +23,8 @@ from tasksim.cli.options import (
     scenario_options,
     scheduler_option,
 )
-from tasksim.cli.output import note, print_json, refuse_file, warn
-from tasksim.cli.over_ranks import end_together, grid_of
+from tasksim.cli.output import note, note_written, print_result, refuse_file, warn
+from tasksim.cli.over_ranks import ending_together, grid_of
 from tasksim.cli.progress import counting
 from tasksim.cli.tune_graph import OverCommand
 
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.scenario.scenario import Scenario
-    from tasksim.selective.charges import Charge
-    from tasksim.selective.policies import Sampling
-    from tasksim.selective.ranks.choosing import MessageRule
-    from tasksim.selective.statistics import Intervals
     from tasksim.tuning.autotune import Autotuned, Way
     from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate
@@ -174,26 +170,21 @@ __all__ = ["autotuning"]
 @click.pass_context
 def autotuning(
     ctx: click.Context,
+    /,
     scenario: Scenario,
     over: tuple[str, ...],
     scheduler: str,
     way: Way,
-    policy: str,
-    tolerance: float,
-    intervals: Intervals,
-    confidence: float,
     statistics: str | None,
-    sampling: Sampling,
-    charge: Charge,
     scatter: float,
     how: Search,
     repetitions: int,
     judge: int,
-    messages: MessageRule,
     fall_back: bool,
     output: Path | None,
     force: bool,
     as_json: bool,
+    **selected: Any,
 ) -> None:
     """Find the best configuration, by runs that skip known kernels.
 
@@ -225,15 +216,11 @@ def autotuning(
     from tasksim.tuning.watch import Watch
 
     reuse = None if statistics is None else statistics != "reset"
-    cells = statistics == "model"
-    selection = Selection(
-        policy, tolerance, intervals, confidence, reuse, sampling, cells, messages, charge
-    )
+    selection = Selection(**selected, reuse=reuse, cells=statistics == "model")
     axes: dict[str, Any] = {}
 
     def asked() -> Sequence[Candidate]:
-        if output is not None:
-            refuse_file(output, "results of tuning", (".json",), force=force)
+        refuse_file(output, "results of tuning", (".json",), force=force)
         selection.statistics()
         axes.update(axes_of(over))
         base = scenario.vary(scheduler=scheduler)
@@ -256,7 +243,12 @@ def autotuning(
 
     def tell(found: Autotuned) -> None:
         result = _result(scenario.graph_label, selection, way, how, found)
-        _tell(result, list(axes), output, force=force, as_json=as_json)
+        if output is not None:
+            write_text(output, json.dumps(result, indent=1) + "\n", force=force)
+        print_result(result, _text(result, list(axes)), as_json=as_json)
+        if found.interrupted:
+            note("interrupted: these are the results so far")
+        note_written(output)
 
     if over_ranks:
         _over_ranks(asked, selection, scenario.grid, scenario.owner, tuned, tell)
@@ -273,22 +265,6 @@ def autotuning(
         ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
-def _tell(
-    result: dict[str, Any], paths: list[str], output: Path | None, *, force: bool, as_json: bool
-) -> None:
-    """Write and print the *result* of a tuning over *paths*."""
-    if output is not None:
-        write_text(output, json.dumps(result, indent=1) + "\n", force=force)
-    if as_json:
-        print_json(result)
-    else:
-        click.echo("\n".join(_text(result, paths)))
-    if result["interrupted"]:
-        note("interrupted: these are the results so far")
-    if output is not None:
-        note(f"Wrote {output}")
-
-
 def natively(base: Scenario) -> Scenario:
     """Return *base* as one of this machine; nodes are the ranks that there are."""
     if base.network is not None or base.nodes is not None:
@@ -302,16 +278,11 @@ def natively(base: Scenario) -> Scenario:
 def _result(
     graph: str, selection: Selection, way: Way, how: Search, found: Autotuned
 ) -> dict[str, Any]:
-    options = {
-        "policy": selection.policy,
-        "tolerance": selection.tolerance,
-        "intervals": selection.intervals,
-        "confidence": selection.confidence,
-        "sampling": selection.sampling,
-        "charge": selection.charge,
-        "messages": selection.messages,
-        "statistics": "model" if selection.cells else "reuse" if selection.reuses else "reset",
-    }
+    names = (
+        "policy", "tolerance", "intervals", "confidence", "sampling", "charge", "messages",
+    )  # fmt: skip
+    options = {name: getattr(selection, name) for name in names}
+    options["statistics"] = "model" if selection.cells else "reuse" if selection.reuses else "reset"
     return {
         "format": "tasksim-autotuned",
         "version": 1,
@@ -419,7 +390,7 @@ def _over_ranks(
     tell: Callable[[Autotuned], None],
 ) -> None:
     """Let all ranks try the candidates that are *asked* for; rank 0 prints the result."""
-    from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all, stop_all
+    from tasksim.native.cluster.launch import ABORT_PATIENCE_S, stop_all
     from tasksim.native.cluster.ranks import world
     from tasksim.tuning.over_ranks import OverRanks
 
@@ -427,26 +398,23 @@ def _over_ranks(
     some = ranks.together(asked)
     arranged = ranks.together(lambda: grid_of(grid, ranks.size))
     site = OverRanks(some, selection, ranks, arranged, owner)
-    problem: TasksimError | None = None
-    try:
-        if ranks.rank:
-            site.follow()
-        else:
-            found = tuned(some, site)
-            tell(found)
-            if found.interrupted:
-                stop_all(INTERRUPTED_EXIT_CODE)  # others may wait for this one, in MPI
-            site.end()
-    except TasksimError as error:
-        problem = error
-        if not ranks.rank:
-            site.end()
-    except KeyboardInterrupt:
-        if not ranks.rank:
-            note("interrupted before any configuration was done")
-            stop_all(INTERRUPTED_EXIT_CODE)
-        time.sleep(ABORT_PATIENCE_S)  # while rank 0 prints the results so far
-        os._exit(INTERRUPTED_EXIT_CODE)
-    except Exception as error:
-        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
-    end_together(ranks, problem)
+    with ending_together(ranks):
+        try:
+            if ranks.rank:
+                site.follow()
+            else:
+                found = tuned(some, site)
+                tell(found)
+                if found.interrupted:
+                    stop_all(INTERRUPTED_EXIT_CODE)  # others may wait for this one, in MPI
+                site.end()
+        except TasksimError:
+            if not ranks.rank:
+                site.end()
+            raise
+        except KeyboardInterrupt:
+            if not ranks.rank:
+                note("interrupted before any configuration was done")
+                stop_all(INTERRUPTED_EXIT_CODE)
+            time.sleep(ABORT_PATIENCE_S)  # while rank 0 prints the results so far
+            os._exit(INTERRUPTED_EXIT_CODE)

@@ -17,7 +17,7 @@ from tasksim.cli.options import (
     json_option,
     scenario_options,
 )
-from tasksim.cli.output import describe_graph, note, print_json
+from tasksim.cli.output import describe_graph, note, print_json, print_result
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
@@ -128,26 +128,20 @@ def _of_graph(scenario: Scenario, solver_s: float | None, as_json: bool) -> None
     if solver_s is not None:
         tight = _tight(resolved, solver_s)
         values |= {f"{bound.name}_s": bound.value_s for bound in tight}
-    if as_json:
-        print_json(
-            {
-                "graph": describe_graph(resolved.graph),
-                "platform": resolved.platform.name,
-                "workers": resolved.nodes * len(resolved.platform.workers),
-                "bounds": values,
-                "best_s": max(values.values()),
-                "makespan_s": None,
-                "practical_critical_path": None,
-                **({} if solver_s is None else {"tight": [bound.to_json() for bound in tight]}),
-            }
-        )
-        return
     from tasksim.view.texttables import bounds_table
 
-    click.echo(bounds_table(values))
-    for bound in tight:
-        if bound.binding is not None:
-            click.echo(f"\n{_binding_table(bound, bound.binding)}")
+    result = {
+        "graph": describe_graph(resolved.graph),
+        "platform": resolved.platform.name,
+        "workers": resolved.nodes * len(resolved.platform.workers),
+        "bounds": values,
+        "best_s": max(values.values()),
+        "makespan_s": None,
+        "practical_critical_path": None,
+        **({} if solver_s is None else {"tight": [bound.to_json() for bound in tight]}),
+    }
+    binding = [_binding_table(bound, bound.binding) for bound in tight if bound.binding is not None]
+    print_result(result, "\n\n".join([bounds_table(values), *binding]), as_json=as_json)
 
 
 def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
@@ -156,17 +150,13 @@ def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
     from tasksim.optimization.solver import MAX_SOLVER_TASKS, has_solver
 
     replayer = Replayer(resolved.simulation())
+    tasks, why = len(replayer.graph), ""
     if not has_solver():
-        note(
-            "no solver's bound: CP-SAT of OR-Tools is not installed (pip install"
-            " 'tasksim[optimize]')"
-        )
-        solver_s = 0.0
-    elif len(replayer.graph) > MAX_SOLVER_TASKS:
-        note(
-            f"no solver's bound: the graph has {len(replayer.graph)} tasks; legal: at most"
-            f" {MAX_SOLVER_TASKS}"
-        )
+        why = "CP-SAT of OR-Tools is not installed (pip install 'tasksim[optimize]')"
+    elif tasks > MAX_SOLVER_TASKS:
+        why = f"the graph has {tasks} tasks; legal: at most {MAX_SOLVER_TASKS}"
+    if why:
+        note(f"no solver's bound: {why}")
         solver_s = 0.0
     with stages("bounds", [1] * TIGHT_BOUNDS) as begin:
         return tight_bounds(replayer, solver_s, begin)
@@ -181,14 +171,14 @@ def _binding_table(bound: TightBound, binding: Binding) -> str:
     parts = [(f"load of {name}", share) for name, share in binding.classes.items()]
     parts += [("dependencies", binding.path)]
     parts += [(f"load of link {name}", share) for name, share in binding.links.items()]
-    rows = [[name, f"{100 * share:.1f} %"] for name, share in parts if share >= MIN_SHOWN_SHARE]
     made = [(f"in {name}", share) for name, share in binding.kernels.items()]
     made += [("copies", binding.copies), ("start and end", binding.idle)]
-    kernels = [[name, f"{100 * share:.1f} %"] for name, share in made if share >= MIN_SHOWN_SHARE]
+    causes, kernels = (
+        table([head, "share"], [[n, f"{100 * s:.1f} %"] for n, s in rows if s >= MIN_SHOWN_SHARE])
+        for head, rows in (("it is this long for", parts), ("of its time", made))
+    )
     name = BOUND_NAMES[f"{bound.name}_s"]
-    head = f"{name}: {duration_text(bound.took_s)} to find it"
-    causes = table(["it is this long for", "share"], rows)
-    return f"{head}\n{causes}\n\n{table(['of its time', 'share'], kernels)}"
+    return f"{name}: {duration_text(bound.took_s)} to find it\n{causes}\n\n{kernels}"
 
 
 def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> None:
@@ -211,25 +201,20 @@ def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> N
     values = {**(run.bounds or {}), **_over_nodes(run, path)}
     if as_json:
         sent = {} if messages is None else {"messages": messages.to_json()}
-        blame = {} if blamed is None else {"blame": blamed.run._asdict()}
-        if blamed is not None and blamed.best is not None:
-            blame["blame_of_best"] = blamed.best._asdict()
-        print_json(
-            {
-                "graph": {
-                    "name": run.graph_name,
-                    "arguments": run.graph_arguments,
-                    "tasks": len(run),
-                },
-                "platform": run.platform,
-                "workers": len(run.workers),
-                "bounds": values or None,
-                "best_s": max(values.values()) if values else None,
-                "makespan_s": run.makespan_s,
-                "practical_critical_path": {**walked.to_json(), **sent},
-                **blame,
-            }
-        )
+        result = {
+            "graph": {"name": run.graph_name, "arguments": run.graph_arguments, "tasks": len(run)},
+            "platform": run.platform,
+            "workers": len(run.workers),
+            "bounds": values or None,
+            "best_s": max(values.values()) if values else None,
+            "makespan_s": run.makespan_s,
+            "practical_critical_path": {**walked.to_json(), **sent},
+        }
+        if blamed is not None:
+            result["blame"] = blamed.run._asdict()
+            if blamed.best is not None:
+                result["blame_of_best"] = blamed.best._asdict()
+        print_json(result)
         return
     from tasksim.view.texttables import bounds_table, path_message_line, path_table
 

@@ -28,7 +28,7 @@ from tasksim.cli.options import (
     trust_option,
     until_share,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note, print_result, refuse_unwritable
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.fit_kernels import Search
     from tasksim.calibration.kernels_under_load import KernelCall
+    from tasksim.calibration.recorded_calibration import RecordedCalibration
     from tasksim.calibration.report import CalibrationReport
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -202,11 +203,29 @@ def calibrate(
     programs took, and the platform is that of the first run.
     """
     if runs:
-        _refuse_measuring(ctx, items)
-        _calibrate_from(
-            runs, library, name, terms, graphs_for(predicted),
-            replace=replace, trust=trust, as_json=as_json,
-        )  # fmt: skip
+        if items:
+            raise click.UsageError(
+                f"--from measures nothing, but got '{items[0]}'; calibrate that by itself, into the"
+                " same library"
+            )
+        _refuse_options(ctx, OPTIONS_WITH_FROM, "{option} is for measurements; leave --from out")
+        graphs = graphs_for(predicted)
+        refuse_unwritable(library / "models")
+        from tasksim.calibration.recorded_calibration import calibrate_from
+
+        with showing("fitting") as progress:
+            fitted = calibrate_from(
+                runs,
+                library,
+                machine=name,
+                terms=terms_by_kernel(terms, AUTO, HISTORY),
+                search=_search(terms),
+                predicted=graphs,
+                replace=replace,
+                trust=trust,
+                progress=progress,
+            )
+        _tell(fitted, as_json=as_json)
         return
     if trust:
         raise click.UsageError("--trust is for recorded runs: give --from RUN")
@@ -216,27 +235,19 @@ def calibrate(
         _refuse_options(ctx, OPTIONS_OF_MACHINE[items[0]], f"{{option}} is not for '{items[0]}'")
         if items[0] != POWER and len(items) > 1:
             raise click.UsageError(f"'{items[0]}' stands alone, got '{items[1]}', too")
-    if items == (NETWORK,):
-        from tasksim.cli.calibrate_machine import calibrate_network
-        from tasksim.native.cluster.launch import watch_over_rank
+        from tasksim.cli import calibrate_machine as machine
 
-        watch_over_rank()
-        calibrate_network(library, name, max_time=max_time, quick=quick, as_json=as_json)
-        return
-    if items == (MEMORY,):
-        from tasksim.cli.calibrate_machine import calibrate_memory
-
-        calibrate_memory(library, name, workers=workers, as_json=as_json)
-        return
-    if items == (OPENMP,):
-        from tasksim.cli.calibrate_machine import calibrate_openmp
-
-        calibrate_openmp(library, name, as_json=as_json)
-        return
-    if items[0] == POWER:
-        from tasksim.cli.calibrate_machine import calibrate_power
-
-        calibrate_power(parse_items(items[1:]), library, name, workers=workers, as_json=as_json)
+        if items[0] == NETWORK:
+            machine.calibrate_network(
+                library, name, max_time=max_time, quick=quick, as_json=as_json
+            )
+        elif items[0] == MEMORY:
+            machine.calibrate_memory(library, name, workers=workers, as_json=as_json)
+        elif items[0] == OPENMP:
+            machine.calibrate_openmp(library, name, as_json=as_json)
+        else:
+            kernels = parse_items(items[1:])
+            machine.calibrate_power(kernels, library, name, workers=workers, as_json=as_json)
         return
     if quick:
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")
@@ -245,9 +256,18 @@ def calibrate(
         raise InputError("--contention measures all kernels; leave --until out")
     wanted, to_predict = parse_items(items), graphs_for(predicted)
     refuse_unwritable(library / "models")
-    measure = _measuring(contention=contention, replace=replace)
     from tasksim.calibration.calibration_options import SCHEDULERS, CalibrationOptions
     from tasksim.native.this_machine import usable_cores
+
+    measure: Callable[..., CalibrationReport]
+    if contention:  # on one core, with the slowdown on several; else on all cores at once
+        from tasksim.calibration.contention import calibrate_contended
+
+        measure = calibrate_contended
+    else:
+        from tasksim.calibration.calibrate import calibrate as calibrate_busy
+
+        measure = partial(calibrate_busy, replace=replace)
 
     with showing("calibrating") as progress:
         report = measure(
@@ -268,17 +288,21 @@ def calibrate(
             predicted=to_predict,
             progress=progress,
         )
-    if as_json:
-        print_json(report.to_json())
-    else:
-        click.echo(report.table())
-        if report.rows:
-            note(f"Wrote {report.platform_path} and {report.models_folder}")
-    for text in report.notes:
-        note(f"Note: {text}")
+    _tell(report, as_json=as_json, wrote=bool(report.rows))
     if report.interrupted:
         note("Interrupted: the samples so far are kept.")
         ctx.exit(INTERRUPTED_EXIT_CODE)
+
+
+def _tell(
+    found: CalibrationReport | RecordedCalibration, *, as_json: bool, wrote: bool = True
+) -> None:
+    print_result(found.to_json(), found.table(), as_json=as_json)
+    if wrote and not as_json:
+        written = [str(path) for path in (found.platform_path, found.models_folder) if path]
+        note(f"Wrote {' and '.join(written)}")
+    for text in found.notes:
+        note(f"Note: {text}")
 
 
 OPTIONS_WITH_FROM = {"runs", "library", "name", "terms", "predicted", "replace", "trust", "as_json"}
@@ -293,16 +317,6 @@ OPTIONS_OF_MACHINE = {
 """Options that are allowed together with each word that measures the machine itself."""
 
 
-def _refuse_measuring(ctx: click.Context, items: Sequence[str]) -> None:
-    """Refuse items and options of measurements beside ``--from``."""
-    if items:
-        raise click.UsageError(
-            f"--from measures nothing, but got '{items[0]}'; calibrate that by itself, into the"
-            " same library"
-        )
-    _refuse_options(ctx, OPTIONS_WITH_FROM, "{option} is for measurements; leave --from out")
-
-
 def _refuse_options(ctx: click.Context, allowed: Collection[str], message: str) -> None:
     """Raise *message* for an option that was given but is not among those *allowed*."""
     options = [one for one in ctx.command.params if isinstance(one, click.Option)]
@@ -311,54 +325,6 @@ def _refuse_options(ctx: click.Context, allowed: Collection[str], message: str) 
         if isinstance(option, click.Option) and option.name not in allowed:
             text = message.format(option=option.opts[0])
             raise click.UsageError(f"{text}; legal: {legal}")
-
-
-def _calibrate_from(
-    runs: Sequence[Path],
-    library: Path,
-    name: str | None,
-    terms: Sequence[str],
-    predicted: Sequence[TaskGraph],
-    *,
-    replace: bool,
-    trust: bool,
-    as_json: bool,
-) -> None:
-    """Fit the kernels of recorded *runs*, and print what was fitted."""
-    refuse_unwritable(library / "models")
-    from tasksim.calibration.recorded_calibration import calibrate_from
-
-    with showing("fitting") as progress:
-        found = calibrate_from(
-            runs,
-            library,
-            machine=name,
-            terms=terms_by_kernel(terms, AUTO, HISTORY),
-            search=_search(terms),
-            predicted=predicted,
-            replace=replace,
-            trust=trust,
-            progress=progress,
-        )
-    if as_json:
-        print_json(found.to_json())
-    else:
-        click.echo(found.table())
-        written = [str(path) for path in (found.platform_path, found.models_folder) if path]
-        note(f"Wrote {' and '.join(written)}")
-    for text in found.notes:
-        note(f"Note: {text}")
-
-
-def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationReport]:
-    """Return the calibration: on all cores at once, or on one with the slowdown on several."""
-    if contention:
-        from tasksim.calibration.contention import calibrate_contended
-
-        return calibrate_contended
-    from tasksim.calibration.calibrate import calibrate as measure
-
-    return partial(measure, replace=replace)
 
 
 def parse_items(tokens: Sequence[str]) -> list[TaskGraph | KernelCall]:
@@ -372,14 +338,6 @@ def parse_items(tokens: Sequence[str]) -> list[TaskGraph | KernelCall]:
     InputError
         If a graph or kernel is unknown, or its settings are wrong.
     """
-    return [
-        _item(name, settings)
-        for name, given in _grouped(tokens)
-        for settings in _combinations(name, given)
-    ]
-
-
-def _grouped(tokens: Sequence[str]) -> list[tuple[str, list[str]]]:
     groups: list[tuple[str, list[str]]] = []
     for token in tokens:
         if "=" not in token:
@@ -388,38 +346,32 @@ def _grouped(tokens: Sequence[str]) -> list[tuple[str, list[str]]]:
             groups[-1][1].append(token)
         else:
             raise InputError(f"got '{token}'; legal: a graph or a kernel first, then its KEY=VALUE")
-    return groups
+    return [
+        _item(name, settings) for name, given in groups for settings in _combinations(name, given)
+    ]
 
 
 def _combinations(name: str, settings: Sequence[str]) -> Iterator[list[str]]:
-    keys: list[str] = []
-    values: list[list[str]] = []
+    values: dict[str, list[str]] = {}
     for setting in settings:
         key, _, value = setting.partition("=")
-        if key in keys:
+        if key in values:
             raise InputError(f"{name}: {key} is given twice; several values have commas: {key}=A,B")
-        keys.append(key)
-        values.append(value.split(","))
-    for chosen in product(*values):
-        yield [f"{key}={value}" for key, value in zip(keys, chosen, strict=True)]
+        values[key] = value.split(",")
+    for chosen in product(*values.values()):
+        yield [f"{key}={value}" for key, value in zip(values, chosen, strict=True)]
 
 
 def _item(name: str, settings: list[str]) -> TaskGraph | KernelCall:
+    from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.formats.graphs import load_graph
     from tasksim.graph.apps.registry import names, names_generator
-    from tasksim.kernels.dense import kernel_names
+    from tasksim.kernels.dense import dense_kernel, kernel_names
 
     if names_generator(name) or Path(name).is_file() or name.endswith(".npz"):
         return load_graph(name, settings)
-    if name in kernel_names():
-        return _kernel(name, settings)
-    raise unknown("graph or kernel", name, [*names(), *kernel_names()])
-
-
-def _kernel(name: str, settings: list[str]) -> KernelCall:
-    from tasksim.calibration.kernels_under_load import KernelCall
-    from tasksim.kernels.dense import dense_kernel
-
+    if name not in kernel_names():
+        raise unknown("graph or kernel", name, [*names(), *kernel_names()])
     parameters: dict[str, float] = {}
     for setting in settings:
         key, _, value = setting.partition("=")

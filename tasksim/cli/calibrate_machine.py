@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import (
+    note,
+    note_written,
+    print_json,
+    print_result,
+    refuse_unwritable,
+    warn,
+)
 from tasksim.cli.over_ranks import ending_together
 from tasksim.cli.progress import showing, stages
 
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.kernels_under_load import KernelCall
-    from tasksim.calibration.memory import Level
+    from tasksim.calibration.memory import MemoryReport
     from tasksim.calibration.network import Calibration
     from tasksim.calibration.power import MachinePower
     from tasksim.graph.taskgraph import TaskGraph
@@ -40,29 +47,28 @@ def calibrate_memory(
         found = measure_memory(cores=cores, progress=progress)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_memory(path, found.levels, found.warnings)
-    if as_json:
-        levels = [vars(level) for level in found.levels]
-        disturbed = [one._asdict() for one in found.disturbed]
-        told = {"levels": levels, "disturbed": disturbed, "notes": found.notes, "output": path}
-        print_json(told)
-    else:
-        click.echo("\n".join(_memory_text(found.levels)))
-        for text in found.notes:
-            click.echo(f"note: {text}")
+    result = {
+        "levels": [vars(level) for level in found.levels],
+        "disturbed": [one._asdict() for one in found.disturbed],
+        "notes": found.notes,
+        "output": path,
+    }
+    print_result(result, _memory_text(found), as_json=as_json)
     for text in found.warnings:
         warn(text)
-    note(f"Wrote {path}")
+    note_written(path)
 
 
-def _memory_text(levels: Sequence[Level]) -> Iterator[str]:
+def _memory_text(found: MemoryReport) -> Iterator[str]:
     from tasksim.base.units import format_size
 
     yield "level        size   shared by    latency   bandwidth of 1, 2, ... cores"
-    for level in levels:
+    for level in found.levels:
         size = "" if level.size_bytes is None else format_size(level.size_bytes)
         rates = ", ".join(f"{rate / 1e9:.3g}" for rate in level.bandwidth_bytes_per_s)
         latency = f"{1e9 * level.latency_s:.3g} ns"
         yield f"{level.name:6} {size:>10}  {level.cores:10}  {latency:>9}   {rates} GB/s"
+    yield from (f"note: {text}" for text in found.notes)
 
 
 def calibrate_openmp(library: Path, name: str | None, *, as_json: bool) -> None:
@@ -76,24 +82,26 @@ def calibrate_openmp(library: Path, name: str | None, *, as_json: bool) -> None:
     with showing("openmp") as progress:
         found = measure_runtime(progress=progress)
     replaced = write_runtime(path, found)
-    cost = found.overheads
-    if as_json:
-        seconds = {
-            field: seconds for field, seconds in asdict(cost).items() if field in OPENMP_COSTS
-        }
-        told = {"runtime": found.runtime, **seconds, "notes": list(found.notes), "output": path}
-        print_json(told)
-    else:
-        click.echo(f"on two threads of {found.runtime}, in addition to the time on one:")
-        for field, text in OPENMP_COSTS.items():
-            name = field.removesuffix("_s")
-            click.echo(f"{name:10} {format_time(getattr(cost, field)):>8}  {text}")
+    costs = {
+        field: seconds
+        for field, seconds in asdict(found.overheads).items()
+        if field in OPENMP_COSTS
+    }
+    lines = [
+        f"on two threads of {found.runtime}, in addition to the time on one:",
+        *(
+            f"{field.removesuffix('_s'):10} {format_time(costs[field]):>8}  {text}"
+            for field, text in OPENMP_COSTS.items()
+        ),
+    ]
+    result = {"runtime": found.runtime, **costs, "notes": list(found.notes), "output": path}
+    print_result(result, lines, as_json=as_json)
     for text in found.notes:
         note(f"Note: {text}")
     if replaced:
         before = ", ".join(f"{name} {seconds}" for name, seconds in replaced.items())
         note(f"Note: {path} had overheads of another runtime, which are replaced: {before}")
-    note(f"Wrote {path}")
+    note_written(path)
 
 
 OPENMP_COSTS = {
@@ -115,6 +123,9 @@ def calibrate_network(
     library: Path, name: str | None, *, max_time: float, quick: bool, as_json: bool
 ) -> None:
     """Measure the network between all ranks, and write it to *library*; rank 0 prints it."""
+    from tasksim.native.cluster.launch import watch_over_rank
+
+    watch_over_rank()  # it forks, which has to be before NumPy starts threads
     from tasksim.calibration.network import PATTERNS
     from tasksim.calibration.network import calibrate_network as measure
     from tasksim.native.cluster.ranks import world
@@ -172,13 +183,20 @@ def calibrate_power(
     as_json: bool,
 ) -> None:
     """Measure the power of kernels, and write it to the machine's platform file in *library*."""
+    from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.calibration.power import measure_power, write_power
     from tasksim.native.energymeter import EnergyMeter
     from tasksim.native.this_machine import named_machine, usable_cores
 
     path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)
-    kernels = _kernels(items)
+    kernels = [
+        item for item in items or [KernelCall("gemm", SIZES)] if isinstance(item, KernelCall)
+    ]
+    if len(kernels) < len(items):
+        raise InputError(
+            "power is measured for kernels, such as gemm m=256 n=256 k=256, not for graphs"
+        )
     try:
         meter = EnergyMeter()
     except InputError as error:  # a machine without one is a failure, not bad input
@@ -188,25 +206,10 @@ def calibrate_power(
         found = measure_power(kernels, cores, meter, progress=progress)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_power(path, found)
-    if as_json:
-        each = [{**vars(kernel), "joules": kernel.joules} for kernel in found.kernels]
-        print_json({"idle_w": found.idle_w, "kernels": each, "notes": found.notes, "output": path})
-    else:
-        click.echo("\n".join(_power_text(found)))
-    note(f"Wrote {path}")
-
-
-def _kernels(items: Sequence[TaskGraph | KernelCall]) -> list[KernelCall]:
-    from tasksim.calibration.kernels_under_load import KernelCall
-
-    kernels = [
-        item for item in items or [KernelCall("gemm", SIZES)] if isinstance(item, KernelCall)
-    ]
-    if len(kernels) < len(items):
-        raise InputError(
-            "power is measured for kernels, such as gemm m=256 n=256 k=256, not for graphs"
-        )
-    return kernels
+    each = [{**vars(kernel), "joules": kernel.joules} for kernel in found.kernels]
+    result = {"idle_w": found.idle_w, "kernels": each, "notes": found.notes, "output": path}
+    print_result(result, _power_text(found), as_json=as_json)
+    note_written(path)
 
 
 def _power_text(found: MachinePower) -> Iterator[str]:

@@ -9,7 +9,7 @@ import click
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, SHARE, force_option, html_option, json_option, trust_option
-from tasksim.cli.output import note, print_json, refuse_figure, refuse_html, write_page
+from tasksim.cli.output import note_written, print_result, refuse_figure, refuse_html, write_page
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
@@ -66,10 +66,8 @@ def compare(
     paths = [a, b, *others]
     if len(paths) > MAX_RUNS_IN_PAGE:
         raise InputError(f"got {len(paths)} runs; legal: 2 to {MAX_RUNS_IN_PAGE}")
-    if figure is not None:
-        refuse_figure(figure, force=force)
-    if html is not None:
-        refuse_html(html, len(paths), force=force)
+    refuse_figure(figure, force=force)
+    refuse_html(html, len(paths), force=force)
     from tasksim.formats.runs import load_checked_run
     from tasksim.run.compare import compare as compared
 
@@ -78,16 +76,16 @@ def compare(
         runs = [load_checked_run(path) for path in paths]
         begin("comparing")
         comparisons = [compared(runs[0], run, any_graph=any_graph) for run in runs[1:]]
-    if as_json:
-        written = {"figure": figure, "html": html}
-        found = [comparison.to_json() for comparison in comparisons]
-        described = found[0] if len(found) == 1 else {"comparisons": found}
-        print_json({"runs": paths, **described, **written})
-    else:
-        from tasksim.view.texttables import comparison_table
+    from tasksim.view.texttables import comparison_table
 
-        pairs = zip(paths[1:], comparisons, strict=True)
-        click.echo("\n\n".join(f"a: {a}\nb: {path}\n\n{comparison_table(c)}" for path, c in pairs))
+    found = [comparison.to_json() for comparison in comparisons]
+    described = found[0] if len(found) == 1 else {"comparisons": found}
+    pairs = zip(paths[1:], comparisons, strict=True)
+    print_result(
+        {"runs": paths, **described, "figure": figure, "html": html},
+        "\n\n".join(f"a: {a}\nb: {path}\n\n{comparison_table(c)}" for path, c in pairs),
+        as_json=as_json,
+    )
     if figure is not None:
         from tasksim.view.figure import figure as draw
         from tasksim.view.figure import save_figure
@@ -97,12 +95,12 @@ def compare(
             drawn = draw(runs, ["gantt", "kernels"])
             begin("writing the figure")
             save_figure(drawn, figure, force=force)
-        note(f"Wrote {figure}")
+        note_written(figure)
     if html is not None:
         with stages("compare", [1]) as begin:
             begin("writing the page")
             write_page(paths, runs, html, force=force, trust=trust)
-        note(f"Wrote {html}")
+        note_written(html)
     for comparison in comparisons:
         if max_error is not None and abs(comparison.error_percent) > 100 * max_error:
             raise CheckFailed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,14 +16,14 @@ from tasksim.cli.options import (
     json_option,
     samples_output_option,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note_written, print_result, refuse_unwritable
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.counters.campaign import CounterOptions, CounterSummary
+    from tasksim.calibration.counters.campaign import CounterSummary
 
 __all__ = ["counters"]
 
@@ -87,17 +87,10 @@ __all__ = ["counters"]
 def counters(
     kernel: str,
     settings: tuple[str, ...],
-    source: str,
     output: Path,
-    samples: int,
-    runs: int,
-    design: str,
-    executions: int,
-    load: int,
-    seed: int,
-    dtype: str | None,
     force: bool,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Count the instructions of a kernel, and the accesses that each level of memory answers.
 
@@ -110,18 +103,7 @@ def counters(
     refuse_unwritable(output)
     from tasksim.calibration.counters.campaign import CounterOptions
 
-    options = CounterOptions(source, samples, design, seed, runs, executions, dtype, load)
-    summary = _measured(kernel, settings, output, options, force=force)
-    if as_json:
-        print_json({**vars(summary), "output": output})
-    else:
-        click.echo("\n".join(_text(summary)))
-    note(f"Wrote {output}")
-
-
-def _measured(
-    kernel: str, settings: Sequence[str], output: Path, options: CounterOptions, *, force: bool
-) -> CounterSummary:
+    options = CounterOptions(**asked)
     from tasksim.base.registry import is_own
     from tasksim.graph.apps.registry import GENERATORS
 
@@ -133,35 +115,37 @@ def _measured(
             from tasksim.calibration.counters.campaign import measure_application_counters
 
             drawn = parse_settings_domain(kernel, settings)
-            return measure_application_counters(
+            summary = measure_application_counters(
                 drawn, output, options, force=force, progress=progress
             )
-        from tasksim.calibration.counters.campaign import measure_counters
-        from tasksim.calibration.domain import parse_domain
+        else:
+            from tasksim.calibration.counters.campaign import measure_counters
+            from tasksim.calibration.domain import parse_domain
 
-        domain = parse_domain(kernel, _completed(kernel, settings))
-        return measure_counters(domain, output, options, force=force, progress=progress)
+            domain = parse_domain(kernel, _completed(kernel, settings))
+            summary = measure_counters(domain, output, options, force=force, progress=progress)
+    print_result({**vars(summary), "output": output}, _text(summary), as_json=as_json)
+    note_written(output)
 
 
 def _completed(kernel: str, settings: Sequence[str]) -> list[str]:
     """Return the *settings*, with the sizes of the first one for parameters that are not given."""
     from tasksim.kernels.dense import dense_kernel
 
-    given = [setting.partition("=")[0] for setting in settings]
+    given = dict(setting.partition("=")[::2] for setting in settings)
     names = dense_kernel(kernel)[0].parameters
-    missing = [name for name in names if name not in given]
-    if not given or given[0] not in names:
+    if not given or next(iter(given)) not in names:
         return list(settings)
-    text = settings[0].partition("=")[2]
-    return [*settings, *(f"{name}={text}" for name in missing)]
+    first = next(iter(given.values()))
+    return [*settings, *(f"{name}={first}" for name in names if name not in given)]
 
 
-def _text(summary: CounterSummary) -> list[str]:
+def _text(summary: CounterSummary) -> Iterator[str]:
     from tasksim.base.units import format_time
     from tasksim.models.samples import COUNTERS
 
     found = f"{summary.samples} samples of {summary.configurations} configurations"
-    lines = [f"{summary.kernel}: {found}, {format_time(summary.seconds)}"]
-    lines += [f"note: {text}" for text in summary.notes]
+    yield f"{summary.kernel}: {found}, {format_time(summary.seconds)}"
+    yield from (f"note: {text}" for text in summary.notes)
     width = max(map(len, summary.counters))
-    return [*lines, *(f"{name:{width}}  {COUNTERS[name]}" for name in summary.counters)]
+    yield from (f"{name:{width}}  {COUNTERS[name]}" for name in summary.counters)

@@ -8,7 +8,7 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, WORKERS, force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note, note_written, print_result, refuse_unwritable
 from tasksim.cli.progress import showing
 
 __all__ = ["demo"]
@@ -38,10 +38,7 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
 
     with showing("demo") as progress:
         result = everything(output, workers=workers, force=force, progress=progress)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        click.echo(result.table())
+    print_result(result.to_json(), result.table(), as_json=as_json)
     if result.live_refused:
         note(f"Note: {output / LIVE_PAGE_NAME} shows the recording only: {result.live_refused}")
-    note(f"Wrote {output}")
+    note_written(output)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
@@ -13,9 +12,10 @@ import click
 import tasksim
 from tasksim.base.errors import TasksimError
 from tasksim.base.extras import EXTRAS
+from tasksim.base.versions import version_of
 from tasksim.cli.command import command
 from tasksim.cli.options import graph_argument, json_option
-from tasksim.cli.output import print_json
+from tasksim.cli.output import print_json, print_result
 
 __all__ = ["doctor"]
 
@@ -68,14 +68,22 @@ def doctor(
         other = "--json" if as_json else "a GRAPH"
         raise click.UsageError(f"--report is a text by itself; got {other}, too")
     if graph is not None:
-        _say_locks(graph, settings, as_json)
+        from tasksim.formats.graphs import load_graph
+        from tasksim.kernels.program import bind
+        from tasksim.native.lock_share import locks
+
+        held = locks(bind(load_graph(graph, settings), workers=1))
+        kernels = {name: asdict(lock) for name, lock in held.items()}
+        width = max(map(len, held), default=0)
+        lines = (f"{name:{width}}  {lock}" for name, lock in held.items())
+        print_result({"kernels": kernels}, lines, as_json=as_json)
         return
     from tasksim.base.library import libraries
     from tasksim.core.library import status, wasm_status
 
     wasm = wasm_status()
     gil_enabled = getattr(sys, "_is_gil_enabled", lambda: True)  # since Python 3.13
-    packages = {name: _version(name) for name in REQUIRED_PACKAGES}
+    packages = {name: version_of(name) for name in REQUIRED_PACKAGES}
     missing = [name for name in REQUIRED_PACKAGES if packages[name] is None]
     found: dict[str, Any] = {
         "tasksim": tasksim.__version__,
@@ -83,7 +91,7 @@ def doctor(
         "gil": bool(gil_enabled()),
         "packages": packages,
         "missing": missing,
-        "optional_packages": {name: _version(name) for name in OPTIONAL_PACKAGES},
+        "optional_packages": {name: version_of(name) for name in OPTIONAL_PACKAGES},
         "core": asdict(status()),
         "wasm": {"available": wasm.available, "why": wasm.why, "path": wasm.path},
         **({} if missing else _machine()),
@@ -100,28 +108,6 @@ def doctor(
     else:
         click.echo(_text(found))
     ctx.exit(1 if missing else 0)
-
-
-def _say_locks(graph: str, settings: tuple[str, ...], as_json: bool) -> None:
-    """Print whether each kernel of a graph holds Python's lock."""
-    from tasksim.formats.graphs import load_graph
-    from tasksim.kernels.program import bind
-    from tasksim.native.lock_share import locks
-
-    found = locks(bind(load_graph(graph, settings), workers=1))
-    if as_json:
-        print_json({"kernels": {name: asdict(lock) for name, lock in found.items()}})
-        return
-    width = max(map(len, found), default=0)
-    for name, lock in found.items():
-        click.echo(f"{name:{width}}  {lock}")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _openmp() -> dict[str, Any]:

@@ -20,7 +20,14 @@ from tasksim.cli.options import (
     seed_option,
     trust_option,
 )
-from tasksim.cli.output import note, open_page, print_json, refuse_unwritable, warn
+from tasksim.cli.output import (
+    note,
+    note_written,
+    open_page,
+    print_result,
+    refuse_unwritable,
+    warn,
+)
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
@@ -93,7 +100,9 @@ def explore_command(
         recorded = replayed.run
         of_run = scenario_of_run(recorded, replayed.where, trust=trust)
         if recorded.kind == "simulated":
-            over = _several(scenario.settings) or None
+            pairs = [setting.partition("=")[::2] for setting in scenario.settings]
+            # Settings with several values are sliders.
+            over = {name: text for name, text in pairs if "," in text or ".." in text} or None
             _refuse_others(ctx, settings=len(over or ()) < len(scenario.settings))
             scenario = of_run
         else:
@@ -113,20 +122,24 @@ def explore_command(
         begin("writing the page")
         page.save(output, force)
     size = len(page.html.encode())
-    if as_json:
-        told = {"page": output, "page_bytes": size, "refused": page.refused or None}
-        graphs = {"graphs": page.graphs, "sliders": page.sliders, "left_out": page.left_out}
-        print_json({**summary(page.run), **told, **graphs})
-    else:
-        click.echo(run_summary(page.run))
-        click.echo(f"page           {_page_text(page, size)}")
+    result = {
+        **summary(page.run),
+        "page": output,
+        "page_bytes": size,
+        "refused": page.refused or None,
+        "graphs": page.graphs,
+        "sliders": page.sliders,
+        "left_out": page.left_out,
+    }
+    lines = (run_summary(page.run), f"page           {_page_text(page, size)}")
+    print_result(result, lines, as_json=as_json)
     for line in page.left_out[:MAX_LEFT_OUT_LINES]:
         note(line)
     if len(page.left_out) > MAX_LEFT_OUT_LINES:
         note(f"... and {len(page.left_out) - MAX_LEFT_OUT_LINES} more (--json has all)")
     if page.refused:
         warn(f"{output} shows the recording only: {page.refused}")
-    note(f"Wrote {output}")
+    note_written(output)
     if in_browser:
         open_page(output)
 
@@ -138,12 +151,6 @@ def _page_text(page: LivePage, size: int) -> str:
     ]
     graphs = f"; {page.graphs} graphs: {', '.join(sliders)}" if sliders else ""
     return f"{size / 1e6:.1f} MB{graphs}"
-
-
-def _several(settings: tuple[str, ...]) -> dict[str, str]:
-    """Return the settings that have several values, which are sliders."""
-    pairs = [setting.partition("=") for setting in settings]
-    return {name: values for name, _, values in pairs if "," in values or ".." in values}
 
 
 def _refuse_others(ctx: click.Context, *, settings: bool) -> None:

@@ -8,7 +8,7 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
-from tasksim.cli.command import Command, Group
+from tasksim.cli.command import Group
 from tasksim.cli.options import (
     FOLDER,
     PATH,
@@ -17,14 +17,13 @@ from tasksim.cli.options import (
     library_option,
     output_option,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note, note_written, print_json, refuse_unwritable
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.formats.traces.chrome import Arrows
-    from tasksim.models.files.store import CoefficientFile, ModelLibrary
 
 __all__ = ["exporting"]
 
@@ -40,7 +39,7 @@ def exporting() -> None:
     """Write runs and kernel models as other tools read them."""
 
 
-@exporting.command("models", cls=Command, examples=EXAMPLES[:1])
+@exporting.command("models", examples=EXAMPLES[:1])
 @click.argument("models", metavar="MODELS_DIR|NAME")
 @output_option("Model file to write, .json, or one of another format of models.", required=True)
 @library_option
@@ -58,7 +57,9 @@ def model_file(models: str, output: Path, library: Path | None, force: bool, as_
     from tasksim.models.files.store import ModelLibrary, common_machine
 
     known = ModelLibrary(find("models", models, library=library))
-    files = _files(known)
+    files = [known.file(kernel) for kernel in known.kernels()]
+    if not files:
+        raise InputError(f"{known.path}: no coefficient files in this folder, nothing to export")
     machine, _ = common_machine(files)
     writer = (format_of(output, "writes_models") or FORMATS.find("models")).writes_models
     assert writer is not None  # chosen for this ability
@@ -72,18 +73,10 @@ def model_file(models: str, output: Path, library: Path | None, force: bool, as_
         click.echo(file.summary())
     for text in notes:
         click.echo(f"note: {text}")
-    note(f"Wrote {output}")
+    note_written(output)
 
 
-def _files(models: ModelLibrary) -> list[CoefficientFile]:
-    """Return the coefficient files of a folder; raise :exc:`InputError` if there are none."""
-    kernels = models.kernels()
-    if not kernels:
-        raise InputError(f"{models.path}: no coefficient files in this folder, nothing to export")
-    return [models.file(kernel) for kernel in kernels]
-
-
-@exporting.command("starpu", cls=Command, examples=EXAMPLES[1:])
+@exporting.command("starpu", examples=EXAMPLES[1:])
 @click.argument("models", metavar="MODELS_DIR|NAME")
 @click.option(
     "--host", metavar="HOST", help="Name of the machine in StarPU. [default: the models' name]"
@@ -157,7 +150,6 @@ _output = output_option("File or folder to write.", required=True)
 
 @exporting.command(
     "perfetto",
-    cls=Command,
     examples=[
         "tasksim export perfetto runs/dm -o dm.json.gz",
         "tasksim export perfetto runs/a runs/b -o ab.json.gz",
@@ -187,7 +179,7 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
         found = [load_checked_run(run) for run in runs]
         begin("writing")
         write_chrome(found, output, arrows=arrows, force=force)
-    note(f"Wrote {output}")
+    note_written(output)
 
 
 def _add(name: str, form: str, example: str, what: str) -> None:
@@ -205,14 +197,14 @@ def _add(name: str, form: str, example: str, what: str) -> None:
             found = load_checked_run(run)
             begin("writing")
             writer(found, output, force)
-        note(f"Wrote {output}")
+        note_written(output)
 
     write.__doc__ = f"Write a run as {what}."
     command: Any = force_option(_output(write))
     command = click.argument("run", type=PATH, metavar="RUN")(command)
     examples = [f"tasksim export {name} runs/dm -o {example}"]
     short = f"Write a run as {what}."
-    exporting.command(name, cls=Command, examples=examples, short_help=short)(command)
+    exporting.command(name, examples=examples, short_help=short)(command)
 
 
 for _name, _writer in WRITERS.items():

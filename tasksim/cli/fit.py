@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.files import write_text
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     PATH,
@@ -21,7 +22,7 @@ from tasksim.cli.options import (
     output_option,
     seed_option,
 )
-from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable, warn
+from tasksim.cli.output import note_written, print_json, refuse_file, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -231,8 +232,13 @@ def fit(
     from tasksim.models.optionsweep import best_trial, sweep
     from tasksim.models.selection import select
 
-    names, numbered = _listed(parameters), _listed(categorical) or ()
-    samples = samples_in(file, duration=duration, parameters=names, part=part, categorical=numbered)
+    names, numbered = (
+        None if columns is None else [name.strip() for name in columns.split(",")]
+        for columns in (parameters, categorical)
+    )
+    samples = samples_in(
+        file, duration=duration, parameters=names, part=part, categorical=numbered or ()
+    )
     if predicted:
         asked = _sizes_in(predicted, _kernel(output, part, file), samples)
     test = None
@@ -267,10 +273,7 @@ def fit(
         title = f"{_kernel(output, part, file)} on {architecture}"
         said = [result["why"], *result["notes"], *unused_lines(result)]
         with showing("report") as progress:
-            further = [
-                *over_blocks(swept),
-                *fit_blocks(found, seed=seed, progress=progress),
-            ]
+            further = [*over_blocks(swept), *fit_blocks(found, seed=seed, progress=progress)]
         write_report(
             found.model, found.samples, test, report, title=title, force=force,
             said=said, warned=result["warnings"], further=further,
@@ -284,13 +287,8 @@ def fit(
         warn(message)
     click.echo("\n".join(fit_text(result)))
     if swept:
-        click.echo("\n".join(["", *over_text(swept)]))
-    for written in filter(None, (output, report, source)):
-        note(f"Wrote {written}")
-
-
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip() for name in names.split(",")]
+        click.echo(f"\n{over_text(swept)}")
+    note_written(output, report, source)
 
 
 def _wanted(
@@ -301,16 +299,13 @@ def _wanted(
 
     if kind != "auto" and not model_class(kind).needs_fit:
         raise InputError(f"--kind {kind}: models of this kind are not fitted to samples")
-    given = {"terms": terms, "weights": weights}
-    linear = {name: value for name, value in given.items() if value is not None}
+    linear = _given(terms=terms, weights=weights)
     taken = linear if kind == "auto" else model_class(kind).option_names()
     for name in linear:
         if name not in taken:
             raise InputError(f"--{name} is for linear models, got --kind {kind}")
     tensor = {name: others.pop(name) for name in TENSOR_OPTIONS}
-    if options := _of_tensors(kind, **tensor):
-        return (kind,), {kind: options}
-    if options := _of_counters(kind, **others):
+    if options := _of_tensors(kind, **tensor) or _of_counters(kind, **others):
         return (kind,), {kind: options}
     if kind == "auto" and terms is None:
         return None, {"mlr": linear}
@@ -354,7 +349,7 @@ def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, 
             raise unknown("option of --over", name, list(SWEPT_OPTION_TYPES))
         if name in axes or given.get(name) is not None:
             raise InputError(f"--over {text}: {name} is given twice")
-        axes[name] = [_value(name, part.strip(), text) for part in values.split(",") if equals]
+        axes[name] = [_swept(name, part.strip(), text) for part in values.split(",") if equals]
         if not axes[name] or len(set(axes[name])) < len(axes[name]):
             raise InputError(f"--over {text}: legal: {name}=VALUE,..., each value once")
     count = prod(map(len, axes.values()))
@@ -363,32 +358,27 @@ def combinations(texts: Sequence[str], given: dict[str, Any]) -> list[dict[str, 
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
-def _value(name: str, text: str, whole: str) -> Any:
+def _swept(name: str, text: str, whole: str) -> Any:
     kind = SWEPT_OPTION_TYPES[name]
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not 0 < value < float("inf"):
-        what = "whole numbers" if kind is int else "numbers"
-        raise InputError(f"--over {whole}: got '{text}'; legal: {what} above 0")
-    return value
+    with suppress(ValueError):
+        if 0 < (value := kind(text)) < float("inf"):
+            return value
+    what = "whole numbers" if kind is int else "numbers"
+    raise InputError(f"--over {whole}: got '{text}'; legal: {what} above 0")
 
 
 def _of_tensors(kind: str, **options: Any) -> dict[str, Any]:
     """Return the given options of tensors; raise if models of *kind* do not have them."""
     from tasksim.models.registry import kinds, model_class
 
-    given = {name: value for name, value in options.items() if value is not None}
     readers = {
         "cells": lambda text: _per_parameter(text, "cells", int, "a whole number"),
         "spacing": lambda text: _per_parameter(text, "spacing", str, "log, uniform, own, ..."),
         "mode": MODES.__getitem__,
     }
-    names = {"regularization": "ridge"}
     found = {}
-    for name, value in given.items():
-        option = names.get(name, name)
+    for name, value in _given(**options).items():
+        option = "ridge" if name == "regularization" else name
         if kind == "auto" or option not in model_class(kind).option_names():
             legal = [k for k in kinds() if option in model_class(k).option_names()]
             raise InputError(f"--{name} is for --kind {' or '.join(legal)}, got --kind {kind}")
@@ -447,15 +437,20 @@ def _sizes_in(
     return sizes_in(graphs, kernel, samples)
 
 
-def _of_counters(kind: str, memory: str | None, **options: str | None) -> dict[str, Any]:
+def _of_counters(kind: str, **options: str | None) -> dict[str, Any]:
     """Return the given options of models of counters; raise for another *kind*."""
     from tasksim.models.registry import model_class
 
-    given = {name: value for name, value in options.items() if value is not None}
-    named = [*(["memory"] if memory is not None else []), *given]
-    if named and not model_class(kind if kind != "auto" else "mlr").needs_counters:
-        raise InputError(f"--{named[0]} is for --kind counters, got --kind {kind}")
-    return {**given, **({} if memory is None else {"latencies_s": latencies_of(memory)})}
+    given = _given(**options)
+    if given and not model_class(kind if kind != "auto" else "mlr").needs_counters:
+        raise InputError(f"--{next(iter(given))} is for --kind counters, got --kind {kind}")
+    if "memory" in given:
+        given["latencies_s"] = latencies_of(given.pop("memory"))
+    return given
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def latencies_of(name: str) -> dict[str, float]:
@@ -522,31 +517,24 @@ def _refuse_files(
 ) -> None:
     """Refuse outputs that could not be written in the end."""
     if output is not None:
-        from tasksim.models.files.store import kernel_path, load_kernel
+        from tasksim.cli.fit_result import refuse_model
+        from tasksim.models.files.store import load_kernel
 
-        if output.suffix != ".json":
-            raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
-        kernel_path(output.parent, output.stem)
-        refuse_existing(output, force=force)
+        refuse_model(output, force=force)
         if output.exists():
             load_kernel(output)
         refuse_unwritable(output)
-    if report is not None:
-        refuse_file(report, "reports", REPORTS, force=force)
-    if source is not None:
-        refuse_file(source, "sources", tuple(LANGUAGES), force=force)
+    refuse_file(report, "reports", REPORTS, force=force)
+    refuse_file(source, "sources", tuple(LANGUAGES), force=force)
 
 
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:
     """Write the model; other architectures that the file has are kept."""
-    from datetime import UTC, datetime
-
+    from tasksim.cli.fit_result import date_of
     from tasksim.models.files.coefficients import Entry, Machine, Measured
     from tasksim.models.files.store import save_kernel
 
-    # The time of the measurements is unknown, but it is no later than that of the file.
-    when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
-    entry = Entry(found.model, Measured(when, f"samples of {file.name}"))
+    entry = Entry(found.model, Measured(date_of(file), f"samples of {file.name}"))
     machine = Machine(output.absolute().parent.name or "unknown")
     save_kernel(output.parent, output.stem, {architecture: entry}, machine=machine)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import listed
+from tasksim.base.errors import InputError, listed
+from tasksim.base.files import refuse_existing
 from tasksim.models.diagnosis.leftouterrors import worst_configurations, worst_region
+from tasksim.models.files.store import kernel_path
 from tasksim.models.fitted import columns, unlike_fixed
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import CLOCK
@@ -25,7 +28,16 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
-__all__ = ["fit_result", "fit_text", "over_rows", "over_text", "unused_lines"]
+__all__ = [
+    "date_of",
+    "domain_of",
+    "fit_result",
+    "fit_text",
+    "over_rows",
+    "over_text",
+    "refuse_model",
+    "unused_lines",
+]
 
 LEARNED = ("law", "centres", "trees", "weights")
 """Parts of a learned model in its report."""
@@ -75,9 +87,7 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "fit_seconds": chosen.fit_seconds,
         "samples": len(samples),
         "configurations": len(samples.configurations()[0]),
-        "domain": {
-            name: list(model.categories_.get(name, box)) for name, box in model.domain_.items()
-        },
+        "domain": domain_of(model),
         "unused": _unused(samples, model),
         "candidates": [row.row() for row in found.table],
         "outside": outside,
@@ -85,6 +95,24 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "worst_region": None if region is None else {"why": region.text(), **region.to_json()},
         "warnings": warnings,
     }
+
+
+def refuse_model(path: Path, *, force: bool) -> None:
+    """Raise :exc:`InputError` unless the model of a kernel may be written to *path*."""
+    if path.suffix != ".json":
+        raise InputError(f"{path}: kernel models are in .json files; got '{path.suffix}'")
+    kernel_path(path.parent, path.stem)
+    refuse_existing(path, force=force)
+
+
+def date_of(file: Path) -> str:
+    """Return the date of a *file*: that of its measurements is unknown, but no later."""
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+
+
+def domain_of(model: KernelModel) -> dict[str, list[Any]]:
+    """Return parameter -> its range or categories, of the samples that *model* was fitted to."""
+    return {name: list(model.categories_.get(name, box)) for name, box in model.domain_.items()}
 
 
 def _tensor(model: KernelModel) -> dict[str, Any] | None:
@@ -98,8 +126,9 @@ def _tensor(model: KernelModel) -> dict[str, Any] | None:
 
 
 def _learned_text(learned: dict[str, Any]) -> str:
-    weights = {name: weight for name, weight in learned["weights"].items() if weight}
-    shares = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
+    shares = ", ".join(
+        f"{name} {weight:.2f}" for name, weight in learned["weights"].items() if weight
+    )
     return (
         f"on a law ({learned['law']}), {learned['centres']} centres, {learned['trees']} trees; "
         f"weights: {shares}"
@@ -124,13 +153,11 @@ def _regression(model: KernelModel) -> dict[str, Any]:
         return {"coefficients": [], "rsquared": None, "rsquared_adj": None}
     return {
         "coefficients": model.report().get("terms", []),
-        "rsquared": _finite(linear.rsquared),
-        "rsquared_adj": _finite(linear.rsquared_adj),
+        **{
+            name: value if math.isfinite(value := getattr(linear, name)) else None
+            for name in ("rsquared", "rsquared_adj")
+        },
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def unused_lines(result: dict[str, Any]) -> list[str]:
@@ -264,14 +291,15 @@ def over_rows(trials: Sequence[Trial], file: Path, test: Samples | None) -> list
     return rows
 
 
-def over_text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a table of the trials."""
-    names = list(rows[0])
-    table = [names, *([_cell(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[i]) for line in table) for i in range(len(names))]
-    for line in table:
-        yield "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
+def over_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Return a table of the trials."""
+    from tasksim.view.texttables import table
 
-
-def _cell(value: Any) -> str:
-    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    cells = [
+        [
+            "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+            for value in row.values()
+        ]
+        for row in rows
+    ]
+    return table(list(rows[0]), cells, left=0)

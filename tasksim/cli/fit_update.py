@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.files import write_text
 from tasksim.base.lockfile import locked
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.base.units import counted
+from tasksim.cli.fit_result import date_of, domain_of, refuse_model
+from tasksim.cli.options import given_parameters
+from tasksim.cli.output import note_written, print_json, refuse_unwritable
 from tasksim.formats.samples import samples_in
-from tasksim.models.files.store import kernel_path, load_kernel
+from tasksim.models.files.store import load_kernel
 from tasksim.models.quantiles import group_means
 from tasksim.models.selection import size_bytes
 from tasksim.models.validation.crossvalidation import predicted_where_possible
@@ -48,13 +50,14 @@ def update_model(
     as_json: bool,
 ) -> None:
     """Let the model in the coefficient file *path* learn the samples in *file*, and write it."""
-    _refuse_others(click.get_current_context())
+    for parameter in given_parameters(click.get_current_context()):
+        if parameter.name not in TAKEN:
+            raise InputError(
+                f"--update keeps the model's kind, options and grid: leave {parameter.opts[0]} out"
+            )
     written = path if output is None else output
     if output is not None:
-        if output.suffix != ".json":
-            raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
-        kernel_path(output.parent, output.stem)
-        refuse_existing(output, force=force)
+        refuse_model(output, force=force)
     refuse_unwritable(written)
     with locked(written):  # another process may update the same file
         found = load_kernel(path)
@@ -74,23 +77,19 @@ def update_model(
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         after = model.report()
-        measured = entry.measured
-        # The time of the measurements is unknown, but it is no later than that of the file.
-        when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
         measured = replace(
-            measured, when=max(when, measured.when), how=f"{measured.how}; updated by {file.name}"
+            entry.measured,
+            when=max(date_of(file), entry.measured.when),
+            how=f"{entry.measured.how}; updated by {file.name}",
         )
         entries = {**found.architectures, architecture: replace(entry, measured=measured)}
-        write_text(
-            written, replace(found, kernel=written.stem, architectures=entries).text(), force=True
-        )
+        whole = replace(found, kernel=written.stem, architectures=entries)
+        write_text(written, whole.text(), force=True)
     result = {
         "kind": model.kind,
         "formula": model.formula(),
         "samples": after["samples"],
-        "domain": {
-            name: list(model.categories_.get(name, box)) for name, box in model.domain_.items()
-        },
+        "domain": domain_of(model),
         "size_bytes": size_bytes(model),
         "update": {
             "samples": len(samples),
@@ -105,18 +104,7 @@ def update_model(
         print_json(result)
         return
     click.echo("\n".join(_text(result)))
-    note(f"Wrote {written}")
-
-
-def _refuse_others(context: click.Context) -> None:
-    """Refuse options that choose a model, since an update keeps it."""
-    given = click.core.ParameterSource.COMMANDLINE
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if name not in TAKEN and context.get_parameter_source(name) == given:
-            raise InputError(
-                f"--update keeps the model's kind, options and grid: leave {parameter.opts[0]} out"
-            )
+    note_written(written)
 
 
 def _error(model: KernelModel, samples: Samples) -> float | None:
@@ -134,8 +122,7 @@ def _error(model: KernelModel, samples: Samples) -> float | None:
 def _text(result: dict[str, Any]) -> Iterator[str]:
     update = result["update"]
     dropped = f", {update['dropped']} of them outliers" if update["dropped"] else ""
-    samples = "1 sample" if update["samples"] == 1 else f"{update['samples']} samples"
-    yield f"updated   {result['kind']} model, {samples} more{dropped}"
+    yield f"updated   {result['kind']} model, {counted(update['samples'], 'sample')} more{dropped}"
     for word, key in (("before", "mlogq_before"), ("now", "mlogq_after")):
         if update[key] is not None:
             yield f"{word:9} errs by {100 * math.expm1(update[key]):.3g} % on them"

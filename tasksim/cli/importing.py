@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.cli.command import Command, Group
+from tasksim.base.units import counted
+from tasksim.cli.command import Group
 from tasksim.cli.options import (
     PATH,
     force_option,
@@ -19,7 +20,16 @@ from tasksim.cli.options import (
     output_option,
     result_options,
 )
-from tasksim.cli.output import Results, note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import (
+    Results,
+    note,
+    note_written,
+    print_json,
+    print_result,
+    print_run,
+    refuse_unwritable,
+    warn,
+)
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
@@ -49,10 +59,7 @@ def importing() -> None:
 
 
 @importing.command(
-    "starpu",
-    cls=Command,
-    examples=EXAMPLES,
-    short_help="Import a machine that StarPU calibrated.",
+    "starpu", examples=EXAMPLES, short_help="Import a machine that StarPU calibrated."
 )
 @click.argument("sampling", type=PATH, metavar="[SAMPLING_DIR]", default=_own_sampling)
 @click.option(
@@ -88,20 +95,17 @@ def starpu(
 
 def _text(found: Imported) -> Iterator[str]:
     platform = found.platform
-    counts: dict[str, int] = dict.fromkeys(platform.architectures, 0)
-    for worker in platform.workers:
-        counts[worker.architecture] += 1
-    workers = ", ".join(f"{count} {architecture}" for architecture, count in counts.items())
+    workers = [worker.architecture for worker in platform.workers]
+    counts = (f"{workers.count(name)} {name}" for name in platform.architectures)
     yield f"machine   {found.host}: {found.summary}"
-    yield f"workers   {workers}"
+    yield f"workers   {', '.join(counts)}"
     yield f"memories  {', '.join(_memories(found))}"
     yield f"links     {len(platform.links)}, in {len(platform.routes)} routes"
     groups: dict[tuple[str, ...], list[str]] = {}
     for kernel, architectures in found.kernels.items():
         groups.setdefault(architectures, []).append(kernel)
     for architectures, kernels in groups.items():
-        noun = "kernel" if len(kernels) == 1 else "kernels"
-        yield f"\n{len(kernels)} {noun} on {', '.join(architectures)}:"
+        yield f"\n{counted(len(kernels), 'kernel')} on {', '.join(architectures)}:"
         yield from textwrap.wrap(
             ", ".join(kernels), WIDTH, initial_indent="  ", subsequent_indent="  ",
             break_on_hyphens=False,
@@ -143,7 +147,6 @@ MAX_SKIPPED_LINES = 10
 
 @importing.command(
     "trace",
-    cls=Command,
     examples=[
         "tasksim import trace qr_mumps/ -o tf16",
         "tasksim import trace tasks.rec -o recorded --models",
@@ -179,8 +182,8 @@ def trace(
         warn(f"skipped: {text}")
     if len(found.skipped) > MAX_SKIPPED_LINES:
         warn(f"skipped: {len(found.skipped) - MAX_SKIPPED_LINES} more")
+    run = found.run
     if as_json:
-        run = found.run
         print_json(
             {
                 "tasks": len(run),
@@ -194,21 +197,18 @@ def trace(
             }
         )
         return
-    from tasksim.view.texttables import kernel_table, run_summary
-
-    click.echo(f"{run_summary(found.run)}\n\n{kernel_table(found.run)}")
+    print_run(run)
     for line in _notes(notes):
         click.echo(line)
-    note(f"Wrote {output}")
+    note_written(output)
     click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler lws")
 
 
 @importing.command(
     "openmp",
-    cls=Command,
     examples=["tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/omp"],
     short_help="Import the raw trace of a recording that was cut short.",
-)
+)  # fmt: skip
 @click.argument("folder", type=PATH, metavar="FOLDER")
 @result_options
 @click.option(
@@ -240,7 +240,6 @@ def openmp(folder: Path, kernels: Path | None, data: Path | None, **where: Any) 
 
 @importing.command(
     "workflow",
-    cls=Command,
     examples=[
         "tasksim import workflow montage.json -o montage.npz",
         "tasksim import workflow daggen.dot --flop-rate 1e9 -o daggen.npz",
@@ -276,21 +275,20 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
         begin(f"writing {len(graph)} tasks")
         save(graph, output, force=force)
     summary = graph.summary()
-    if as_json:
-        print_json({**summary, "notes": found.notes, "output": output})
-        return
-    click.echo(f"graph    {graph.name}: {len(graph)} tasks, {graph.edges} dependencies")
-    click.echo(f"data     {summary['handles']}, {summary['size_bytes']} bytes")
     kernels = [f"{count} {kernel}" for kernel, count in summary["kernels"].items()]
-    click.echo(f"kernels  {', '.join(kernels)}")
-    for line in _notes(found.notes):
-        click.echo(line)
-    note(f"Wrote {output}")
+    lines = (
+        f"graph    {graph.name}: {len(graph)} tasks, {graph.edges} dependencies",
+        f"data     {summary['handles']}, {summary['size_bytes']} bytes",
+        f"kernels  {', '.join(kernels)}",
+        *_notes(found.notes),
+    )
+    print_result({**summary, "notes": found.notes, "output": output}, lines, as_json=as_json)
+    if not as_json:
+        note_written(output)
 
 
 @importing.command(
     "network",
-    cls=Command,
     examples=["tasksim import network simgrid-platform.xml -o lib"],
     short_help="Import a network of SimGrid's.",
 )
@@ -309,21 +307,20 @@ def network(path: Path, library: Path, name: str | None, force: bool, as_json: b
     from tasksim.formats.simgrid import import_network
 
     target, found = import_network(path, library, name, force=force)
-    if as_json:
-        print_json({"network": found.name, "hosts": found.nodes, "links": found.topology.link_count,
-                    "topology": str(found.topology), "model": found.model.name,
-                    "output": target})  # fmt: skip
-        return
-    click.echo(f"network   {found.name}: {found.topology}")
-    click.echo(f"hosts     {found.nodes}")
-    click.echo(f"links     {found.topology.link_count}")
-    click.echo(f"model     {found.model.name}")
-    note(f"Wrote {target}")
+    links, model = found.topology.link_count, found.model.name
+    print_result(
+        {"network": found.name, "hosts": found.nodes, "links": links,
+         "topology": str(found.topology), "model": model, "output": target},
+        (f"network   {found.name}: {found.topology}", f"hosts     {found.nodes}",
+         f"links     {links}", f"model     {model}"),
+        as_json=as_json,
+    )  # fmt: skip
+    if not as_json:
+        note_written(target)
 
 
 @importing.command(
     "hwloc",
-    cls=Command,
     examples=[
         "tasksim import hwloc machine.xml -o lib",
         "tasksim import hwloc machine.xml --name big --hyper-threads -o lib",
@@ -357,7 +354,7 @@ def hwloc(
         print_json({**found.to_json(), "next": following})
         return
     click.echo("\n".join(_hwloc_text(found)))
-    note(f"Wrote {found.path}")
+    note_written(found.path)
     click.echo(f"\nNext:\n  {following}")
 
 

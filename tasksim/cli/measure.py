@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,7 @@ from tasksim.cli.options import (
     samples_output_option,
     until_share,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import note, note_written, print_result, refuse_unwritable, warn
 from tasksim.cli.over_ranks import ending_together
 from tasksim.cli.progress import showing
 
@@ -60,7 +60,10 @@ __all__ = ["measure"]
     help="Number of configurations to draw; fewer if the domain has no more.",
 )
 @click.option(
-    "--budget", type=TIME, help="Time limit of the measurements, such as '10min'. [default: none]"
+    "--budget",
+    "budget_s",
+    type=TIME,
+    help="Time limit of the measurements, such as '10min'. [default: none]",
 )
 @click.option(
     "--tolerance",
@@ -114,23 +117,16 @@ __all__ = ["measure"]
 @click.pass_context
 def measure(
     ctx: click.Context,
+    /,
     kernel: str,
     settings: tuple[str, ...],
     output: Path,
-    samples: int,
-    budget: float | None,
-    tolerance: float,
-    repetitions: int,
-    rounds: int,
-    design: str,
     where: tuple[str, ...],
     until: str | None,
-    kind: str,
-    seed: int,
-    dtype: str | None,
     resume: bool,
     force: bool,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Measure a kernel by itself at configurations drawn from a domain of its parameters.
 
@@ -150,30 +146,22 @@ def measure(
     from tasksim.calibration.domain_campaign import MeasureOptions
     from tasksim.graph.apps.registry import GENERATORS
 
-    options = MeasureOptions(
-        samples=samples,
-        budget_s=budget,
-        repetitions=repetitions,
-        tolerance=tolerance,
-        rounds=rounds,
-        design=design,  # type: ignore[arg-type]  # one of the choices
-        seed=seed,
-        dtype=dtype,
-        until=until_share(until, "error", "5%"),
-        kind=kind,
-    )
+    options = MeasureOptions(until=until_share(until, "error", "5%"), **asked)
+    own = is_own(kernel) or kernel in GENERATORS
+    if (own or kernel == "collective") and (
+        resume or options.dtype is not None or until is not None
+    ):
+        raise click.UsageError(
+            "--resume, --dtype and --until are for kernels that come with tasksim"
+        )
     if kernel == "collective":
-        _refuse_of_kernels(resume, dtype, until)
         _measure_collective(settings, where, output, options, force=force, as_json=as_json)
         return
-    own = is_own(kernel) or kernel in GENERATORS
     if own:
         from tasksim.calibration.application_campaign import (
             measure_application,
             parse_settings_domain,
         )
-
-        _refuse_of_kernels(resume, dtype, until)
     else:
         from tasksim.calibration.domain import parse_domain
 
@@ -192,22 +180,11 @@ def measure(
             )
             for text in summary.warnings:
                 warn(text)
-    if as_json:
-        print_json(summary.to_json())
-    else:
-        click.echo(str(summary))
-    note(f"Wrote {output}")
+    print_result(summary.to_json(), str(summary), as_json=as_json)
+    note_written(output)
     if summary.interrupted:
         note(f"Interrupted: the samples so far are kept{'' if own else '; --resume goes on'}.")
         ctx.exit(INTERRUPTED_EXIT_CODE)
-
-
-def _refuse_of_kernels(resume: bool, dtype: str | None, until: str | None) -> None:
-    """Refuse options that only kernels of tasksim have."""
-    if resume or dtype is not None or until is not None:
-        raise click.UsageError(
-            "--resume, --dtype and --until are for kernels that come with tasksim"
-        )
 
 
 def _measure_collective(
@@ -233,8 +210,5 @@ def _measure_collective(
                 ranks, wanted, output, options, force=force, progress=progress
             )
         if summary is not None:
-            if as_json:
-                print_json(summary.to_json())
-            else:
-                click.echo(str(summary))
-            note(f"Wrote {output}")
+            print_result(summary.to_json(), str(summary), as_json=as_json)
+            note_written(output)

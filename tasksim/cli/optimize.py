@@ -19,7 +19,7 @@ from tasksim.cli.options import (
     scenario_options,
     seed_option,
 )
-from tasksim.cli.output import note, print_json
+from tasksim.cli.output import note, note_written, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,14 +117,10 @@ def optimizing(
         )
     if output is not None:
         found.save(output, force=force or resume)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        click.echo("\n".join(_text(found)))
+    print_result(found.to_json(), _text(found), as_json=as_json)
     if found.interrupted:
         note("interrupted: this is the best schedule so far")
-    if output is not None:
-        note(f"Wrote {output}")
+    note_written(output)
     if found.interrupted:
         ctx.exit(INTERRUPTED_EXIT_CODE)
 

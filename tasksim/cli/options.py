@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from shlex import split
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from tasksim.base import numerals
-from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.errors import InputError, TasksimError, unknown
 from tasksim.platform.description import MAX_WORKERS
 
 __all__ = [
@@ -36,11 +37,13 @@ __all__ = [
     "library_option",
     "library_output_option",
     "output_option",
+    "refuse_missing",
     "result_options",
     "samples_output_option",
     "scenario_options",
     "scheduler_option",
     "seed_option",
+    "settings_by_name",
     "terms_by_kernel",
     "trust_option",
     "until_share",
@@ -331,16 +334,11 @@ def graph_argument(*, required: bool = True) -> Decorator:
 
 def result_options(function: F) -> F:
     """Add the options that say where results go."""
-    for option in (
-        json_option,
-        force_option,
-        click.option(
-            "--gantt",
-            type=PATH,
-            help="Gantt chart to draw: a .png, .pdf or .svg file.",
-        ),
-        click.option("-o", "--output", type=PATH, help="New folder for the run."),
-    ):
+    gantt = click.option(
+        "--gantt", type=PATH, help="Gantt chart to draw: a .png, .pdf or .svg file."
+    )
+    output = click.option("-o", "--output", type=PATH, help="New folder for the run.")
+    for option in (json_option, force_option, gantt, output):
         function = option(function)
     return function
 
@@ -484,6 +482,51 @@ def graphs_for(texts: Iterable[str]) -> list[TaskGraph]:
         except InputError as error:
             raise InputError(f"--for: {error}") from error
     return graphs
+
+
+def settings_by_name(
+    texts: Iterable[str],
+    known: Collection[str],
+    what: str,
+    where: str,
+    short: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """Return name -> value for texts such as ``m=256``.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    known : collection of str
+        Legal names.
+    what, where : str
+        Kind of the names, ``parameter``, and the model that has them, for messages.
+    short : mapping, default {}
+        Short forms of names.
+
+    Raises
+    ------
+    InputError
+        If a text has no name or no value, or a name is unknown or given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        name = short.get(name, name)
+        if not equals or not value:
+            raise InputError(f"got '{text}'; legal: {what.upper()}=VALUE")
+        if name not in known:
+            raise unknown(what, name, known, where)
+        if name in found:
+            raise InputError(f"{where}: {name} is given twice")
+        found[name] = value
+    return found
+
+
+def refuse_missing(wanted: Iterable[str], given: Collection[str], where: str) -> None:
+    """Raise :exc:`InputError` if one of the *wanted* names is not *given*."""
+    if missing := [name for name in wanted if name not in given]:
+        settings = " ".join(f"{name}=VALUE" for name in missing)
+        raise InputError(f"{where}: {', '.join(missing)} missing; give {settings} as well")
 
 
 def terms_by_kernel(texts: Iterable[str], *words: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from tasksim.base.log import Log
 from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
@@ -26,8 +26,11 @@ __all__ = [
     "describe_run",
     "nodes_of",
     "note",
+    "note_written",
     "open_page",
     "print_json",
+    "print_result",
+    "print_run",
     "refuse_figure",
     "refuse_file",
     "refuse_html",
@@ -46,14 +49,49 @@ def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object on stdout, ``schema_version`` first."""
     import json
 
-    whole = {"schema_version": SCHEMA_VERSION, **data}
-    click.echo(json.dumps(_plain(whole), indent=2, ensure_ascii=False, allow_nan=False))
+    whole = _plain({"schema_version": SCHEMA_VERSION, **data})
+    click.echo(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* as plain JSON; numbers that are not finite are null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_result(result: dict[str, Any], text: str | Iterable[str], *, as_json: bool) -> None:
+    """Print *result* as JSON, or else its *text*, whole or line by line."""
+    if as_json:
+        print_json(result)
+    else:
+        click.echo(text if isinstance(text, str) else "\n".join(text))
+
+
+def print_run(run: Run, more: str = "") -> None:
+    """Print the summary of a run, with *more* lines below it, and the table of its kernels."""
+    from tasksim.view.texttables import kernel_table, run_summary
+
+    click.echo(f"{run_summary(run)}{more}\n\n{kernel_table(run)}")
 
 
 def note(message: str) -> None:
     """Print a message on stderr."""
     _log.info("%s", message)
     click.echo(message, err=True)
+
+
+def note_written(*paths: Path | None) -> None:
+    """Print on stderr which files or folders were written; None stands for no file."""
+    for path in paths:
+        if path is not None:
+            note(f"Wrote {path}")
 
 
 def warn(message: str) -> None:
@@ -84,7 +122,7 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
     )
 
     names = [worker.name for worker in run.workers]
-    return {
+    described = {
         "kind": run.kind,
         "graph": describe_graph(graph),
         "platform": run.platform,
@@ -105,29 +143,20 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
             s.kernel: {"tasks": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)
         },
-        **({} if run.numa is None else {"numa": run.numa.to_json()}),
-        **({} if run.far_data is None else {"far_data": run.far_data._asdict()}),
-        **_energy_of(run),
-        **_disturbance_of(run),
     }
+    if run.numa is not None:
+        described["numa"] = run.numa.to_json()
+    if run.far_data is not None:
+        described["far_data"] = run.far_data._asdict()
+    if run.power is not None:
+        from tasksim.run.energy import energy
 
+        described["energy"] = energy(run).to_json(run)
+    if run.kind == "native":
+        from tasksim.run.disturbance import disturbance_account
 
-def _disturbance_of(run: Run) -> dict[str, Any]:
-    """Return the time that other programs took from a native run; empty for simulated runs."""
-    if run.kind != "native":
-        return {}
-    from tasksim.run.disturbance import disturbance_account
-
-    return {"disturbance": disturbance_account(run)}
-
-
-def _energy_of(run: Run) -> dict[str, Any]:
-    """Return the energy of a run, if the power of its machine is known."""
-    if run.power is None:
-        return {}
-    from tasksim.run.energy import energy
-
-    return {"energy": energy(run).to_json(run)}
+        described["disturbance"] = disturbance_account(run)
+    return described
 
 
 def nodes_of(run: Run) -> dict[str, Any]:
@@ -164,8 +193,7 @@ class Results:
 
             refuse_run(self.output, force=self.force)
             refuse_unwritable(self.output)
-        if self.gantt is not None:
-            refuse_figure(self.gantt, force=self.force)
+        refuse_figure(self.gantt, force=self.force)
         if self.output is not None and self.output == self.gantt:
             raise InputError(f"--output and --gantt are both {self.output}; give two names")
 
@@ -177,7 +205,7 @@ class Results:
 
             with counting("writing", ticking=True) as progress:
                 save_run(run, self.output, force=self.force, progress=progress)
-            note(f"Wrote {self.output}")
+            note_written(self.output)
         self.draw(run)
 
     def draw(self, run: Run) -> None:
@@ -191,11 +219,13 @@ class Results:
                 drawn = figure(run)
                 begin("the file")
                 save_figure(drawn, self.gantt, force=self.force)
-            note(f"Wrote {self.gantt}")
+            note_written(self.gantt)
 
 
-def refuse_figure(path: Path, *, force: bool) -> None:
-    """Raise if no figure can be written to *path*."""
+def refuse_figure(path: Path | None, *, force: bool) -> None:
+    """Raise if no figure can be written to *path*; None stands for no figure."""
+    if path is None:
+        return
     from tasksim.base.files import refuse_existing
     from tasksim.view.figure import FORMATS
 
@@ -208,8 +238,13 @@ def refuse_figure(path: Path, *, force: bool) -> None:
     refuse_unwritable(path)
 
 
-def refuse_file(path: Path, what: str, legal: Sequence[str], *, force: bool) -> None:
-    """Raise, before any work is done, unless *what* may go to *path*, of a *legal* suffix."""
+def refuse_file(path: Path | None, what: str, legal: Sequence[str], *, force: bool) -> None:
+    """Raise, before any work is done, unless *what* may go to *path*, of a *legal* suffix.
+
+    None stands for no file.
+    """
+    if path is None:
+        return
     from tasksim.base.files import refuse_existing
 
     if path.suffix not in legal:
@@ -227,25 +262,14 @@ def refuse_unwritable(path: Path) -> None:
         raise InputError(f"cannot write {path}: {reason}")
 
 
-def _plain(value: Any) -> Any:
-    """Return *value* as plain JSON; numbers that are not finite are null."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 _LARGE_BYTES: Final = 20_000_000
 """Size in bytes, of about a million tasks, above which a browser takes many seconds."""
 
 
-def refuse_html(path: Path, runs: int, *, force: bool) -> None:
-    """Refuse, before any work is done, a page that could not be written."""
+def refuse_html(path: Path | None, runs: int, *, force: bool) -> None:
+    """Refuse, before any work is done, a page that could not be written; None is no page."""
+    if path is None:
+        return
     from tasksim.view.page.document import refuse_page
 
     refuse_page(path, runs, force=force)
@@ -259,24 +283,18 @@ def write_page(
     from tasksim.view.page.document import save_page
 
     save_page(runs, target, force=force, names=_page_names(paths), trust=trust)
-    for path, run in zip(paths, runs, strict=True):
-        _say_without_graph(run, path, trust=trust)
-    size = target.stat().st_size
-    if size > _LARGE_BYTES:
-        warn(f"{target} has {format_size(size)}, which a browser takes long to open")
-
-
-def _say_without_graph(run: Run, path: Path, *, trust: bool) -> None:
-    """Print why the dependencies of a run are unknown, if they are."""
     from tasksim.formats.graphs import graph_of
     from tasksim.view.rungraph import graph_of_run
 
-    if graph_of_run(run, trust=trust) is not None:
-        return
-    try:
-        graph_of(run, path, trust=trust)
-    except TasksimError as error:
-        note(f"note: the page shows only the dependency that released each task: {error}")
+    for path, run in zip(paths, runs, strict=True):
+        if graph_of_run(run, trust=trust) is None:
+            try:
+                graph_of(run, path, trust=trust)
+            except TasksimError as error:
+                note(f"note: the page shows only the dependency that released each task: {error}")
+    size = target.stat().st_size
+    if size > _LARGE_BYTES:
+        warn(f"{target} has {format_size(size)}, which a browser takes long to open")
 
 
 def open_page(path: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.native.cluster.ranks import Ranks
 
-__all__ = ["agreed", "end_together", "ending_together", "grid_of"]
+__all__ = ["agreed", "ending_together", "grid_of"]
 
 TOGETHER = ("run", "autotune")
 """Commands that meet the other ranks whenever there are any."""
@@ -92,24 +92,21 @@ def grid_of(text: str | None, ranks: int) -> Grid:
 
 @contextmanager
 def ending_together(ranks: Ranks) -> Iterator[None]:
-    """Let the ranks leave the block together; an error that only one of them has ends all.
+    """Let the ranks leave the block together, after rank 0.
 
-    A :exc:`TasksimError` is one of :meth:`~tasksim.native.cluster.ranks.Ranks.together`, which all
-    ranks have.
+    A :exc:`TasksimError` is rank 0's, or one of
+    :meth:`~tasksim.native.cluster.ranks.Ranks.together`, which all ranks have: ranks without it end
+    with its exit code. Any other error ends all ranks at once.
     """
     from tasksim.native.cluster.launch import end_all
 
+    problem: TasksimError | None = None
     try:
         yield
-    except TasksimError:
-        raise
+    except TasksimError as error:
+        problem = error
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
-    ranks.comm.Barrier()
-
-
-def end_together(ranks: Ranks, problem: TasksimError | None) -> None:
-    """Raise the *problem* of rank 0, if any; the other ranks end with its exit code."""
     code = ranks.comm.bcast(0 if problem is None else problem.exit_code)
     if problem is not None:
         raise problem

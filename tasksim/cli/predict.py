@@ -9,8 +9,17 @@ import click
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
-from tasksim.cli.options import FREQUENCY, PATH, SHARE, force_option, json_option, output_option
-from tasksim.cli.output import note, print_json, refuse_file
+from tasksim.cli.options import (
+    FREQUENCY,
+    PATH,
+    SHARE,
+    force_option,
+    json_option,
+    output_option,
+    refuse_missing,
+    settings_by_name,
+)
+from tasksim.cli.output import note_written, print_json, print_result, refuse_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,10 +111,9 @@ def predict(
 
     if not 0 < level < 1:
         raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
-    if output is not None:
-        if table is None:
-            raise InputError("--output is for the predictions of a --file")
-        refuse_file(output, "predictions", (".csv",), force=force)
+    if output is not None and table is None:
+        raise InputError("--output is for the predictions of a --file")
+    refuse_file(output, "predictions", (".csv",), force=force)
     if (tree := tree_in(file)) is not None:
         for option, value in (
             ("--kernel", kernel), ("--architecture", architecture), ("--file", table),
@@ -114,13 +122,11 @@ def predict(
             if value is not None:
                 raise InputError(f"{option} is for kernel models, and {file} is a decision tree")
         choice = chosen(tree, settings, file)
-        if as_json:
-            print_json(choice)
-        else:
-            click.echo(chosen_text(choice))
+        print_result(choice, chosen_text(choice), as_json=as_json)
         return
     loaded = _of_kernel(file, kernel)
     architecture, model = _model(loaded, architecture, file)
+    about = {"kernel": loaded.kernel, "architecture": architecture, "kind": model.kind}
     clock_hz = _clock(model, frequency, settings)
     if table is not None:
         if frequency is not None:
@@ -128,8 +134,17 @@ def predict(
                 f"--frequency is for one configuration; with --file: a column {CLOCK}, if the "
                 "model was measured at several clocks"
             )
-        about = {"kernel": loaded.kernel, "architecture": architecture, "kind": model.kind}
-        _predict_file(model, table, settings, level, unseen, about, output, as_json=as_json)
+        from tasksim.base.files import write_text
+        from tasksim.cli.predict_table import csv_text, predicted_rows
+
+        rows = predicted_rows(model, table, _given(model, settings), level, unseen)
+        if output is not None:
+            write_text(output, csv_text(rows))
+        if as_json:
+            print_json({**about, "level": level, "rows": rows, "output": output})
+        elif output is None:
+            click.echo(csv_text(rows), nl=False)
+        note_written(output)
         return
     values = _values(model, settings)
     if clock_hz is not None and CLOCK in model.names_:
@@ -141,18 +156,8 @@ def predict(
     predicted = _predicted(model, row, level, unseen)
     predicted["inside"] = predicted["inside"] and not model.fixed_.keys() & outside
     predicted |= _parts(model, row, predicted, clock_hz)
-    result = {
-        "kernel": loaded.kernel,
-        "architecture": architecture,
-        "kind": model.kind,
-        "parameters": values,
-        **predicted,
-        "outside": outside,
-    }
-    if as_json:
-        print_json(result)
-    else:
-        click.echo("\n".join(_text(result, model)))
+    result = {**about, "parameters": values, **predicted, "outside": outside}
+    print_result(result, _text(result, model), as_json=as_json)
 
 
 def _clock(model: KernelModel, frequency: float | None, settings: Sequence[str]) -> float | None:
@@ -227,32 +232,6 @@ def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple
     return name, model
 
 
-def _predict_file(
-    model: KernelModel,
-    table: Path,
-    settings: Sequence[str],
-    level: float,
-    unseen: str,
-    about: dict[str, Any],
-    output: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Print the predictions for all configurations in the file *table*, or write them."""
-    from tasksim.base.files import write_text
-    from tasksim.cli.predict_table import csv_text, predicted_rows
-
-    rows = predicted_rows(model, table, _given(model, settings), level, unseen)
-    if output is not None:
-        write_text(output, csv_text(rows))
-    if as_json:
-        print_json({**about, "level": level, "rows": rows, "output": output})
-    elif output is None:
-        click.echo(csv_text(rows), nl=False)
-    if output is not None:
-        note(f"Wrote {output}")
-
-
 def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float | str]:
     """Return the value of each parameter of *model*, in its order, then those of fixed ones."""
     from tasksim.models.fitted import highest_clock
@@ -260,10 +239,7 @@ def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float | st
     given = _given(model, settings)
     if CLOCK in model.names_:
         given.setdefault(CLOCK, highest_clock(model))
-    missing = [name for name in model.names_ if name not in given]
-    if missing:
-        wanted = " ".join(f"{name}=VALUE" for name in missing)
-        raise InputError(f"{model.label}: {', '.join(missing)} missing; give {wanted} as well")
+    refuse_missing(model.names_, given, model.label)
     return {name: given[name] for name in (*model.names_, *model.fixed_) if name in given}
 
 
@@ -271,20 +247,14 @@ def _given(model: KernelModel, settings: Sequence[str]) -> dict[str, float | str
     """Return the parameters in *settings*; those with categories have names."""
     known = (*model.names_, *model.fixed_)
     given: dict[str, float | str] = {}
-    for setting in settings:
-        name, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals:
-            raise InputError(f"got '{setting}'; legal: PARAMETER=VALUE")
-        if name not in known:
-            raise unknown("parameter", name, known, model.label)
-        if name in given:
-            raise InputError(f"{model.label}: {name} is given twice")
+    for name, text in settings_by_name(settings, known, "parameter", model.label).items():
         if name in model.categories_:
-            if not text:
-                raise InputError(f"{name}: got nothing; legal: a category")
             given[name] = text
-        else:
-            given[name] = _number(name, text)
+            continue
+        number = decimal_number(text)
+        if number is None or number < 0:
+            raise InputError(f"{name}: got '{text}'; legal: a finite number, not negative")
+        given[name] = number
     return given
 
 
@@ -302,13 +272,6 @@ def _refuse_unseen(model: KernelModel, values: dict[str, float | str]) -> None:
             )
 
 
-def _number(name: str, text: str) -> float:
-    value = decimal_number(text)
-    if value is None or value < 0:
-        raise InputError(f"{name}: got '{text}'; legal: a finite number, not negative")
-    return value
-
-
 def _predicted(
     model: KernelModel, row: Sequence[float | str], level: float, unseen: str
 ) -> dict[str, Any]:
@@ -318,8 +281,7 @@ def _predicted(
     table: Any = np.array(row, dtype=object).reshape(1, len(row))
     low_s = high_s = None
     if model.uncertainty_ is not None:
-        low, high = model.interval(table, level, unseen=unseen)
-        low_s, high_s = float(low[0]), float(high[0])
+        low_s, high_s = (float(end[0]) for end in model.interval(table, level, unseen=unseen))
     return {
         "duration_s": float(model.predict(table, unseen=unseen)[0]),
         "low_s": low_s,
@@ -371,14 +333,11 @@ def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
         )
     if CLOCK in result["parameters"]:
         yield f"clock     {result['parameters'][CLOCK] / 1e9:.3g} GHz"
-    yield f"domain    {_domain(result, model)}"
-
-
-def _domain(result: dict[str, Any], model: KernelModel) -> str:
     if result["inside"]:
-        return f"inside the measured domain: {model.measured()}"
-    far = [_far(name, **found) for name, found in result["outside"].items()]
-    return f"outside: {'; '.join(far) or f'nothing was measured there, but {model.measured()}'}"
+        yield f"domain    inside the measured domain: {model.measured()}"
+    else:
+        far = "; ".join(_far(name, **found) for name, found in result["outside"].items())
+        yield f"domain    outside: {far or f'nothing was measured there, but {model.measured()}'}"
 
 
 def _far(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import decimal_number
+from tasksim.cli.options import refuse_missing, settings_by_name
 from tasksim.tuning.tree import Leaf
 from tasksim.tuning.tree_file import FORMAT, tree_from_json
 
@@ -38,20 +39,8 @@ def chosen(found: ChoosingTree, settings: Sequence[str], path: Path) -> dict[str
     """Return the choice for the features in *settings*, as ``--json`` prints it."""
     known = list(dict.fromkeys(feature.partition("=")[0] for feature in found.tree.features))
     short = {name.removeprefix("graph."): name for name in known}
-    given: dict[str, str] = {}
-    for setting in settings:
-        name, equals, text = (part.strip() for part in setting.partition("="))
-        name = short.get(name, name)
-        if not equals or not text:
-            raise InputError(f"got '{setting}'; legal: FEATURE=VALUE")
-        if name not in known:
-            raise unknown("feature", name, known, str(path))
-        if name in given:
-            raise InputError(f"{path}: {name} is given twice")
-        given[name] = text
-    if missing := [name for name in known if name not in given]:
-        wanted = " ".join(f"{name}=VALUE" for name in missing)
-        raise InputError(f"{path}: {', '.join(missing)} missing; give {wanted} as well")
+    given = settings_by_name(settings, known, "feature", str(path), short)
+    refuse_missing(known, given, str(path))
     row = [_value(feature, given) for feature in found.tree.features]
     node = found.tree.root
     while not isinstance(node, Leaf):

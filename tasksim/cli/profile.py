@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, force_option, json_option, output_option
-from tasksim.cli.output import note, print_json, refuse_file, warn
+from tasksim.cli.output import note_written, print_result, refuse_file, warn
 from tasksim.cli.progress import say
 
 if TYPE_CHECKING:
@@ -69,36 +69,28 @@ def profile(
 
     if not 0 < threshold < 1:
         raise InputError(f"--threshold: got {threshold:g}; legal: between 0% and 100%")
-    if output is not None:
-        refuse_file(output, "costs of functions", (".csv",), force=force)
+    refuse_file(output, "costs of functions", (".csv",), force=force)
     found = profile_program(program, source, alone=overhead, tell=say)
     if found.exit_code:
         warn(f"the program ended with exit code {found.exit_code}")
     if output is not None:
         found.profile.write(output)
-    if as_json:
-        print_json(_json(found, output))
-    else:
-        click.echo("\n".join(_text(found, threshold)))
-    if output is not None:
-        note(f"Wrote {output}")
-
-
-# Options after the program belong to the program.
-profile.allow_interspersed_args = False
-
-
-def _json(found: Profiled, output: Path | None) -> dict[str, Any]:
     functions = [
         {"function": name, "object": place, "cost": found.profile.costs[name, place],
          "share": share}
         for (name, place), share in found.profile.shares().items()
     ]  # fmt: skip
-    return {
+    result = {
         "program": found.profile.program, "source": found.source, "unit": found.profile.unit,
         "functions": functions, "seconds": found.seconds, "alone_s": found.alone_s,
         "overhead": found.overhead, "exit_code": found.exit_code, "output": output,
     }  # fmt: skip
+    print_result(result, _text(found, threshold), as_json=as_json)
+    note_written(output)
+
+
+# Options after the program belong to the program.
+profile.allow_interspersed_args = False
 
 
 def _text(found: Profiled, threshold: float) -> Iterator[str]:

@@ -11,7 +11,15 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, result_options
-from tasksim.cli.output import Results, describe_run, note, print_json, warn
+from tasksim.cli.output import (
+    Results,
+    describe_run,
+    note,
+    note_written,
+    print_json,
+    print_run,
+    warn,
+)
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
@@ -145,7 +153,7 @@ def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
             with stages("record", [1]) as begin:
                 begin("writing")
                 recording.save(results.output, force=results.force)
-            note(f"Wrote {results.output}")
+            note_written(results.output)
         results.draw(run)
     finally:  # a full disk does not take the answer away
         _print(recording, run, again, results)
@@ -184,9 +192,8 @@ def _print(recording: Recording | OpenMPRecording, run: Run, again: Run, results
         )
         return
     from tasksim.base.units import duration_text
-    from tasksim.view.texttables import kernel_table, run_summary
 
-    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
+    print_run(run)
     off = 100 * (again.makespan_s / run.makespan_s - 1) if run.makespan_s else 0.0
     if account is None:
         click.echo(

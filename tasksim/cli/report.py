@@ -11,7 +11,7 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
-from tasksim.cli.command import Command, Group
+from tasksim.cli.command import Group
 from tasksim.cli.options import (
     PATH,
     SHARE,
@@ -24,14 +24,19 @@ from tasksim.cli.options import (
     terms_by_kernel,
     trust_option,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import (
+    note,
+    note_written,
+    print_json,
+    print_result,
+    refuse_unwritable,
+)
 from tasksim.cli.progress import counting, stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tasksim.calibration.profiling.functions import CriticalFunctions, FunctionProfile
-    from tasksim.models.files.store import ModelLibrary
     from tasksim.models.terms.leastsquares import Weights
     from tasksim.reports.bulk.closed_loop import Round
     from tasksim.reports.bulk.report import ScalingReport
@@ -57,7 +62,7 @@ def reporting() -> None:
     """Report on recorded runs: their makespan, their kernels, the errors of models."""
 
 
-@reporting.command("kernels", cls=Command, examples=EXAMPLES)
+@reporting.command("kernels", examples=EXAMPLES)
 @click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @click.option(
     "--kernel", "only", multiple=True, help="Kernel to report on, instead of all; may be repeated."
@@ -149,7 +154,12 @@ def kernels(
     if output is not None:
         refuse_reports(output, force=force)
         refuse_unwritable(output)
-    recorded, known = _recorded(runs, trust), _models(models, library)
+    recorded, known = _recorded(runs, trust), None
+    if models is not None:
+        from tasksim.base.library import find
+        from tasksim.models.files.store import ModelLibrary
+
+        known = ModelLibrary(find("models", models, library=library))
     with counting("kernels") as progress:
         reports = report_kernels(
             recorded, known, only=only, fitting=fitting, repeated=repeated, progress=progress
@@ -158,12 +168,9 @@ def kernels(
         rows = [report.row(None) for report in reports]
     else:
         rows = write_pages(reports, recorded, output, repeated=repeated, form=form, force=force)
-    if as_json:
-        print_json({"runs": runs, "kernels": rows, "output": output})
-        return
-    click.echo("\n".join(_text(rows)))
-    if output is not None:
-        note(f"Wrote {output}")
+    print_result({"runs": runs, "kernels": rows, "output": output}, _text(rows), as_json=as_json)
+    if not as_json:
+        note_written(output)
 
 
 def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
@@ -181,16 +188,6 @@ def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
             runs.append((path, load_checked_run(path)))
             progress(len(runs), len(paths))
     return recorded_runs(runs, trust=trust)
-
-
-def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
-    """Return the models, by name or path; None without a name."""
-    if name is None:
-        return None
-    from tasksim.base import library as libraries
-    from tasksim.models.files.store import ModelLibrary
-
-    return ModelLibrary(libraries.find("models", name, library=library))
 
 
 def _text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -253,13 +250,8 @@ def _critical_text(found: CriticalKernels) -> Iterator[str]:
     from tasksim.base.units import duration_text
     from tasksim.view.texttables import table
 
-    header = (
-        "kernel",
-        "share",
-        *(f"on {count}" for count in found.workers),
-        "exponent",
-        "critical",
-    )
+    counts = (f"on {count}" for count in found.workers)
+    header = ("kernel", "share", *counts, "exponent", "critical")
     cells = [
         (
             kernel.name,
@@ -284,7 +276,7 @@ WAITED = {
 
 
 @reporting.command(
-    "account", cls=Command, examples=["tasksim report account tf16"],
+    "account", examples=["tasksim report account tf16"],
     short_help="Split a recorded makespan into parts that add up.",
 )  # fmt: skip
 @click.argument("run", type=PATH, metavar="RUN")
@@ -307,28 +299,14 @@ def account(run: Path, as_json: bool) -> None:
         begin("replaying its graph")
         found = accounted(recorded, graph_of(recorded, run))
     states = worker_states(recorded)
-    if as_json:
-        print_json({**found.to_json(), "states_s": states})
-        return
-    lines = _account_lines(found, len(recorded.workers))
-    if states is not None:
-        lines += _state_lines(states, found.recorded_s, len(recorded.workers))
-    click.echo("\n".join(lines))
+    lines = _account_text(found, states, len(recorded.workers))
+    print_result({**found.to_json(), "states_s": states}, lines, as_json=as_json)
 
 
-def _state_lines(states: Mapping[str, float], total_s: float, workers: int) -> list[str]:
-    """Return lines on the workers' states, as the recorded program traced them."""
-    from tasksim.base.units import format_time
-
-    head = ["", f"by the trace, mean of {workers} workers:"]
-    return head + [
-        f"  {state:<56}{format_time(s / workers):>10}{100 * s / workers / (total_s or 1.0):9.2f} %"
-        for state, s in sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))
-    ]
-
-
-def _account_lines(found: Account, workers: int) -> list[str]:
-    """Return the lines of an account."""
+def _account_text(
+    found: Account, states: Mapping[str, float] | None, workers: int
+) -> Iterator[str]:
+    """Yield the lines of an account, with the *states* of workers that the program traced."""
     from tasksim.base.units import format_size, format_time
 
     total = found.recorded_s or 1.0
@@ -339,41 +317,35 @@ def _account_lines(found: Account, workers: int) -> list[str]:
     def more(text: str, value: float) -> str:
         return line(text, value, "-" if value < 0 else "+")
 
-    lines = [
-        line("tasks, as they were assigned and ordered", found.replayed_s),
-        *(
-            []
-            if found.others_s is None
-            else [line("  of that, other programs took", found.others_s)]
-        ),
-        more("late submission of tasks", found.submission_s),
-        more("between tasks, of workers with a ready task", found.busy_s),
-        more("idle workers that could have started earlier", found.idle_s),
-        line("recorded makespan", found.recorded_s),
-        "",
-        line("critical path", found.critical_path_s),
-        "",
-        f"idle time, mean of {workers} workers:",
-    ]
+    yield line("tasks, as they were assigned and ordered", found.replayed_s)
+    if found.others_s is not None:
+        yield line("  of that, other programs took", found.others_s)
+    yield more("late submission of tasks", found.submission_s)
+    yield more("between tasks, of workers with a ready task", found.busy_s)
+    yield more("idle workers that could have started earlier", found.idle_s)
+    yield line("recorded makespan", found.recorded_s)
+    yield f"\n{line('critical path', found.critical_path_s)}"
+    yield f"\nidle time, mean of {workers} workers:"
     for name, seconds in found.waiting_s.items():
         if seconds is None:
-            lines.append(f"{f'  {WAITED[name]}':<58}{'unknown':>10}")
+            yield f"{f'  {WAITED[name]}':<58}{'unknown':>10}"
         else:
-            lines.append(line(f"  {WAITED[name]}", seconds / workers))
-    if found.numa is None:
-        return lines
-    return [
-        *lines,
-        "",
-        f"accesses to other memory domains, mean of {workers} workers:",
-        more("  longer tasks, as their data were far", found.numa.total_extra_s / workers),
-        f"{'  bytes accessed there, and their share of all':<58}"
-        f"{format_size(found.numa.remote_bytes):>10}{100 * found.numa.remote_share:9.2f} %",
-    ]
+            yield line(f"  {WAITED[name]}", seconds / workers)
+    if (numa := found.numa) is not None:
+        yield f"\naccesses to other memory domains, mean of {workers} workers:"
+        yield more("  longer tasks, as their data were far", numa.total_extra_s / workers)
+        yield (
+            f"{'  bytes accessed there, and their share of all':<58}"
+            f"{format_size(numa.remote_bytes):>10}{100 * numa.remote_share:9.2f} %"
+        )
+    if states is not None:
+        yield f"\nby the trace, mean of {workers} workers:"
+        for state, seconds in sorted(states.items(), key=lambda pair: (-pair[1], pair[0])):
+            yield line(f"  {state}", seconds / workers)
 
 
 @reporting.command(
-    "parameters", cls=Command,
+    "parameters",
     examples=["tasksim report parameters runs/fmm", "tasksim report parameters runs/fmm --json"],
     short_help="Time the counting of indirect parameters.",
 )  # fmt: skip
@@ -395,14 +367,11 @@ def parameters(run: Path, repetitions: int, trust: bool, as_json: bool) -> None:
 
     with counting("making the graph") as progress:
         costs = parameter_costs(run, repetitions, trust=trust, progress=progress)
-    if as_json:
-        print_json(costs.to_json())
-    else:
-        click.echo("\n".join(text_of(costs)))
+    print_result(costs.to_json(), text_of(costs), as_json=as_json)
 
 
 @reporting.command(
-    "functions", cls=Command,
+    "functions",
     examples=["tasksim report functions 4=four.csv 9=nine.csv 16=sixteen.csv"],
     short_help="Find the critical functions of a program by its profiles.",
 )  # fmt: skip
@@ -440,19 +409,18 @@ def functions(
     distance = None
     if against is not None:
         distance = shares_distance(known[found.processes[0]], read_profile(against))
-    if as_json:
-        print_json({
-            "processes": found.processes,
-            "functions": [vars(function) for function in found.functions],
-            "critical": [function.name for function in found.critical],
-            "not_scaling": [function.name for function in found.not_scaling],
-            "covered": found.covered,
-            "distance": distance,
-        })  # fmt: skip
-        return
-    click.echo("\n".join(_functions_text(found)))
+    result = {
+        "processes": found.processes,
+        "functions": [vars(function) for function in found.functions],
+        "critical": [function.name for function in found.critical],
+        "not_scaling": [function.name for function in found.not_scaling],
+        "covered": found.covered,
+        "distance": distance,
+    }
+    lines = [*_functions_text(found)]
     if distance is not None:
-        click.echo(f"distance of the shares from {against}: {distance:.2g} (normalized)")
+        lines.append(f"distance of the shares from {against}: {distance:.2g} (normalized)")
+    print_result(result, lines, as_json=as_json)
 
 
 def _profiles(texts: Sequence[str]) -> dict[int, FunctionProfile]:
@@ -491,19 +459,20 @@ def _functions_text(found: CriticalFunctions) -> Iterator[str]:
     )
 
 
-@reporting.command(
-    "refinement", cls=Command,
-    examples=[
-        "tasksim report refinement gemm-two-loads.csv --memory mine -o refined",
-    ],
-    short_help="Separate computing from memory, by two clocks or loads of the memory.",
-)  # fmt: skip
-@click.argument("samples", type=PATH, metavar="SAMPLES")
-@click.option(
+_memory_option = click.option(
     "--memory",
     metavar="PLATFORM",
     help="Platform whose memory_hierarchy has the latencies. [default: guessed latencies]",
 )
+
+
+@reporting.command(
+    "refinement",
+    examples=["tasksim report refinement gemm-two-loads.csv --memory mine -o refined"],
+    short_help="Separate computing from memory, by two clocks or loads of the memory.",
+)  # fmt: skip
+@click.argument("samples", type=PATH, metavar="SAMPLES")
+@_memory_option
 @output_option("New folder for points.csv, lines.csv and refinement.png.")
 @force_option
 @json_option
@@ -526,28 +495,27 @@ def refinement(
     told = refined(found, known)
     if output is not None:
         told.write(output, force=force)
-    if as_json:
-        print_json({
-            "points": told.points.to_dict("records"),
-            "lines": told.lines.to_dict("records"),
-            "latencies_s": dict(known),
-            "output": output,
-        })  # fmt: skip
-    else:
-        from tasksim.view.texttables import table
+    from tasksim.view.texttables import table
 
-        cells = [
-            (*(f"{row[name]:g}" for name in told.names), f"{row['cpi_core']:.3g}",
-             f"{row['bf_mem']:.3g}", row["note"])
-            for row in told.lines.to_dict("records")
-        ]  # fmt: skip
-        click.echo(table((*told.names, "CPI_core", "BF_mem", "note"), cells, left=0))
-        if memory is None:
-            click.echo(
-                "note: latencies are guessed: 'tasksim calibrate memory' measures this machine's"
-            )
-    if output is not None:
-        note(f"Wrote {output}")
+    rows = told.lines.to_dict("records")
+    result = {
+        "points": told.points.to_dict("records"),
+        "lines": rows,
+        "latencies_s": dict(known),
+        "output": output,
+    }
+    cells = [
+        (*(f"{row[name]:g}" for name in told.names), f"{row['cpi_core']:.3g}",
+         f"{row['bf_mem']:.3g}", row["note"])
+        for row in rows
+    ]  # fmt: skip
+    lines = [table((*told.names, "CPI_core", "BF_mem", "note"), cells, left=0)]
+    if memory is None:
+        lines.append(
+            "note: latencies are guessed: 'tasksim calibrate memory' measures this machine's"
+        )
+    print_result(result, lines, as_json=as_json)
+    note_written(output)
 
 
 SCALING_EXAMPLES = (
@@ -562,7 +530,7 @@ SCALING_EXAMPLES = (
 
 
 @reporting.command(
-    "scaling", cls=Command, examples=SCALING_EXAMPLES,
+    "scaling", examples=SCALING_EXAMPLES,
     short_help="Predict a program on more ranks, from counters on few ranks.",
 )  # fmt: skip
 @click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
@@ -591,11 +559,7 @@ SCALING_EXAMPLES = (
     help="Network of the messages, on which the runs are also simulated; without it, messages are"
     " modelled by a line through those of the runs.",
 )
-@click.option(
-    "--memory",
-    metavar="PLATFORM",
-    help="Platform whose memory_hierarchy has the latencies. [default: guessed latencies]",
-)
+@_memory_option
 @click.option(
     "--collective",
     "collectives",
@@ -662,11 +626,6 @@ def scaling(
     network: str | None,
     memory: str | None,
     collectives: tuple[str, ...],
-    bf_comm: float | None,
-    cores: int | None,
-    by: Any,
-    threshold: float,
-    size: str | None,
     accuracy: float | None,
     more: tuple[int, ...],
     measure: str | None,
@@ -674,6 +633,7 @@ def scaling(
     trust: bool,
     force: bool,
     as_json: bool,
+    **fit: Any,
 ) -> None:
     """Predict the duration of a bulk-synchronous program on more ranks.
 
@@ -689,18 +649,25 @@ def scaling(
 
     if not asked and fitted is None and accuracy is None:
         raise InputError("nothing to predict; give --to RANKS, or --fitted to judge the other runs")
-    _check_loop(asked, fitted, accuracy, more, measure, output)
-    given = partial(
+    if accuracy is None and (more or measure):
+        raise InputError("--more and --measure need --accuracy")
+    if bool(more) != bool(measure):
+        raise InputError("give both --more, the ranks to run on, and --measure, the command")
+    if more and output is None:
+        raise InputError("--measure: give --output, the folder of its runs")
+    if accuracy is not None and not asked:
+        raise InputError("--accuracy: give --to RANKS, the ranks to predict")
+    if accuracy is not None and fitted is None and not more:
+        raise InputError(
+            "--accuracy: no run is left to judge the model; give --fitted, or --more and --measure"
+        )
+    given: Callable[..., ScalingReport] = partial(
         report_scaling,
         counters=counters,
         network=None if network is None else load_network(network),
         collectives=dict(map(parsed_collective, collectives)),
         latencies_s=None if memory is None else latencies_of(memory),
-        bf_comm=bf_comm,
-        cores=cores,
-        by=by,
-        threshold=threshold,
-        size=size,
+        **fit,
     )
     recorded = _recorded(runs, trust)
     rounds: list[Round] = []
@@ -721,53 +688,24 @@ def scaling(
     report = given(recorded, asked=asked, fitted=fitted)
     if output is not None:
         report.write(output, force=force)
-    if as_json:
-        rows = report.table.to_dict("records")
-        print_json(
-            {
-                "kernels": report.kernels,
-                "rest": report.rest,
-                "bf_comm": report.model.bf_comm,
-                "costs": _costs(report),
-                "rounds": [vars(found) for found in rounds],
-                "rows": rows,
-                "undetermined": report.undetermined,
-                "output": output,
-            }
-        )
-        return
-    for found in rounds:
-        click.echo(str(found))
+    result = {
+        "kernels": report.kernels,
+        "rest": report.rest,
+        "bf_comm": report.model.bf_comm,
+        "costs": _costs(report),
+        "rounds": [vars(found) for found in rounds],
+        "rows": report.table.to_dict("records"),
+        "undetermined": report.undetermined,
+        "output": output,
+    }
+    lines = [str(found) for found in rounds]
     if rounds:
         if not rounds[-1].within:
-            click.echo(f"the error is still above {accuracy:.3g}: more runs are needed")
-        click.echo()
-    click.echo("\n".join(_scaling_text(report)))
-    if output is not None:
-        note(f"Wrote {output}")
-
-
-def _check_loop(
-    asked: Sequence[str],
-    fitted: int | None,
-    accuracy: float | None,
-    more: Sequence[int],
-    measure: str | None,
-    output: Path | None,
-) -> None:
-    """Raise :exc:`InputError` unless the options of the closed loop go together."""
-    if accuracy is None and (more or measure):
-        raise InputError("--more and --measure need --accuracy")
-    if bool(more) != bool(measure):
-        raise InputError("give both --more, the ranks to run on, and --measure, the command")
-    if more and output is None:
-        raise InputError("--measure: give --output, the folder of its runs")
-    if accuracy is not None and not asked:
-        raise InputError("--accuracy: give --to RANKS, the ranks to predict")
-    if accuracy is not None and fitted is None and not more:
-        raise InputError(
-            "--accuracy: no run is left to judge the model; give --fitted, or --more and --measure"
-        )
+            lines.append(f"the error is still above {accuracy:.3g}: more runs are needed")
+        lines.append("")
+    print_result(result, chain(lines, _scaling_text(report)), as_json=as_json)
+    if not as_json:
+        note_written(output)
 
 
 def _measured(
@@ -805,6 +743,7 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
     from math import sqrt
 
     from tasksim.base.units import duration_text
+    from tasksim.reports.bulk.prediction import PARTS
     from tasksim.reports.bulk.tables import SCALING_METHODS, median_errors
     from tasksim.view.texttables import table
 
@@ -815,10 +754,12 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
     if report.rest:
         yield f"{'other':10} {', '.join(report.rest)}"
     yield f"{'messages':10} {report.model.bf_comm:.3g} of their time is not hidden\n"
-    differ = bool(report.table["settings"].any())  # leave out empty columns
-    header = ("ranks", *["settings"] * differ, "measured", *SCALING_METHODS, "counters: 95 %")
-    cells = []
-    for row in report.table.to_dict("records"):
+    rows = report.table.to_dict("records")
+    differ = any(row["settings"] for row in rows)  # leave out empty columns
+    heads = ("ranks", *["settings"] * differ)
+    cells, part_cells = [], []
+    for row in rows:
+        case = (str(row["ranks"]), *[row["settings"] or "as recorded"] * differ)
         known = row["measured_s"] == row["measured_s"]
         times = [
             _cell(row[f"{name}_s"], row[f"{name}_error_percent"], known=known)
@@ -826,34 +767,17 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
         ]
         interval = (duration_text(row[f"counters_{end}_s"]) for end in ("low", "high"))
         measured = duration_text(row["measured_s"]) if known else "-"
-        settings = [row["settings"] or "as recorded"] * differ
-        cells.append((str(row["ranks"]), *settings, measured, *times, " to ".join(interval)))
-    yield table(header, cells, left=0)
-    yield ""
-    yield from _parts_text(report)
-    yield ""
+        cells.append((*case, measured, *times, " to ".join(interval)))
+        parts = [row[f"counters_{name}_s"] for name in PARTS]
+        texts = [f"{duration_text(s)} {s / (row['counters_s'] or 1.0):.0%}" for s in parts]
+        part_cells.append((*case, *texts))
+    yield table((*heads, "measured", *SCALING_METHODS, "counters: 95 %"), cells, left=0)
+    yield f"\nof counters:\n{table((*heads, *PARTS), part_cells, left=0)}\n"
     errors, undetermined = median_errors(report.table), report.undetermined
     for name, meaning in SCALING_METHODS.items():
         error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""
         why = f"; {undetermined[name]}" if name in undetermined else ""
         yield f"{name:10} {meaning}{error}{why}"
-
-
-def _parts_text(report: ScalingReport) -> Iterator[str]:
-    """Yield the table of the parts of the predictions by counters."""
-    from tasksim.base.units import duration_text
-    from tasksim.reports.bulk.prediction import PARTS
-    from tasksim.view.texttables import table
-
-    differ = bool(report.table["settings"].any())
-    cells = []
-    for row in report.table.to_dict("records"):
-        settings = [row["settings"] or "as recorded"] * differ
-        parts = [row[f"counters_{name}_s"] for name in PARTS]
-        texts = [f"{duration_text(s)} {s / (row['counters_s'] or 1.0):.0%}" for s in parts]
-        cells.append((str(row["ranks"]), *settings, *texts))
-    yield "of counters:"
-    yield table(("ranks", *["settings"] * differ, *PARTS), cells, left=0)
 
 
 def _cell(seconds: float, error: float, *, known: bool) -> str:

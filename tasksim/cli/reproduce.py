@@ -9,10 +9,11 @@ import click
 from tasksim.base.errors import CheckFailed
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, json_option, trust_option
-from tasksim.cli.output import print_json
+from tasksim.cli.output import print_result
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tasksim.engine.choice import Engine
@@ -49,28 +50,22 @@ def reproduce(run: Path, engine: Engine, trust: bool, as_json: bool) -> None:
         check_records(recorded, run)
         begin("simulating it again")
         found = reproduced(recorded, run, trust=trust, engine=engine)
-    if as_json:
-        print_json({"run": run, **found.to_json()})
-    else:
-        click.echo(_text(found))
+    print_result({"run": run, **found.to_json()}, _text(found), as_json=as_json)
     if not found.same:
         raise CheckFailed(f"{run}: this version simulates another run")
 
 
-def _text(found: Reproduction) -> str:
+def _text(found: Reproduction) -> Iterator[str]:
     recorded, run = found.recorded, found.run
-    lines = [f"{recorded.graph_label}, {recorded.scheduler} on {recorded.platform}"]
+    yield f"{recorded.graph_label}, {recorded.scheduler} on {recorded.platform}"
     if found.same:
-        lines.append(f"the same: {len(run)} tasks, makespan {run.makespan_s:.9g} s")
+        yield f"the same: {len(run)} tasks, makespan {run.makespan_s:.9g} s"
     else:
-        lines += [
-            f"makespan        {recorded.makespan_s:.9g} s, now {run.makespan_s:.9g} s",
-            f"recorded        {found.first_difference or 'another platform'}",
-            *(f"differ          {rows} of {name}" for name, rows in found.columns.items()),
-        ]
-    lines += [f"changed since   {change}" for change in found.changes]
+        yield f"makespan        {recorded.makespan_s:.9g} s, now {run.makespan_s:.9g} s"
+        yield f"recorded        {found.first_difference or 'another platform'}"
+        yield from (f"differ          {rows} of {name}" for name, rows in found.columns.items())
+    yield from (f"changed since   {change}" for change in found.changes)
     if found.not_recorded:
-        lines.append(f"not recorded    {', '.join(found.not_recorded)}")
+        yield f"not recorded    {', '.join(found.not_recorded)}"
     if recorded.uncertainty is not None:
-        lines.append("not compared    the intervals of the uncertainty")
-    return "\n".join(lines)
+        yield "not compared    the intervals of the uncertainty"

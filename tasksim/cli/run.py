@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import TasksimError
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     WORKERS,
@@ -19,8 +18,8 @@ from tasksim.cli.options import (
     scheduler_option,
     seed_option,
 )
-from tasksim.cli.output import Results, describe_run, print_json, warn
-from tasksim.cli.over_ranks import end_together, grid_of
+from tasksim.cli.output import Results, describe_run, print_json, print_run, warn
+from tasksim.cli.over_ranks import ending_together, grid_of
 from tasksim.cli.progress import counting, stages
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from tasksim.native.calm_moments import Calmness
     from tasksim.native.runtimes import Runtime
     from tasksim.scenario.over_ranks import RankedScenario
-    from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.solving import Checked
 
@@ -137,7 +135,7 @@ def run(
         watch_over_rank()
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.scenario import Scenario
-    from tasksim.scenario.solving import execute_isolated
+    from tasksim.scenario.solving import bound, execute, execute_calmly, execute_isolated
 
     if calm and (isolate or check_accesses):
         raise click.UsageError(
@@ -173,33 +171,24 @@ def run(
     with stages("running", [1]) as begin:
         begin("the graph")
         resolved = resolve(scenario)
+    calmness = None
     if isolate:
-        calmness = None
         done = execute_isolated(resolved, check=check, check_accesses=check_accesses)
+    elif calm:
+        with counting("running") as progress:
+            done, calmness = execute_calmly(resolved, check=check, progress=progress)
     else:
-        done, calmness = _execute(resolved, check, calm, check_accesses)
+        with stages("running", [1]) as begin:  # no thread draws a bar during the run
+            begin("the data")
+            program = bound(resolved, check_accesses=check_accesses)
+        with counting("running") as progress:
+            done = execute(resolved, check=check, program=program, progress=progress)
     try:
         results.keep(done.run)
     finally:  # a full disk does not take the answer away
         _print_checked(done, resolved.graph, calmness, results)
     if done.problem is not None:
         raise done.problem
-
-
-def _execute(
-    resolved: Resolved, check: bool, calm: bool, check_accesses: bool
-) -> tuple[Checked, Calmness | None]:
-    """Execute a scenario; return the run with its checks, and how calm the machine was."""
-    from tasksim.scenario.solving import bound, execute, execute_calmly
-
-    if calm:
-        with counting("running") as progress:
-            return execute_calmly(resolved, check=check, progress=progress)
-    with stages("running", [1]) as begin:  # no thread draws a bar during the run
-        begin("the data")
-        program = bound(resolved, check_accesses=check_accesses)
-    with counting("running") as progress:
-        return execute(resolved, check=check, program=program, progress=progress), None
 
 
 def _run_over_ranks(
@@ -216,29 +205,23 @@ def _run_over_ranks(
 
     An error on one rank while others wait for it ends all ranks.
     """
-    from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
     from tasksim.scenario.over_ranks import RankedScenario
 
     ranks = world("a run over ranks")
-    problem: TasksimError | None = None
     ranks.together(lambda: None if ranks.rank else results.refuse_early())
     arranged = ranks.together(lambda: grid_of(grid, ranks.size))
     ranked = RankedScenario(scenario, ranks, arranged, owner, check_accesses=check_accesses)
-    try:
+    with ending_together(ranks):
         if calm:
             done, calmness = ranked.run_calmly(check=check) or (None, None)
         else:
             done, calmness = ranked.run(check=check), None
         if done is not None:  # on rank 0
-            problem = done.problem
             results.keep(done.run)
             _print_ranked(ranked, done, calmness, results)
-    except TasksimError as error:
-        problem = error
-    except Exception as error:
-        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
-    end_together(ranks, problem)
+            if done.problem is not None:
+                raise done.problem
 
 
 def _print_ranked(
@@ -287,9 +270,7 @@ def _print_checked(
             }
         )
         return
-    from tasksim.view.texttables import kernel_table, run_summary
-
-    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
+    print_run(run)
     if residual is not None:
         click.echo(f"\n{residual.what}: {residual.value:.3g} (tolerance {residual.tolerance:.3g})")
         for name, value in checked.errors.items():

@@ -8,12 +8,10 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, completing, force_option, json_option
-from tasksim.cli.output import note, print_json
+from tasksim.cli.output import note, note_written, print_json
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tasksim.study.adversary.question import Found
 
 __all__ = ["adversary"]
 
@@ -94,28 +92,21 @@ def adversary(first: str, second: str, output: Path, as_json: bool, **settings: 
             **settings,
         )
     if as_json:
-        print_json(
-            {"scheduler": first, "other": second, "runs": [_row(each) for each in found],
-             "output": output}
-        )  # fmt: skip
+        rows = [
+            {"run": each.run, "ratio": each.ratio, "makespans_s": each.makespans_s}
+            for each in found
+        ]
+        print_json({"scheduler": first, "other": second, "runs": rows, "output": output})
         return
-    _print(first, second, found, output)
-
-
-def _row(found: Found) -> dict[str, Any]:
-    return {"run": found.run, "ratio": found.ratio, "makespans_s": list(found.makespans_s)}
-
-
-def _print(first: str, second: str, found: list[Found], output: Path) -> None:
     from tasksim.base.units import format_time
     from tasksim.view.texttables import table
 
     click.echo(f"worst  {first} takes {found[0].ratio:.3f} times as long as {second}\n")
-    rows = [
+    cells = [
         [str(each.run), f"{each.ratio:.3f}", *map(format_time, each.makespans_s)]
         for each in found[:MAX_ROWS]
     ]
-    click.echo(table(["run", "ratio", first, second], rows))
+    click.echo(table(["run", "ratio", first, second], cells))
     if len(found) > MAX_ROWS:
         note(f"and {len(found) - MAX_ROWS} more runs")
-    note(f"Wrote {output}")
+    note_written(output)

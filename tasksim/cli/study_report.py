@@ -15,7 +15,7 @@ from tasksim.cli.options import (
     output_option,
     trust_option,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import note, note_written, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import counting, showing
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def report(
         print_json({**findings.to_json(), "output": output, "files": files})
     else:
         _print(findings, best=bool(choose))
-    if output is not None:
-        note(f"Wrote {output}")
+    note_written(output)
 
 
 def _print(findings: Findings, *, best: bool) -> None:

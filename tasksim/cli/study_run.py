@@ -17,7 +17,15 @@ from tasksim.cli.options import (
     result_options,
     trust_option,
 )
-from tasksim.cli.output import Results, describe_run, note, print_json, warn
+from tasksim.cli.output import (
+    Results,
+    describe_run,
+    note,
+    note_written,
+    print_json,
+    print_run,
+    warn,
+)
 
 __all__ = ["new", "run", "show", "table"]
 
@@ -35,7 +43,7 @@ def new(file: Path, force: bool) -> None:
 
     refuse_existing(file, force=force)
     write_text(file, EXAMPLE, force=force)
-    note(f"Wrote {file}")
+    note_written(file)
 
 
 @command(
@@ -100,7 +108,7 @@ def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: An
         if outcome.failed:
             click.echo(f"failed   {outcome.failed}: 'tasksim study table {output}' says why")
         click.echo(f"time     {format_time(outcome.seconds)} on {outcome.workers} at a time")
-        note(f"Wrote {output}")
+        note_written(output)
     return 1 if outcome.failed else 0
 
 
@@ -209,7 +217,5 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     if results.as_json:
         print_json({"cell": found.cell, **describe_run(run, resolved.graph)})
         return
-    from tasksim.view.texttables import kernel_table, run_summary
-
     note(f"{found.cell}: {found.scenario.label}")
-    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
+    print_run(run)

@@ -13,13 +13,15 @@ from tasksim.cli.command import command
 from tasksim.cli.options import PATH, force_option, json_option
 from tasksim.cli.output import print_json, warn
 from tasksim.cli.progress import stages
-from tasksim.cli.tree_output import growth_options, refuse_tree_file, write_tree
+from tasksim.cli.tree_output import (
+    growth_options,
+    refuse_tree_file,
+    tree_outputs_option,
+    write_tree,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tasksim.tuning.table import PerformanceTable
-    from tasksim.tuning.tree_file import ChoosingTree
 
 __all__ = ["tree"]
 
@@ -40,15 +42,7 @@ __all__ = ["tree"]
     " its name.",
 )
 @growth_options
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    type=PATH,
-    help="Output file: .h (a C header), .py (a function), .txt, .json (for --auto), or a"
-    " picture, .png, .pdf or .svg; may be repeated.",
-)
+@tree_outputs_option("Output file")
 @force_option
 @json_option
 def tree(
@@ -66,25 +60,8 @@ def tree(
     """
     for output in outputs:
         refuse_tree_file(output, force=force)
-    found, table, left_out = _grown(folder, choose, growth)
-    if left_out:
-        warn(f"{left_out} examples do not have all choices of {found.choose}, and are left out")
-    if as_json:
-        sizes = {"nodes": len(found.tree), "depth": found.tree.depth, "left_out": left_out}
-        print_json({**found.to_json(), **sizes, "constant": _constant(table), "output": outputs})
-    else:
-        from tasksim.tuning.tree_code import readable_text
-
-        click.echo(readable_text(found), nl=False)
-    for output in outputs:
-        write_tree(found, output, force=force)
-
-
-def _grown(
-    folder: Path, choose: str, growth: dict[str, Any]
-) -> tuple[ChoosingTree, PerformanceTable, int]:
     from tasksim.study.sweep.store import read_table
-    from tasksim.tuning.methods import TreeChoice
+    from tasksim.tuning.methods import TreeChoice, best_constant
     from tasksim.tuning.study_table import chosen_column, performance_of_study
     from tasksim.tuning.tree import Growth, grow
     from tasksim.tuning.tree_file import ChoosingTree
@@ -97,13 +74,27 @@ def _grown(
         table, left_out = performance_of_study(cells, column)
         begin(f"growing over {len(table)} examples")
         made = grow(table, limits)
-    msop = float(TreeChoice(made).shares(table).mean())
-    return ChoosingTree(column, made, msop, len(table)), table, left_out
+    found = ChoosingTree(column, made, float(TreeChoice(made).shares(table).mean()), len(table))
+    if left_out:
+        warn(f"{left_out} examples do not have all choices of {found.choose}, and are left out")
+    if as_json:
+        best = best_constant(table)  # for comparison
+        print_json(
+            {
+                **found.to_json(),
+                "nodes": len(found.tree),
+                "depth": found.tree.depth,
+                "left_out": left_out,
+                "constant": {
+                    "choice": table.choices[best.choice],
+                    "msop": float(best.shares(table).mean()),
+                },
+                "output": outputs,
+            }
+        )
+    else:
+        from tasksim.tuning.tree_code import readable_text
 
-
-def _constant(table: PerformanceTable) -> dict[str, Any]:
-    """Return the best constant choice, for comparison."""
-    from tasksim.tuning.methods import best_constant
-
-    found = best_constant(table)
-    return {"choice": table.choices[found.choice], "msop": float(found.shares(table).mean())}
+        click.echo(readable_text(found), nl=False)
+    for output in outputs:
+        write_tree(found, output, force=force)

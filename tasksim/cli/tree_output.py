@@ -8,15 +8,15 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.cli.options import WholeNumber
-from tasksim.cli.output import note, refuse_figure, refuse_unwritable
+from tasksim.cli.options import PATH, Decorator, WholeNumber
+from tasksim.cli.output import note_written, refuse_figure, refuse_unwritable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.tuning.tree_file import ChoosingTree
 
-__all__ = ["growth_options", "refuse_tree_file", "write_tree"]
+__all__ = ["growth_options", "refuse_tree_file", "tree_outputs_option", "write_tree"]
 
 TEXTS: Final = (".h", ".py", ".txt", ".json")
 PICTURES: Final = (".png", ".pdf", ".svg")
@@ -49,7 +49,20 @@ def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
         made = {".h": c_header, ".py": python_function, ".txt": readable_text}
         text = found.text() if suffix == ".json" else made[suffix](found)
         write_text(path, text, force=force)
-    note(f"Wrote {path}")
+    note_written(path)
+
+
+def tree_outputs_option(what: str) -> Decorator:
+    """Return the option ``--output`` for the files of a tree; *what* begins its help."""
+    return click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        type=PATH,
+        help=f"{what}: .h (a C header), .py (a function), .txt, .json (for --auto), or a"
+        " picture, .png, .pdf or .svg; may be repeated.",
+    )
 
 
 def growth_options(function: Any) -> Any:

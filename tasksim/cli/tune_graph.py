@@ -19,7 +19,7 @@ from tasksim.cli.options import (
     scenario_options,
     scheduler_option,
 )
-from tasksim.cli.output import note, print_json, refuse_file
+from tasksim.cli.output import note_written, print_result, refuse_file
 from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ def graph(
     from tasksim.tuning.over import axes_of, candidates
     from tasksim.tuning.search import search
 
-    if output is not None:
-        refuse_file(output, "results of tuning", (".json",), force=force)
+    refuse_file(output, "results of tuning", (".json",), force=force)
     axes = axes_of(over)
     asked = candidates(scenario.vary(scheduler=scheduler), axes)
     chance: Noise = noise or ("model" if seeds > 1 else "none")
@@ -146,12 +145,8 @@ def graph(
     }
     if output is not None:
         write_text(output, json.dumps(result, indent=1) + "\n", force=force)
-    if as_json:
-        print_json(result)
-    else:
-        click.echo("\n".join(_text(result, found, list(axes))))
-    if output is not None:
-        note(f"Wrote {output}")
+    print_result(result, _text(result, found, list(axes)), as_json=as_json)
+    note_written(output)
 
 
 def _where(scenario: Scenario) -> str:

@@ -10,7 +10,7 @@ import click
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.command import command
 from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option, output_option
-from tasksim.cli.output import note, print_json, refuse_file, warn
+from tasksim.cli.output import note, note_written, print_result, refuse_file, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def reporting(
         teaching_questions,
     )
 
-    if output is not None:
-        refuse_file(output, "results of tuning", (".json",), force=force or resume)
+    refuse_file(output, "results of tuning", (".json",), force=force or resume)
     count = workers or len(usable_cores())
     graphs = graph_questions(count, quick=quick) if part != "loops" else []
     loops = loop_questions(count, quick=quick, seed=seed) if part != "graphs" else []
@@ -150,13 +149,10 @@ def reporting(
 def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:
     """Print the report on the questions answered so far, and the file that keeps it."""
     found, output = campaign.report(), campaign.path
-    if as_json:
-        told = {"workers": workers, "output": output, "complete": campaign.complete}
-        print_json({**told, **found.to_json()})
-    else:
-        click.echo("\n".join(text_of(found)))
-    if output is not None and (campaign.answers or campaign.complete):
-        note(f"Wrote {output}")
+    told = {"workers": workers, "output": output, "complete": campaign.complete}
+    print_result({**told, **found.to_json()}, text_of(found), as_json=as_json)
+    if campaign.answers or campaign.complete:
+        note_written(output)
     if disturbed := sum(answered.disturbed for answered in campaign.answers):
         measured = sum(len(answered.measured_s) for answered in campaign.answers)
         warn(

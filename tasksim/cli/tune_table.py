@@ -15,9 +15,14 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import format_time
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, WholeNumber, force_option, json_option, seed_option
-from tasksim.cli.output import print_json
+from tasksim.cli.output import print_result
 from tasksim.cli.progress import counting
-from tasksim.cli.tree_output import growth_options, refuse_tree_file, write_tree
+from tasksim.cli.tree_output import (
+    growth_options,
+    refuse_tree_file,
+    tree_outputs_option,
+    write_tree,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
     from tasksim.tuning.judging import Score
     from tasksim.tuning.methods import Method
     from tasksim.tuning.table import PerformanceTable
-    from tasksim.tuning.tree_file import ChoosingTree
 
 __all__ = ["table"]
 
@@ -127,15 +131,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no gener
 @click.option(
     "--timed", is_flag=True, help="Measure how long each method takes to choose for one example."
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    type=PATH,
-    help="File for a tree trained on all rows: .h (a C header), .py (a function), .txt, .json (for"
-    " --auto), or a picture, .png, .pdf or .svg; may be repeated.",
-)
+@tree_outputs_option("File for a tree trained on all rows")
 @click.option(
     "--tree-of",
     type=click.Choice(["tree", "preto", "posto"]),
@@ -175,8 +171,11 @@ def table(
     learns from some rows and chooses for the others. MSOP, the mean share of the optimal
     performance, is the performance of the chosen values as a share of the best in the row.
     """
-    from tasksim.tuning import judging
+    from tasksim.tuning import judging, learners
+    from tasksim.tuning.methods import TreeChoice
     from tasksim.tuning.table_file import read_performance
+    from tasksim.tuning.tree import Growth, grow
+    from tasksim.tuning.tree_file import ChoosingTree
 
     for output in outputs:
         refuse_tree_file(output, force=force)
@@ -208,31 +207,16 @@ def table(
         "left_out": left_out,
         "output": outputs,
     }
-    if as_json:
-        print_json(result)
-    else:
-        click.echo("\n".join(_text(result, scores, times_s)))
-    if outputs:
-        written = _tree(found, tree_of, choose, seed, options)
+    print_result(result, _text(result, scores, times_s), as_json=as_json)
+    if outputs:  # the tree of a method, trained on all rows
+        if tree_of == "tree":
+            limits = {name: options[name] for name in ("threshold", "depth", "min_samples")}
+            made = grow(found, Growth(**limits))
+        else:
+            made = (learners.preto_tree if tree_of == "preto" else learners.posto_tree)(found, seed)
+        msop = float(TreeChoice(made).shares(found).mean())
         for output in outputs:
-            write_tree(written, output, force=force)
-
-
-def _tree(
-    found: PerformanceTable, tree_of: str, choose: str, seed: int, options: dict[str, Any]
-) -> ChoosingTree:
-    """Return the tree of a method, trained on all rows."""
-    from tasksim.tuning import learners
-    from tasksim.tuning.methods import TreeChoice
-    from tasksim.tuning.tree import Growth, grow
-    from tasksim.tuning.tree_file import ChoosingTree
-
-    if tree_of == "tree":
-        limits = {name: options[name] for name in ("threshold", "depth", "min_samples")}
-        made = grow(found, Growth(**limits))
-    else:
-        made = (learners.preto_tree if tree_of == "preto" else learners.posto_tree)(found, seed)
-    return ChoosingTree(choose, made, float(TreeChoice(made).shares(found).mean()), len(found))
+            write_tree(ChoosingTree(choose, made, msop, len(found)), output, force=force)
 
 
 def _names(text: str) -> list[str]:

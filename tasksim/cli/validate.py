@@ -62,7 +62,12 @@ def validate(
         print_json({"files": results})
     else:
         for result in results:
-            _print(result)
+            for message in result["errors"]:
+                # Errors in files begin with file:line:column already.
+                named = message.startswith(str(result["path"]))
+                note(f"Error: {message}" if named else f"Error: {result['path']}: {message}")
+            if not result["errors"]:
+                click.echo(f"{result['path']}: ok, {result['what']}")
     codes = {result["exit_code"] for result in results}
     # An invalid file weighs more than a broken invariant: its run says nothing.
     ctx.exit(next((code for code in (1, 2, 3) if code in codes), 0))
@@ -101,15 +106,6 @@ def _check(path: Path, library: Path | None) -> dict[str, Any]:
         result["errors"] = str(error).splitlines()
         result["exit_code"] = error.exit_code
     return result
-
-
-def _print(result: dict[str, Any]) -> None:
-    for message in result["errors"]:
-        # Errors in files begin with file:line:column already.
-        named = message.startswith(str(result["path"]))
-        note(f"Error: {message}" if named else f"Error: {result['path']}: {message}")
-    if not result["errors"]:
-        click.echo(f"{result['path']}: ok, {result['what']}")
 
 
 def _checked(path: Path, library: Path | None) -> str:

@@ -18,9 +18,9 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import (
-    note,
+    note_written,
     open_page,
-    print_json,
+    print_result,
     refuse_figure,
     refuse_html,
     refuse_unwritable,
@@ -34,7 +34,6 @@ from tasksim.view.registry import PANELS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tasksim.run.pathprofile import PathProfile
     from tasksim.run.record import Run
 
 STAGE_TIMES = (1, 6, 12, 12)
@@ -152,12 +151,20 @@ def view(
         raise InputError("--library is for 'view machine'; runs are folders")
     chosen = None if panels is None else _panels(panels)
     target = output or (None if page else _beside(runs[0]))
-    _refuse(target, html, live, len(runs), force=force)
+    refuse_figure(target, force=force)
+    refuse_html(html, len(runs), force=force)
+    if live is not None:
+        if len(runs) > 1:
+            raise InputError(f"--live: got {len(runs)} runs; a live page replays one")
+        from tasksim.view.live.page import refuse_live_page
+
+        refuse_live_page(live, force=force)
+        refuse_unwritable(live)
     from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary
 
-    asked = zip(STAGE_TIMES[1:], (target, html, live), strict=True)
-    durations = [STAGE_TIMES[0], *(duration for duration, path in asked if path is not None)]
+    steps = zip(STAGE_TIMES[1:], (target, html, live), strict=True)
+    durations = [STAGE_TIMES[0], *(duration for duration, path in steps if path is not None)]
     with stages("view", durations) as begin:
         begin("reading runs")
         loaded = [load_run(path) for path in runs]
@@ -174,51 +181,25 @@ def view(
             begin("writing the page")
             write_page(runs, loaded, html, force=force, trust=trust)
         if live is not None:
+            from tasksim.view.live.page import explore, scenario_of_run
+
             begin("writing the live page")
-            _write_live(loaded[0], runs[0], live, force=force, trust=trust)
-    if as_json:
-        described = [
-            {"path": path, **summary(run)}
-            | ({"critical_path": _path_json(run, trust)} if critical_path else {})
-            for path, run in zip(runs, loaded, strict=True)
-        ]
-        print_json({"runs": described, "figure": target, "html": html, "live": live})
-    else:
-        texts = [_text(path, run) for path, run in zip(runs, loaded, strict=True)]
+            asked = scenario_of_run(loaded[0], runs[0], trust=trust)
+            if refused := explore(asked, live, force).refused:
+                warn(f"{live} shows the recording only: {refused}")
+    described, texts = [], []
+    for path, run in zip(runs, loaded, strict=True):
+        facts, text = {"path": path, **summary(run)}, _text(path, run)
         if critical_path:
-            texts = [f"{t}\n\n{_path_text(r, trust)}" for t, r in zip(texts, loaded, strict=True)]
-        click.echo("\n\n".join(texts))
-    for written in (target, html, live):
-        if written is not None:
-            note(f"Wrote {written}")
+            facts["critical_path"], of_path = _path(run, trust)
+            text += f"\n\n{of_path}"
+        described.append(facts)
+        texts.append(text)
+    result = {"runs": described, "figure": target, "html": html, "live": live}
+    print_result(result, "\n\n".join(texts), as_json=as_json)
+    note_written(target, html, live)
     if in_browser and page is not None:
         open_page(page)
-
-
-def _refuse(
-    figure: Path | None, page: Path | None, live: Path | None, runs: int, *, force: bool
-) -> None:
-    """Refuse, before any work is done, outputs that could not be written after it."""
-    if figure is not None:
-        refuse_figure(figure, force=force)
-    if page is not None:
-        refuse_html(page, runs, force=force)
-    if live is not None:
-        if runs > 1:
-            raise InputError(f"--live: got {runs} runs; a live page replays one")
-        from tasksim.view.live.page import refuse_live_page
-
-        refuse_live_page(live, force=force)
-        refuse_unwritable(live)
-
-
-def _write_live(run: Run, where: Path, path: Path, *, force: bool, trust: bool) -> None:
-    """Write the live page of a run, and warn if it cannot replay."""
-    from tasksim.view.live.page import explore, scenario_of_run
-
-    page = explore(scenario_of_run(run, where, trust=trust), path, force)
-    if page.refused:
-        warn(f"{path} shows the recording only: {page.refused}")
 
 
 def _panels(text: str) -> list[str]:
@@ -269,22 +250,11 @@ def _with_path(runs: list[Run], chosen: list[str] | None) -> list[str]:
     return [*chosen, "path"]
 
 
-def _profile(run: Run, *, trust: bool) -> PathProfile:
+def _path(run: Run, trust: bool) -> tuple[dict[str, Any], str]:
+    """Return the practical critical path of a run, as plain data and as text."""
+    from tasksim.run.network import path_messages
     from tasksim.run.pathprofile import path_profile
     from tasksim.view.rungraph import graph_of_run
-
-    return path_profile(run, graph_of_run(run, trust=trust))
-
-
-def _path_json(run: Run, trust: bool) -> dict[str, Any]:
-    from tasksim.run.network import path_messages
-
-    messages = {} if run.messages is None else {"messages": path_messages(run).to_json()}
-    return {**_profile(run, trust=trust).to_json(), **messages}
-
-
-def _path_text(run: Run, trust: bool) -> str:
-    from tasksim.run.network import path_messages
     from tasksim.view.texttables import (
         path_cost_table,
         path_message_line,
@@ -292,10 +262,15 @@ def _path_text(run: Run, trust: bool) -> str:
         slack_table,
     )
 
-    profile = _profile(run, trust=trust)
+    profile = path_profile(run, graph_of_run(run, trust=trust))
+    facts = profile.to_json()
     parts = ["practical critical path", path_profile_table(profile)]
     if run.messages is not None:
-        parts += ["", path_message_line(path_messages(run))]
+        messages = path_messages(run)
+        facts["messages"] = messages.to_json()
+        parts += ["", path_message_line(messages)]
     if profile.costs is None:
-        return "\n".join([*parts, "no costs: the graph of this run cannot be made again"])
-    return "\n".join([*parts, "", path_cost_table(profile), "", slack_table(profile)])
+        parts.append("no costs: the graph of this run cannot be made again")
+    else:
+        parts += ["", path_cost_table(profile), "", slack_table(profile)]
+    return facts, "\n".join(parts)

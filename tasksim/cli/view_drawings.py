@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from tasksim.base.errors import InputError
-from tasksim.cli.output import note, open_page, print_json, refuse_figure, refuse_html
+from tasksim.cli.output import (
+    note_written,
+    open_page,
+    print_result,
+    refuse_figure,
+    refuse_html,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,10 +52,8 @@ def view_machine(
         if value:
             raise InputError(f"{option} is for runs; 'view machine' takes -o, --html and --library")
     target, page = _targets(words[1], output, html)
-    if target is not None:
-        refuse_figure(target, force=force)
-    if page is not None:
-        refuse_html(page, 1, force=force)
+    refuse_figure(target, force=force)
+    refuse_html(page, 1, force=force)
     from tasksim.view.machine import drawn, read_machine, write_machine_page
 
     machine = read_machine(words[1], library)
@@ -61,17 +63,14 @@ def view_machine(
         save_figure(drawn(machine), target, force=force)
     if page is not None:
         write_machine_page(machine, page, force=force)
-    if as_json:
-        parts = {plural: count for (_, plural), count in machine.facts}
-        print_json({"machine": machine.name, "summary": machine.summary, "parts": parts,
-                    "figure": target, "html": page})  # fmt: skip
-    else:
-        click.echo(f"machine   {machine.summary}")
-        texts = [f"{count} {nouns[count != 1]}" for nouns, count in machine.facts]
-        click.echo(f"parts     {', '.join(texts)}")
-    for written in (target, page):
-        if written is not None:
-            note(f"Wrote {written}")
+    parts = {plural: count for (_, plural), count in machine.facts}
+    texts = [f"{count} {nouns[count != 1]}" for nouns, count in machine.facts]
+    print_result(
+        {"machine": machine.name, "summary": machine.summary, "parts": parts,
+         "figure": target, "html": page},
+        f"machine   {machine.summary}\nparts     {', '.join(texts)}", as_json=as_json,
+    )  # fmt: skip
+    note_written(target, page)
     if in_browser and page is not None:
         open_page(page)
 
@@ -115,23 +114,19 @@ def view_octree(
     octree = read_octree(**octree_settings([str(word) for word in words[1:]]))
     save_figure(drawn(octree, names), target, force=force)
     facts = octree.facts()
-    if as_json:
-        print_json({**facts, "figure": target})
-    else:
-        cell, lists = facts["cell"], facts["interactions"]
-        click.echo(f"particles     {facts['particles']:,} in {facts['dimension']}-D")
-        click.echo(f"cells         {_by_level(facts['cells'])} on levels 0 to {octree.last}")
-        click.echo(f"groups        {_by_level(facts['groups'])} of {facts['group_size']} cells")
-        click.echo(
-            f"interactions  {lists['total']:,} of the leaves, {lists['least']} to "
-            f"{lists['most']} per leaf (at most {lists['bound']})"
-        )
-        click.echo(
-            f"cell {cell['index']:<9}{cell['interactions']} interactions, {cell['in_its_group']} "
-            f"in its group {cell['group']}; that group has {cell['of_its_group_inside']} inside "
-            f"(M2L_in) and {cell['of_its_group_outside']} with others (M2L_out)"
-        )
-    note(f"Wrote {target}")
+    cell, lists = facts["cell"], facts["interactions"]
+    lines = (
+        f"particles     {facts['particles']:,} in {facts['dimension']}-D",
+        f"cells         {_by_level(facts['cells'])} on levels 0 to {octree.last}",
+        f"groups        {_by_level(facts['groups'])} of {facts['group_size']} cells",
+        f"interactions  {lists['total']:,} of the leaves, {lists['least']} to "
+        f"{lists['most']} per leaf (at most {lists['bound']})",
+        f"cell {cell['index']:<9}{cell['interactions']} interactions, {cell['in_its_group']} "
+        f"in its group {cell['group']}; that group has {cell['of_its_group_inside']} inside "
+        f"(M2L_in) and {cell['of_its_group_outside']} with others (M2L_out)",
+    )
+    print_result({**facts, "figure": target}, lines, as_json=as_json)
+    note_written(target)
 
 
 def _by_level(counts: Sequence[int]) -> str:

@@ -9,13 +9,12 @@ import click
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, TIME, json_option
-from tasksim.cli.output import print_json
+from tasksim.cli.output import print_result
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tasksim.run.decisions import DecisionTable
     from tasksim.run.record import Run
 
 __all__ = ["why"]
@@ -58,10 +57,27 @@ def why(run: Path, task: str | None, at_s: float | None, as_json: bool) -> None:
             f"{run} has no record of decisions; simulate it with --decisions, or repeat it with "
             f"'tasksim simulate --from {run} --decisions -o NEW'"
         )
+    from tasksim.view.decisiontables import decision_text, queue_name, queues_text
+
     if at_s is not None:
-        _print_queues(found, decisions, at_s, as_json=as_json)
-    else:
-        _print_task(found, decisions, _row_of(found, task or "", run), as_json=as_json)
+        queues = decisions.queues_at(at_s).items()
+        result = {"time_s": at_s, "queues": {queue_name(found, q): tasks for q, tasks in queues}}
+        print_result(result, queues_text(found, decisions, at_s), as_json=as_json)
+        return
+    row, tasks = _row_of(found, task or "", run), found.tasks
+    result = {
+        "task": row,
+        "label": found.label(row),
+        "scheduler": found.scheduler,
+        "priority": tasks.priority[row],
+        "ready_s": tasks.ready_s[row],
+        "start_s": tasks.start_s[row],
+        "end_s": tasks.end_s[row],
+        "worker": found.workers[tasks.worker[row]].name,
+        "released_by": tasks.released_by[row],
+        "steps": [_described(found, step._asdict()) for step in decisions.of_task(row)],
+    }
+    print_result(result, decision_text(found, decisions, row), as_json=as_json)
 
 
 def _row_of(run: Run, text: str, where: Path) -> int:
@@ -79,29 +95,6 @@ def _row_of(run: Run, text: str, where: Path) -> int:
     return task
 
 
-def _print_task(run: Run, decisions: DecisionTable, task: int, *, as_json: bool) -> None:
-    if not as_json:
-        from tasksim.view.decisiontables import decision_text
-
-        click.echo(decision_text(run, decisions, task))
-        return
-    tasks = run.tasks
-    print_json(
-        {
-            "task": task,
-            "label": run.label(task),
-            "scheduler": run.scheduler,
-            "priority": tasks.priority[task],
-            "ready_s": tasks.ready_s[task],
-            "start_s": tasks.start_s[task],
-            "end_s": tasks.end_s[task],
-            "worker": run.workers[tasks.worker[task]].name,
-            "released_by": tasks.released_by[task],
-            "steps": [_described(run, row._asdict()) for row in decisions.of_task(task)],
-        }
-    )
-
-
 def _described(run: Run, step: dict[str, Any]) -> dict[str, Any]:
     """Return a step with names; terms that the policy does not have are null."""
     from tasksim.run.decisions import NO_QUEUE
@@ -115,20 +108,3 @@ def _described(run: Run, step: dict[str, Any]) -> dict[str, Any]:
         "position": None if queue == NO_QUEUE else step["position"],
     }
     return {name: value for name, value in (step | names).items() if name != "task"}
-
-
-def _print_queues(run: Run, decisions: DecisionTable, time_s: float, *, as_json: bool) -> None:
-    if as_json:
-        from tasksim.view.decisiontables import queue_name
-
-        queues = decisions.queues_at(time_s)
-        print_json(
-            {
-                "time_s": time_s,
-                "queues": {queue_name(run, queue): tasks for queue, tasks in queues.items()},
-            }
-        )
-    else:
-        from tasksim.view.decisiontables import queues_text
-
-        click.echo(queues_text(run, decisions, time_s))
