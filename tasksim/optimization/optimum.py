@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.optimization.schedule import Schedule
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["DYNAMIC", "MARK", "Earlier", "Improvement", "Optimum", "read_earlier"]
+__all__ = ["DYNAMIC", "MARK", "Improvement", "Optimum", "read_earlier"]
 
 MARK: Final = "optimum.json"
 """File of a result's folder that tells it from other folders."""
@@ -208,15 +208,10 @@ def refuse_optimum(path: Path, *, force: bool) -> None:
     refuse_folder(path, force=force, what="the folder of a result of optimize", mark=MARK)
 
 
-class Earlier(NamedTuple):
-    """The plan of an earlier result, and its number of candidates."""
+def read_earlier(folder: str | Path, replayer: Replayer) -> tuple[Plan, int]:
+    """Return the plan of the result in *folder*, and its number of candidates.
 
-    plan: Plan
-    steps: int
-
-
-def read_earlier(folder: str | Path, replayer: Replayer) -> Earlier:
-    """Return the result in *folder*, for the graph and the workers of *replayer*.
+    The result must be for the graph and the workers of *replayer*.
 
     Raises
     ------
@@ -239,7 +234,7 @@ def read_earlier(folder: str | Path, replayer: Replayer) -> Earlier:
                 )
     from tasksim.schedulers.static.plan_from_file import timed
 
-    return Earlier(timed(replayer.problem, schedule), steps)
+    return timed(replayer.problem, schedule), steps
 
 
 def _steps(root: Node) -> int:

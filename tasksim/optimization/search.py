@@ -243,9 +243,8 @@ class _Search:
         before, survivals = 0, True
         try:
             if resume is not None:
-                earlier = read_earlier(resume, self._replayer)
-                before = earlier.steps
-                self._start_from("resumed", earlier.plan, limit)
+                plan, before = read_earlier(resume, self._replayer)
+                self._start_from("resumed", plan, limit)
             self._start(limit)
             limit, survivals = self._closing(limit)
             self._bound(limit)

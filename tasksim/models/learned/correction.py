@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tasksim.models.tensor.bases import Base
     from tasksim.models.tensor.grid import Axis
 
-__all__ = ["Correction", "Features", "Learnt", "Plan", "fit_as", "learn"]
+__all__ = ["Correction", "Features", "Plan", "fit_as", "learn"]
 
 MAX_ALL_FOLDS: Final = 4096
 """Number of configurations up to which every fold is left out. Of more, two are, and one of more
@@ -199,19 +199,6 @@ class Plan:
     rounding: float
 
 
-@dataclass(frozen=True, eq=False)
-class Learnt:
-    """A law with its correction, and the predictions for configurations left out.
-
-    ``left_out`` has logarithms of durations, NaN for configurations that no fold left out.
-    """
-
-    plan: Plan
-    law: Base
-    correction: Correction
-    left_out: Floats
-
-
 def learn(
     axes: tuple[Axis, ...],
     table: Floats,
@@ -220,8 +207,10 @@ def learn(
     folds: int,
     trees: int,
     seed: int,
-) -> Learnt:
-    """Return law and correction of *logs* at the rows of *table*.
+) -> tuple[Plan, Base, Correction, Floats]:
+    """Return plan, law and correction of *logs* at the rows of *table*.
+
+    The last result has the predictions for rows left out, NaN for those that no fold left out.
 
     Parameters
     ----------
@@ -284,7 +273,7 @@ def learn(
         law, (ridge, smooth.ridge), smooth.scales, smooth.factor, (first, second),
         tuple(weights.tolist()), max(ROUNDING_SHARE * error, MAX_SINGLE_ERROR),
     )  # fmt: skip
-    return Learnt(plan, base, fit_as(plan, axes, table, rest, seed), left_out)
+    return plan, base, fit_as(plan, axes, table, rest, seed), left_out
 
 
 def fit_as(

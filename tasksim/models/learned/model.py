@@ -207,10 +207,11 @@ class LearnedModel(KernelModel):
         if len(rows) < max(MIN_CONFIGURATIONS, 2 * self.folds) or not self._axes_:
             self._base_ = fit_base(self.law_, self._axes_, rows, logs)
             return nothing
-        learnt = learn(self._axes_, rows, logs, self.law_, self.folds, self.trees, self.seed)
-        self._plan_, self._base_ = learnt.plan, learnt.law
-        self._correction_ = _rounded(learnt.correction)
-        return learnt.left_out
+        self._plan_, self._base_, correction, left_out = learn(
+            self._axes_, rows, logs, self.law_, self.folds, self.trees, self.seed
+        )
+        self._correction_ = _rounded(correction)
+        return left_out
 
     def _axes(self, samples: Samples, rows: Floats) -> tuple[Axis, ...]:
         axes = []

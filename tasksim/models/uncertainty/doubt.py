@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Se
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
-from tasksim.models.rows import distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +87,7 @@ class Doubt(Protocol):
         """Return noise² plus the variance of the prediction, per row of *table*."""
 
     def shifter(self, model: FittedModel, table: Floats) -> Shifter:
-        """Return joint random shifts of *model* at the rows of *table*."""
+        """Return joint random shifts of *model* at the rows of *table*, which are distinct."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the doubt as data, including its kind."""
@@ -185,13 +184,9 @@ class Counts:
 
     def shifter(self, model: FittedModel, table: Floats) -> Shifter:
         """Return shifts of the means: Student's t, independent between configurations."""
-        rows, index = distinct_rows(table)
-        count, spread, freedom = relative_spread(model, rows)
+        count, spread, freedom = relative_spread(model, table)
         deviation = spread / np.sqrt(count)
-        return Shifter(
-            lambda rng: np.asarray((deviation * rng.standard_normal(len(rows)))[index]),
-            freedom[index],
-        )
+        return Shifter(lambda rng: deviation * rng.standard_normal(len(table)), freedom)
 
     def to_json(self) -> dict[str, Any]:
         """Return the doubt as data."""

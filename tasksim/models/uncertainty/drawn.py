@@ -17,7 +17,13 @@ from tasksim.base.errors import InputError, ModelError
 from tasksim.models.fitted import row_text
 from tasksim.models.quantiles import checked_generator
 from tasksim.models.rows import distinct_rows
-from tasksim.models.uncertainty.doubt import Shifter, relative_spread, student_stretch
+from tasksim.models.uncertainty.doubt import (
+    PRIOR_SAMPLES,
+    Counts,
+    Shifter,
+    relative_spread,
+    student_stretch,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -158,7 +164,7 @@ def _has_counts(model: FittedModel) -> bool:
 def _of_counts(model: FittedModel, table: Floats) -> Drawer:
     """Return a sampler of means: Student's t, independent between configurations."""
     rows, index = distinct_rows(table)
-    count, spread, freedom = relative_spread(model, rows)
+    _, spread, freedom = relative_spread(model, rows)
     if (freedom < 1).any():
         row = rows[np.argmax(freedom < 1)]
         raise ModelError(
@@ -166,8 +172,7 @@ def _of_counts(model: FittedModel, table: Floats) -> Drawer:
             f"({row_text(model, row)}): its deviation from the mean is "
             "unknown; measure it again (tasksim calibrate), or ask for another uncertainty"
         )
-    deviation = spread / np.sqrt(count)
-    shifter = Shifter(lambda rng: deviation * rng.standard_normal(len(rows)), freedom)
+    shifter = Counts(PRIOR_SAMPLES).shifter(model, rows)
     return Drawer(shifter, index, freedom, np.log1p(spread**2))
 
 
