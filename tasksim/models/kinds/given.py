@@ -202,7 +202,7 @@ class ConstantLibrary(GivenLibrary):
                 f"(given: {', '.join(self._given) or 'none'})"
             )
 
-    def model(self, kernel: str, architecture: str) -> ConstantModel:
+    def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel*; raise :exc:`InputError` if it has no duration there."""
         self.require([kernel])
         found: ConstantModel | dict[str, ConstantModel] = self._given[kernel]
