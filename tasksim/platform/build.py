@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from tasksim.platform.schema import (
         AllocationSection,
         ArchitectureSection,
-        CopyingSection,
         NumaSection,
-        OverheadsSection,
         PlatformFile,
         PowerSection,
     )
@@ -48,7 +46,9 @@ def build(file: PlatformFile, path: Path) -> Platform:
         name=path.stem if file.name is None else file.name,
         workers=tuple(_workers(machine)),
         memories=memories,
-        overheads=_overheads(file.overheads),
+        overheads=Overheads(
+            **{f"{name.removesuffix('_')}_s": cost for name, cost in vars(file.overheads).items()}
+        ),
         speeds={name: section.speed for name, section in file.arch.items()},
         models=file.models,
         fingerprint=file.fingerprint,
@@ -59,7 +59,7 @@ def build(file: PlatformFile, path: Path) -> Platform:
         routes=tuple(_routes(machine, {link.name: link.id for link in links})),
         devices=_devices(file.arch),
         allocation=_allocation(file.allocation),
-        copying=_copying(file.copying),
+        copying=Copying(**vars(file.copying)),
         memory_domains=domains,
         memory_hierarchy=tuple(
             MemoryLevel(name, level.size, level.latency, tuple(level.bandwidth), level.cores)
@@ -72,22 +72,6 @@ def build(file: PlatformFile, path: Path) -> Platform:
         },
         power=None if file.power is None else _power(file.power, file.nodes),
         numa=None if file.numa is None else _numa(file.numa, len(domains)),
-    )
-
-
-def _overheads(section: OverheadsSection) -> Overheads:
-    return Overheads(
-        submission_s=section.submission,
-        task_s=section.task,
-        wakeup_s=section.wakeup,
-        push_s=section.push,
-        fetch_s=section.fetch,
-        progress_s=section.progress,
-        kernel_s=section.kernel,
-        copy_s=section.copy_,
-        start_s=section.start,
-        creation_s=section.creation,
-        dependence_s=section.dependence,
     )
 
 
@@ -112,16 +96,6 @@ def _allocation(section: AllocationSection) -> Allocation:
         unit_bytes=section.unit,
         largest_bytes=section.largest,
         usable=section.usable,
-    )
-
-
-def _copying(section: CopyingSection) -> Copying:
-    return Copying(
-        fetches=section.fetches,
-        prefetches=section.prefetches,
-        idle=section.idle,
-        serialised=section.serialised,
-        contention=section.contention,
     )
 
 

@@ -43,8 +43,8 @@ def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     power, known = data.get("power"), names(data, "arch")
     for name in names(power, "arch") if isinstance(power, dict) else ():
         if name not in known:
-            text = f"unknown architecture ({_choice(name, known)}"
-            yield FileProblem(("power", "arch", name), text, at_key=True)
+            what = _unknown("architecture", name, known)
+            yield FileProblem(("power", "arch", name), what, at_key=True)
     yield from _route_problems(data)
     yield from _unreached(data)
 
@@ -61,7 +61,7 @@ def _group_problems(
     group, location = groups[name], ("workers", name)
     architecture, known = group.get("arch"), names(data, "arch")
     if isinstance(architecture, str) and architecture not in known:
-        what = f"unknown architecture; give it an entry in `arch:` ({_choice(architecture, known)}"
+        what = _unknown("architecture; give it an entry in `arch:`", architecture, known)
         yield FileProblem((*location, "arch"), what)
     memory, known = group.get("memory"), names(data, "memories")
     if memory is None and len(known) > 1:
@@ -69,7 +69,7 @@ def _group_problems(
         yield FileProblem((*location, "memory"), what)
     for where, given in _each((*location, "memory"), memory):
         if isinstance(given, str) and given not in known:
-            yield FileProblem(where, f"unknown memory ({_choice(given, known)}")
+            yield FileProblem(where, _unknown("memory", given, known))
     if isinstance(memory, list):  # each entry describes a device
         models, count = group.get("models"), group.get("count")
         if isinstance(models, list) and models and memory and len(models) != len(memory):
@@ -81,16 +81,16 @@ def _group_problems(
             yield FileProblem((*location, "count"), what)
     drivers, others = group.get("drivers"), [other for other in groups if other != name]
     if isinstance(drivers, str) and drivers not in others:
-        what = f"unknown group, must be another group of workers ({_choice(drivers, others)}"
+        what = _unknown("group, must be another group of workers", drivers, others)
         yield FileProblem((*location, "drivers"), what)
     elif isinstance(drivers, str) and groups[drivers].get("drivers") is not None:
         what = f"must be a group that needs no drivers itself (got {drivers!r})"
         yield FileProblem((*location, "drivers"), what)
 
 
-def _choice(got: str, known: list[str]) -> str:
-    """Return the end of a message: the value, the legal ones, and the nearest match."""
-    return f"got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"
+def _unknown(what: str, got: str, known: list[str]) -> str:
+    """Return the message on an unknown *what*, with the legal ones and the nearest match."""
+    return f"unknown {what} (got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"
 
 
 def _each(location: Location, given: object) -> list[tuple[Location, object]]:
@@ -130,7 +130,7 @@ def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
             if not isinstance(group, str):
                 continue
             if group not in groups:
-                yield FileProblem(where, f"unknown group ({_choice(group, list(groups))}")
+                yield FileProblem(where, _unknown("group", group, list(groups)))
             elif groups[group].get("arch", group) in devices:
                 yield FileProblem(where, f"workers of {group} drive devices, must be cores")
             elif (first := owner.setdefault(group, name)) != name:
@@ -154,7 +154,7 @@ def _numa_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
         yield from _matrix_problems(("numa", name), numa.get(name), domains)
     placement, legal = numa.get("placement"), [FIRST_TOUCH, INTERLEAVED, *domains]
     if isinstance(placement, str) and placement not in legal:
-        yield FileProblem(("numa", "placement"), f"unknown placement ({_choice(placement, legal)}")
+        yield FileProblem(("numa", "placement"), _unknown("placement", placement, legal))
 
 
 def _domain_names(data: Mapping[str, Any]) -> list[str]:
@@ -212,7 +212,7 @@ def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
             node, memory = split_full_name(end)
             if memory not in memories or (node is not None and not node < nodes > 1):
                 known = False
-                yield FileProblem((*location, index), f"unknown memory ({_choice(end, legal)}")
+                yield FileProblem((*location, index), _unknown("memory", end, legal))
         if known and ends[0] == ends[1]:
             yield FileProblem(location, f"must be two different memories (got {ends[0]!r} twice)")
         elif known and ("/" in ends[0]) != ("/" in ends[1]):
@@ -236,12 +236,12 @@ def _route_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
                 what = f"routes lead within a node; between nodes there are links (got {name!r})"
                 yield FileProblem((*location, key), what)
             elif isinstance(name, str) and name not in memories:
-                yield FileProblem((*location, key), f"unknown memory ({_choice(name, memories)}")
+                yield FileProblem((*location, key), _unknown("memory", name, memories))
         crossed = route.get("links")
         for number, name in enumerate(crossed) if isinstance(crossed, list) else ():
             where = (*location, "links", number)
             if isinstance(name, str) and name not in links:
-                yield FileProblem(where, f"unknown link ({_choice(name, links)}")
+                yield FileProblem(where, _unknown("link", name, links))
             elif isinstance(name, str) and name in between_nodes:
                 yield FileProblem(where, f"link {name} is between nodes, routes lead within a node")
         ends = _ends(route)
@@ -310,9 +310,7 @@ def _used(data: Mapping[str, Any]) -> dict[str, Location]:
     known = names(data, "memories")
     used: dict[str, Location] = {name: ("memories", name) for name in known[:1]}
     for group, section in entries(data, "workers"):
-        given, location = section.get("memory"), ("workers", group, "memory")
-        several = isinstance(given, list)
-        for index, name in enumerate(given if isinstance(given, list) else [given]):
+        for where, name in _each(("workers", group, "memory"), section.get("memory")):
             if isinstance(name, str) and name in known and section.get("count") != 0:
-                used.setdefault(name, (*location, index) if several else location)
+                used.setdefault(name, where)
     return used

@@ -22,19 +22,29 @@ import yaml
 
 from tasksim.base import library as libraries
 from tasksim.base.documents import FileProblem, Place
-from tasksim.base.documents.sections import NAME_PATTERN
+from tasksim.base.documents.sections import (
+    NAME_PATTERN,
+    NAMES,
+    REQUIRED,
+    Amount,
+    ListOf,
+    MappingOf,
+    Maybe,
+    PairsOf,
+    SectionOf,
+    Text,
+    Whole,
+)
 from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument, plain_value
 from tasksim.base.errors import InputError, nearest, unknown
 from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.base.versions import newer
 from tasksim.platform import schema
-from tasksim.platform.costs import Allocation, Copying
-from tasksim.platform.parts import FIRST_TOUCH
-from tasksim.platform.power import EXPONENT
 
 if TYPE_CHECKING:
     from tasksim.base.documents import Location
+    from tasksim.base.documents.sections import Kind, Section
 
 __all__ = [
     "MULTIPLY", "TREE", "Leaf", "Settings", "entries", "layered", "merged", "names",
@@ -53,109 +63,42 @@ class Leaf(NamedTuple):
 
 Tree = Mapping[str, "Leaf | Tree"]
 
+
+def _tree(section: type[Section]) -> Tree:
+    """Return the settable values of a *section*, by the names of its fields in files."""
+    return {
+        field.alias or name: _branch(
+            field.kind, None if field.default is REQUIRED else field.default
+        )
+        for name, field in section.fields.items()
+    }
+
+
+def _branch(kind: Kind, default: Any) -> Leaf | Tree:
+    """Return the settable values of a field."""
+    match kind:
+        case Maybe() | PairsOf():
+            return _branch(kind.kind, default)
+        case SectionOf():
+            return _tree(kind.section)
+        case MappingOf():
+            return {"*": _branch(kind.kind, None)}
+        case Amount():
+            return Leaf(kind.dimension, default)
+        case Whole():
+            return Leaf("count", default)
+        case Text():
+            return Leaf("text", default or None)
+        case ListOf():
+            return Leaf("list")
+    return Leaf("names" if kind is NAMES else "flag")
+
+
+_FIXED: Final = ("version", "extends", "fingerprint")
+"""Fields of a platform file that settings cannot change."""
+
 TREE: Final[Tree] = {
-    "name": Leaf("text"),
-    "description": Leaf("text"),
-    "models": Leaf("text"),
-    "nodes": Leaf("count", 1),
-    "memories": {"*": {"size": Leaf("size")}},
-    "arch": {
-        "*": {
-            "speed": Leaf("factor", 1.0),
-            "models": Leaf("text"),
-            "pipeline": Leaf("count", 0),
-            "synchronous": Leaf("list"),
-            "frequency": Leaf("frequency"),
-            "model_frequency": Leaf("frequency"),
-        }
-    },
-    "workers": {
-        "*": {
-            "count": Leaf("count"),
-            "arch": Leaf("text"),
-            "memory": Leaf("names"),
-            "models": Leaf("names"),
-            "drivers": Leaf("text"),
-            "cores": Leaf("list"),
-        }
-    },
-    "overheads": {
-        "submission": Leaf("time", 0.0),
-        "task": Leaf("time", 0.0),
-        "wakeup": Leaf("time", 0.0),
-        "push": Leaf("time", 0.0),
-        "fetch": Leaf("time", 0.0),
-        "progress": Leaf("time", 0.0),
-        "kernel": Leaf("time", 0.0),
-        "copy": Leaf("time", 0.0),
-        "start": Leaf("time", 0.0),
-        "creation": Leaf("time", 0.0),
-        "dependence": Leaf("time", 0.0),
-    },
-    "links": {
-        "*": {
-            "bandwidth": Leaf("bandwidth"),
-            "latency": Leaf("time", 0.0),
-            "measured_bandwidth": Leaf("bandwidth"),
-            "measured_latency": Leaf("time"),
-            "shared": Leaf("flag"),
-            "power": Leaf("power", 0.0),
-            "between": Leaf("list"),
-        }
-    },
-    "routes": Leaf("list"),
-    "allocation": {
-        "allocate": Leaf("time", 0.0),
-        "free": Leaf("time", 0.0),
-        "pin": Leaf("time", 0.0),
-        "chunk": Leaf("size", exact_quantity(Allocation().chunk_bytes, "size")),
-        "unit": Leaf("size", exact_quantity(Allocation().unit_bytes, "size")),
-        "largest": Leaf("size", exact_quantity(Allocation().largest_bytes, "size")),
-        "usable": Leaf("factor", Allocation().usable),
-    },
-    "copying": {
-        "fetches": Leaf("count", Copying().fetches),
-        "prefetches": Leaf("count", Copying().prefetches),
-        "idle": Leaf("count", Copying().idle),
-        "serialised": Leaf("flag"),
-        "contention": Leaf("factor", Copying().contention),
-    },
-    "memory_domains": {
-        "*": {
-            "workers": Leaf("names"),
-            "each": Leaf("count"),
-            "bandwidth": Leaf("list"),
-            "known": Leaf("flag"),
-            "size": Leaf("size"),
-            "cache": Leaf("size"),
-        }
-    },
-    "memory_hierarchy": {
-        "*": {
-            "size": Leaf("size"),
-            "latency": Leaf("time"),
-            "bandwidth": Leaf("list"),
-            "cores": Leaf("count"),
-        }
-    },
-    "numa": {
-        "distances": Leaf("factor"),
-        "bandwidth": Leaf("bandwidth"),
-        "placement": Leaf("text", FIRST_TOUCH),
-        "cache": Leaf("size", 0.0),
-        "kernels": {"*": {"memory_share": Leaf("factor"), "demand": Leaf("bandwidth")}},
-    },
-    "power": {
-        "static": Leaf("power", 0.0),
-        "arch": {
-            "*": {
-                "idle": Leaf("power"),
-                "busy": Leaf("power"),
-                "kernels": {"*": Leaf("power")},
-                "exponent": Leaf("factor", EXPONENT),
-            }
-        },
-    },
+    name: below for name, below in _tree(schema.PlatformFile).items() if name not in _FIXED
 }
 """Paths that can be set; ``*`` stands for the names of the platform."""
 

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.base.documents.sections import fields_of
 from tasksim.platform.layers import TREE
 from tasksim.platform.load import load
 from tasksim.platform.schema import (
-    AllocationSection,
-    ArchitecturePowerSection,
-    ArchitectureSection,
-    CopyingSection,
-    LinkSection,
-    MemorySection,
-    OverheadsSection,
     PlatformFile,
-    PowerSection,
-    WorkersSection,
 )
 
 FILE = """
@@ -39,22 +29,22 @@ def changed(write, *settings):
 
 
 def test_what_can_be_set_is_what_the_format_has():
-    sections = {
-        "memories": MemorySection,
-        "arch": ArchitectureSection,
-        "workers": WorkersSection,
-        "links": LinkSection,
+    assert TREE["links"]["*"] == {
+        "bandwidth": ("bandwidth", None),
+        "latency": ("time", 0.0),
+        "measured_bandwidth": ("bandwidth", None),
+        "measured_latency": ("time", None),
+        "shared": ("flag", None),
+        "power": ("power", 0.0),
+        "between": ("list", None),
     }
-    for name, section in sections.items():
-        assert list(TREE[name]["*"]) == fields_of(section)
-    for name, section in {
-        "overheads": OverheadsSection,
-        "allocation": AllocationSection,
-        "copying": CopyingSection,
-        "power": PowerSection,
-    }.items():
-        assert list(TREE[name]) == fields_of(section)
-    assert list(TREE["power"]["arch"]["*"]) == fields_of(ArchitecturePowerSection)
+    assert TREE["workers"]["*"]["memory"] == ("names", None)
+    assert TREE["overheads"]["copy"] == ("time", 0.0)
+    assert TREE["copying"]["fetches"] == ("count", 5)
+    assert TREE["allocation"]["chunk"] == ("size", "32 MiB")
+    assert TREE["numa"]["placement"] == ("text", "first_touch")
+    assert TREE["numa"]["kernels"]["*"]["demand"] == ("bandwidth", None)
+    assert TREE["power"]["arch"]["*"]["kernels"] == {"*": ("power", None)}
     unset = {"version", "extends", "fingerprint"}
     assert TREE.keys() == PlatformFile.fields.keys() - unset
 
