@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives.steps import Program, Step, exchange, to_all
+from tasksim.network.collectives.steps import Program, Step, doubled, exchange, to_all
 
 __all__ = ["bruck", "linear", "neighbours", "pairwise", "recursive_doubling", "ring"]
 
@@ -27,27 +27,21 @@ def recursive_doubling(ranks: int, size: float) -> Program:
     """
     if ranks & (ranks - 1):
         return bruck(ranks, size)
-    program: Program = [[] for _ in range(ranks)]
-    distance = 1
-    while distance < ranks:
-        known = distance * size
-        for rank, steps in enumerate(program):
-            steps.append(exchange(rank ^ distance, rank ^ distance, known, known))
-        distance *= 2
-    return program
+
+    def step(rank: int, distance: int) -> Step:
+        return exchange(rank ^ distance, rank ^ distance, distance * size, distance * size)
+
+    return doubled(ranks, step)
 
 
 def bruck(ranks: int, size: float) -> Program:
     """Return Bruck's program, in ceil(log2) rounds for any number of ranks."""
-    program: Program = [[] for _ in range(ranks)]
-    distance = 1
-    while distance < ranks:
+
+    def step(rank: int, distance: int) -> Step:
         known = min(distance, ranks - distance) * size
-        for rank, steps in enumerate(program):
-            peers = (rank - distance) % ranks, (rank + distance) % ranks
-            steps.append(exchange(*peers, known, known))
-        distance *= 2
-    return program
+        return exchange((rank - distance) % ranks, (rank + distance) % ranks, known, known)
+
+    return doubled(ranks, step)
 
 
 def pairwise(ranks: int, size: float) -> Program:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tasksim.network.collectives import broadcast, reduce
+from tasksim.network.collectives.allgather import recursive_doubling as recursive_gather
 from tasksim.network.collectives.reduce import folded, halving, power_below
-from tasksim.network.collectives.steps import Program, exchange, joined
+from tasksim.network.collectives.steps import Program, Step, doubled, exchange, joined
 
 __all__ = ["rabenseifner", "recursive_doubling", "reduce_broadcast", "ring"]
 
@@ -17,26 +18,19 @@ def reduce_broadcast(ranks: int, size: float) -> Program:
 def recursive_doubling(ranks: int, size: float) -> Program:
     """Return the program in which pairs exchange all data, doubling the distance each time."""
     many = power_below(ranks)
-    inner: Program = [[] for _ in range(many)]
-    distance = 1
-    while distance < many:
-        for rank, steps in enumerate(inner):
-            steps.append(exchange(rank ^ distance, rank ^ distance, size, size, size))
-        distance *= 2
-    return inner if many == ranks else folded(ranks, size, inner, back=True)
+
+    def step(rank: int, distance: int) -> Step:
+        return exchange(rank ^ distance, rank ^ distance, size, size, size)
+
+    inner = doubled(many, step)
+    return folded(ranks, size, inner, back=True)
 
 
 def rabenseifner(ranks: int, size: float) -> Program:
     """Return the program of a reduce-scatter by halving and an allgather by doubling."""
     many = power_below(ranks)
-    inner = halving(many, size)
-    distance, part = 1, size / many
-    while distance < many:
-        for rank, steps in enumerate(inner):
-            steps.append(exchange(rank ^ distance, rank ^ distance, part, part))
-        distance *= 2
-        part *= 2
-    return inner if many == ranks else folded(ranks, size, inner, back=True)
+    inner = joined(halving(many, size), recursive_gather(many, size / many))
+    return folded(ranks, size, inner, back=True)
 
 
 def ring(ranks: int, size: float) -> Program:

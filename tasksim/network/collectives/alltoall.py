@@ -6,7 +6,7 @@ from typing import Final
 
 from tasksim.network.collectives import allgather
 from tasksim.network.collectives.allgather import linear
-from tasksim.network.collectives.steps import Program, Step, exchange
+from tasksim.network.collectives.steps import Program, Step, doubled, doubling, exchange
 
 __all__ = ["bruck", "linear", "pairwise", "ring", "scattered"]
 
@@ -51,12 +51,10 @@ def pairwise(ranks: int, size: float) -> Program:
 
 def bruck(ranks: int, size: float) -> Program:
     """Return Bruck's program, in ceil(log2) rounds with about half of the data each."""
-    program: Program = [[] for _ in range(ranks)]
-    distance = 1
-    while distance < ranks:
-        handed = sum(1 for block in range(ranks) if block & distance) * size
-        for rank, steps in enumerate(program):
-            peers = (rank + distance) % ranks, (rank - distance) % ranks
-            steps.append(exchange(*peers, handed, handed))
-        distance *= 2
-    return program
+    blocks = {d: sum(1 for block in range(ranks) if block & d) for d in doubling(ranks)}
+
+    def step(rank: int, distance: int) -> Step:
+        handed = blocks[distance] * size
+        return exchange((rank + distance) % ranks, (rank - distance) % ranks, handed, handed)
+
+    return doubled(ranks, step)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives import broadcast, reduce
-from tasksim.network.collectives.steps import Program, Step, exchange, joined, receive, send, to_all
+from tasksim.network.collectives import allgather, broadcast, reduce
+from tasksim.network.collectives.steps import (
+    Program,
+    Step,
+    doubled,
+    exchange,
+    joined,
+    receive,
+    send,
+    to_all,
+)
 
 __all__ = ["dissemination", "linear", "recursive_doubling", "tree"]
 
@@ -16,31 +25,21 @@ def linear(ranks: int, _size: float = 0.0) -> Program:
 
 def dissemination(ranks: int, _size: float = 0.0) -> Program:
     """Return the program in which ranks notify those ahead, doubling the distance each time."""
-    program: Program = [[] for _ in range(ranks)]
-    distance = 1
-    while distance < ranks:
-        for rank, steps in enumerate(program):
-            peers = (rank + distance) % ranks, (rank - distance) % ranks
-            steps.append(exchange(*peers, 0.0, 0.0))
-        distance *= 2
-    return program
+
+    def step(rank: int, distance: int) -> Step:
+        return exchange((rank + distance) % ranks, (rank - distance) % ranks, 0.0, 0.0)
+
+    return doubled(ranks, step)
 
 
 def recursive_doubling(ranks: int, _size: float = 0.0) -> Program:
     """Return the program in which pairs meet, doubling the distance each time."""
     many = reduce.power_below(ranks)
-    program: Program = [[] for _ in range(ranks)]
+    program = allgather.recursive_doubling(many, 0.0)
     for rank in range(many, ranks):
-        program[rank].append(send(rank - many, 0.0))
-        program[rank - many].append(receive(rank, 0.0))
-    distance = 1
-    while distance < many:
-        for rank in range(many):
-            program[rank].append(exchange(rank ^ distance, rank ^ distance, 0.0, 0.0))
-        distance *= 2
-    for rank in range(many, ranks):
-        program[rank - many].append(send(rank, 0.0))
-        program[rank].append(receive(rank - many, 0.0))
+        first = program[rank - many]
+        program[rank - many] = [receive(rank, 0.0), *first, send(rank, 0.0)]
+        program.append([send(rank - many, 0.0), receive(rank - many, 0.0)])
     return program
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from math import ceil
-
-from tasksim.network.collectives.steps import Program, Step, exchange, receive, send, to_all
+from tasksim.network.collectives.steps import (
+    Program,
+    Step,
+    exchange,
+    in_tree,
+    receive,
+    send,
+    subtree,
+    to_all,
+)
 
 __all__ = ["binomial", "chain", "linear", "scatter_ring"]
 
@@ -16,35 +23,18 @@ def linear(ranks: int, size: float) -> Program:
 
 def binomial(ranks: int, size: float) -> Program:
     """Return the program along a binomial tree, the farthest rank first."""
-    return [_in_tree(rank, ranks, size) for rank in range(ranks)]
-
-
-def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
-    steps: list[Step] = []
-    distance = 1
-    while distance < ranks:
-        if rank & distance:
-            steps.append(receive(rank - distance, size))
-            break
-        distance *= 2
-    distance //= 2
-    while distance:
-        if rank + distance < ranks:
-            steps.append(send(rank + distance, size))
-        distance //= 2
-    return steps
-
-
-def chain(ranks: int, size: float, segments: int = 1) -> Program:
-    """Return the program in which each rank forwards pieces to the next."""
-    piece = size / segments
-    program: Program = [[send(1, piece)] * segments if ranks > 1 else []]
-    for rank in range(1, ranks):
-        last = rank == ranks - 1
-        middle = [exchange(rank + 1, rank - 1, piece, piece)] * (segments - 1)
-        handed = [receive(rank - 1, piece), *middle, send(rank + 1, piece)]
-        program.append([receive(rank - 1, piece)] * segments if last else handed)
+    program: Program = []
+    for rank in range(ranks):
+        parent, children = in_tree(rank, ranks)
+        received = [receive(parent, size)] if rank else []
+        program.append(received + [send(child, size) for child in reversed(children)])
     return program
+
+
+def chain(ranks: int, size: float) -> Program:
+    """Return the program in which each rank forwards the data to the next."""
+    between = [[receive(rank - 1, size), send(rank + 1, size)] for rank in range(1, ranks - 1)]
+    return [[send(1, size)], *between, [receive(ranks - 2, size)]]
 
 
 def scatter_ring(ranks: int, size: float) -> Program:
@@ -59,26 +49,6 @@ def scatter_ring(ranks: int, size: float) -> Program:
 
 def scattered(rank: int, ranks: int, block: float) -> list[Step]:
     """Return the steps in which each *rank* gets the blocks of its subtree."""
-    steps: list[Step] = []
-    distance = 1
-    while distance < ranks and not rank & distance:
-        distance *= 2
-    if rank:
-        steps.append(receive(rank - distance, block * (min(rank + distance, ranks) - rank)))
-    distance //= 2
-    while distance:
-        if rank + distance < ranks:
-            below = min(rank + 2 * distance, ranks) - (rank + distance)
-            steps.append(send(rank + distance, block * below))
-        distance //= 2
-    return steps
-
-
-def best_segments(ranks: int, size: float, alpha_s: float, beta_s: float) -> int:
-    """Return the best number of pieces of *size* bytes in a chain, by Hockney's model.
-
-    >>> best_segments(10, 1e6, 1e-5, 1e-9)
-    28
-    """
-    best = ((ranks - 2) * beta_s * size / alpha_s) ** 0.5 if alpha_s and ranks > 2 else 1.0
-    return max(1, ceil(best - 0.5))
+    parent, children = in_tree(rank, ranks)
+    received = [receive(parent, block * subtree(rank, ranks))] if rank else []
+    return received + [send(child, block * subtree(child, ranks)) for child in reversed(children)]

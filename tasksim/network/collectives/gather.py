@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives.steps import Program, Step, receive, send, to_all
+from tasksim.network.collectives.steps import Program, Step, in_tree, receive, send, subtree, to_all
 
 __all__ = ["binomial", "in_turns", "linear", "one_by_one"]
 
@@ -19,21 +19,13 @@ def linear(ranks: int, size: float) -> Program:
 
 def binomial(ranks: int, size: float) -> Program:
     """Return the program along a binomial tree: ranks forward the data of their subtrees."""
-    return [_in_tree(rank, ranks, size) for rank in range(ranks)]
-
-
-def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
-    steps: list[Step] = []
-    distance = 1
-    while distance < ranks:
-        if rank & distance:
-            steps.append(send(rank - distance, size * (min(rank + distance, ranks) - rank)))
-            break
-        if rank + distance < ranks:
-            below = min(rank + 2 * distance, ranks) - (rank + distance)
-            steps.append(receive(rank + distance, size * below))
-        distance *= 2
-    return steps
+    program: Program = []
+    for rank in range(ranks):
+        parent, children = in_tree(rank, ranks)
+        sent = [send(parent, size * subtree(rank, ranks))] if rank else []
+        received = [receive(child, size * subtree(child, ranks)) for child in children]
+        program.append(received + sent)
+    return program
 
 
 def one_by_one(ranks: int, size: float) -> Program:

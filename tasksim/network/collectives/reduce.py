@@ -6,7 +6,9 @@ from tasksim.network.collectives.gather import binomial as gather_binomial
 from tasksim.network.collectives.steps import (
     Program,
     Step,
+    doubled,
     exchange,
+    in_tree,
     joined,
     receive,
     send,
@@ -30,33 +32,22 @@ def one_by_one(ranks: int, size: float) -> Program:
 
 def binomial(ranks: int, size: float) -> Program:
     """Return the program along a binomial tree, the nearest rank first."""
-    return [_in_tree(rank, ranks, size) for rank in range(ranks)]
-
-
-def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
-    steps: list[Step] = []
-    distance = 1
-    while distance < ranks:
-        if rank & distance:
-            steps.append(send(rank - distance, size))
-            break
-        if rank + distance < ranks:
-            steps.append(receive(rank + distance, size, size))
-        distance *= 2
-    return steps
+    program: Program = []
+    for rank in range(ranks):
+        parent, children = in_tree(rank, ranks)
+        sent = [send(parent, size)] if rank else []
+        program.append([receive(child, size, size) for child in children] + sent)
+    return program
 
 
 def halving(ranks: int, size: float) -> Program:
     """Return the program of a reduce-scatter by halves, quarters and so on, for powers of two."""
-    program: Program = [[] for _ in range(ranks)]
-    distance, part = ranks // 2, size / 2
-    while distance:
-        for rank, steps in enumerate(program):
-            peer = rank ^ distance
-            steps.append(exchange(peer, peer, part, part, part))
-        distance //= 2
-        part /= 2
-    return program
+
+    def step(rank: int, distance: int) -> Step:
+        part = size * distance / ranks
+        return exchange(rank ^ distance, rank ^ distance, part, part, part)
+
+    return [steps[::-1] for steps in doubled(ranks, step)]
 
 
 def folded(ranks: int, size: float, inner: Program, *, back: bool) -> Program:

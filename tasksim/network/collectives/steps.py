@@ -6,9 +6,24 @@ data, and continues. Only messages synchronise ranks.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-__all__ = ["Program", "Step", "exchange", "joined", "receive", "send", "to_all"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Program",
+    "Step",
+    "doubled",
+    "doubling",
+    "exchange",
+    "in_tree",
+    "joined",
+    "receive",
+    "send",
+    "subtree",
+    "to_all",
+]
 
 
 class Step(NamedTuple):
@@ -46,6 +61,38 @@ def exchange(target: int, source: int, size: float, back: float, reduced: float 
 def to_all(rank: int, ranks: int, size: float) -> tuple[tuple[int, float], ...]:
     """Return the messages of one *rank* with all others, in their order."""
     return tuple((other, size) for other in range(ranks) if other != rank)
+
+
+def doubling(ranks: int) -> list[int]:
+    """Return the distances 1, 2, 4, ... below a number of *ranks*.
+
+    >>> doubling(8), doubling(9)
+    ([1, 2, 4], [1, 2, 4, 8])
+    """
+    return [1 << power for power in range((ranks - 1).bit_length())]
+
+
+def doubled(ranks: int, step: Callable[[int, int], Step]) -> Program:
+    """Return the program with a *step* of each rank, the first argument, for each distance."""
+    return [[step(rank, distance) for distance in doubling(ranks)] for rank in range(ranks)]
+
+
+def in_tree(rank: int, ranks: int) -> tuple[int, list[int]]:
+    """Return the parent of a *rank* in the binomial tree of rank 0, and its children.
+
+    The nearest child comes first; the parent of rank 0 is itself.
+
+    >>> in_tree(4, 8), in_tree(0, 6)
+    ((0, [5, 6]), (0, [1, 2, 4]))
+    """
+    lowest = rank & -rank or ranks
+    children = [rank + distance for distance in doubling(lowest) if rank + distance < ranks]
+    return rank & (rank - 1), children
+
+
+def subtree(child: int, ranks: int) -> int:
+    """Return the number of ranks in the subtree of a *child* in the binomial tree of rank 0."""
+    return min(child + (child & -child), ranks) - child
 
 
 def joined(*programs: Program) -> Program:

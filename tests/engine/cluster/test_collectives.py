@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.network.collectives.broadcast import best_segments, chain
 from tasksim.network.collectives.closed import FORMULAS, closed_s
 from tasksim.network.collectives.openmpi import TABLES
 from tasksim.network.collectives.registry import ALGORITHMS, collective, selected
@@ -86,16 +85,6 @@ def test_algorithms_send_what_they_must(operation, algorithm, blocks):
     program = collective(operation, 8, 800.0, algorithm)
     sent = sum(size for steps in program for step in steps for _, size in step.sends)
     assert sent == pytest.approx(800.0 * blocks)
-
-
-def test_pieces_fill_a_chain():
-    network = read_network("switch:bandwidth=1GB/s,latency=1us")
-    ranks, size = 10, 1e6
-    pieces = best_segments(ranks, size, 2e-6, 1e-9)
-    assert pieces == 63
-    took = max(rounds_s(network, [chain(ranks, size, pieces)])[0])
-    assert took == pytest.approx((ranks - 2 + pieces) * (2e-6 + 1e-9 * size / pieces), rel=1e-6)
-    assert took < max(rounds_s(network, [chain(ranks, size, pieces // 2)])[0])
 
 
 def test_hosts_pay_for_sends_and_receives():
