@@ -19,23 +19,22 @@ from tasksim.base.files import write_text
 from tasksim.base.numerals import whole_number
 from tasksim.formats.simgrid_elements import (
     COMBINING_ROUTINGS,
-    DUPLEX_POLICIES,
-    OPPOSITE_WAYS,
     ZONE_ELEMENTS,
     FileLinks,
     bandwidth_of,
-    crossed_links,
+    duplex_of,
     host_numbers,
+    link_fields,
     read_link,
     routing_of,
-    time_of,
+    ways_of,
 )
 from tasksim.formats.simgrid_zones import has_zones, zones_fields
-from tasksim.formats.xmltext import XmlProblems, goes_back, parse_xml
+from tasksim.formats.xmltext import XmlProblems, parse_xml
 from tasksim.network.load import network_of_fields, read_network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tasksim.formats.xmltext import Element
@@ -150,13 +149,8 @@ def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
     ends = {**found.hosts, **found.routers}
     source = problems.reference(element, "src", ends, "host")
     target = problems.reference(element, "dst", ends, "host")
-    crossed = crossed_links(element, found.links, problems)
-    routes = {(source, target): [FileLinks.named(name, way) for name, way in crossed]}
-    if goes_back(element):
-        back = [
-            FileLinks.named(name, OPPOSITE_WAYS.get(way, "")) for name, way in reversed(crossed)
-        ]
-        routes[target, source] = back
+    ways = ways_of(element, found.links, problems)
+    routes = dict(zip([(source, target), (target, source)], ways, strict=False))
     for one, other in routes:
         if (one, other) in found.routes:
             problems.at(element, "one route from a host to another", f"another, {one} to {other}")
@@ -194,36 +188,32 @@ def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
 def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
     """Return the fields of a section ``network:`` for a *cluster*."""
     topology = cluster.attributes.get("topology", "FLAT")
-    if topology not in _TOPOLOGIES:
-        legal = ", ".join(_TOPOLOGIES)
-        problems.at(cluster, f"topology: {legal}", f"'{topology}'{nearest(topology, _TOPOLOGIES)}")
+    legal = ("FLAT", *_SHAPES)
+    if topology not in legal:
+        found = f"'{topology}'{nearest(topology, legal)}"
+        problems.at(cluster, f"topology: {', '.join(legal)}", found)
         return {}
     hosts = len(host_numbers(cluster, problems))
-    fields: dict[str, Any] = {
-        "bandwidth": bandwidth_of(cluster, "bw", problems),
-        "latency": time_of(cluster, "lat", problems),
-    }
-    policy = cluster.attributes.get("sharing_policy", "SPLITDUPLEX")
-    if policy not in DUPLEX_POLICIES:
-        problems.at(cluster, f"sharing_policy: {', '.join(DUPLEX_POLICIES)}", f"'{policy}'")
-    elif not DUPLEX_POLICIES[policy]:
+    fields: dict[str, Any] = {**link_fields(cluster, "bw", "lat", problems, needed=True)}
+    if not duplex_of(cluster, problems):
         fields["full_duplex"] = False
     if "loopback_bw" in cluster.attributes:
-        fields["loopback_bandwidth"] = bandwidth_of(cluster, "loopback_bw", problems)
-        if "loopback_lat" in cluster.attributes:
-            fields["loopback_latency"] = time_of(cluster, "loopback_lat", problems)
-    return {**_TOPOLOGIES[topology](cluster, hosts, problems), **fields}
+        loopback = link_fields(cluster, "loopback_bw", "loopback_lat", problems)
+        fields |= {f"loopback_{name}": value for name, value in loopback.items()}
+    if topology == "FLAT":
+        return {**_flat(cluster, hosts, problems), **fields}
+    return {**_structured(cluster, topology, hosts, problems), **fields}
 
 
 def _flat(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
+    """Return the fields of a cluster around a switch, or a backbone."""
     fields: dict[str, Any] = {"topology": "switch", "nodes": hosts}
     if "limiter_link" in cluster.attributes:
         fields["limiter"] = bandwidth_of(cluster, "limiter_link", problems)
     if "bb_bw" in cluster.attributes:
         fields["topology"] = "backbone"
-        fields["backbone_bandwidth"] = bandwidth_of(cluster, "bb_bw", problems)
-        if "bb_lat" in cluster.attributes:
-            fields["backbone_latency"] = time_of(cluster, "bb_lat", problems)
+        backbone = link_fields(cluster, "bb_bw", "bb_lat", problems)
+        fields |= {f"backbone_{name}": value for name, value in backbone.items()}
         policy = cluster.attributes.get("bb_sharing_policy", "SHARED")
         if policy not in ("SHARED", "FATPIPE"):
             problems.at(cluster, "bb_sharing_policy: SHARED, FATPIPE", f"'{policy}'")
@@ -232,8 +222,9 @@ def _flat(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]
     return fields
 
 
-def _parameters(cluster: Element, shape: str, problems: XmlProblems) -> list[list[int]]:
-    """Return the numbers of ``topo_parameters``, which must have this *shape*: ``"1;2"``."""
+def _parameters(cluster: Element, topology: str, problems: XmlProblems) -> list[list[int]]:
+    """Return the numbers of ``topo_parameters``, or nothing if they do not fit the *topology*."""
+    shape, example = _SHAPES[topology]
     text = problems.attribute(cluster, "topo_parameters")
     if "limiter_link" in cluster.attributes:
         problems.at(cluster, "limiter_link on flat clusters only", "one")
@@ -244,60 +235,48 @@ def _parameters(cluster: Element, shape: str, problems: XmlProblems) -> list[lis
     )
     numbers = [[n for n in group if n is not None and n > 0] for group in groups]
     if not fits or list(map(len, numbers)) != list(map(len, groups)):
-        problems.at(
-            cluster, f"topo_parameters: counts such as {_EXAMPLES[shape]}", f"'{text[:40]}'"
-        )
+        problems.at(cluster, f"topo_parameters: counts such as {example}", f"'{text[:40]}'")
         return []
     return numbers
 
 
-_EXAMPLES: Final = {"1;n;n;n": "2;4,4;1,2;1,2", "n": "4,4,4", "2;2;2;1": "3,4;3,2;3,1;2"}
+_SHAPES: Final = {
+    "FAT_TREE": ("1;n;n;n", "2;4,4;1,2;1,2"),
+    "TORUS": ("n", "4,4,4"),
+    "DRAGONFLY": ("2;2;2;1", "3,4;3,2;3,1;2"),
+}
+"""Topology -> the numbers in each part of ``topo_parameters``, and an example."""
 
 
-def _refuse_other_hosts(cluster: Element, hosts: int, made: int, problems: XmlProblems) -> None:
+def _structured(
+    cluster: Element, topology: str, hosts: int, problems: XmlProblems
+) -> dict[str, Any]:
+    """Return the fields of a torus, a fat tree or a dragonfly with *hosts* hosts."""
+    numbers = _parameters(cluster, topology, problems)
+    if not numbers:
+        return {}
+    fields: dict[str, Any]
+    if topology == "TORUS":
+        (dimensions,) = numbers
+        made, fields = prod(dimensions), {"topology": "torus", "dimensions": dimensions}
+    elif topology == "FAT_TREE":
+        (levels,), children, parents, cables = numbers
+        if not len(children) == len(parents) == len(cables) == levels:
+            problems.at(cluster, f"topo_parameters: {levels} numbers per part", "others")
+        made, fields = prod(children), {
+            "topology": "fat-tree", "children": children, "parents": parents, "cables": cables
+        }  # fmt: skip
+    else:
+        (groups, blue), (chassis, black), (routers, green), (nodes,) = numbers
+        if routers < groups:
+            problems.at(cluster, "at least as many routers in a chassis as groups", f"{routers}")
+        made, fields = groups * chassis * routers * nodes, {
+            "topology": "dragonfly", "groups": groups, "chassis": chassis, "routers": routers,
+            "hosts": nodes, "blue": blue, "black": black, "green": green,
+        }  # fmt: skip
     if made != hosts:
         problems.at(cluster, f"a radical of {made} hosts, as topo_parameters make", f"{hosts}")
-
-
-def _fat_tree(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
-    parameters = _parameters(cluster, "1;n;n;n", problems)
-    if not parameters:
-        return {}
-    (levels,), children, parents, cables = parameters
-    if not len(children) == len(parents) == len(cables) == levels:
-        problems.at(cluster, f"topo_parameters: {levels} numbers per part", "others")
-    _refuse_other_hosts(cluster, hosts, prod(children), problems)
-    return {"topology": "fat-tree", "children": children, "parents": parents, "cables": cables}
-
-
-def _torus(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
-    parameters = _parameters(cluster, "n", problems)
-    if not parameters:
-        return {}
-    _refuse_other_hosts(cluster, hosts, prod(parameters[0]), problems)
-    return {"topology": "torus", "dimensions": parameters[0]}
-
-
-def _dragonfly(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
-    parameters = _parameters(cluster, "2;2;2;1", problems)
-    if not parameters:
-        return {}
-    (groups, blue), (chassis, black), (routers, green), (nodes,) = parameters
-    _refuse_other_hosts(cluster, hosts, groups * chassis * routers * nodes, problems)
-    if routers < groups:
-        problems.at(cluster, "at least as many routers in a chassis as groups", f"{routers}")
-    return {
-        "topology": "dragonfly", "groups": groups, "chassis": chassis, "routers": routers,
-        "hosts": nodes, "blue": blue, "black": black, "green": green,
-    }  # fmt: skip
-
-
-_TOPOLOGIES: Final[dict[str, Callable[[Element, int, XmlProblems], dict[str, Any]]]] = {
-    "FLAT": _flat,
-    "FAT_TREE": _fat_tree,
-    "TORUS": _torus,
-    "DRAGONFLY": _dragonfly,
-}
+    return fields
 
 
 def import_network(

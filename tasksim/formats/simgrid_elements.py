@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.units import exact_quantity
-from tasksim.formats.xmltext import BANDWIDTHS, TIMES
+from tasksim.formats.xmltext import BANDWIDTHS, TIMES, goes_back
 from tasksim.network.description import MAX_HOSTS
 
 if TYPE_CHECKING:
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMBINING_ROUTINGS",
-    "DUPLEX_POLICIES",
     "OPPOSITE_WAYS",
     "STAR_ROUTINGS",
     "ZONE_ELEMENTS",
     "FileLinks",
     "bandwidth_of",
-    "crossed_links",
+    "duplex_of",
     "host_numbers",
+    "link_fields",
     "read_link",
     "routing_of",
-    "time_of",
+    "spelled",
+    "ways_of",
 ]
 
 OPPOSITE_WAYS: Final = {"UP": "DOWN", "DOWN": "UP"}
@@ -60,9 +61,13 @@ class FileLinks:
 
     @staticmethod
     def named(name: str, way: str) -> str:
-        """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
-        plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
-        return f"link-{plain}-{way}" if way else f"link-{plain}-0"
+        """Return the name of a link, or of one direction of it, in tasksim's files."""
+        return f"link-{spelled(name)}-{way or 0}"
+
+
+def spelled(name: str) -> str:
+    """Return *name* in the alphabet of tasksim's files: other characters become numbers."""
+    return re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
 
 
 def routing_of(zone: Element, problems: XmlProblems) -> str:
@@ -86,9 +91,7 @@ def read_link(element: Element, links: FileLinks, problems: XmlProblems) -> None
     name = problems.attribute(element, "id")
     if name in links.split:
         problems.at(element, "each link once", f"'{name}' again")
-    fields = {"bandwidth": bandwidth_of(element, "bandwidth", problems)}
-    if "latency" in element.attributes:
-        fields["latency"] = time_of(element, "latency", problems)
+    fields = link_fields(element, "bandwidth", "latency", problems)
     policy = element.attributes.get("sharing_policy", "SHARED")
     if policy not in SHARING_POLICIES:
         problems.at(element, f"sharing_policy: {', '.join(SHARING_POLICIES)}", f"'{policy}'")
@@ -98,8 +101,8 @@ def read_link(element: Element, links: FileLinks, problems: XmlProblems) -> None
         links.sections[links.named(name, way)] = {**fields, **shared}
 
 
-def crossed_links(route: Element, links: FileLinks, problems: XmlProblems) -> list[tuple[str, str]]:
-    """Return the links of a *route* by name, each with its direction; empty if it has one only."""
+def ways_of(route: Element, links: FileLinks, problems: XmlProblems) -> list[list[str]]:
+    """Return the links of a *route*, and those of the way back if it leads back, too."""
     crossed = []
     for child in route.children:
         if child.name != "link_ctn":
@@ -111,7 +114,11 @@ def crossed_links(route: Element, links: FileLinks, problems: XmlProblems) -> li
         crossed.append((name, way))
     if not crossed:
         problems.at(route, "a route of one link or more", "none")
-    return crossed
+    ways = [[links.named(*link) for link in crossed]]
+    if goes_back(route):
+        back = [(name, OPPOSITE_WAYS.get(way, "")) for name, way in reversed(crossed)]
+        ways.append([links.named(*link) for link in back])
+    return ways
 
 
 def host_numbers(cluster: Element, problems: XmlProblems) -> list[int]:
@@ -140,6 +147,20 @@ def bandwidth_of(element: Element, name: str, problems: XmlProblems) -> str:
     return exact_quantity(value, "bandwidth")
 
 
-def time_of(element: Element, name: str, problems: XmlProblems) -> str:
-    """Return a time among the attributes of an *element*."""
-    return exact_quantity(problems.quantity(element, name, "time", TIMES), "time")
+def link_fields(
+    element: Element, bandwidth: str, latency: str, problems: XmlProblems, *, needed: bool = False
+) -> dict[str, str]:
+    """Return the fields of a link by these attributes of an *element*."""
+    fields = {"bandwidth": bandwidth_of(element, bandwidth, problems)}
+    if needed or latency in element.attributes:
+        value = problems.quantity(element, latency, "time", TIMES)
+        fields["latency"] = exact_quantity(value, "time")
+    return fields
+
+
+def duplex_of(cluster: Element, problems: XmlProblems) -> bool:
+    """Return whether both directions of the cables of a *cluster* have the bandwidth at once."""
+    policy = cluster.attributes.get("sharing_policy", "SPLITDUPLEX")
+    if policy not in DUPLEX_POLICIES:
+        problems.at(cluster, f"sharing_policy: {', '.join(DUPLEX_POLICIES)}", f"'{policy}'")
+    return DUPLEX_POLICIES.get(policy, True)

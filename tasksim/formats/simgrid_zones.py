@@ -6,26 +6,25 @@ Routes in and between zones are as in SimGrid's ``NetZoneImpl``, ``StarZone``, `
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import nearest
 from tasksim.formats.simgrid_elements import (
     COMBINING_ROUTINGS,
-    DUPLEX_POLICIES,
     OPPOSITE_WAYS,
     STAR_ROUTINGS,
     ZONE_ELEMENTS,
     FileLinks,
     bandwidth_of,
-    crossed_links,
+    duplex_of,
     host_numbers,
+    link_fields,
     read_link,
     routing_of,
-    time_of,
+    spelled,
+    ways_of,
 )
-from tasksim.formats.xmltext import goes_back
 
 if TYPE_CHECKING:
     from tasksim.formats.xmltext import Element, XmlProblems
@@ -131,8 +130,8 @@ def _section(within: str | None, *, combines: bool = False) -> dict[str, Any]:
 
 
 def _word(name: str) -> str:
-    """Return the *name* of a zone in the alphabet of tasksim's files."""
-    return "zone-" + re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name) + "-0"
+    """Return the *name* of a zone in tasksim's files."""
+    return f"zone-{spelled(name)}-0"
 
 
 def _member(element: Element, what: str, within: str | None, read: _Read) -> str:
@@ -166,19 +165,12 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
         problems.at(element, "flat clusters beside others", f"topology '{attributes['topology']}'")
     read.zones[_word(name)] = _section(within)
     prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
-    cable = {
-        "bandwidth": bandwidth_of(element, "bw", problems),
-        "latency": time_of(element, "lat", problems),
-    }
-    policy = attributes.get("sharing_policy", "SPLITDUPLEX")
-    if policy not in DUPLEX_POLICIES:
-        problems.at(element, f"sharing_policy: {', '.join(DUPLEX_POLICIES)}", f"'{policy}'")
+    cable = link_fields(element, "bw", "lat", problems, needed=True)
+    ways = OPPOSITE_WAYS if duplex_of(element, problems) else ("",) * 2
     middle = []
     if "bb_bw" in attributes:
         middle = [read.links.named(f"{name}_backbone", "")]
-        sections[middle[0]] = {"bandwidth": bandwidth_of(element, "bb_bw", problems)}
-        if "bb_lat" in attributes:
-            sections[middle[0]]["latency"] = time_of(element, "bb_lat", problems)
+        sections[middle[0]] = {**link_fields(element, "bb_bw", "bb_lat", problems)}
         if attributes.get("bb_sharing_policy", "SHARED") == "FATPIPE":
             sections[middle[0]]["shared"] = False
     for number in host_numbers(element, problems):
@@ -190,16 +182,13 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
         if "limiter_link" in attributes:
             limiter = [read.links.named(f"{link}_limiter", "")]
             sections[limiter[0]] = {"bandwidth": bandwidth_of(element, "limiter_link", problems)}
-        ways = OPPOSITE_WAYS if DUPLEX_POLICIES.get(policy, True) else ("",) * 2
         up, down = (read.links.named(link, way) for way in ways)
         sections[up] = sections[down] = cable
         _spoke(host, name, [*limiter, up, *middle], [*middle, down, *limiter], read)
         if "loopback_bw" in attributes:
             loopback = read.links.named(f"{link}_loopback", "")
-            rate = bandwidth_of(element, "loopback_bw", problems)
-            sections[loopback] = {"bandwidth": rate, "shared": False}
-            if "loopback_lat" in attributes:
-                sections[loopback]["latency"] = time_of(element, "loopback_lat", problems)
+            fields = link_fields(element, "loopback_bw", "loopback_lat", problems)
+            sections[loopback] = {**fields, "shared": False}
             routes = read.zones[_word(name)]["routes"]
             routes.append({"from": host, "to": host, "links": [loopback]})
     router = attributes.get("router_id") or f"{prefix}{name}_router{suffix}"
@@ -210,10 +199,7 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
 
 def _cabinet(element: Element, zone: str, read: _Read) -> None:
     """Read hosts with a cable each, up and down."""
-    cable = {
-        "bandwidth": bandwidth_of(element, "bw", read.problems),
-        "latency": time_of(element, "lat", read.problems),
-    }
+    cable = link_fields(element, "bw", "lat", read.problems, needed=True)
     prefix, suffix = (element.attributes.get(word, "") for word in ("prefix", "suffix"))
     middle = [read.backbones[zone]] if zone in read.backbones else []
     for number in host_numbers(element, read.problems):
@@ -259,14 +245,8 @@ def _route(element: Element, zone: str, read: _Read) -> None:
             ends.append((_word(member), inside))
         else:
             ends.append((member, ""))
-    crossed = crossed_links(element, read.links, problems)
-    ways = [(ends, [read.links.named(*link) for link in crossed])]
-    if goes_back(element):
-        back = [
-            read.links.named(name, OPPOSITE_WAYS.get(way, "")) for name, way in reversed(crossed)
-        ]
-        ways.append((ends[::-1], back))
-    for ((source, leaves), (target, enters)), links in ways:
+    ways = ways_of(element, read.links, problems)
+    for ((source, leaves), (target, enters)), links in zip((ends, ends[::-1]), ways, strict=False):
         if (zone, source, target) in read.routed:
             what = "one route from a member to another"
             problems.at(element, what, f"another, {source} to {target}")
