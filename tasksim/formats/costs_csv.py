@@ -87,7 +87,7 @@ def read_costs(
     path = Path(path)
     costs = read_csv_table(path)
     columns = _processors(costs)
-    tasks = _names(costs, "task")
+    tasks = _tasks(costs)
     edge_path = Path(edges) if edges is not None else beside(path, "edges")
     volumes = _pairs(read_csv_table(edge_path), tasks, "volume")
     link_path = Path(links) if links is not None else beside(path, "links")
@@ -135,13 +135,13 @@ def _processors(costs: CsvTable) -> dict[str, int]:
     return found
 
 
-def _names(costs: CsvTable, what: str) -> dict[str, int]:
-    """Return the names in the first column, numbered."""
+def _tasks(costs: CsvTable) -> dict[str, int]:
+    """Return the tasks, numbered."""
     found: dict[str, int] = {}
     for row in costs.body:
         name = row.fields[0]
         if not name or name in found:
-            raise row.error(f"{what}: got '{name}'; legal: a name of its own for each {what}")
+            raise row.error(f"task: got '{name}'; legal: a name of its own for each task")
         found[name] = len(found)
     if len(found) > MAX_TASKS:
         raise costs.header.error(f"{len(found)} tasks; legal: at most {MAX_TASKS}")
@@ -329,16 +329,12 @@ def _is_costs(path: Path, head: bytes) -> bool:  # noqa: ARG001
     return first == "task" and second not in ("", "worker")
 
 
-def _files(path: Path) -> list[Path]:
-    return [path, beside(path, "edges"), beside(path, "links")]
-
-
 COSTS = Format(
     summary="A task graph on unrelated processors: a file of costs, edges.csv beside it.",
     suffixes=(".csv",),
     recognises=_is_costs,
     reads_graph=lambda path: GraphInput(*read_costs(path)),
     brings_platform=True,
-    files_of=_files,
+    files_of=lambda path: [path, beside(path, "edges"), beside(path, "links")],
     reads_platform=lambda path: read_costs(path).platform,
 )

@@ -183,10 +183,8 @@ PERF_TIMES: Final = {
 
 def _is_perf_stat(text: str) -> bool:
     """Return whether *text* is output of ``perf stat -x,``."""
-    for _, line in _perf_lines(text):
-        fields = _perf_fields(line)
-        return len(fields) > PERF_SHARE and (_is_number(fields[0]) or fields[0].startswith("<not"))
-    return False
+    _, fields = next(_perf_rows(text), (0, [""]))
+    return len(fields) > PERF_SHARE and (_is_number(fields[0]) or fields[0].startswith("<not"))
 
 
 def _read_perf_stat(text: str, path: Path) -> Counted:
@@ -204,8 +202,8 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
     events: dict[str, float] = {}
     times: dict[str, float] = {}
     notes = []
-    for number, line in _perf_lines(text):
-        fields, where = _perf_fields(line), f"{path}:{number}"
+    for number, fields in _perf_rows(text):
+        where = f"{path}:{number}"
         if len(fields) <= PERF_SHARE:
             raise InputError(f"{where}: got {len(fields)} fields; legal: those of perf stat -x,")
         count, unit, event = fields[0], fields[1], fields[PERF_EVENT]
@@ -230,14 +228,12 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
     return Counted(events, duration_s, tuple(notes))
 
 
-def _perf_lines(text: str) -> list[tuple[int, str]]:
-    lines = enumerate(text.splitlines(), 1)
-    return [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
-
-
-def _perf_fields(line: str) -> list[str]:
-    separator = max(PERF_SEPARATORS, key=line.count)
-    return [field.strip() for field in line.split(separator)]
+def _perf_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each line, with its number."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            separator = max(PERF_SEPARATORS, key=line.count)
+            yield number, [field.strip() for field in line.split(separator)]
 
 
 def _is_number(text: str) -> bool:
@@ -273,14 +269,12 @@ def _read_papi(text: str, path: Path) -> Counted:
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path}:{number}"
         if match := PAPI_EVENT.match(line):
-            events[match[1]] = events.get(match[1], 0.0) + _counted_number(
-                match[2], match[1], where
-            )
+            count = _counted_number(match[2], match[1], where)
+            events[match[1]] = events.get(match[1], 0.0) + count
         elif match := PAPI_TIME.match(line):
             unit = PAPI_UNITS[(match["in"] or match["unit"] or "nsec").lower()]
-            duration_s = (duration_s or 0.0) + unit * _counted_number(
-                match["value"], "real time", where
-            )
+            time = _counted_number(match["value"], "real time", where)
+            duration_s = (duration_s or 0.0) + unit * time
     return Counted(events, duration_s)
 
 
@@ -314,9 +308,8 @@ def _read_likwid(text: str, path: Path) -> Counted:
 def _likwid_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of tables, each with its line."""
     for number, line in enumerate(text.splitlines(), 1):
-        cells = [
-            cell.strip() for cell in line.strip().strip("|").split("|" if "|" in line else ",")
-        ]
+        separator = "|" if "|" in line else ","
+        cells = [cell.strip() for cell in line.strip().strip("|").split(separator)]
         if len(cells) > 1 and cells[0]:
             yield number, cells
 

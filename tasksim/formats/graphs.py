@@ -252,8 +252,10 @@ def _difference(run: Run, graph: TaskGraph) -> str:
     return f"task {run.tasks.task[first]} is {made[first]}, but in the run it is {ran[first]}"
 
 
-def predecessors(graph: TaskGraph) -> Callable[[int], list[int]]:
-    """Return a function that gives the predecessors of a task of *graph*."""
+def predecessors(graph: TaskGraph | None) -> Callable[[int], list[int]]:
+    """Return a function that gives the predecessors of a task of *graph*; none without a graph."""
+    if graph is None:
+        return lambda _task: []
     ptr, indices = transpose(graph.successor_ptr, graph.successors, len(graph))
     bounds, before = ptr.tolist(), indices.tolist()
 

@@ -231,7 +231,7 @@ def test_starpus_own_files_survive_the_way_there_and_back(shipped):
 def test_histories_have_footprint_and_size_of_their_kernels_matrices():
     table = [[320.0] * 3, [320.0] * 3, [640.0] * 3]
     model = HistoryModel().fit(Samples(("m", "n", "k"), table, [1e-3, 3e-3, 9e-3]))
-    (single,) = from_models("gemm", {"cuda": model}, precision="float32").combinations
+    (single,) = from_models("gemm", {"cuda": model}, kernel="gemm_float32").combinations
     assert single.devices == (CUDA0,)
     first, second = single.implementations[0].entries
     assert (f"{first.hash:08x}", first.size_bytes) == ("d46431bb", 1228800)

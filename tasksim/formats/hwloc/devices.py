@@ -65,8 +65,8 @@ class CoProcessor:
 
     @property
     def ids(self) -> set[str]:
-        """Names of it and its parts in matrices of bandwidths: ``OSDev:814``."""
-        return {f"{it.kind}:{it.element.attributes.get('gp_index', '')}" for it in self.parts}
+        """Names of it and its parts in matrices of bandwidths."""
+        return {part.identity for part in self.parts}
 
 
 def co_processors(topology: Topology) -> list[CoProcessor]:

@@ -97,13 +97,12 @@ class _Builder:
         self.gpus = co_processors(topology)
         self.kinds = kinds_of(topology)
         self.architectures = self._architectures()
-        self.drivers: list[int] = []
+        self.drivers = self._drivers()
         """Index of the core that drives each co-processor; -1 if there are too few."""
         self.notes: list[str] = []
 
     def fields(self) -> MachineFields:
         topology, cores = self.topology, self.cores
-        self.drivers = self._drivers()
         groups, split = self._groups()
         found = {
             "memories": self._memories(),
@@ -199,12 +198,8 @@ class _Builder:
 
     def _memories(self) -> dict[str, Any]:
         size = sum(node.amount("local_memory") for node in self.memories)
-        found = {"ram": {"size": exact_quantity(float(size), "size")} if size else {}}
-        for number, gpu in enumerate(self.gpus):
-            size = gpu.size_bytes
-            told = {"size": exact_quantity(float(size), "size")} if size else {}
-            found[f"gpu{number}"] = told
-        return found
+        gpus = {f"gpu{number}": _size(gpu.size_bytes) for number, gpu in enumerate(self.gpus)}
+        return {"ram": _size(size), **gpus}
 
     def _value(self, values: Sequence[MemoryValue], domain: int) -> float:
         """Return a value of a domain's memory as its own cores see it; 0 if unknown."""
@@ -231,8 +226,8 @@ class _Builder:
                 found[name]["bandwidth"] = [exact_quantity(bandwidth, "bandwidth")]
             size = sizes[group.domain] if group.domain < len(sizes) else 0
             # Domains without groups of their own have one size for all.
-            if size and len(sizes) > 1 and (split or len(set(sizes)) == 1):
-                found[name]["size"] = exact_quantity(float(size), "size")
+            if len(sizes) > 1 and (split or len(set(sizes)) == 1):
+                found[name] |= _size(size)
         for domain in found.values():
             if len(domain["workers"]) == 1:
                 (domain["workers"],) = domain["workers"]
@@ -258,8 +253,7 @@ class _Builder:
                     for it in list(caches_of(core).values())[-1:]}  # fmt: skip
             sizes.add(sum(cache.amount("cache_size") for cache in last.values()))
         size = sizes.pop() if len(sizes) == 1 else 0
-        told = {"cache": exact_quantity(float(size), "size")} if size else {}
-        return {"distances": distances, **told}
+        return {"distances": distances, **_size(size, "cache")}
 
     def _distance(self, one: int, other: int) -> float:
         """Return the distance between two NUMA nodes; 0 if unknown."""
@@ -275,9 +269,7 @@ class _Builder:
         found: dict[str, Any] = {}
         for level, cache in caches_of(first).items():
             sharing = sum(bool(core.mask & cache.cpus) for core in self.cores)
-            size = cache.amount("cache_size")
-            told = {"size": exact_quantity(float(size), "size")} if size else {}
-            found[level] = {**told, "cores": max(1, sharing)}
+            found[level] = {**_size(cache.amount("cache_size")), "cores": max(1, sharing)}
         sharing = sum(core.domain == first.domain for core in self.cores)
         latency = self._value(self.topology.latencies_s, first.domain)
         told = {"latency": exact_quantity(latency, "time")} if latency else {}
@@ -322,11 +314,11 @@ class _Builder:
         shared = {key: number for number, key in enumerate(several)}
         links: dict[str, Any] = {}
         routes: list[dict[str, Any]] = []
-        ways: list[list[str]] = []
-        for number, gpu in enumerate(self.gpus):
+        speeds = [self._link_speed(gpu) for gpu in self.gpus]
+        for number, (gpu, speed) in enumerate(zip(self.gpus, speeds, strict=True)):
             name = f"ram-gpu{number}"
-            speed = self._link_speed(gpu) or ASSUMED_PCI_BYTES_PER_S
-            links[name] = {"bandwidth": exact_quantity(speed, "bandwidth")}
+            told = exact_quantity(speed or ASSUMED_PCI_BYTES_PER_S, "bandwidth")
+            links[name] = {"bandwidth": told}
             way = [name]
             for bridge in gpu.links[1:]:
                 if id(bridge) in shared:
@@ -334,23 +326,19 @@ class _Builder:
                     told = exact_quantity(bridge.link_bytes_per_s, "bandwidth")
                     links.setdefault(switch, {"bandwidth": told})
                     way.append(switch)
-            ways.append(way)
             if len(way) == 1:
                 links[name]["between"] = ["ram", f"gpu{number}"]
             else:
                 routes.append({"from": "ram", "to": f"gpu{number}", "links": way[::-1]})
                 routes.append({"from": f"gpu{number}", "to": "ram", "links": way})
         self._add_nvlinks(links, routes)
-        self._note_links()
+        self._note_links(speeds)
         return {"links": links, "routes": routes}
 
     def _link_speed(self, gpu: CoProcessor) -> float:
         """Return the bandwidth between main memory and a co-processor; 0 if unknown."""
         told = gpu.links[0].link_bytes_per_s if gpu.links else 0.0
-        packages = {
-            f"{it.kind}:{it.element.attributes.get('gp_index', '')}"
-            for it in self.topology.all_of("Package", "NUMANode", "Machine")
-        }
+        packages = {it.identity for it in self.topology.all_of("Package", "NUMANode", "Machine")}
         near = [
             speed
             for (one, other), speed in self.topology.nvlinks_bytes_per_s.items()
@@ -363,11 +351,8 @@ class _Builder:
         owner = {identity: number for number, gpu in enumerate(self.gpus) for identity in gpu.ids}
         direct: dict[tuple[int, int], float] = {}
         switched: dict[int, dict[str, float]] = {}
-        switches = {
-            f"PCIDev:{it.element.attributes.get('gp_index', '')}"
-            for it in self.topology.all_of("PCIDev")
-            if it.subtype == "NVSwitch"
-        }
+        devices = self.topology.all_of("PCIDev")
+        switches = {it.identity for it in devices if it.subtype == "NVSwitch"}
         for (one, other), speed in self.topology.nvlinks_bytes_per_s.items():
             if one in owner and other in owner and owner[one] < owner[other]:
                 direct[owner[one], owner[other]] = speed
@@ -390,8 +375,7 @@ class _Builder:
                 "no links between co-processors are known: copies go through main memory"
             )
 
-    def _note_links(self) -> None:
-        speeds = [self._link_speed(gpu) for gpu in self.gpus]
+    def _note_links(self, speeds: Sequence[float]) -> None:
         unknown = speeds.count(0.0)
         if unknown:
             told = exact_quantity(ASSUMED_PCI_BYTES_PER_S, "bandwidth")
@@ -415,14 +399,15 @@ class _Builder:
             if len(self.memories) > 1 and gpu.cpus
         }
         models = [gpu.model for gpu in self.gpus]
-        return {
-            **({"processor": self._processor()} if self._processor() else {}),
-            **({"host": root.infos["HostName"]} if root.infos.get("HostName") else {}),
+        facts = {
+            "processor": self._processor(),
+            "host": root.infos.get("HostName"),
             "cpus": sum(len(core.units) for core in self.cores),
-            **({"gpus": models} if any(models) else {}),
-            **({"nearest": near} if near else {}),
+            "gpus": models if any(models) else [],
+            "nearest": near,
             "hwloc": root.infos.get("hwlocVersion") or f"XML version {self.topology.version}",
         }
+        return {name: fact for name, fact in facts.items() if fact}
 
     def _notes_on_cores(self, split: bool, numa: dict[str, Any]) -> Iterator[str]:
         threads = max(len(core.units) for core in self.cores)
@@ -454,9 +439,8 @@ class _Builder:
         if alone:
             yield f"{counted(alone, 'core')} without a NUMA node: not in any memory domain"
         if any(core.kind for core in self.cores):
-            names = [
-                n for i, n in enumerate(self.architectures) if i in {c.kind for c in self.cores}
-            ]
+            used = sorted({core.kind for core in self.cores})
+            names = [self.architectures[kind] for kind in used]
             yield (
                 f"kinds of cores: {', '.join(names)}; they differ by frequency at most: set "
                 "arch.*.speed, or models"
@@ -484,8 +468,14 @@ class _Builder:
         if sides:
             sizes = [format_size(float(cache.amount("cache_size"))) for cache in sides]
             yield f"left out: memory-side caches: {', '.join(dict.fromkeys(sizes))}"
-        levels = [_levels(core) for core in self.cores]
-        if any(level != levels[0] for level in levels):
+        levels = {
+            tuple(
+                (level, cache.amount("cache_size"), cache.cpus.bit_count())
+                for level, cache in caches_of(core).items()
+            )
+            for core in self.cores
+        }
+        if len(levels) > 1:
             yield "cores have different caches: memory_hierarchy has those of the first core"
         what = "latencies" if self.topology.bandwidths_bytes_per_s else "bandwidths and latencies"
         if not self.topology.latencies_s:
@@ -507,12 +497,9 @@ class _Builder:
             yield f"left out: {'; '.join(left)}"
 
 
-def _levels(core: Core) -> list[tuple[str, int, int]]:
-    """Return level, size and number of processing units of each cache."""
-    return [
-        (level, cache.amount("cache_size"), cache.cpus.bit_count())
-        for level, cache in caches_of(core).items()
-    ]
+def _size(size_bytes: int, field: str = "size") -> dict[str, str]:
+    """Return the *field* of a size; nothing for 0, an unknown one."""
+    return {field: exact_quantity(float(size_bytes), "size")} if size_bytes else {}
 
 
 def _workers(groups: Sequence[_Group]) -> dict[str, Any]:

@@ -87,6 +87,11 @@ class HwlocObject:
         """Name of a device, such as ``cuda0``; empty for most other objects."""
         return self.element.attributes.get("name", "")
 
+    @property
+    def identity(self) -> str:
+        """Name in matrices of distances and bandwidths: ``OSDev:814``."""
+        return f"{self.kind}:{self.element.attributes.get('gp_index', '')}"
+
     def amount(self, name: str) -> int:
         """Return an attribute, a whole number checked by the reader, or 0."""
         text = self.element.attributes.get(name, "")

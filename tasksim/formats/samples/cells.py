@@ -17,9 +17,10 @@ from tasksim.base.errors import InputError, option, unknown
 from tasksim.formats.samples.columns import (
     BOOKKEEPING,
     choose_columns,
-    chosen_rows,
+    chosen,
     has_unit,
     name_parts,
+    other_parts,
     run_number,
     wrong_value,
 )
@@ -231,13 +232,14 @@ def _of_part(
     cells: Cells, part: str | None, parameters: Sequence[str] | None
 ) -> tuple[Bools, tuple[Unused, ...]]:
     """Return which rows belong to *part*, and the sets of the others."""
-    names = None
-    if "architecture" in cells.columns and "architecture" not in (parameters or ()):
-        names = np.array(cells.columns["architecture"].names())
-    rows, others = chosen_rows(names, "architecture", part, cells.path)
-    mine = np.zeros(len(cells), dtype=bool)
-    mine[rows] = True
-    return mine, others
+    if "architecture" not in cells.columns or "architecture" in (parameters or ()):
+        if part is not None:
+            raise InputError(f"{cells.path}: has no column 'architecture' with '{part}'")
+        return np.ones(len(cells), dtype=bool), ()
+    column = np.array(cells.columns["architecture"].names())
+    names = np.unique(column).tolist()
+    name = chosen(names, "architecture", part, cells.path)
+    return column == name, other_parts(names, "architecture", name)
 
 
 def _complete(cells: Cells, choice: ColumnChoice, mine: Bools) -> tuple[Bools, list[Unused]]:

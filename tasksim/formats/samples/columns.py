@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,7 +23,6 @@ __all__ = [
     "ColumnChoice",
     "choose_columns",
     "chosen",
-    "chosen_rows",
     "duration_words",
     "find_duration",
     "has_unit",
@@ -164,7 +163,7 @@ def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tupl
         return _given(header, wanted, where)
     for found in _candidates(header):
         if len(found) == 1:
-            return found[0], _per_second(found[0])
+            return found[0], DURATION_UNITS[_unit(found[0]) or "s"]
         if found:
             raise InputError(
                 f"{where}: several columns could be the duration: {', '.join(found)}; choose one,"
@@ -276,11 +275,6 @@ def _unit(name: str) -> str | None:
     return None if match is None else _LONG_UNITS.get(match[1], match[1])
 
 
-def _per_second(name: str) -> float:
-    unit = _unit(name)
-    return DURATION_UNITS[unit] if unit else 1.0
-
-
 def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str:
     """Return *part*, or the only one of *names*, each a *what*.
 
@@ -299,22 +293,6 @@ def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str
             " --part NAME"
         )
     return names[0]
-
-
-def chosen_rows(
-    column: NDArray[Any] | None, what: str, part: str | None, path: Path
-) -> tuple[NDArray[np.bool_] | slice, tuple[Unused, ...]]:
-    """Return which rows to take by a *column* of names, and the sets of the others.
-
-    All rows if there is no such column.
-    """
-    if column is None:
-        if part is not None:
-            raise InputError(f"{path}: has no column '{what}' with '{part}'")
-        return slice(None), ()
-    names = np.unique(column).tolist()
-    name = chosen(names, what, part, path)
-    return column == name, other_parts(names, what, name)
 
 
 def other_parts(names: Sequence[str], what: str, part: str) -> tuple[Unused, ...]:

@@ -224,9 +224,9 @@ def _numbers(value: object, where: str) -> tuple[float, ...]:
     return tuple(_number(item, where) for item in value)
 
 
-def _number(value: object, where: str, legal: str = "a number") -> float:
+def _number(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: got {_short(value)}; legal: {legal}")
+        raise InputError(f"{where}: got {_short(value)}; legal: a number")
     try:
         return float(value)
     except OverflowError:

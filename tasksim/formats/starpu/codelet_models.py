@@ -46,7 +46,6 @@ def from_models(
     *,
     host: str = "",
     kernel: str | None = None,
-    precision: str | None = None,
 ) -> Codelet:
     """Return the codelet of StarPU that corresponds to kernel *models*.
 
@@ -76,8 +75,6 @@ def from_models(
     kernel
         For ``history``: tasksim's kernel (``gemm``, ``potrf_float32``), if its name is not
         *symbol*.
-    precision
-        ``float32`` or ``float64``, if the kernel's name does not include it.
 
     Raises
     ------
@@ -91,10 +88,7 @@ def from_models(
         if device in combinations:
             raise InputError(f"{symbol}: two models for {device.name} ({', '.join(models)})")
         where = f"{symbol} on {architecture}"
-        name = kernel or symbol
-        if precision == "float32" and not name.endswith("_float32"):
-            name = f"{name}_float32"
-        combinations[device] = _implementation(model, name, where)
+        combinations[device] = _implementation(model, kernel or symbol, where)
     return Codelet(
         symbol,
         host,

@@ -1,7 +1,7 @@
 """Footprints, the keys of StarPU's histories of task durations.
 
-A footprint is a cyclic redundancy check (CRC) of the shapes of a task's data: matrices and
-vectors by their numbers of elements, not by the size of these. See StarPU's
+A footprint is a cyclic redundancy check (CRC) of the shapes of a task's data: matrices by their
+numbers of elements, not by the size of these. See StarPU's
 ``src/datawizard/footprint.c`` and ``src/common/hash.c``.
 
 Everything is vectorised: arrays of shapes give arrays of footprints.
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["crc", "matrix", "of_size", "task", "variable", "vector"]
+__all__ = ["crc", "matrix", "of_size", "task"]
 
 POLYNOMIAL: Final = 0x1EDC6F41
 """Polynomial of the CRC, Castagnoli's, most significant bit first."""
 
 MATRIX: Final = 0
-VECTOR: Final = 2
-VARIABLE: Final = 5
-"""StarPU's numbers of its data interfaces."""
+"""StarPU's number of its interface for matrices."""
 
 
 def crc(values: ArrayLike, seed: ArrayLike = 0) -> NDArray[np.uint32]:
@@ -48,16 +46,6 @@ def crc(values: ArrayLike, seed: ArrayLike = 0) -> NDArray[np.uint32]:
 def matrix(nx: ArrayLike, ny: ArrayLike) -> NDArray[np.uint32]:
     """Return the footprint of a matrix of *nx* by *ny* elements."""
     return crc(crc(nx, ny), MATRIX)
-
-
-def vector(nx: ArrayLike) -> NDArray[np.uint32]:
-    """Return the footprint of a vector of *nx* elements."""
-    return crc(crc(nx), VECTOR)
-
-
-def variable(size_bytes: ArrayLike) -> NDArray[np.uint32]:
-    """Return the footprint of a single value of *size_bytes*."""
-    return crc(crc(size_bytes), VARIABLE)
 
 
 def task(handles: Iterable[ArrayLike]) -> NDArray[np.uint32]:

@@ -145,40 +145,33 @@ def import_machine(
     flag(force, "force")
     found = Sampling.find(sampling)
     host = found.host(host)
-    place = _Place(library / "platforms" / f"{host}.yaml", library / "models" / host)
-    place.refuse(force=force)
+    platform_path, models = library / "platforms" / f"{host}.yaml", library / "models" / host
+    refuse_existing(platform_path, force=force)
+    mark = next((path.name for path in models.glob("*.json")), "*.json")
+    refuse_folder(models, force=force, what="a folder of coefficient files", mark=mark)
     reader = _Reader()
     bus, kernels = _read_bus(found, host, reader), _read_codelets(found, host, reader)
     if reader.problems and not skip_bad:
         raise InputError("\n".join(reader.problems))
     hardware = machine_fields(bus, f"{found.folder / 'bus'}/{host}")
-    platform = _write(place, host, hardware, bus, kernels, force=force)
+    with (  # both are complete before either has its name
+        locked(models),  # platform and models are of one import
+        writing(platform_path) as path,
+        new_folder(models, force=force) as folder,
+    ):
+        for name, kernel in kernels.items():
+            _write_kernel(folder, name, kernel, host)
+        platform = _write_platform(path, host, hardware, bus, kernels)
     return Imported(
         host,
-        platform,
+        replace(platform, path=platform_path),
         hardware.summary(),
-        place.platform,
-        place.models,
+        platform_path,
+        models,
         {name: kernel.architectures() for name, kernel in kernels.items() if kernel.models},
         tuple(reader.problems),
         (*_notes(hardware, kernels), *found.unread(host)),
     )
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Destination of an import."""
-
-    platform: Path
-    models: Path
-
-    def refuse(self, *, force: bool) -> None:
-        """Refuse existing files that must not be replaced."""
-        refuse_existing(self.platform, force=force)
-        is_folder = self.models.is_dir()
-        some = next((p.name for p in self.models.glob("*.json")), "") if is_folder else ""
-        what = "a folder of coefficient files"
-        refuse_folder(self.models, force=force, what=what, mark=some or "*.json")
 
 
 @dataclass
@@ -275,27 +268,6 @@ def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples |
     return reader.read(read_samples, path) if regressions else None
 
 
-def _write(
-    place: _Place,
-    host: str,
-    hardware: MachineFields,
-    bus: Bus,
-    kernels: Mapping[str, _Kernel],
-    *,
-    force: bool,
-) -> Platform:
-    """Write platform and models: both are complete before either has its name."""
-    with (
-        locked(place.models),  # platform and models are of one import
-        writing(place.platform) as path,
-        new_folder(place.models, force=force) as folder,
-    ):
-        for name, kernel in kernels.items():
-            _write_kernel(folder, name, kernel, host)
-        platform = _write_platform(path, host, hardware, bus, kernels)
-    return replace(platform, path=place.platform)
-
-
 def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:
     if not kernel.models:
         return
@@ -348,11 +320,8 @@ def _fingerprint(hardware: MachineFields, bus: Bus) -> dict[str, Any]:
         for affinity in bus.affinity[: len(hardware.gpus)]
     }
     models = [gpu.properties.get("model", "") for gpu in hardware.gpus]
-    return {
-        "cpus": hardware.cpus,
-        **({"gpus": models} if any(models) else {}),
-        **({"nearest": near} if near else {}),
-    }
+    facts = {"cpus": hardware.cpus, "gpus": models if any(models) else [], "nearest": near}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _notes(hardware: MachineFields, kernels: Mapping[str, _Kernel]) -> Iterator[str]:

@@ -118,7 +118,18 @@ def export_models(
         refuse_existing(path, force=force)
     for path, codelet in zip(paths, codelets, strict=True):
         write_codelet(codelet, path)
-    return Exported(host, paths, tuple(note for file in files if (note := _note(file))))
+    lost = {
+        file.kernel: [
+            name for name, entry in file.architectures.items() if entry.locality is not None
+        ]
+        for file in files
+    }
+    notes = (
+        f"{kernel}: StarPU does not know what far data cost ({', '.join(names)})"
+        for kernel, names in lost.items()
+        if names
+    )
+    return Exported(host, paths, tuple(notes))
 
 
 def _symbols(kernels: Sequence[str], names: Any) -> dict[str, str]:
@@ -162,14 +173,6 @@ def _codelets(files: list[CoefficientFile], host: str, symbols: Mapping[str, str
     if problems:
         raise InputError("\n".join(problems))
     return found
-
-
-def _note(file: CoefficientFile) -> str:
-    """Return a note on data of a file that are lost, or an empty text."""
-    lost = [name for name, entry in file.architectures.items() if entry.locality is not None]
-    if not lost:
-        return ""
-    return f"{file.kernel}: StarPU does not know what far data cost ({', '.join(lost)})"
 
 
 CODELETS: Final = "codelets/45"

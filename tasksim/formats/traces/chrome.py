@@ -22,13 +22,13 @@ from tasksim.base.files import reading, refuse_existing, write_bytes
 from tasksim.base.progress import FORMATTED_SHARE, follow, reached
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
-from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import counted, nanoseconds, whole_ns
+from tasksim.formats.traces.records import Records, transfer_table
+from tasksim.formats.traces.recutils import counted, nanoseconds, thinned, whole_ns
 from tasksim.formats.traces.textlines import GZIP, head_text
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
@@ -43,7 +43,9 @@ LARGEST_US: Final = 1e18
 """
 SLICES: Final = ("X", "B", "E")
 """Phases of slices: complete ones, beginnings, ends."""
-READ: Final = (*SLICES, "M", "s", "t", "f")
+FLOWS: Final = ("s", "t", "f")
+"""Phases of a flow, in order: its start, steps and end."""
+READ: Final = (*SLICES, "M", *FLOWS)
 """Phases that the reader uses: slices, names of workers, arrows."""
 TASK, COPY = "task", "copy"
 """Categories of the slices that tasksim writes."""
@@ -82,13 +84,14 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     own = known.get("tasksim") if isinstance(known, dict) else None
     own = own if isinstance(own, dict) else {}
     slices = list(_slices(found, events))
+    events = [event for event in events if isinstance(event, dict)]
     workers = _worker_names(events, own)
     tasks = [it for it in slices if it[1].get("cat") == TASK] or _outermost(found, slices)
     for at, event in tasks:
         _add(found, at, event, workers)
     _add_flows(found, events, tasks)
     if not own:
-        phases = (str(event.get("ph")) for event in events if isinstance(event, dict))
+        phases = (str(event.get("ph")) for event in events)
         for phase, count in Counter(phase for phase in phases if phase not in READ).items():
             found.note(
                 f"{count} events of phase {phase[:20]} are not used: tasks are slices (X, B, E)"
@@ -156,15 +159,11 @@ def _outermost(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[in
     return kept
 
 
-def _worker_names(events: list[Any], own: dict[str, Any]) -> dict[Place, tuple[str, str]]:
+def _worker_names(events: list[Event], own: dict[str, Any]) -> dict[Place, tuple[str, str]]:
     """Return the name and the architecture of each thread's worker, as far as known."""
     found: dict[Place, tuple[str, str]] = {}
     for event in events:
-        if (
-            isinstance(event, dict)
-            and event.get("ph") == "M"
-            and event.get("name") == "thread_name"
-        ):
+        if event.get("ph") == "M" and event.get("name") == "thread_name":
             arguments = event.get("args")
             name = arguments.get("name") if isinstance(arguments, dict) else None
             if isinstance(name, str):
@@ -207,17 +206,13 @@ def _time(args: Event, name: str) -> float:
     return _seconds(args[name]) if _is_time(args.get(name)) else math.nan
 
 
-def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]) -> None:
+def _add_flows(found: Records, events: list[Event], tasks: list[tuple[int, Event]]) -> None:
     """Turn flows into dependencies between the tasks that are open at their ends."""
     if found.has_edges:
         return
     flows: dict[tuple[Any, ...], list[tuple[float, str, Place]]] = {}
     for event in events:
-        if (
-            isinstance(event, dict)
-            and event.get("ph") in ("s", "t", "f")
-            and _is_time(event.get("ts"))
-        ):
+        if event.get("ph") in FLOWS and _is_time(event.get("ts")):
             identity = tuple(str(event.get(key)) for key in ("id", "cat", "name"))
             flows.setdefault(identity, []).append((event["ts"], event["ph"], _place(event)))
     if not flows:
@@ -233,7 +228,7 @@ def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]
     before: dict[int, set[str]] = {}
     for steps in flows.values():
         bound: list[int | None] = []
-        for ts, _, place in sorted(steps, key=_step):
+        for ts, _, place in sorted(steps, key=lambda step: (step[0], FLOWS.index(step[1]))):
             rows = threads.get(place, [])
             at = bisect_right(rows, ts, key=itemgetter(0)) - 1
             is_open = at >= 0 and rows[at][1] >= ts
@@ -246,13 +241,7 @@ def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]
     found.has_edges = bool(before)
 
 
-def _step(step: tuple[float, str, Place]) -> tuple[float, int]:
-    return step[0], "stf".index(step[1])
-
-
 def _add_copies(found: Records, own: dict[str, Any], copies: list[Event]) -> None:
-    from tasksim.run.recordtables import TransferTable
-
     memories, of = own["memories"], own.get("memory_of")
     if not (isinstance(memories, list) and isinstance(of, list)):
         raise InputError(f"{found.path}: otherData.tasksim: memories and memory_of are no lists")
@@ -265,25 +254,13 @@ def _add_copies(found: Records, own: dict[str, Any], copies: list[Event]) -> Non
     rows = [[copy.get("args", {}).get(name, -1) for name in fields] for copy in copies]
     if not all(_is_time(value) or value == -1 for row in rows for value in row):
         raise InputError(f"{found.path}: a copy has args that are no numbers from 0")
-    handle, source, target, size, requested, reason, task = (
-        zip(*rows, strict=True) if rows else ((),) * len(fields)
+    spans = [(copy["ts"], copy["ts"] + copy["dur"]) for copy in copies]
+    found.transfers = transfer_table(  # which reports illegal numbers
+        [
+            (*datum, *map(_seconds, (requested, *span)), reason, task)
+            for (*datum, requested, reason, task), span in zip(rows, spans, strict=True)
+        ]
     )
-    found.transfers = TransferTable(
-        handle=_column(handle),
-        source=_column(source),
-        target=_column(target),
-        size_bytes=_column(size),
-        requested_s=np.array([_seconds(time) for time in requested], dtype=np.float64),
-        start_s=np.array([_seconds(copy["ts"]) for copy in copies], dtype=np.float64),
-        end_s=np.array([_seconds(copy["ts"] + copy["dur"]) for copy in copies], dtype=np.float64),
-        reason=_column(reason),
-        task=_column(task),
-    )
-
-
-def _column(values: Any) -> Any:
-    """Return numbers unchanged: the table reports illegal ones."""
-    return np.array(values) if len(values) else np.zeros(0, np.int64)
 
 
 def _place(event: Event) -> Place:
@@ -369,8 +346,7 @@ def _events(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
             f'{{"ph":"M","name":"thread_sort_index","pid":{pid},"tid":{number + 1},'
             f'"args":{{"sort_index":{number}}}}}'
         )
-    graph = graph_if_any(run) if arrows == "all" else None
-    before = None if graph is None else predecessors(graph)
+    before = predecessors(graph_if_any(run) if arrows == "all" else None)
     yield from _tasks(run, pid, before)
     yield from _copies(run, pid)
     yield from _ready(run, pid)
@@ -393,7 +369,7 @@ def _us(ns: int) -> str:
     return f"{whole}.{part:03d}".rstrip("0") if part else str(whole)
 
 
-def _tasks(run: Run, pid: int, before: Callable[[int], list[int]] | None) -> Iterator[str]:
+def _tasks(run: Run, pid: int, before: Callable[[int], list[int]]) -> Iterator[str]:
     tasks = run.tasks
     kernels = [_text(name) for name in run.kernel_names]
     rows = zip(
@@ -407,7 +383,7 @@ def _tasks(run: Run, pid: int, before: Callable[[int], list[int]] | None) -> Ite
         more += f',"submitted":{_us(submitted)}'
         more += f',"ready":{_us(ready)}' if ready != submitted else ""
         more += f',"popped":{_us(popped)}' if popped >= 0 else ""
-        if before is not None and (others := before(task)):
+        if others := before(task):
             more += f',"after":[{",".join(map(str, others))}]'
         yield (
             f'{{"ph":"X","cat":"task","name":{kernels[kernel]},"pid":{pid},"tid":{worker + 1},'
@@ -450,42 +426,33 @@ def _ready(run: Run, pid: int) -> Iterator[str]:
     tasks = run.tasks
     at, value = counted(tasks.ready_s, tasks.start_s)
     last = np.append(at[1:] != at[:-1], np.ones(min(1, len(at)), bool))
-    at, value = at[last], value[last]
-    if len(at) > MAX_COUNTER_POINTS:
-        chosen = np.linspace(0, len(at) - 1, MAX_COUNTER_POINTS).astype(int)
-        at, value = at[chosen], value[chosen]
+    at, value = thinned(at[last], value[last], MAX_COUNTER_POINTS)
     for time, count in zip(whole_ns(at), value.tolist(), strict=True):
         yield f'{{"ph":"C","name":"ready","pid":{pid},"ts":{_us(time)},"args":{{"tasks":{count}}}}}'
 
 
 def _arrows(
-    run: Run, pid: int, arrows: Arrows, before: Callable[[int], list[int]] | None
+    run: Run, pid: int, arrows: Arrows, before: Callable[[int], list[int]]
 ) -> Iterator[str]:
     """Yield flows from task to task: each begins and ends a nanosecond inside a slice."""
     tasks = run.tasks
     row = {task: at for at, task in enumerate(tasks.task.tolist())}
     start, end, worker = whole_ns(tasks.start_s), whole_ns(tasks.end_s), tasks.worker.tolist()
-    for number, (one, other) in enumerate(_edges(run, arrows, before), 1):
+    edges: Iterable[tuple[int, int]]
+    if arrows == "critical":
+        from tasksim.run.critical import practical_critical_path
+
+        names = list(row)
+        edges = pairwise(names[step.task] for step in practical_critical_path(run).steps)
+    else:
+        edges = ((one, task) for task in row for one in before(task))
+    for number, (one, other) in enumerate(edges, 1):
         a, b = row[one], row[other]
         if end[a] - start[a] < 2 or end[b] == start[b]:
             continue  # tasks of no length have no inside
         flow = f'"cat":"dep","name":"dep","id":"{pid}.{number}","pid":{pid}'
         yield f'{{"ph":"s",{flow},"tid":{worker[a] + 1},"ts":{_us(end[a] - 1)}}}'
         yield f'{{"ph":"f","bp":"e",{flow},"tid":{worker[b] + 1},"ts":{_us(start[b])}}}'
-
-
-def _edges(
-    run: Run, arrows: Arrows, before: Callable[[int], list[int]] | None
-) -> Iterator[tuple[int, int]]:
-    if arrows == "critical":
-        from tasksim.run.critical import practical_critical_path
-
-        steps = [step.task for step in practical_critical_path(run).steps]
-        names = run.tasks.task.tolist()
-        yield from ((names[a], names[b]) for a, b in pairwise(steps))
-        return
-    if before is not None:
-        yield from ((one, task) for task in run.tasks.task.tolist() for one in before(task))
 
 
 def _is_chrome(path: Path, head: bytes) -> bool:  # noqa: ARG001

@@ -15,8 +15,15 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
-from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record, counted, ms_text, nanoseconds, whole_ns
+from tasksim.formats.traces.records import Records, transfer_table
+from tasksim.formats.traces.recutils import (
+    add_record,
+    counted,
+    ms_text,
+    nanoseconds,
+    thinned,
+    whole_ns,
+)
 from tasksim.formats.traces.textlines import csv_rows, head_text
 from tasksim.run.recordtables import TransferReason
 
@@ -142,8 +149,6 @@ def _fields(row: dict[str, str]) -> dict[str, str]:
 
 def _add_links(found: Records, path: Path) -> None:
     """Add the copies between memories, if tasksim wrote the trace."""
-    from tasksim.run.recordtables import TransferTable
-
     rows: list[tuple[float, ...]] = []
     nodes: list[str] = []
     thread: dict[str, str] = {}
@@ -158,26 +163,15 @@ def _add_links(found: Records, path: Path) -> None:
             except ValueError:
                 found.bad(f"a link from '{fields[3][:20]}' to '{fields[4][:20]}'", line)
                 continue
-            numbers = tuple(map(int, key.groups()))
-            place |= {fields[7]: numbers[5], fields[8]: numbers[6]}
-            rows.append((*numbers, start, end))
+            handle, size, task, asked_ns, reason, source, target = map(int, key.groups())
+            place |= {fields[7]: source, fields[8]: target}
+            times = asked_ns / 1e9, start, end
+            rows.append((handle, source, target, size, *times, reason, task))
     if len(nodes) < 2:
         found.memory_of.clear()
         return
     found.memories = _in_order(nodes, place)
-    columns = zip(*rows, strict=True) if rows else ((),) * 9
-    handle, size, task, requested, reason, source, target, start_s, end_s = columns
-    found.transfers = TransferTable(
-        handle=np.array(handle, dtype=np.int32),
-        source=np.array(source, dtype=np.int16),
-        target=np.array(target, dtype=np.int16),
-        size_bytes=np.array(size, dtype=np.int64),
-        requested_s=np.array(requested, dtype=np.float64) / 1e9,
-        start_s=np.array(start_s, dtype=np.float64),
-        end_s=np.array(end_s, dtype=np.float64),
-        reason=np.array(reason, dtype=np.int8),
-        task=np.array(task, dtype=np.int32),
-    )
+    found.transfers = transfer_table(rows)
 
 
 def _container(found: Records, fields: list[str], nodes: list[str], thread: dict[str, str]) -> None:
@@ -317,7 +311,7 @@ def _state_lines(run: Run) -> Iterator[Timed]:
     submitted, ready = whole_ns(tasks.submitted_s), whole_ns(tasks.ready_s)
     order = np.lexsort((tasks.task, np.array(end), np.array(start), tasks.worker))
     graph = graph_if_any(run)
-    before = None if graph is None else predecessors(graph)
+    before = predecessors(graph)
     footprint = _footprints(run, graph)
     popped = [
         "-1" if np.isnan(time) else ms_text(ns)
@@ -334,8 +328,7 @@ def _state_lines(run: Run) -> Iterator[Timed]:
             f"0 0 {footprint[task[row]]:x} 0 {task[row] + 1} {task[row] + 1} {priority[row]} 0 0 0 "
             f"-1 -1 0 {ms_text(submitted[row])} {ms_text(ready[row])};{popped[row]};"
         )
-        others = [] if before is None else before(task[row])
-        extra += "+".join(str(one + 1) for one in others) or "-1"
+        extra += "+".join(str(one + 1) for one in before(task[row])) or "-1"
         # States at one time on a worker keep the order of this list.
         yield start[row], place + 10, f"20 {ms_text(start[row])} w{on} WS k{kernel[row]} {extra}"
         follower = order_list[place + 1] if place + 1 < len(order_list) else None
@@ -358,10 +351,7 @@ def _footprints(run: Run, graph: TaskGraph | None) -> list[int]:
 
 
 def _variable(name: str, since: Any, until: Any) -> Iterator[Timed]:
-    at, value = counted(since, until)
-    if len(at) > MAX_POINTS:
-        chosen = np.linspace(0, len(at) - 1, MAX_POINTS).astype(int)
-        at, value = at[chosen], value[chosen]
+    at, value = thinned(*counted(since, until), MAX_POINTS)
     for time, count in zip(whole_ns(at), value.tolist(), strict=True):
         yield time, 3, f"13 {ms_text(time)} scheduler {name} {count}"
 

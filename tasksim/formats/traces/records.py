@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from typing import TYPE_CHECKING, Final
-
-import numpy as np
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, listed
 from tasksim.graph.access_mode import AccessMode
 from tasksim.run.recordtables import TransferReason, TransferTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST_SIZE", "MODES", "REASONS", "CopyRecords", "Records"]
+__all__ = ["LARGEST_SIZE", "MODES", "REASONS", "CopyRecords", "Records", "transfer_table"]
 
 REASONS: Final = {reason.name.lower(): reason for reason in TransferReason}
 """Reasons of copies by their names in files."""
@@ -227,22 +227,32 @@ class Records:
         if text not in self.notes:
             self.notes.append(text)
 
-    def note_workers(self, named: list[str]) -> None:
-        """Note the origins of workers' names: *named* has ``cpu0 is THREAD 1.1.1``, ...."""
-        self.note(f"workers: {listed(named, MAX_WORKERS_IN_NOTE)}")
+    def named_workers(self, places: Sequence[tuple[str, int, str]], *, nodes: bool) -> list[str]:
+        """Return names for workers as a platform has them: cpu0, or node1/cuda0 with *nodes*.
+
+        *places* has the architecture, the node and the trace's name of each worker, which a note
+        tells.
+        """
+        counts: Counter[tuple[str, int]] = Counter()
+        names = []
+        for kind, node, _ in places:
+            name = f"{kind}{counts[kind, node]}"
+            names.append(f"node{node}/{name}" if nodes else name)
+            counts[kind, node] += 1
+            self.architectures[names[-1]], self.node_of[names[-1]] = kind, node
+        told = [f"{name} is {own}" for name, (_, _, own) in zip(names, places, strict=True)]
+        self.note(f"workers: {listed(told, MAX_WORKERS_IN_NOTE)}")
+        return names
 
 
 class CopyRecords:
     """Copies of a trace in columns, which become a table once its tasks are numbered."""
 
     def __init__(self) -> None:
-        self._named: list[tuple[str, str, str, str]] = []
-        self._size: list[int] = []
-        self._times: list[tuple[float, float, float]] = []
-        self._reason: list[int] = []
+        self._copies: list[tuple[str, str, str, int, float, float, float, int, str]] = []
 
     def __len__(self) -> int:
-        return len(self._named)
+        return len(self._copies)
 
     def add(
         self,
@@ -258,15 +268,12 @@ class CopyRecords:
         *times* are those of its request, start and end; *task* is the task that needed it, or
         empty.
         """
-        self._named.append((handle, *ends, task))
-        self._size.append(size)
-        self._times.append(times)
-        self._reason.append(reason)
+        self._copies.append((handle, *ends, size, *times, reason, task))
 
     def register(self, found: Records) -> None:
         """Register the copied data and memories with *found*, so that they get numbers."""
         names = list(found.memories)
-        for (handle, source, target, _), size in zip(self._named, self._size, strict=True):
+        for handle, source, target, size, *_ in self._copies:
             found.handle.setdefault(handle, len(found.handle))
             found.copied_size[handle] = max(size, found.copied_size.get(handle, 0))
             names += [source, target]
@@ -277,21 +284,15 @@ class CopyRecords:
         memory = {name: at for at, name in enumerate(found.memories)}
         rows = [
             (
-                found.handle[handle], memory[source], memory[target],
+                found.handle[handle], memory[source], memory[target], *others,
                 int(number[found.number[task]]) if task in found.number else -1,
             )
-            for handle, source, target, task in self._named
+            for handle, source, target, *others, task in self._copies
         ]  # fmt: skip
-        named = np.array(rows, dtype=np.int64).reshape(-1, 4)
-        times = np.array(self._times, dtype=np.float64).reshape(-1, 3)
-        return TransferTable(
-            handle=named[:, 0].astype(np.int32),
-            source=named[:, 1].astype(np.int16),
-            target=named[:, 2].astype(np.int16),
-            size_bytes=np.array(self._size, dtype=np.int64),
-            requested_s=times[:, 0],
-            start_s=times[:, 1],
-            end_s=times[:, 2],
-            reason=np.array(self._reason, dtype=np.int8),
-            task=named[:, 3].astype(np.int32),
-        )
+        return transfer_table(rows)
+
+
+def transfer_table(rows: Sequence[Sequence[float]]) -> TransferTable:
+    """Return the table of copies in *rows* of its columns, in their order."""
+    columns: Any = zip(*rows, strict=True)
+    return TransferTable(*columns) if rows else TransferTable.empty()

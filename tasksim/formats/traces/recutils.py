@@ -27,6 +27,7 @@ __all__ = [
     "node_memory",
     "rank_of",
     "records",
+    "thinned",
     "whole_ns",
 ]
 
@@ -170,6 +171,14 @@ def counted(since_s: Any, until_s: Any) -> tuple[Any, Any]:
     change = np.concatenate((np.ones(len(since_s), int), -np.ones(len(until_s), int)))
     order = np.lexsort((-change, times))
     return times[order], np.cumsum(change[order])
+
+
+def thinned(at: Any, value: Any, most: int) -> tuple[Any, Any]:
+    """Return *most* of the points of a curve, evenly chosen, or all if there are not more."""
+    if len(at) <= most:
+        return at, value
+    chosen = np.linspace(0, len(at) - 1, most).astype(int)
+    return at[chosen], value[chosen]
 
 
 def _time(fields: dict[str, str], name: str) -> float:

@@ -42,8 +42,8 @@ States = dict[str, dict[str, float]]
 
 _COUNTS: Final = ("cnt_ready", "cnt_submitted", "set_profiling")
 """First words of lines about the whole program."""
-_KIND: Final = re.compile(r"[A-Za-z_]+")
 _WORKER: Final = re.compile(r"[0-9]{1,9}")
+_NAME: Final = re.compile(r"name [0-9]{1,9} [A-Za-z_]+ [0-9]{1,9}")
 
 
 class Activity(NamedTuple):
@@ -79,40 +79,26 @@ def read_activity(found: Records, path: Path, begin_s: float, end_s: float) -> A
         words = line.split()
         if not words or words[0] in _COUNTS:
             continue
-        if words[0] == "name" and len(words) == 4:
+        if _NAME.fullmatch(" ".join(words)):
             _, worker, kind, device = words
-            if _WORKER.fullmatch(worker) and _KIND.fullmatch(kind) and _WORKER.fullmatch(device):
-                kinds[worker] = kind, device
-                continue
-        elif len(words) == 5 and _WORKER.fullmatch(words[0]):
-            times = [_seconds(word) for word in words[1:]]
-            if all(time is not None for time in times):
-                until, elapsed, executing, asleep = (time or 0.0 for time in times)
-                _add_span(states.setdefault(words[0], {}), until, elapsed, executing, asleep,
-                          (begin_s, end_s))  # fmt: skip
-                continue
-        legal = "name, number, kind, device; or worker, time, elapsed, executing, sleeping in ms"
-        found.bad(f"got '{line[:60]}'; legal: {legal}", number, path)
+            kinds[worker] = kind, device
+            continue
+        times = [time for word in words[1:] if (time := _seconds(word)) is not None]
+        if len(words) != 5 or len(times) != 4 or not _WORKER.fullmatch(words[0]):
+            legal = (
+                "name, number, kind, device; or worker, time, elapsed, executing, sleeping in ms"
+            )
+            found.bad(f"got '{line[:60]}'; legal: {legal}", number, path)
+            continue
+        until, elapsed, executing, asleep = times
+        mine = states.setdefault(words[0], {})
+        within = min(until, end_s) - max(until - elapsed, begin_s)
+        if within <= 0 or elapsed <= 0:
+            continue
+        rest = max(0.0, elapsed - executing - asleep)
+        for state, time in ((EXECUTING, executing), (ASLEEP, asleep), (OTHER, rest)):
+            mine[state] = mine.get(state, 0.0) + within / elapsed * time
     return Activity(kinds, states)
-
-
-def _add_span(
-    states: dict[str, float],
-    until_s: float,
-    elapsed_s: float,
-    executing_s: float,
-    asleep_s: float,
-    run: tuple[float, float],
-) -> None:
-    """Add the part of a span that ends at *until_s* that lies within the *run*."""
-    begin, end = run
-    within = min(until_s, end) - max(until_s - elapsed_s, begin)
-    if within <= 0 or elapsed_s <= 0:
-        return
-    share = within / elapsed_s
-    rest = max(0.0, elapsed_s - executing_s - asleep_s)
-    for state, time in ((EXECUTING, executing_s), (ASLEEP, asleep_s), (OTHER, rest)):
-        states[state] = states.get(state, 0.0) + share * time
 
 
 def _seconds(text: str) -> float | None:

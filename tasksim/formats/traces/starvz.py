@@ -268,17 +268,14 @@ def _add_links(found: Records, folder: Path) -> None:
     found.memory_of.update({str(n): str(parent) for kind, n, parent in rows if kind == "Worker"})
     number = {name: at for at, name in enumerate(memories)}
     found.memories = tuple(memories)
-    columns = {name: [_number(value, -1.0) for value in links[name]] for name in COPY}
-    found.transfers = TransferTable(
-        **{field: np.array(columns[name]) for name, field in COPY.items() if field[-2:] != "_s"},
-        **{
-            field: np.array([_seconds(time) for time in columns[name]])
-            for name, field in COPY.items()
-            if field[-2:] == "_s"
-        },
-        source=np.array([number.get(str(name), -1) for name in links["Origin"]], np.int16),
-        target=np.array([number.get(str(name), -1) for name in links["Dest"]], np.int16),
-    )
+    columns: dict[str, Any] = {
+        field: [number.get(str(name), -1) for name in links[column]]
+        for column, field in (("Origin", "source"), ("Dest", "target"))
+    }
+    for column, field in COPY.items():
+        values = [_number(value, -1.0) for value in links[column]]
+        columns[field] = list(map(_seconds, values)) if field.endswith("_s") else values
+    found.transfers = TransferTable(**columns)
 
 
 def _parameters(extra: dict[str, Any]) -> dict[str, float]:

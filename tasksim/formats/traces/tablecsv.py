@@ -83,9 +83,9 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
             continue
         _add(found, dict(zip(header, fields, strict=True)), times, others, line, lost)
-    for name, what in (("worker", "worker of each task"), ("kernel", "kernel of each task")):
+    for name in ("worker", "kernel"):
         if name not in header:
-            found.note(f"the table has no {what}: the same one for all is assumed")
+            found.note(f"the table has no {name} of each task: the same one for all is assumed")
     for name, count in lost.items():
         found.note(
             f"column {name} is not a parameter in {count} rows: it has no number from 0 there"
@@ -102,10 +102,7 @@ def _times(path: Path, header: list[str]) -> dict[str, tuple[str, float]]:
     names = [which for which, _ in found.values()]
     if len(set(names)) < len(names):
         raise InputError(f"{path}:1: a time occurs in two units: {', '.join(found)}")
-    if (
-        not {"start", "end", "duration"} & set(names)
-        or len({"start", "end", "duration"} & set(names)) < 2
-    ):
+    if len({"start", "end", "duration"} & set(names)) < 2:
         raise InputError(
             f"{path}:1: got columns {', '.join(header)}; legal: start and end (or duration), with "
             "a unit: start_s, start_ms, start_us, start_ns"
@@ -197,9 +194,9 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     graph = graph_if_any(run)
-    before = None if graph is None else predecessors(graph)
+    before = predecessors(graph)
     names = [] if graph is None else _parameters(graph)
-    header = [name for name in COLUMNS if before is not None or name != "depends"]
+    header = [name for name in COLUMNS if graph is not None or name != "depends"]
     writer.writerow([*header, *names])
     memories = [memory.name for memory in run.memories] or [""]
     workers = [(it.name, it.architecture, memories[it.memory]) for it in run.workers]
@@ -212,22 +209,18 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     seen = watched(columns, "tasks", total=len(tasks), until=FORMATTED_SHARE)
     for task, kernel, worker, priority, *times in seen:
         row = [task, kernels[kernel], *workers[worker], priority]
-        row += ["" if math.isnan(time) else repr(time) for time in times]
-        if before is not None:
+        row += ["" if math.isnan(time) else time for time in times]
+        if graph is not None:
             row.append(" ".join(map(str, before(task))))
         if graph is not None and names:
             known = graph.parameters_of(task)
-            row += [_cell(known[name]) if name in known else "" for name in names]
+            row += [known.get(name, "") for name in names]
         writer.writerow(row)
     write_text(path, out.getvalue(), force=force)
     if run.transfers is not None:
         write_copies(run, graph, beside, force=force)
     else:
         beside.unlink(missing_ok=True)  # left from another run
-
-
-def _cell(value: float | str) -> str:
-    return value if isinstance(value, str) else repr(value)
 
 
 def _parameters(graph: TaskGraph) -> list[str]:
@@ -308,12 +301,9 @@ def write_copies(run: Run, graph: TaskGraph | None, path: Path, *, force: bool) 
     for handle, source, target, size, requested, start, end, reason, task in zip(
         *(getattr(copies, column).tolist() for column in copies.dtypes), strict=True
     ):
-        writer.writerow(
-            (
-                handle, names[home.get(handle, 0)], names[source], names[target], size,
-                repr(requested), repr(start), repr(end), words[reason], task if task >= 0 else "",
-            )
-        )  # fmt: skip
+        names_of = names[home.get(handle, 0)], names[source], names[target]
+        made_for = task if task >= 0 else ""
+        writer.writerow((handle, *names_of, size, requested, start, end, words[reason], made_for))
     write_text(path, out.getvalue(), force=force)
 
 
@@ -322,7 +312,7 @@ def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
         return False
     header = [name.strip() for name in head_text(head).partition("\n")[0].split(",")]
     legal = {name + unit for name in ("start", "end") for unit in UNITS}
-    return len(legal & set(header)) >= 1 and bool({"task", "kernel", "worker"} & set(header))
+    return bool(legal & set(header)) and bool({"task", "kernel", "worker"} & set(header))
 
 
 TASK_TABLE = Format(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -58,17 +58,6 @@ MAX_RANKS: Final = 10_000
 """
 
 
-class _Message(NamedTuple):
-    source: int
-    target: int
-    size: int
-    sent_s: float
-    received_s: float
-    handle: str
-    before: str
-    after: str
-
-
 def add_messages(found: Records, path: Path) -> None:
     """Add the messages of ``comms.rec`` at *path* to *found*.
 
@@ -79,22 +68,30 @@ def add_messages(found: Records, path: Path) -> None:
     copies = CopyRecords()
     bound = backwards = 0
     for line, fields in records(path):
-        message = _message(found, fields, line, path)
-        if message is None:
+        try:
+            source, target, size = (int(fields.get(name, "")) for name in ("Src", "Dst", "Size"))
+            sent, received = (float(fields.get(name, "")) for name in ("SendTime", "RecvTime"))
+        except ValueError:
+            what = "Src, Dst, Size, SendTime or RecvTime is not a number"
+            found.bad(f"{what}; legal: ranks, bytes, milliseconds", line, path)
             continue
+        if wrong := _wrong_message(source, target, size, (sent, received)):
+            found.bad(wrong, line, path)
+            continue
+        sent_s, received_s = nanoseconds(sent), nanoseconds(received)
         # Clocks of nodes differ, and StarPU writes these times with 32 bits.
-        late = message.received_s < message.sent_s
+        late = received_s < sent_s
         backwards += late
-        end_s = max(message.sent_s, message.received_s)
         copies.add(
-            f"message {message.handle}",
-            (node_memory(message.source), node_memory(message.target)),
-            message.size,
-            (message.sent_s, message.sent_s, end_s),
+            f"message {source}_{fields.get('SendHandle', '0')} {size}",
+            (node_memory(source), node_memory(target)),
+            size,
+            (sent_s, sent_s, max(sent_s, received_s)),
         )
-        if not late and message.before in found.number and message.after in found.number:
-            after = found.number[message.after]
-            found.before[after] = f"{found.before[after]} {message.before}".strip()
+        before, after = (job_id(fields.get(name, "")) for name in ("SendJobId", "RecvJobId"))
+        if not late and before in found.number and after in found.number:
+            task = found.number[after]
+            found.before[task] = f"{found.before[task]} {before}".strip()
             found.has_edges = True
             bound += 1
     if not len(copies):
@@ -111,31 +108,15 @@ def add_messages(found: Records, path: Path) -> None:
     found.copies = copies
 
 
-def _message(found: Records, fields: dict[str, str], line: int, path: Path) -> _Message | None:
-    """Return a record as a message; None if it is wrong."""
-    try:
-        source, target, size = (int(fields.get(name, "")) for name in ("Src", "Dst", "Size"))
-        sent, received = (float(fields.get(name, "")) for name in ("SendTime", "RecvTime"))
-    except ValueError:
-        found.bad(
-            "Src, Dst, Size, SendTime or RecvTime is not a number; legal: ranks, bytes,"
-            " milliseconds",
-            line, path,
-        )  # fmt: skip
-        return None
+def _wrong_message(source: int, target: int, size: int, times: tuple[float, float]) -> str:
+    """Return a problem of a message, if there is one."""
     if not (0 <= source < MAX_RANKS and 0 <= target < MAX_RANKS and source != target):
-        found.bad(f"a message from rank {source} to rank {target}", line, path)
-    elif not 0 <= size < LARGEST_SIZE:
-        found.bad(f"Size: got {size}; legal: bytes", line, path)
-    elif not all(math.isfinite(time) and time >= 0 for time in (sent, received)):
-        found.bad("SendTime or RecvTime is not a time; legal: milliseconds from 0", line, path)
-    else:
-        return _Message(
-            source, target, size, nanoseconds(sent), nanoseconds(received),
-            f"{source}_{fields.get('SendHandle', '0')} {size}",
-            job_id(fields.get("SendJobId", "")), job_id(fields.get("RecvJobId", "")),
-        )  # fmt: skip
-    return None
+        return f"a message from rank {source} to rank {target}"
+    if not 0 <= size < LARGEST_SIZE:
+        return f"Size: got {size}; legal: bytes"
+    if not all(math.isfinite(time) and time >= 0 for time in times):
+        return "SendTime or RecvTime is not a time; legal: milliseconds from 0"
+    return ""
 
 
 ACTIONS: Final = ("push", "pop")
@@ -147,7 +128,8 @@ def add_scheduling(found: Records, path: Path) -> None:
     The first push of a task counts as its ready time, the last pop as the time when its worker took
     it, and the priority of the push as its own.
     """
-    pushed, unknown, other, again = set[int](), 0, list[str](), 0
+    pushed, other = set[int](), list[str]()
+    unknown = again = 0
     for line, fields in records(path):
         read = _action(found, fields, line, path)
         if read is None:
@@ -166,16 +148,9 @@ def add_scheduling(found: Records, path: Path) -> None:
             if found.priority[at] != priority:
                 other.append(f"{found.kernel[at]} {task}, {found.priority[at]} -> {priority}")
                 found.priority[at] = priority
-    _note(found, path, len(pushed), unknown, again, other)
-
-
-def _note(
-    found: Records, path: Path, pushed: int, unknown: int, again: int, other: list[str]
-) -> None:
-    """Note the contents; traces without a scheduler have an empty file, which needs no note."""
-    if not (pushed or unknown):
+    if not (pushed or unknown):  # traces without a scheduler have an empty file
         return
-    text = f"{path.name}: the times of push and pop of {pushed} tasks"
+    text = f"{path.name}: the times of push and pop of {len(pushed)} tasks"
     if other:
         text += f"; {len(other)} have another priority there (such as {other[0]}), which counts"
     if again:
@@ -369,9 +344,10 @@ def _add_workers(found: Records, activity: Path | None, states: Path | None) -> 
     )
     begin_s = min(begins, default=0.0)
     end_s = max((found.end_s[at] for at in ran), default=0.0)
-    told = None if activity is None else read_activity(found, activity, begin_s, end_s)
-    names = {} if told is None else told.names()
-    seconds, source = ({}, activity) if told is None else (told.states, activity)
+    names, seconds, source = dict[str, tuple[str, str]](), dict[str, dict[str, float]](), activity
+    if activity is not None:
+        told = read_activity(found, activity, begin_s, end_s)
+        names, seconds = told.names(), told.states
     if states is not None:
         seconds, source = read_states(found, states, begin_s, end_s), states
     own = _name_workers(found, names)
@@ -553,7 +529,7 @@ def write_tasks_rec(run: Run, path: Path, force: bool = False) -> None:
 
 def _records(run: Run) -> Iterator[str]:
     graph = graph_if_any(run)
-    before = None if graph is None else predecessors(graph)
+    before = predecessors(graph)
     yield from own_lines(run, graph)
     tasks, kernels = run.tasks, run.kernel_names
     memory = [worker.memory for worker in run.workers]
@@ -570,7 +546,7 @@ def _records(run: Run) -> Iterator[str]:
         name = _line(kernels[kernel])
         lines = [f"Name: {name}", f"Model: {name}", f"JobId: {task + 1}"]
         lines += [f"SubmitOrder: {task + 1}", f"Priority: {priority}"]
-        if before is not None and (others := before(task)):
+        if others := before(task):
             lines.append(f"DependsOn: {' '.join(str(other + 1) for other in others)}")
         lines += ["Tag: 0", f"WorkerId: {worker}", f"MemoryNode: {memory[worker]}"]
         lines += [f"SubmitTime: {submitted}", f"ReadyTime: {ready}"]

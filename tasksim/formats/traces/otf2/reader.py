@@ -184,18 +184,14 @@ class _Content:
         """Name the rows that executed tasks as workers of a platform: cpu0, node1/gpu0."""
         found, definitions = self._found, self._definitions
         executed = stretches.executing()
-        places = [definitions.nodes.get(definitions.locations[row].process, 0) for row in executed]
+        locations = [definitions.locations[row] for row in executed]
+        places = [definitions.nodes.get(each.process, 0) for each in locations]
         nodes = {place: number for number, place in enumerate(dict.fromkeys(places))}
-        counts: Counter[tuple[int, str]] = Counter()
+        known = [
+            ("gpu" if each.kind in _ACCELERATORS else "cpu", nodes[place], each.name)
+            for each, place in zip(locations, places, strict=True)
+        ]
         self._workers[:] = [""] * len(definitions.locations)
-        called = []
-        for row, place in zip(executed, places, strict=True):
-            location, node = definitions.locations[row], nodes[place]
-            kind = "gpu" if location.kind in _ACCELERATORS else "cpu"
-            name = f"{kind}{counts[node, kind]}"
-            name = f"node{node}/{name}" if len(nodes) > 1 else name
-            counts[node, kind] += 1
+        names = found.named_workers(known, nodes=len(nodes) > 1)
+        for row, name in zip(executed, names, strict=True):
             self._workers[row] = name
-            found.architectures[name], found.node_of[name] = kind, node
-            called.append(f"{name} is {location.name}")
-        found.note_workers(called)

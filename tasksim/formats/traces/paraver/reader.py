@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -242,24 +241,22 @@ class _Content:
         """
         found, header = self._found, self.header
         several = header.nodes > 1
-        workers = [""] * len(self.rows)
-        counts: Counter[tuple[int, str]] = Counter()
-        called = []
+        known = []
         by_number = sorted(
             (tuple(map(int, row.split(":"))), place) for row, place in self.rows.items()
         )
-        for (application, process, thread), place in by_number:
+        for (application, process, thread), _ in by_number:
             number = header.number(application, process, thread)
             own = names[number] if number is not None and number < len(names) else ""
             own = own or f"THREAD {application}.{process}.{thread}"
             kind = next((word for word in _ACCELERATORS if own.lower().startswith(word)), "cpu")
             node = max(header.node(application, process) - 1, 0) if several else 0
-            name = f"{kind}{counts[node, kind]}"
-            workers[place] = name = f"node{node}/{name}" if several else name
-            counts[node, kind] += 1
-            found.architectures[name], found.node_of[name] = kind, node
-            called.append(f"{name} is {own}")
-        found.note_workers(called)
+            known.append((kind, node, own))
+        workers = [""] * len(self.rows)
+        for (_, place), name in zip(
+            by_number, found.named_workers(known, nodes=several), strict=True
+        ):
+            workers[place] = name
         return workers
 
 
