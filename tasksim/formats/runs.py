@@ -87,11 +87,7 @@ def load_checked_run(path: str | Path) -> Run:
 
 
 def save_run(
-    run: Run,
-    folder: str | Path,
-    force: bool = False,
-    *,
-    progress: CountProgress | None = None,
+    run: Run, folder: str | Path, force: bool = False, *, progress: CountProgress | None = None
 ) -> None:
     """Write *run* to *folder*, all or nothing.
 

@@ -96,7 +96,9 @@ def zones_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
 def _zone(element: Element, within: str | None, read: _Read) -> None:
     """Read a zone with all that is in it."""
     problems = read.problems
-    name = _member(element, "zone", within, read)
+    name = problems.attribute(element, "id")
+    _add_member(element, name, within, read)
+    read.members[name] = {}
     if element.name == "cluster":
         _cluster(element, name, within, read)
         return
@@ -107,8 +109,8 @@ def _zone(element: Element, within: str | None, read: _Read) -> None:
         if child.name in (*ZONE_ELEMENTS, "cluster"):
             _zone(child, name, read)
         elif child.name in ("host", "router"):
-            end = _member(child, child.name, name, read)
-            read.zones[_word(name)][f"{child.name}s"].append(end)
+            end = problems.attribute(child, "id")
+            _add_end(child, end, child.name, name, read)
             if routing in STAR_ROUTINGS and child.name == "router":
                 _spoke(end, name, [], [], read)
         elif child.name in LINK_ELEMENTS:
@@ -134,22 +136,19 @@ def _word(name: str) -> str:
     return f"zone-{spelled(name)}-0"
 
 
-def _member(element: Element, what: str, within: str | None, read: _Read) -> str:
-    """Return the name of a zone, host or router, a new member of the zone *within*."""
-    name = read.problems.attribute(element, "id")
-    _add_member(element, name, what, within, read)
-    return name
-
-
-def _add_member(element: Element, name: str, what: str, within: str | None, read: _Read) -> None:
+def _add_member(element: Element, name: str, within: str | None, read: _Read) -> None:
+    """Add a zone, host or router to the members of the zone *within*."""
     if name in read.members or name in read.ends:
         read.problems.at(element, "each name once", f"'{name}' again")
     if within is not None:
         read.members[within][name] = None
-    if what == "zone":
-        read.members[name] = {}
-    else:
-        read.ends[name] = what
+
+
+def _add_end(element: Element, name: str, what: str, zone: str, read: _Read) -> None:
+    """Add a host or router to a zone."""
+    _add_member(element, name, zone, read)
+    read.ends[name] = what
+    read.zones[_word(zone)][f"{what}s"].append(name)
 
 
 def _spoke(end: str, zone: str, up: list[str], down: list[str], read: _Read) -> None:
@@ -175,8 +174,7 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
             sections[middle[0]]["shared"] = False
     for number in host_numbers(element, problems):
         host = f"{prefix}{number}{suffix}"
-        _add_member(element, host, "host", name, read)
-        read.zones[_word(name)]["hosts"].append(host)
+        _add_end(element, host, "host", name, read)
         link = f"{name}_link_{number}"
         limiter = []
         if "limiter_link" in attributes:
@@ -192,8 +190,7 @@ def _cluster(element: Element, name: str, within: str | None, read: _Read) -> No
             routes = read.zones[_word(name)]["routes"]
             routes.append({"from": host, "to": host, "links": [loopback]})
     router = attributes.get("router_id") or f"{prefix}{name}_router{suffix}"
-    _add_member(element, router, "router", name, read)
-    read.zones[_word(name)]["routers"].append(router)
+    _add_end(element, router, "router", name, read)
     _spoke(router, name, [], [], read)
 
 
@@ -204,8 +201,7 @@ def _cabinet(element: Element, zone: str, read: _Read) -> None:
     middle = [read.backbones[zone]] if zone in read.backbones else []
     for number in host_numbers(element, read.problems):
         host = f"{prefix}{number}{suffix}"
-        _add_member(element, host, "host", zone, read)
-        read.zones[_word(zone)]["hosts"].append(host)
+        _add_end(element, host, "host", zone, read)
         up, down = (read.links.named(f"link_{host}", way) for way in OPPOSITE_WAYS)
         read.links.sections[up] = read.links.sections[down] = cable
         _spoke(host, zone, [up, *middle], [*middle, down], read)

@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.units import Dimension
 
-__all__ = [
-    "BANDWIDTHS",
-    "TIMES",
-    "Element",
-    "Problems",
-    "XmlProblems",
-    "goes_back",
-    "parse_xml",
-]
+__all__ = ["BANDWIDTHS", "TIMES", "Element", "Problems", "XmlProblems", "goes_back", "parse_xml"]
 
 BANDWIDTHS: Final = {"": "B/s"} | {
     f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")

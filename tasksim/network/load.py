@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.documents import Location
 
-__all__ = [
-    "network_of_fields",
-    "read_network",
-    "split_text",
-]
+__all__ = ["network_of_fields", "read_network", "split_text"]
 
 
 DEFAULT_MODEL: Final = "hockney"
@@ -248,13 +244,15 @@ def read_network(text: str | Path, library: Path | None = None) -> Network:
     return network
 
 
-def network_of_fields(fields: Mapping[str, Any], name: str, where: str, **options: Any) -> Network:
+def network_of_fields(
+    fields: Mapping[str, Any], name: str, where: str, model: str = DEFAULT_MODEL
+) -> Network:
     """Return the network that *fields* describe; *where* is their origin, for messages.
 
     Raises :exc:`InputError` with a line per problem.
     """
     found: Found = []
-    network = read_section(dict(fields), (), found, name, **options)
+    network = read_section(dict(fields), (), found, name, model)
     if network is None:
         fields_of = (".".join(map(str, problem.location)) for problem in found)
         lines = [

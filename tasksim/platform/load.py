@@ -81,10 +81,7 @@ def settable(
 
 
 def dump(
-    description: Mapping[str, Any],
-    path: Path,
-    *,
-    comment: str = "Written by tasksim.",
+    description: Mapping[str, Any], path: Path, *, comment: str = "Written by tasksim."
 ) -> Platform:
     """Write a platform file, all or nothing, and return the platform it describes.
 

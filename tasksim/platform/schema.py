@@ -189,9 +189,7 @@ class AllocationSection(Section):
     chunk: float = given(_SIZE, _size(_ALLOCATION.chunk_bytes), "size of a chunk for small blocks")
     unit: float = given(_SIZE, _size(_ALLOCATION.unit_bytes), "unit of small blocks")
     largest: float = given(
-        Amount("size", least=0),
-        _size(_ALLOCATION.largest_bytes),
-        "largest small block; 0 for none",
+        Amount("size", least=0), _size(_ALLOCATION.largest_bytes), "largest small block; 0 for none"
     )
     usable: float = given(
         Amount("factor", above=0, most=1),

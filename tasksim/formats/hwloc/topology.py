@@ -277,20 +277,19 @@ class _Reader:
             self.problems.at(element, expected, f"'{element.attributes.get('cpuset', '')[:40]}'")
 
     def _whole(self, element: Element, name: str) -> int:
-        text = self.problems.attribute(element, name)
-        if not _WHOLE.fullmatch(text):
-            if text:
-                self.problems.at(element, f"{name}: a whole number", f"'{text[:40]}'")
-            return 0
-        return int(text)
+        return int(self._text(element, name, _WHOLE, "a whole number"))
 
     def _number(self, element: Element, name: str) -> float:
+        return float(self._text(element, name, _NUMBER, "a number"))
+
+    def _text(self, element: Element, name: str, form: re.Pattern[str], what: str) -> str:
+        """Return an attribute of this *form*, or "0" and a problem."""
         text = self.problems.attribute(element, name)
-        if not _NUMBER.fullmatch(text):
-            if text:
-                self.problems.at(element, f"{name}: a number", f"'{text[:40]}'")
-            return 0.0
-        return float(text)
+        if form.fullmatch(text):
+            return text
+        if text:
+            self.problems.at(element, f"{name}: {what}", f"'{text[:40]}'")
+        return "0"
 
     def set_of(self, element: Element, name: str) -> int:
         """Return a set of processors: groups of 32 bits, the highest first; an empty group is 0."""

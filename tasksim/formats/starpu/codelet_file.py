@@ -375,8 +375,7 @@ def from_joules(codelet: Codelet) -> Codelet:
 def _scaled(codelet: Codelet, factor: float) -> Codelet:
     combinations = (
         replace(
-            found,
-            implementations=tuple(_scaled_one(one, factor) for one in found.implementations),
+            found, implementations=tuple(_scaled_one(one, factor) for one in found.implementations)
         )
         for found in codelet.combinations
     )

@@ -41,11 +41,7 @@ _ARCHITECTURE: Final = re.compile(r"([a-z_]+?)_?([0-9]{0,4})")
 
 
 def from_models(
-    symbol: str,
-    models: Mapping[str, KernelModel],
-    *,
-    host: str = "",
-    kernel: str | None = None,
+    symbol: str, models: Mapping[str, KernelModel], *, host: str = "", kernel: str | None = None
 ) -> Codelet:
     """Return the codelet of StarPU that corresponds to kernel *models*.
 

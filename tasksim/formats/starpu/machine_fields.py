@@ -120,9 +120,10 @@ def machine_fields(bus: Bus, where: str) -> MachineFields:
     found = MachineFields(xml.count("CPU"), gpus, notes=notes)
     if found.cpus == 0:
         raise InputError(f"{where}: expected the hosts CPU0, CPU1, ..., found none")
-    _compare(found, bus, notes)
+    _compare(found, bus)
     _connect(found, xml, bus)
-    unreached = _unreached(found)
+    ends = {gpu.name: ("ram", f"gpu{index}") for index, gpu in enumerate(gpus)}
+    unreached = [gpu for gpu, way in ends.items() if not {way, way[::-1]} <= _ways(found)]
     if unreached:
         raise InputError(
             f"{where}: expected routes from RAM to each GPU and back, found none for "
@@ -131,9 +132,9 @@ def machine_fields(bus: Bus, where: str) -> MachineFields:
     return found
 
 
-def _compare(found: MachineFields, bus: Bus, notes: list[str]) -> None:
+def _compare(found: MachineFields, bus: Bus) -> None:
     """Note differences between files, and unusual hardware."""
-    counts = bus.counts
+    counts, notes = bus.counts, found.notes
     if counts is not None:
         told = counts.cpus, counts.devices.get("CUDA", 0)
         if told != (found.cpus, len(found.gpus)):
@@ -269,13 +270,6 @@ def _add_measured(
 
 def _ways(found: MachineFields) -> set[tuple[str, str]]:
     return {(route["from"], route["to"]) for route in found.routes}
-
-
-def _unreached(found: MachineFields) -> list[str]:
-    """Return the GPUs without routes to and from main memory."""
-    names = {gpu.name: f"gpu{index}" for index, gpu in enumerate(found.gpus)}
-    ways = _ways(found)
-    return [gpu for gpu, name in names.items() if not {("ram", name), (name, "ram")} <= ways]
 
 
 def _link_names(originals: Sequence[str]) -> dict[str, str]:

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.files import exists, refuse_existing
-from tasksim.formats.starpu.codelet_file import (
-    ENERGY_SUFFIX,
-    VERSIONS,
-    from_joules,
-    write_codelet,
-)
+from tasksim.formats.starpu.codelet_file import ENERGY_SUFFIX, VERSIONS, from_joules, write_codelet
 from tasksim.formats.starpu.codelet_models import from_models
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.modelnames import model_names_of, named

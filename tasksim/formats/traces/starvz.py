@@ -400,10 +400,7 @@ def _of_graph(run: Run, graph: TaskGraph | None) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     if graph is None:
         return columns
-    for column, parameter, scale in (
-        ("Iteration", "iteration", 1.0),
-        ("GFlop", "flop", 1e-9),
-    ):
+    for column, parameter, scale in (("Iteration", "iteration", 1.0), ("GFlop", "flop", 1e-9)):
         if not all(parameter in names for names in graph.parameter_names):
             continue
         values = np.zeros(len(graph))

@@ -21,12 +21,7 @@ from tasksim.base.documents.sections import (
     given,
 )
 from tasksim.base.errors import nearest
-from tasksim.network.topologies.explicit import (
-    LinkSection,
-    NamedTopology,
-    check_links,
-    named_links,
-)
+from tasksim.network.topologies.explicit import LinkSection, NamedTopology, check_links, named_links
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
