@@ -241,7 +241,7 @@ class MemoryDomainSection(Section):
     bandwidth: list[float] = given(
         ListOf(_BANDWIDTH),
         [],
-        "bandwidth bandwidth of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]; the last one"
+        "bandwidth of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]; the last one"
         " holds for more",
     )
     known: bool = given(FLAG, False, "whether schedulers expect durations beside busy neighbours")
@@ -307,7 +307,7 @@ class MemoryLevelSection(Section):
         Maybe(_TIME), None, "latency of an access that depends on the one before; default: unknown"
     )
     bandwidth: list[float] = given(
-        ListOf(_BANDWIDTH), [], "of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]"
+        ListOf(_BANDWIDTH), [], "bandwidth of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]"
     )
     cores: int = given(Whole(1, MAX_WORKERS), 1, "number of cores that share it")
 

@@ -81,10 +81,10 @@ class CablesSection(Section):
     """Section with the fields of cables; subclasses add the structure."""
 
     bandwidth: float = given(BANDWIDTH, description="bandwidth of a cable, in one direction")
-    latency: float = given(LATENCY, 0, "of a cable")
+    latency: float = given(LATENCY, 0, "latency of a cable")
     full_duplex: bool = given(FLAG, True, "whether both directions have the bandwidth at once")
-    loopback_bandwidth: float = given(BANDWIDTH, "10 GB/s", "of a host to itself")
-    loopback_latency: float = given(LATENCY, 0, "of a host to itself")
+    loopback_bandwidth: float = given(BANDWIDTH, "10 GB/s", "bandwidth of a host to itself")
+    loopback_latency: float = given(LATENCY, 0, "latency of a host to itself")
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -137,10 +137,10 @@ _COUNT = Whole(1, MAX_HOSTS)
 class DragonflySection(CablesSection):
     """Section of a dragonfly."""
 
-    groups: int = given(_COUNT, description="of chassis")
-    chassis: int = given(_COUNT, description="per group")
+    groups: int = given(_COUNT, description="groups of chassis")
+    chassis: int = given(_COUNT, description="chassis per group")
     routers: int = given(_COUNT, description="routers per chassis, at least as many as groups")
-    hosts: int = given(_COUNT, description="per router")
+    hosts: int = given(_COUNT, description="hosts per router")
     blue: int = given(_COUNT, 1, "strands of a cable between groups")
     black: int = given(_COUNT, 1, "strands of a cable between chassis")
     green: int = given(_COUNT, 1, "strands of a cable between routers")

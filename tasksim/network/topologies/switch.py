@@ -120,12 +120,16 @@ class SwitchSection(Section):
     """Section of a switch."""
 
     nodes: int | None = given(HOSTS, None, "number of hosts [default: any number]")
-    bandwidth: float = given(BANDWIDTH, description="of a host's cable, one way")
-    latency: float = given(LATENCY, 0, "of a host's cable")
+    bandwidth: float = given(BANDWIDTH, description="bandwidth of a host's cable, one way")
+    latency: float = given(LATENCY, 0, "latency of a host's cable")
     full_duplex: bool = given(FLAG, True, "whether both ways have the bandwidth at once")
-    limiter: float | None = given(Maybe(BANDWIDTH), None, "of both ways of a host together")
-    loopback_bandwidth: float | None = given(Maybe(BANDWIDTH), None, "of a host to itself")
-    loopback_latency: float = given(LATENCY, 0, "of a host to itself")
+    limiter: float | None = given(
+        Maybe(BANDWIDTH), None, "bandwidth of both ways of a host together"
+    )
+    loopback_bandwidth: float | None = given(
+        Maybe(BANDWIDTH), None, "bandwidth of a host to itself"
+    )
+    loopback_latency: float = given(LATENCY, 0, "latency of a host to itself")
 
     def build(self) -> Any:
         """Return the topology."""
