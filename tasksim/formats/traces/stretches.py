@@ -106,10 +106,6 @@ class Stretches:
         at = bisect_right(self._starts.get(worker, []), time_ns - earlier) - 1
         return self._places[worker][at] if at >= 0 else NOWHERE
 
-    def covers(self, stretch: int, time_ns: int) -> bool:
-        """Return whether a stretch is open at a time."""
-        return self._start[stretch] <= time_ns <= self._end[stretch]
-
     def add_to(self, found: Records) -> None:
         """Add the stretches to *found* as records, in the order of their beginnings.
 
