@@ -194,25 +194,21 @@ class Records:
         """Set the accesses of the task added last; return a problem, if there is one."""
         found = []
         try:
-            for handle, mode, size in zip(handles, modes, sizes, strict=True):
+            for handle, mode, text in zip(handles, modes, sizes, strict=True):
                 if mode not in MODES:
                     return f"mode: got '{mode}'; legal: {', '.join(MODES)}"
-                found.append((handle, MODES[mode], int(size)))
+                found.append((handle, MODES[mode], int(text)))
         except ValueError:
             return "the numbers of handles, modes and sizes differ, or a size is not a whole number"
         if any(not 0 <= size < LARGEST_SIZE for _, _, size in found):
             return "a size is negative, or too large for any memory"
-        self.access_all(found)
-        return ""
-
-    def access_all(self, found: Iterable[tuple[str, AccessMode, int]]) -> None:
-        """Set the accesses of the task added last: handles, modes, sizes in bytes."""
-        for handle, mode, size in found:
+        for handle, access, size in found:
             self.has_data = True
             self.access_handle.append(self.handle.setdefault(handle, len(self.handle)))
-            self.access_mode.append(mode)
+            self.access_mode.append(access)
             self.access_size.append(size)
         self.access_end[-1] = len(self.access_handle)
+        return ""
 
     def architecture(self, worker: str) -> str:
         """Return the architecture of a worker, by the trace or by the letters of its name."""
