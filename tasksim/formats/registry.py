@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     SampleReader = Callable[..., Samples]
 
-__all__ = ["FORMATS", "Format", "GraphInput", "Verb", "first_line", "format_of", "formats_that"]
+__all__ = [
+    "FORMATS",
+    "HEAD_BYTES",
+    "Format",
+    "GraphInput",
+    "Verb",
+    "first_line",
+    "format_of",
+    "formats_that",
+]
 
 Verb: TypeAlias = Literal[
     "reads_graph", "reads_run", "reads_trace", "reads_platform", "reads_samples", "writes_run",

@@ -14,7 +14,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.graphs import graph_if_any, predecessors
-from tasksim.formats.registry import Format
+from tasksim.formats.registry import HEAD_BYTES, Format
 from tasksim.formats.traces.records import Records, transfer_table
 from tasksim.formats.traces.recutils import (
     add_record,
@@ -53,7 +53,7 @@ NO_TASKS: Final = frozenset(
     (
         "Idle", "Overhead", "Scheduling", "Sleeping", "Progressing", "FetchingInput",
         "PushingOutput", "Callback", "Initializing", "Deinitializing", "Submitting task",
-        "Fetching input", "Pushing output", "Unpartitioning", "Blocked", "Barrier",
+        "Fetching input", "Pushing output", "Unpartitioning", "Blocked", "Barrier", "Executing",
     )
 )  # fmt: skip
 """States of workers other than tasks, by StarPU's names."""
@@ -63,6 +63,8 @@ LINK_KEY: Final = re.compile(
 )
 """Pattern of the key of a copy's arrow, as written by tasksim: its datum, bytes, task, request time
 in ns, reason, memories."""
+_PAJE_HEAD: Final = re.compile(r"\A(\s*#.*\n)*\s*%\s*EventDef\b")
+"""Begin of a Paje trace: comments, then the definition of an event."""
 MISSING: Final = ("", "0", "-1", "X", "x", "NA")
 
 
@@ -83,9 +85,20 @@ def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """
     from tasksim.formats.traces.recorded_trace import assembled
 
+    with path.open("rb") as file:
+        if _PAJE_HEAD.search(head_text(file.read(HEAD_BYTES))):
+            raise InputError(
+                f"{path}: a Paje trace; legal: its states and links as pj_dump prints them: "
+                f"pj_dump {path.name} > {path.stem}.csv"
+            )
     found = Records(path, skip_bad=skip_bad)
     found.note("times are assumed to be in milliseconds, as StarPU writes them")
     add_states(found, path)
+    if not len(found) and not found.skipped:
+        others = sum(fields[0] != "State" for _, fields in csv_rows(path))
+        raise InputError(
+            f"{path}: no state of a worker that could be a task; got {others} other rows"
+        )
     _add_links(found, path)
     return assembled(found)
 
@@ -97,11 +110,46 @@ def add_states(found: Records, path: Path) -> None:
             add_record(found, _fields(row), line, row["ResourceId"])
     if len(found):
         return
+    _add_outermost(found, path)
+
+
+def _add_outermost(found: Records, path: Path) -> None:
+    """Add the states that are not StarPU's own: of nested ones the outermost."""
+    rows = [
+        (line, row)
+        for line, row in _states(found, path)
+        if row["Value"] not in NO_TASKS and not row["Type"].startswith("Memory")
+    ]
+    if not rows:
+        return
     found.note("no state has a JobId: every state that is not one of StarPU's own counts as a task")
-    for line, row in _states(found, path):
-        if row["Value"] not in NO_TASKS and not row["Type"].startswith("Memory"):
+    inner = _inner(rows)
+    for line, row in rows:
+        if line not in inner:
             fields = {**_fields(row), "JobId": str(len(found))}
             add_record(found, fields, line, row["ResourceId"])
+    if inner:
+        found.note(f"{len(inner)} states within others count as parts of these")
+
+
+def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:
+    """Return the lines of the states that begin within another of their container and type."""
+    stacks: dict[tuple[str, str], list[tuple[float, float, float, int]]] = {}
+    for line, row in rows:
+        try:
+            start, end, depth = (float(row.get(name, "0")) for name in ("Start", "End", "Depth"))
+        except ValueError:
+            continue  # refused when it is added
+        stacks.setdefault((row["ResourceId"], row["Type"]), []).append((start, depth, end, line))
+    inner = set[int]()
+    for states in stacks.values():
+        outer_depth, outer_end = 0.0, -np.inf
+        for start, depth, end, line in sorted(states):
+            if depth > outer_depth and start < outer_end:
+                inner.add(line)
+            else:
+                outer_depth, outer_end = depth, end
+    return inner
 
 
 def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -383,8 +431,9 @@ def _quoted(name: str) -> str:
 
 
 def _is_pj_dump(path: Path, head: bytes) -> bool:  # noqa: ARG001
-    first = head_text(head).partition(",")[0].strip() if head else ""
-    return first in (*NATURES, "Nature")
+    """Return whether it is such output, or a Paje trace, which is refused with what to do."""
+    text = head_text(head) if head else ""
+    return text.partition(",")[0].strip() in (*NATURES, "Nature") or bool(_PAJE_HEAD.search(text))
 
 
 PJ_DUMP = Format(
