@@ -225,6 +225,8 @@ class OpenMPRecording:
         history = history_of(trace)
         pieces = pieces_of(history)
         if not len(pieces):
+            if not len(history.region_site):
+                self._notes.append("no parallel region was entered (compilers omit empty ones)")
             return
         self._pieces = pieces
         places = _places(trace, pieces)
@@ -360,8 +362,8 @@ def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
         return found
     if "finalized" not in notes:
         found.append(
-            "it ended without its runtime's end (by a signal, _exit or exec): the recording has "
-            "what was done before"
+            "it ended without its runtime's end (by a signal, _exit or exec): the recording stops "
+            "there"
         )
     if "fork" in notes:
         found.append("it forked: its child processes are not recorded")

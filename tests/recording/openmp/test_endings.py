@@ -143,6 +143,22 @@ int main(int count, char **values) { return count > 9 ? omp_get_num_procs() : 3;
         recording.save("somewhere")
 
 
+def test_a_program_whose_compiler_omitted_its_region_has_nothing_recorded(compiled, recorded):
+    source = """
+#include <omp.h>
+int main(void)
+{
+    omp_set_dynamic(0);
+#pragma omp parallel num_threads(2)
+    { }
+    return 0;
+}
+"""
+    recording = recorded(compiled(source)).recording
+    with pytest.raises(TasksimError, match="nothing was recorded: no parallel region was entered"):
+        recording.save("somewhere")
+
+
 def test_a_program_that_closes_all_files_and_moves_is_recorded(compiled, recorded):
     head = """
 static void leave(void)
