@@ -84,7 +84,7 @@ def test_the_table_stands_below_what_was_chosen(folder):
         (["--over", "rank=1", "--over", "rank=2"], "rank is given twice"),
         (["--rank", "3", "--over", "rank=1"], "rank is given twice"),
         (["--over", f"rank={','.join(map(str, range(1, 402)))}"], "401 combinations; legal: 400"),
-        (["--over", "cells=5000"], "cells must be whole numbers from 1 to 4096"),
+        (["--over", "cells=5000"], "legal: a whole number from 1 to 4096"),
     ],
 )
 def test_wrong_values_are_refused(folder, words, said):
