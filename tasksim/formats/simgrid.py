@@ -106,7 +106,8 @@ class _Found:
     """Contents of the file."""
 
     hosts: dict[str, None] = field(default_factory=dict)
-    routers: dict[str, None] = field(default_factory=dict)
+    ends: dict[str, None] = field(default_factory=dict)
+    """Hosts and routers, at which routes begin and end."""
     links: FileLinks = field(default_factory=FileLinks)
     routes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
@@ -118,10 +119,11 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
     for element in root.below():
         if element.name in ZONE_ELEMENTS:
             shortest |= routing_of(element, problems) in COMBINING_ROUTINGS
-        elif element.name == "host":
-            found.hosts[problems.attribute(element, "id")] = None
-        elif element.name == "router":
-            found.routers[problems.attribute(element, "id")] = None
+        elif element.name in ("host", "router"):
+            name = problems.attribute(element, "id")
+            found.ends[name] = None
+            if element.name == "host":
+                found.hosts[name] = None
         elif element.name == "link":
             read_link(element, found.links, problems)
         elif element.name == "route":
@@ -146,9 +148,8 @@ def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
 
 
 def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
-    ends = {**found.hosts, **found.routers}
-    source = problems.reference(element, "src", ends, "host")
-    target = problems.reference(element, "dst", ends, "host")
+    source = problems.reference(element, "src", found.ends, "host")
+    target = problems.reference(element, "dst", found.ends, "host")
     ways = ways_of(element, found.links, problems)
     routes = dict(zip([(source, target), (target, source)], ways, strict=False))
     for one, other in routes:

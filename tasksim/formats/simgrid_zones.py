@@ -85,9 +85,13 @@ def zones_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
         _zone(element, None, read)
     if "host" not in read.ends.values():
         problems.at(root, "a <cluster>, or a <host> or more", "neither")
+    ends = {
+        zone: {name: None for name in members if name in read.ends}
+        for zone, members in read.members.items()
+    }
     for element, zone in read.after:
         if element.name == "host_link":
-            _host_link(element, zone, read)
+            _host_link(element, zone, ends[zone], read)
         else:
             _route(element, zone, read)
     return {"topology": "zones", "links": read.links.sections, "zones": read.zones}
@@ -207,13 +211,12 @@ def _cabinet(element: Element, zone: str, read: _Read) -> None:
         _spoke(host, zone, [up, *middle], [*middle, down], read)
 
 
-def _host_link(element: Element, zone: str, read: _Read) -> None:
-    """Read the ways of a host to the middle of its star, and back."""
-    members = {name: None for name in read.members[zone] if name in read.ends}
-    host = read.problems.reference(element, "id", members, "host")
+def _host_link(element: Element, zone: str, ends: dict[str, None], read: _Read) -> None:
+    """Read the ways of a host, one of the *ends* in the zone, to the middle of its star."""
+    host = read.problems.reference(element, "id", ends, "host")
     middle = [read.backbones[zone]] if zone in read.backbones else []
     up, down = (_one_way(element, word, read) for word in ("up", "down"))
-    if host in members:
+    if host in ends:
         _spoke(host, zone, [up, *middle], [*middle, down], read)
 
 

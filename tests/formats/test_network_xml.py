@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from growth import nearly_linear
 
 from tasksim.base.errors import InputError
 from tasksim.formats.platforms import load_network
@@ -125,6 +126,14 @@ def test_an_imported_network_is_found_by_its_name(tmp_path):
     assert network.alone_s(0, 1, 100) == load_network(path).alone_s(0, 1, 100)
     with pytest.raises(InputError, match="did you mean 'campus'"):
         load_network("campsu", tmp_path / "lib")
+
+
+def test_zones_of_many_hosts_are_read_in_linear_time(tmp_path):
+    def read(hosts):
+        body = GRID.replace('radical="0-1"', f'radical="0-{hosts - 1}"')
+        assert load_network(written(tmp_path, body)).nodes == 2 * hosts + 1
+
+    assert nearly_linear(read, 100, 800)
 
 
 @pytest.mark.parametrize(

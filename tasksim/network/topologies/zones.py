@@ -259,11 +259,16 @@ def _check_zones(
                 around[end] = [name, *outer]
     if not any(zone.hosts for zone in zones.values()):
         found.append(FileProblem(location, "no zone has a host"))
+    members: dict[str, dict[str, None]] = {name: {} for name in zones}
+    for member, outer in around.items():
+        if outer:
+            members.setdefault(outer[0], {})[member] = None
     for name, zone in zones.items():
         there: dict[tuple[str | None, str | None], None] = {}
         for number, route in enumerate(zone.routes):
             place = (*location, name, "routes", number)
-            _check_route(route, name, zones, around, links, place, found)
+            _check_route(route, name, zones, around, members[name], place, found)
+            check_links(route.links, links, place, found)
             if (route.source, route.target) in there:
                 found.append(FileProblem(place, "another route between the same members"))
             there[route.source, route.target] = None
@@ -274,7 +279,7 @@ def _check_route(
     name: str,
     zones: dict[str, ZoneSection],
     around: dict[str, list[str]],
-    links: dict[str, LinkSection],
+    members: dict[str, None],
     place: Location,
     found: Found,
 ) -> None:
@@ -284,7 +289,6 @@ def _check_route(
     for word, end, gate_word, gate in (
         ("from", route.source, "leaves", route.leaves), ("to", route.target, "enters", route.enters)
     ):  # fmt: skip
-        members = {member: None for member, outer in around.items() if outer[:1] == [name]}
         if end is not None and end not in members:
             what = f"'{end}' is no member of zone {name}{nearest(end, members)}"
             found.append(FileProblem((*place, word), what))
@@ -296,4 +300,3 @@ def _check_route(
         elif gate is None and end in zones:
             what = f"say where it {gate_word} zone {end}: a host or router in it"
             found.append(FileProblem(place, what))
-    check_links(route.links, links, place, found)
