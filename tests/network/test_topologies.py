@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from growth import nearly_linear
 
 from tasksim.base.errors import InputError
-from tasksim.network.load import read_network
+from tasksim.network.load import network_of_fields, read_network
 
 TREE = "fat-tree:children=[4,4],parents=[1,2],cables=[1,2],bandwidth=1.25GB/s,latency=5us"
 FLY = "dragonfly:groups=3,chassis=2,routers=3,hosts=2,blue=4,bandwidth=1GB/s,latency=1us"
@@ -104,6 +105,17 @@ EXPLICIT = """network:
     - {from: a, to: b, links: [left]}
     - {from: b, to: c, links: [left, right], one_way: true}
 """
+
+
+def test_explicit_routes_of_many_hosts_are_read_in_linear_time():
+    def read(count):
+        hosts = [f"h{number}" for number in range(count)]
+        routes = [{"from": "h0", "to": host, "links": ["l"]} for host in hosts[1:]]
+        links = {"l": {"bandwidth": "1 GB/s"}}
+        fields = {"topology": "explicit", "hosts": hosts, "links": links, "routes": routes}
+        assert network_of_fields(fields, "net", "net").nodes == count
+
+    assert nearly_linear(read, 2000, 16_000, times=1)
 
 
 def test_explicit_routes_lead_back_unless_they_are_one_way(tmp_path):

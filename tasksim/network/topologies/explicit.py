@@ -152,13 +152,15 @@ class ExplicitSection(Section):
         """Return *value*, if it names each host once, and only known hosts and links."""
         count = len(found)
         if name == "hosts":
+            first = {host: place for place, host in reversed([*enumerate(value)])}
             for place, host in enumerate(value):
-                if host in value[:place]:
+                if first[host] < place:
                     found.append(FileProblem((*location, place), f"'{host}' again"))
         if name == "routes" and BAD not in (before["hosts"], before["links"]):
+            known = {**before, "hosts": dict.fromkeys(before["hosts"])}
             ends: dict[tuple[str, str], None] = {}
             for place, route in enumerate(value):
-                _check_route(route, ends, before, (*location, place), found)
+                _check_route(route, ends, known, (*location, place), found)
         return value if len(found) == count else BAD
 
     def build(self) -> Any:
@@ -185,16 +187,16 @@ def named_links(sections: Mapping[str, LinkSection]) -> tuple[NamedLink, ...]:
 def _check_route(
     route: RouteSection,
     ends: dict[tuple[str, str], None],
-    before: Mapping[str, Any],
+    known: Mapping[str, Mapping[str, Any]],
     location: Location,
     found: Found,
 ) -> None:
     """Note problems of a *route*, whose *ends* other routes may have already."""
     for word, end in (("from", route.source), ("to", route.target)):
-        if end not in before["hosts"]:
-            what = f"no such host '{end}'{nearest(end, before['hosts'])}"
+        if end not in known["hosts"]:
+            what = f"no such host '{end}'{nearest(end, known['hosts'])}"
             found.append(FileProblem((*location, word), what))
-    check_links(route.links, before["links"], location, found)
+    check_links(route.links, known["links"], location, found)
     ways = [(route.source, route.target)]
     if not route.one_way and route.source != route.target:
         ways.append((route.target, route.source))
