@@ -16,7 +16,7 @@ from tasksim.platform.layers import entries, names
 from tasksim.platform.parts import FIRST_TOUCH, INTERLEAVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 __all__ = ["member", "problems", "split_full_name"]
 
@@ -88,7 +88,7 @@ def _group_problems(
         yield FileProblem((*location, "drivers"), what)
 
 
-def _unknown(what: str, got: str, known: list[str]) -> str:
+def _unknown(what: str, got: str, known: Collection[str]) -> str:
     """Return the message on an unknown *what*, with the legal ones and the nearest match."""
     return f"unknown {what} (got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"
 
@@ -222,7 +222,7 @@ def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
 
 def _route_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     first: dict[tuple[str, str], int] = {}
-    memories, links = names(data, "memories"), names(data, "links")
+    memories, links = (dict.fromkeys(names(data, it)) for it in ("memories", "links"))
     between_nodes = {
         name
         for name, link in entries(data, "links")
