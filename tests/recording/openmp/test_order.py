@@ -402,3 +402,13 @@ def test_a_thread_that_starts_late_does_so_in_a_replay(compiled, recorded):
     replay = recording.simulate()
     assert replay.tasks.duration_s[start] == pytest.approx(run.tasks.duration_s[start], abs=1e-8)
     assert recording.account.waiting_s >= run.tasks.duration_s[start]
+
+
+def test_an_undeferred_task_with_dependences_has_the_name_of_its_place(compiled, recorded):
+    """libomp waits for them first, and then no longer knows the place of a task of GCC's."""
+    source = program(
+        task("writer", "depend(out: x)"), task("undeferred", "if(0) depend(inout: x)"),
+        body="writer(); undeferred();",
+    )  # fmt: skip
+    before = order(recorded(compiled(source)).recording)
+    assert before("writer", "undeferred")

@@ -109,6 +109,8 @@ void on_task_create(Data* parent, const Frame* frame, Data* task, int flags, int
   if (given & TASKWAIT) kept |= IS_TASKWAIT;
   if (given & TARGET) kept |= IS_TARGET;
   code = t->taskloop ? t->taskloop : sites.called_from(frame, code);
+  // libomp gives GCC's undeferred tasks with depend clauses a place of its own.
+  if (kept & IS_UNDEFERRED) code = sites.outside(code);
   if (has_dependences) kept |= HAS_DEPENDENCES;
   t->put_wall(CREATE | bits(kept, 8) | bits(sites.number(folder, code), 16), of(parent));
 }

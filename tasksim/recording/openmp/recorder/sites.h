@@ -44,6 +44,12 @@ class Sites {
     return search.found;
   }
 
+  // *code*, unless it is unknown or the runtime's: then the innermost place outside of it.
+  const void* outside(const void* code) const {
+    if (code && (is_known(code) || module_of(code) != runtime_)) return code;
+    return caller();
+  }
+
   // The number of a place, the same for all threads; it is written down when it is seen first.
   std::uint64_t number(const Folder& folder, const void* code) {
     const auto address = reinterpret_cast<std::uintptr_t>(code);
