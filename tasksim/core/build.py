@@ -74,6 +74,8 @@ TARGETS: Final = ("native", "wasm")
 """What the core is built for: this machine, or WebAssembly."""
 _NOT_FOR_WASM: Final = ("models", "native", "optimization", "planning")
 """Folders of sources that are not in WebAssembly: models, runs on threads, searches, plans."""
+_WAYS: Final[list[tuple[str, ...]]] = [(*WHOLE, *STANDALONE), WHOLE]
+"""Flags to link with, tried in turn: some systems have no static library of C++."""
 _TELLS: Final = "version.cpp"
 """The unit that contains the description of the library's sources and compiler."""
 
@@ -120,18 +122,15 @@ def build(
     tasksim.core.sanitizers : How Python loads a library with sanitizers.
     """
     compiler = compiler or find_compiler()
-    flags = (*SANITIZED, *sanitizing(compiler, sanitize)) if sanitize else FAST
+    flags: Sequence[str] = FAST
+    ways = _WAYS
+    if sanitize:
+        checks = sanitizing(compiler, sanitize)
+        flags, ways, by_folder = (*SANITIZED, *checks), [checks], True
     if not units(folder):
         raise NotBuilt(f"there are no sources in {folder}")
-    key = sha256(repr((compiler, compiler.compile("", "", flags))).encode()).hexdigest()[:12]
-    place = (work or _work_of(folder)) / key
-    with locked(place):
-        started = time.time()
-        by_folder = by_folder or bool(sanitize)
-        objects = _compiled(compiler, flags, folder, place, by_folder=by_folder)
-        linked = _linked(compiler, _link_flags(compiler, sanitize), objects, place / BESIDE.name)
-        _copy(linked, target, started)
-    return target
+    work = work or _work_of(folder)
+    return _make(target, work, folder, compiler, flags, ways, by_folder=by_folder)
 
 
 def build_wasm(target: Path = WASM_PATH, *, compiler: Compiler | None = None) -> Path:
@@ -140,17 +139,11 @@ def build_wasm(target: Path = WASM_PATH, *, compiler: Compiler | None = None) ->
     Raises :exc:`NotBuilt` as :func:`build` does; it is
     :exc:`~tasksim.core.compiler.NoCompiler` if a compiler has to be installed.
     """
+    work = _work_of(FOLDER).with_name("wasm")
     compiler = compiler or find_wasm_compiler()
-    key = sha256(repr((compiler, compiler.compile("", "", WASM_FAST))).encode()).hexdigest()[:12]
-    place = _work_of(FOLDER).with_name("wasm") / key
-    with locked(place):
-        started = time.time()
-        objects = _compiled(compiler, WASM_FAST, FOLDER, place, _NOT_FOR_WASM, by_folder=True)
-        # First what the linker would take of the library if others asked for it before.
-        objects.sort(key=lambda target: target.parent.name != "wasm")
-        linked = _linked(compiler, [()], objects, place / WASM_PATH.name)
-        _copy(linked, target, started)
-    return target
+    return _make(
+        target, work, FOLDER, compiler, WASM_FAST, [()], without=_NOT_FOR_WASM, by_folder=True
+    )
 
 
 def build_recorder(target: Path = RECORDER, *, compiler: Compiler | None = None) -> Path:
@@ -158,17 +151,9 @@ def build_recorder(target: Path = RECORDER, *, compiler: Compiler | None = None)
 
     Raises :exc:`NotBuilt` as :func:`build` does.
     """
+    work = _work_of(FOLDER).with_name("recorder")
     compiler = compiler or find_compiler()
-    folder = RECORDER.parent
-    key = sha256(repr((compiler, compiler.compile("", "", FAST))).encode()).hexdigest()[:12]
-    place = _work_of(FOLDER).with_name("recorder") / key
-    with locked(place):
-        started = time.time()
-        objects = _compiled(compiler, FAST, folder, place)
-        ways = _link_flags(compiler, ())
-        linked = _linked(compiler, ways, objects, place / RECORDER.name, OFFERED_BY_RECORDER)
-        _copy(linked, target, started)
-    return target
+    return _make(target, work, RECORDER.parent, compiler, FAST, _WAYS, offered=OFFERED_BY_RECORDER)
 
 
 def build_recorder_beside() -> str | None:
@@ -178,34 +163,65 @@ def build_recorder_beside() -> str | None:
     """
     if not units(RECORDER.parent):
         return None
-    try:
-        build_recorder(RECORDER)
-    except NotBuilt as error:
-        RECORDER.unlink(missing_ok=True)
-        RECORDER_WHY_NOT.write_text(f"{error}\n", encoding="utf-8")
-        return str(error)
-    RECORDER_WHY_NOT.unlink(missing_ok=True)
-    return None
+    return _why_not(lambda: build_recorder(RECORDER), RECORDER, RECORDER_WHY_NOT)
 
 
 def build_beside() -> str | None:
-    """Build the core where it is looked for; return why that failed, if it did.
+    """Build the core where it is looked for; return why that failed, if it did."""
+    return _why_not(lambda: build(by_folder=True), BESIDE, WHY_NOT)
 
-    What is written down for ``tasksim doctor`` is the reason; a library of before goes.
+
+def _why_not(make: Callable[[], Path], library: Path, note: Path) -> str | None:
+    """Return why *make* did not build *library*; None if it did.
+
+    The reason is noted down for ``tasksim doctor``; a library of before goes.
     """
     try:
-        build(by_folder=True)
+        make()
     except NotBuilt as error:
-        BESIDE.unlink(missing_ok=True)
-        WHY_NOT.write_text(f"{error}\n", encoding="utf-8")
+        library.unlink(missing_ok=True)
+        note.write_text(f"{error}\n", encoding="utf-8")
         return str(error)
-    WHY_NOT.unlink(missing_ok=True)
+    note.unlink(missing_ok=True)
     return None
 
 
 def _work_of(folder: Path) -> Path:
     """Return where the objects of the sources in *folder* are kept: outside of the package."""
     return folder.parents[1] / "build" / "core"
+
+
+def _make(
+    target: Path,
+    work: Path,
+    folder: Path,
+    compiler: Compiler,
+    flags: Sequence[str],
+    ways: list[tuple[str, ...]],
+    *,
+    offered: str = OFFERED,
+    without: Sequence[str] = ("wasm",),
+    by_folder: bool = False,
+) -> Path:
+    """Make the library *target* of the sources in *folder*; return it.
+
+    Its objects stay in a folder of *work*, by the compiler and its flags. *ways* are flags to link
+    with, *offered* the symbols of the library, *without* folders to leave out.
+    """
+    key = sha256(repr((compiler, compiler.compile("", "", flags))).encode()).hexdigest()[:12]
+    place = work / key
+    with locked(place):
+        started = time.time()
+        objects = _compiled(compiler, flags, folder, place, without, by_folder=by_folder)
+        # First what the linker would take of the library if others asked for it before.
+        objects.sort(key=lambda path: path.parent.name != "wasm")
+        linked = _linked(compiler, ways, objects, place / f"linked{target.suffix}", offered)
+        with writing(target) as temporary:
+            shutil.copyfile(linked, temporary)
+            temporary.chmod(0o755)
+            # As old as the sources that were read for it.
+            os.utime(temporary, (started, started))
+    return target
 
 
 @dataclass(frozen=True)
@@ -265,9 +281,9 @@ def _compiled(
     flags: Sequence[str],
     folder: Path,
     place: Path,
-    without: Sequence[str] = ("wasm",),
+    without: Sequence[str],
     *,
-    by_folder: bool = False,
+    by_folder: bool,
 ) -> list[Path]:
     """Return the objects of all units, compiled side by side where they have to be.
 
@@ -319,19 +335,12 @@ def _folders(sources: list[Path], folder: Path, place: Path) -> list[Path]:
     return [*sorted(sizes, key=lambda unit: -sizes[unit]), *alone]
 
 
-def _link_flags(compiler: Compiler, sanitize: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the ways to link that are tried in turn."""
-    if sanitize:
-        return [sanitizing(compiler, sanitize)]
-    return [(*WHOLE, *STANDALONE), WHOLE]  # some have no static library of C++
-
-
 def _linked(
     compiler: Compiler,
     ways: list[tuple[str, ...]],
     objects: list[Path],
     target: Path,
-    offered: str = OFFERED,
+    offered: str,
 ) -> Path:
     """Return the library *target*, linked in its folder, with the *offered* symbols."""
     place = target.parent
@@ -347,14 +356,6 @@ def _linked(
         else:
             break
     return target
-
-
-def _copy(linked: Path, target: Path, started: float) -> None:
-    """Put the library in its place; it is as old as the sources that were read for it."""
-    with writing(target) as temporary:
-        shutil.copyfile(linked, temporary)
-        temporary.chmod(0o755)
-        os.utime(temporary, (started, started))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

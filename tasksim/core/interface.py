@@ -269,15 +269,7 @@ class Program(ctypes.Structure):
     """The calls of the tasks of a native run."""
 
     _fields_ = [
-        ("functions", c_int64),
-        ("address", c_void_p),
-        ("tells", c_void_p),
-        ("reals", c_void_p),
-        ("function", c_void_p),
-        ("argument_ptr", c_void_p),
-        ("arguments", c_void_p),
-        ("own_ptr", c_void_p),
-        ("own", c_void_p),
+        *_fields("i:functions p:address,tells,reals,function,argument_ptr,arguments,own_ptr,own"),
         ("call_back", CalledBack),
     ]
 
@@ -285,37 +277,17 @@ class Program(ctypes.Structure):
 class Selection(ctypes.Structure):
     """The choice of executed tasks, and the charges of the others."""
 
-    _fields_ = [
-        *(
-            (name, c_int64)
-            for name in (
-                "kernels", "quantile_count", "least", "counts", "spread", "company", "rehearse",
-                "draws",
-            )
-        ),
-        ("tolerance", c_double),
-        *(
-            (name, c_void_p)
-            for name in (
-                "of_task", "quantiles", "sample_ptr", "sample_s", "told_s", "profile", "twister",
-                "measured", "measured_task", "measured_s", "safe_ptr", "safe_target", "safe_source",
-                "safe_bytes",
-            )
-        ),
-    ]  # fmt: skip
+    _fields_ = _fields(
+        "i:kernels,quantile_count,least,counts,spread,company,rehearse,draws d:tolerance"
+        " p:of_task,quantiles,sample_ptr,sample_s,told_s,profile,twister,measured,measured_task"
+        ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes"
+    )
 
 
 class Effort(ctypes.Structure):
     """The amount of executed work."""
 
-    _fields_ = [
-        ("executed", c_int64),
-        ("accompanied", c_int64),
-        ("skipped", c_int64),
-        ("rehearsed", c_int64),
-        ("executed_s", c_double),
-        ("busiest_s", c_double),
-    ]
+    _fields_ = _fields("i:executed,accompanied,skipped,rehearsed d:executed_s,busiest_s")
 
 
 class Drafts(ctypes.Structure):
