@@ -41,13 +41,15 @@ _TIME: Final = {
     "min": Fraction(60),
     "h": Fraction(3600),
 }
-_DECIMAL_SIZE: Final = {
-    "B": Fraction(1),
-    "kB": Fraction(10**3),
-    "MB": Fraction(10**6),
-    "GB": Fraction(10**9),
-    "TB": Fraction(10**12),
-}
+_PREFIXES: Final = ("", "k", "M", "G", "T")
+
+
+def _prefixed(unit: str, prefixes: tuple[str, ...] = _PREFIXES) -> dict[str, Fraction]:
+    """Return *unit* with decimal *prefixes*, of which each is a thousand times the one before."""
+    return {f"{prefix}{unit}": Fraction(1000**power) for power, prefix in enumerate(prefixes)}
+
+
+_DECIMAL_SIZE: Final = _prefixed("B")
 _BINARY_SIZE: Final = {
     "KiB": Fraction(2**10),
     "MiB": Fraction(2**20),
@@ -55,32 +57,13 @@ _BINARY_SIZE: Final = {
     "TiB": Fraction(2**40),
 }
 _SIZE: Final = _DECIMAL_SIZE | _BINARY_SIZE
-_FLOP: Final = {
-    "flop/s": Fraction(1),
-    "kflop/s": Fraction(10**3),
-    "Mflop/s": Fraction(10**6),
-    "Gflop/s": Fraction(10**9),
-    "Tflop/s": Fraction(10**12),
-}
-_FREQUENCY: Final = {
-    "Hz": Fraction(1),
-    "kHz": Fraction(10**3),
-    "MHz": Fraction(10**6),
-    "GHz": Fraction(10**9),
-}
-_POWER: Final = {
-    "mW": Fraction(1, 1000),
-    "W": Fraction(1),
-    "kW": Fraction(10**3),
-    "MW": Fraction(10**6),
-}
 _UNITS: Final[dict[Dimension, dict[str, Fraction]]] = {
     "time": _TIME,
     "size": _SIZE,
     "bandwidth": {f"{unit}/s": scale for unit, scale in _SIZE.items()},
-    "flop_rate": _FLOP,
-    "frequency": _FREQUENCY,
-    "power": _POWER,
+    "flop_rate": _prefixed("flop/s"),
+    "frequency": _prefixed("Hz", ("", "k", "M", "G")),
+    "power": {"mW": Fraction(1, 1000), **_prefixed("W", ("", "k", "M"))},
     "factor": {},
 }
 _ALIASES: Final = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
