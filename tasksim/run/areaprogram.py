@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from tasksim.base.arrays import Floats
 
 __all__ = ["area_program", "area_program_highs"]
 

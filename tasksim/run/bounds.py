@@ -8,7 +8,7 @@ Neither includes transfers or overheads of the runtime.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +47,7 @@ class Bounds:
 
     def to_json(self) -> dict[str, float]:
         """Return the bounds by name, as :attr:`Run.bounds` keeps them."""
-        return {"critical_path_s": self.critical_path_s, "area_s": self.area_s}
+        return asdict(self)
 
 
 def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Bounds:

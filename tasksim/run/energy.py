@@ -12,13 +12,10 @@ from tasksim.run.metrics import idle_s
 from tasksim.run.slices import mean_sum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.run.power import PowerInfo
     from tasksim.run.record import Run
     from tasksim.run.recordtables import TransferTable
-
-    Float64 = NDArray[np.float64]
 
 __all__ = ["Energy", "energy", "power_curve"]
 
@@ -53,8 +50,8 @@ class Energy:
     """
 
     static_j: float
-    idle_j: Float64
-    tasks_j: Float64
+    idle_j: Floats
+    tasks_j: Floats
     kernels_j: dict[str, float]
     copies_j: float
 
@@ -129,7 +126,7 @@ def energy(run: Run) -> Energy:
     )
 
 
-def power_curve(run: Run, edges_s: Float64) -> dict[str, Float64]:
+def power_curve(run: Run, edges_s: Floats) -> dict[str, Floats]:
     """Return the mean power in each slice of time, in watts, by consumer.
 
     Consumers are ``static``, ``idle``, ``tasks`` and ``copies``. The slices lie between the
@@ -163,21 +160,21 @@ def _power(run: Run) -> PowerInfo:
     return run.power
 
 
-def _idle_w(power: PowerInfo) -> Float64:
+def _idle_w(power: PowerInfo) -> Floats:
     """Return the idle power of each worker."""
     return np.array([power.kinds[kind].idle_w for kind in power.kind_of], dtype=np.float64)
 
 
-def _task_w(run: Run, power: PowerInfo) -> Float64:
+def _task_w(run: Run, power: PowerInfo) -> Floats:
     """Return the power of each task, including its worker's idle power."""
     names = run.kernel_names
     table = np.array([[kind.of(name) for name in names] for kind in power.kinds])
     kind_of = np.array(power.kind_of, dtype=np.int64)
-    watts: Float64 = table[kind_of[run.tasks.worker], run.tasks.kernel]
+    watts: Floats = table[kind_of[run.tasks.worker], run.tasks.kernel]
     return watts
 
 
-def _copy_w(copies: TransferTable, power: PowerInfo) -> Float64:
+def _copy_w(copies: TransferTable, power: PowerInfo) -> Floats:
     """Return the power of the links that each copy crosses."""
     ends = zip(copies.source.tolist(), copies.target.tolist(), strict=True)
     return np.array([power.copies.get(way, 0.0) for way in ends], dtype=np.float64)

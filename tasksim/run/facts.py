@@ -1,10 +1,13 @@
-"""Facts of a run for people, about its task graph, platform and times."""
+"""Facts of a run for people, as text and, for notebooks, in HTML with a chart of busy workers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from tasksim.base.notebook import html_summary
 from tasksim.base.units import (
     counted,
     duration_text,
@@ -13,13 +16,15 @@ from tasksim.base.units import (
     format_size,
     format_time,
 )
-from tasksim.run.metrics import efficiency, waits
+from tasksim.run.metrics import efficiency, kernel_statistics, waits
+from tasksim.run.slices import mean_sum
 
 if TYPE_CHECKING:
+    from tasksim.base.arrays import Floats
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import FarData, Run
 
-__all__ = ["BOUND_NAMES", "above", "run_facts"]
+__all__ = ["BOUND_NAMES", "above", "run_facts", "run_html"]
 
 BOUND_NAMES: Final = {
     "critical_path_s": "critical path",
@@ -130,3 +135,38 @@ def _far_data(run: Run, far: FarData) -> str:
 def above(value: float, reference: float) -> str:
     """Return the relative excess of *value* over *reference* as text; ``-`` if that is 0."""
     return f"{100 * (value / reference - 1):+z.1f} %" if reference else "-"
+
+
+_BINS: Final = 150  # of the chart, two pixels each
+
+
+def run_html(run: Run) -> str:
+    """Return the HTML summary of a run: facts, busy workers over time, kernels."""
+    rows = [
+        [s.kernel, str(s.count), format_time(s.total_s), format_time(s.mean_s)]
+        for s in kernel_statistics(run)
+    ]
+    title = f"Run of {run.graph_label}"
+    header = ["kernel", "tasks", "total", "mean"]
+    return html_summary(title, run_facts(run), header=header, rows=rows, picture=_picture(run))
+
+
+def _picture(run: Run) -> str:
+    """Return a small SVG of the number of busy workers over time; empty for an empty run."""
+    if not run.makespan_s or not run.workers:
+        return ""
+    steps = [(x, y) for bin_, y in enumerate(_busy_share(run).tolist()) for x in (bin_, bin_ + 1)]
+    places = " ".join(f"{2 * x},{40 * (1 - y):.1f}" for x, y in steps)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="40" role="img">'
+        "<title>busy workers over time</title>"
+        '<rect width="300" height="40" fill="#e6ebf2"/>'
+        f'<polygon points="0,40 {places} 300,40" fill="#1954dc"/></svg>'
+    )
+
+
+def _busy_share(run: Run) -> Floats:
+    """Return the busy share of the workers' time in each slice of the run."""
+    edges = np.linspace(0.0, run.makespan_s, _BINS + 1)
+    busy = mean_sum(run.tasks.start_s, run.tasks.end_s, edges)
+    return np.clip(busy / len(run.workers), 0.0, 1.0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from tasksim.base.documents.json_document import Node, parse_json, position, read_document
 from tasksim.base.errors import CheckFailed, InputError, unknown
@@ -17,7 +17,7 @@ from tasksim.run.metrics import summary
 from tasksim.run.record import Disturbance, FarData, MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tasksim.run.numa import NumaUse
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Place = tuple[str | int, ...]
 
 __all__ = ["SCHEMA_VERSION", "Rows", "check_header", "encode", "read_header"]
-
-T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 """Version of ``run.json``; it grows when readers of older versions would misread the file."""
@@ -119,7 +117,7 @@ def read_header(path: Path) -> tuple[Run, Rows]:
         version.exactly(SCHEMA_VERSION)
         run = _run(root)
         counts = (
-            _if_known(root.get(name, None), Node.integer)
+            root.get(name, None).maybe(Node.integer)
             for name in ("transfers", "memory_changes", "messages", "decisions")
         )
         return run, Rows(root["tasks"].integer(), *counts)
@@ -127,54 +125,49 @@ def read_header(path: Path) -> tuple[Run, Rows]:
     return read_document(text, str(path), read)
 
 
-def _if_known(node: Node, read: Callable[[Node], T]) -> T | None:
-    return None if node.value is None else read(node)
-
-
 def _run(root: Node) -> Run:
+    graph, workers = root["graph"], tuple(_worker(node) for node in root["workers"])
+
     # Late: few runs have them.
     def power(node: Node) -> PowerInfo:
         from tasksim.run.power import PowerInfo
 
-        return PowerInfo.from_json(node, len(list(root["workers"])))
+        return PowerInfo.from_json(node, len(workers))
 
     def numa(node: Node) -> NumaUse:
         from tasksim.run.numa import NumaUse
 
         return NumaUse.from_json(node)
 
-    graph, seed, bounds = root["graph"], root["seed"], root["bounds"]
     return Run(
         kind=cast("RunKind", root["kind"].one_of(_KINDS)),
         graph_name=_text(graph["name"]),
         graph_arguments={name: _argument(node) for name, node in graph["arguments"].items()},
         kernel_names=tuple(_text(node) for node in root["kernels"]),
-        workers=tuple(_worker(node) for node in root["workers"]),
+        workers=workers,
         platform=_text(root["platform"]),
         scheduler=_text(root["scheduler"]),
-        seed=_if_known(seed, Node.integer),
+        seed=root["seed"].maybe(Node.integer),
         tasks=TaskTable.empty(),
         config=dict(root["config"].mapping()),
         versions={name: _text(node) for name, node in root["versions"].items()},
         wall_s=root["wall_s"].number(),
         engine=_text(root.get("engine", "")),
         engine_why=_text(root.get("engine_why", "")),
-        bounds=_if_known(
-            bounds, lambda node: {name: value.number() for name, value in node.items()}
+        bounds=root["bounds"].maybe(
+            lambda node: {name: value.number() for name, value in node.items()}
         ),
         memories=tuple(_memory(node) for node in root.get("memories", [])),
         evictions=root.get("evictions", 0).integer(),
-        uncertainty=_if_known(root.get("uncertainty", None), lambda node: dict(node.mapping())),
-        power=_if_known(root.get("power", None), power),
-        numa=_if_known(root.get("numa", None), numa),
-        far_data=_if_known(
-            root.get("far_data", None),
+        uncertainty=root.get("uncertainty", None).maybe(lambda node: dict(node.mapping())),
+        power=root.get("power", None).maybe(power),
+        numa=root.get("numa", None).maybe(numa),
+        far_data=root.get("far_data", None).maybe(
             lambda node: FarData(*(node[name].number() for name in FarData._fields)),
         ),
-        counted_j=_if_known(root.get("counted_j", None), Node.number),
-        disturbance=_if_known(
-            root.get("disturbance", None),
-            lambda node: Disturbance.from_json(node, len(list(root["workers"]))),
+        counted_j=root.get("counted_j", None).maybe(Node.number),
+        disturbance=root.get("disturbance", None).maybe(
+            lambda node: Disturbance.from_json(node, len(workers)),
         ),
     )
 
@@ -204,7 +197,7 @@ def _memory(node: Node) -> MemoryInfo:
     return MemoryInfo(
         _text(node["name"]),
         node.get("node", 0).integer(),
-        _if_known(node.get("size_bytes", None), Node.positive),
+        node.get("size_bytes", None).maybe(Node.positive),
     )
 
 

@@ -14,11 +14,11 @@ from tasksim.run.critical import practical_critical_path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MessageTable
 
-    Float64 = NDArray[np.float64]
-    Curve = tuple[NDArray[np.float64], NDArray[np.int64]]
+    Curve = tuple[Floats, Ints]
 
 __all__ = ["PathMessages", "in_flight", "node_idleness", "node_rates", "path_messages"]
 
@@ -36,7 +36,7 @@ def in_flight(run: Run) -> tuple[Curve, Curve]:
     return _steps(messages.start_s, messages.end_s), _steps(waits, messages.start_s)
 
 
-def _steps(begin: Float64, end: Float64) -> Curve:
+def _steps(begin: Floats, end: Floats) -> Curve:
     """Return times, and the number of spans in progress from each time on."""
     known = np.isfinite(begin) & np.isfinite(end) & (end > begin)
     times, place = np.unique(np.concatenate((begin[known], end[known])), return_inverse=True)
@@ -47,7 +47,7 @@ def _steps(begin: Float64, end: Float64) -> Curve:
     return np.concatenate(([0.0], times)), np.concatenate(([0], np.cumsum(change)))
 
 
-def node_rates(run: Run, edges_s: Float64) -> tuple[Float64, Float64]:
+def node_rates(run: Run, edges_s: Floats) -> tuple[Floats, Floats]:
     """Return the bytes per second out of each node and into each node, in each slice of time.
 
     A run records when the data of a message move, but not how fast at each moment. Here, messages
@@ -64,7 +64,7 @@ def node_rates(run: Run, edges_s: Float64) -> tuple[Float64, Float64]:
     return out, _sums(messages, messages.target, nodes, edges_s)
 
 
-def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: Float64) -> Float64:
+def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: Floats) -> Floats:
     rates = np.zeros((nodes, len(edges_s) - 1))
     for number in range(nodes):
         rows = np.flatnonzero((node == number) & np.isfinite(messages.end_s))
@@ -74,7 +74,7 @@ def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: 
     return rates
 
 
-def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Float64) -> Float64:
+def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Floats) -> Floats:
     """Return the number of bytes of the messages in *rows* that have moved at each time."""
     start_s, end_s = messages.start_s[rows], messages.end_s[rows]
     end_s = np.maximum(end_s, start_s + 1e-12)
@@ -90,14 +90,14 @@ def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Float64) -> Flo
     return np.interp(at, turns, np.concatenate(([0.0], np.cumsum(grown))))
 
 
-def _shares(start_s: Float64, end_s: Float64) -> tuple[Float64, Float64]:
+def _shares(start_s: Floats, end_s: Floats) -> tuple[Floats, Floats]:
     """Return times, and the share of an evenly shared link that one message had by then."""
     times, moving = _steps(start_s, end_s)
     passed = np.diff(times) / np.maximum(moving[:-1], 1)
     return times, np.concatenate(([0.0], np.cumsum(passed)))
 
 
-def node_idleness(run: Run) -> Float64:
+def node_idleness(run: Run) -> Floats:
     """Return the idle share of the makespan of each node's workers, on average.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
@@ -70,12 +70,12 @@ class PowerInfo:
 
     def to_json(self) -> dict[str, Any]:
         """Return the power as plain JSON data."""
-        kinds = [
-            {"idle_w": kind.idle_w, "busy_w": kind.busy_w, "kernels": kind.kernels}
-            for kind in self.kinds
-        ]
+        plain = {
+            "static_w": self.static_w,
+            "kinds": [asdict(kind) for kind in self.kinds],
+            "kind_of": list(self.kind_of),
+        }
         copies = [[*way, watts] for way, watts in self.copies.items()]
-        plain = {"static_w": self.static_w, "kinds": kinds, "kind_of": list(self.kind_of)}
         return {**plain, "copies": copies} if copies else plain
 
 

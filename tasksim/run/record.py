@@ -122,19 +122,17 @@ class Disturbance:
     @classmethod
     def from_json(cls, node: Node, workers: int) -> Disturbance:
         """Return the disturbance written by :meth:`to_json` for a run on *workers* workers."""
-        waited = [_known(each) for each in node["waited_s"]]
+        from tasksim.base.documents.json_document import Node  # only readers need it
+
+        waited = [each.maybe(Node.number) for each in node["waited_s"]]
         preemptions = [each.integer() for each in node["preemptions"]]
         for name, values in (("waited_s", waited), ("preemptions", preemptions)):
             if len(values) != workers:
                 raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
         return cls(
             tuple(waited), tuple(preemptions),
-            *(_known(node.get(name, None)) for name in MACHINE_FACTS),
+            *(node.get(name, None).maybe(Node.number) for name in MACHINE_FACTS),
         )  # fmt: skip
-
-
-def _known(node: Node) -> float | None:
-    return None if node.value is None else node.number()
 
 
 @cache
@@ -282,7 +280,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return a summary for notebooks: facts, how busy the workers were, the kernels."""
-        from tasksim.run.runhtml import run_html
+        from tasksim.run.facts import run_html
 
         return run_html(self)
 

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tasksim.base.arrays import Floats
 
 __all__ = [
     "MEMBERS",
@@ -60,10 +58,10 @@ class Replicates(NamedTuple):
         The same with the group's model alone.
     """
 
-    makespans_s: Array
-    ratios: Array
-    alone_ratios: Array
-    model_ratios: Array
+    makespans_s: Floats
+    ratios: Floats
+    alone_ratios: Floats
+    model_ratios: Floats
 
     def part(self, groups: slice) -> Replicates:
         """Return a part of the groups."""
@@ -107,7 +105,7 @@ def summary(found: Replicates, level: float, *, models: bool) -> Summary:
     )
 
 
-def components(spans: Array) -> list[float]:
+def components(spans: Floats) -> list[float]:
     """Return the variance components of the sources, the outermost first, at least 0."""
     means = _group_means(spans)
     whole = float(means.var(ddof=1))
@@ -122,7 +120,7 @@ def components(spans: Array) -> list[float]:
     return [max(whole - middle / 2 - 0.375 * inner, 0.0), middle, inner]
 
 
-def contributions(found: Replicates) -> Array:
+def contributions(found: Replicates) -> Floats:
     """Return the share of the makespans' variance that is explained by each kernel."""
     spans, slopes = found.makespans_s.ravel(), _slopes(found)
     variance = float(spans.var())
@@ -136,7 +134,7 @@ def contributions(found: Replicates) -> Array:
     )
 
 
-def swings(found: Replicates) -> Array:
+def swings(found: Replicates) -> Floats:
     """Return the increase of the makespan, in seconds, with the duration of each kernel.
 
     It is the effect of one standard deviation of the kernel's mean in a run, with other kernels
@@ -148,7 +146,7 @@ def swings(found: Replicates) -> Array:
     return np.asarray(slopes * found.ratios.reshape(-1, len(slopes)).std(axis=0))
 
 
-def position(spans: Array, measured_s: float) -> float:
+def position(spans: Floats, measured_s: float) -> float:
     """Return the share of runs that are shorter than *measured_s*, by replications.
 
     As in :func:`summary`, the k-th of n replications has the position k / (n + 1).
@@ -177,13 +175,13 @@ def errors(found: Replicates, level: float, *, models: bool) -> Summary:
     return Summary(*(float(value) for value in _student(level, BATCH_COUNT) * spread))
 
 
-def _group_means(spans: Array) -> Array:
+def _group_means(spans: Floats) -> Floats:
     if spans.shape[1] < 3:
         return np.asarray(spans.mean(axis=1))
     return np.asarray((spans[:, :2].mean(axis=1) + spans[:, 2]) / 2)
 
 
-def _slopes(found: Replicates) -> Array | None:
+def _slopes(found: Replicates) -> Floats | None:
     """Return the seconds that the makespan grows per unit of each kernel's ratio, or None."""
     spans = found.makespans_s.ravel()
     ratios = found.ratios.reshape(len(spans), -1)
@@ -193,7 +191,7 @@ def _slopes(found: Replicates) -> Array | None:
     return np.asarray(np.linalg.lstsq(centered, spans - spans.mean(), rcond=1e-9)[0])
 
 
-def _mean_draws(found: Replicates) -> Array:
+def _mean_draws(found: Replicates) -> Floats:
     """Return the mean over runs and noise for the model of each group."""
     spans = found.makespans_s
     means = _group_means(spans)

@@ -9,16 +9,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.run.record import Run
-
-    Float64 = NDArray[np.float64]
 
 __all__ = ["flop_rate", "lack_of_ready", "mean_sum", "utilisation"]
 
 
 def mean_sum(
-    start_s: Float64, end_s: Float64, edges_s: Float64, weights: Float64 | None = None
-) -> Float64:
+    start_s: Floats, end_s: Floats, edges_s: Floats, weights: Floats | None = None
+) -> Floats:
     """Return the mean, over each slice of time, of the sum of everything in progress.
 
     Parameters
@@ -39,7 +38,7 @@ def mean_sum(
     return np.diff(done) / np.diff(edges_s)
 
 
-def utilisation(run: Run, edges_s: Float64) -> Float64:
+def utilisation(run: Run, edges_s: Floats) -> Floats:
     """Return the busy share of each slice, per worker: float64 [workers, slices]."""
     order = np.argsort(run.tasks.worker, kind="stable")
     limits = np.searchsorted(run.tasks.worker[order], np.arange(len(run.workers) + 1))
@@ -50,7 +49,7 @@ def utilisation(run: Run, edges_s: Float64) -> Float64:
     return np.clip(shares, 0.0, 1.0)
 
 
-def lack_of_ready(run: Run, edges_s: Float64) -> NDArray[np.int64]:
+def lack_of_ready(run: Run, edges_s: Floats) -> NDArray[np.int64]:
     """Return, per slice, the number of nodes with fewer ready tasks on average than workers.
 
     As in StarVZ, ready tasks belong to the node whose worker runs them later, and the threshold is
@@ -67,7 +66,7 @@ def lack_of_ready(run: Run, edges_s: Float64) -> NDArray[np.int64]:
     return lacking
 
 
-def flop_rate(run: Run, flop: Float64, edges_s: Float64) -> Float64:
+def flop_rate(run: Run, flop: Floats, edges_s: Floats) -> Floats:
     """Return the flop per second of each slice, with a task's flop spread over its duration.
 
     *flop* is that of each task; tasks with unknown flop (NaN) or without duration do not count.
@@ -78,7 +77,7 @@ def flop_rate(run: Run, flop: Float64, edges_s: Float64) -> Float64:
     return np.maximum(mean_sum(start_s, end_s, edges_s, flop[counted] / duration_s[counted]), 0.0)
 
 
-def _passed(since_s: Float64, until_s: Float64, weights: Float64 | None) -> Float64:
+def _passed(since_s: Floats, until_s: Floats, weights: Floats | None) -> Floats:
     """Return the total time since all of *since_s* at each of *until_s*."""
     order = np.argsort(since_s, kind="stable")
     ordered = since_s[order]

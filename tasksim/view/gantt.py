@@ -11,8 +11,8 @@ from matplotlib.path import Path
 
 from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
+from tasksim.run.disturbance import others_percent, others_s
 from tasksim.run.metrics import idleness_percent
-from tasksim.run.others import others_percent, others_s
 from tasksim.view.bands import Boxes, add_bands
 from tasksim.view.lanes import (
     Lane,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tasksim
-from tasksim.run.runhtml import _busy_share
+from tasksim.run.facts import _busy_share
 
 
 @pytest.fixture(scope="module")

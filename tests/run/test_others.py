@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasksim.run.others import others_between_s, others_curve, others_percent, others_s
+from tasksim.run.disturbance import others_between_s, others_curve, others_percent, others_s
 from tasksim.run.record import Disturbance
 
 

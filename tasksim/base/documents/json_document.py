@@ -327,6 +327,10 @@ class Node:
             raise self.expected(what)
         return number
 
+    def maybe(self, read: Callable[[Node], T]) -> T | None:
+        """Return the result of *read* for the value; None for ``null``."""
+        return None if self.value is None else read(self)
+
     def optional(self) -> float:
         """Return the value, a finite number, or NaN for ``null``."""
         return math.nan if self.value is None else self.number()
