@@ -7,6 +7,7 @@ also valid, in its target memory.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,10 +16,9 @@ from tasksim.base.errors import CheckFailed
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 from tasksim.run.copystatistics import data_arrival_s
-from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.run.recordtables import TransferTable
 
-__all__ = ["CopyChecker", "others", "place"]
+__all__ = ["CopyChecker", "others", "place", "require", "require_order"]
 
 
 def place(run: Run, graph: TaskGraph | None, row: int) -> str:
@@ -40,6 +40,29 @@ def others(wrong: NDArray[np.bool_]) -> str:
     """Return the number of further errors as text."""
     more = int(np.count_nonzero(wrong)) - 1
     return f" (and {more} more)" if more else ""
+
+
+def require(holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+    """Raise :exc:`CheckFailed` with the *message* of the first row where *holds* is false."""
+    if not holds.all():
+        raise CheckFailed(message(int(np.argmin(holds))) + others(~holds))
+
+
+def require_order(
+    times: Mapping[str, NDArray[np.float64]], slack_s: float, name: Callable[[int], str]
+) -> None:
+    """Raise :exc:`CheckFailed` unless *times*, by what happens then, are finite and in order.
+
+    *name* returns what a message calls a row.
+    """
+    for (before, earlier), (after, later) in pairwise(times.items()):
+        early = ~((later >= earlier - slack_s) & np.isfinite(later))
+        if early.any():
+            row = int(np.argmax(early))
+            raise CheckFailed(
+                f"{name(row)} {after} at {later[row]} s, but {before} at {earlier[row]} s"
+                + others(early)
+            )
 
 
 class CopyChecker:
@@ -61,8 +84,7 @@ class CopyChecker:
         if self.run.memory is not None:
             self.memory()
         if self.run.transfers is not None:
-            self.indices(self.run.transfers)
-            self.times(self.run.transfers)
+            self.ends(self.run.transfers)
             self.arrivals()
             if self.graph is not None and len(self.graph):
                 self.sizes(self.run.transfers, self.graph)
@@ -75,15 +97,8 @@ class CopyChecker:
         """Check that changes are in order of time, and that no memory exceeds its size."""
         table, memories = self.run.memory, self.run.memories
         assert table is not None
-        self.demand(
-            (table.memory >= 0) & (table.memory < len(memories)),
-            lambda row: (
-                f"change #{row} of what is allocated: memory {table.memory[row]} does not exist, "
-                f"the run has {len(memories)}"
-            ),
-        )
         earlier = np.concatenate(([0.0], table.time_s[:-1]))
-        self.demand(
+        require(
             (table.time_s >= earlier - self.slack_s) & np.isfinite(table.time_s),
             lambda row: (
                 f"change #{row} of what is allocated is at {table.time_s[row]} s, "
@@ -91,7 +106,7 @@ class CopyChecker:
             ),
         )
         sizes = np.array([np.inf if m.size_bytes is None else m.size_bytes for m in memories])
-        self.demand(
+        require(
             (table.used_bytes >= 0) & (table.used_bytes <= sizes[table.memory]),
             lambda row: (
                 f"memory {memories[table.memory[row]].name}: {table.used_bytes[row]} bytes are "
@@ -101,48 +116,29 @@ class CopyChecker:
 
     # Copies
 
-    def indices(self, transfers: TransferTable) -> None:
-        """Check that the indices in the copies exist."""
-        memories, tasks = len(self.run.memories), len(self.run)
-        limits = {
-            "source": (0, memories),
-            "target": (0, memories),
-            "task": (-1, tasks),
-            "reason": (0, len(TransferReason)),
-            "handle": (0, None if self.graph is None else self.graph.handles),
-        }
-        for name, (low, high) in limits.items():
-            column = getattr(transfers, name)
-            wrong = (column < low) | (False if high is None else column >= high)
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                raise CheckFailed(f"copy #{row}: {name} {column[row]} does not exist")
-        self.demand(
+    def ends(self, transfers: TransferTable) -> None:
+        """Check that copies lead from one memory to another, and their times are in order."""
+        if self.graph is not None:
+            require(
+                transfers.handle < self.graph.handles,
+                lambda row: f"copy #{row}: handle {transfers.handle[row]} does not exist",
+            )
+        require(
             transfers.source != transfers.target,
             lambda row: f"{self.copy(row)} has the same source and target",
         )
-
-    def times(self, transfers: TransferTable) -> None:
-        """Check that copies are requested, start and end in this order."""
-        requested_s, start_s, end_s = transfers.requested_s, transfers.start_s, transfers.end_s
-        zero = np.zeros(len(transfers))
-        for before, earlier, after, later in (
-            ("the run begins", zero, "is requested", requested_s),
-            ("is requested", requested_s, "starts", start_s),
-            ("starts", start_s, "ends", end_s),
-        ):
-            early = ~((later >= earlier - self.slack_s) & np.isfinite(later))
-            if early.any():
-                row = int(np.argmax(early))
-                raise CheckFailed(
-                    f"{self.copy(row)} {after} at {later[row]} s, but {before} at {earlier[row]} s"
-                    + others(early)
-                )
+        times = {
+            "the run begins": np.zeros(len(transfers)),
+            "is requested": transfers.requested_s,
+            "starts": transfers.start_s,
+            "ends": transfers.end_s,
+        }
+        require_order(times, self.slack_s, self.copy)
 
     def arrivals(self) -> None:
         """Check that tasks wait for the copies made for them."""
         tasks, arrival_s = self.run.tasks, data_arrival_s(self.run)
-        self.demand(
+        require(
             tasks.start_s >= arrival_s - self.slack_s,
             lambda row: (
                 f"{place(self.run, self.graph, row)}: starts at {tasks.start_s[row]} s, before "
@@ -153,7 +149,7 @@ class CopyChecker:
     def sizes(self, transfers: TransferTable, graph: TaskGraph) -> None:
         """Check that copies have the sizes of their data."""
         sizes = graph.handle_size[transfers.handle]
-        self.demand(
+        require(
             transfers.size_bytes == sizes,
             lambda row: (
                 f"{self.copy(row)} has {transfers.size_bytes[row]} bytes, the datum {sizes[row]}"
@@ -164,7 +160,7 @@ class CopyChecker:
         """Check that reads and copies find valid data at their source."""
         replayed = Coherence(self.run, graph, self.slack_s)
         names = [memory.name for memory in self.run.memories]
-        self.demand(
+        require(
             ~replayed.invalid_sources(),
             lambda row: (
                 f"{self.copy(row)} starts at {transfers.start_s[row]} s, "
@@ -191,11 +187,6 @@ class CopyChecker:
         name = f"handle #{handle}" if self.graph is None else self.graph.handle_name(handle)
         ends = memories[transfers.source[row]].name, memories[transfers.target[row]].name
         return f"copy #{row} of {name} from {ends[0]} to {ends[1]}"
-
-    def demand(self, holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-        """Raise an error for the first row where *holds* is false."""
-        if not holds.all():
-            raise CheckFailed(message(int(np.argmin(holds))) + others(~holds))
 
 
 PIECE_ROWS: Final = 2**18

@@ -130,8 +130,18 @@ def critical_kernels(
         )
     tables = [_times(run) for run in ordered]
     totals = [sum(float(times.sum()) for times in table.values()) or 1.0 for table in tables]
-    names = dict.fromkeys(name for table in tables for name in table)
-    found = [_scaling(name, workers, tables, totals, threshold) for name in names]
+    found = []
+    for name in dict.fromkeys(name for table in tables for name in table):
+        times = [table.get(name, np.zeros(1)) for table in tables]
+        shares = tuple(float(t.sum()) / total for t, total in zip(times, totals, strict=True))
+        longest = tuple(float(t.max()) for t in times)
+        exponent = float(np.polyfit(np.log(workers), np.log(np.maximum(longest, MIN_TIME_S)), 1)[0])
+        reason = None
+        if max(shares) > threshold:
+            reason = f"takes {max(shares):.1%} of the time"
+        elif exponent > MAX_FALLING_EXPONENT:
+            reason = "its time does not fall with the workers"
+        found.append(KernelScaling(name, shares, longest, exponent, reason))
     return CriticalKernels(workers, tuple(sorted(found, key=lambda k: -max(k.shares))))
 
 
@@ -148,23 +158,3 @@ def _times(recorded: RecordedRun) -> dict[str, NDArray[np.float64]]:
             before = found.get(name, np.zeros(len(run.workers)))
             found[name] = np.asarray(before + times, dtype=np.float64)
     return found
-
-
-def _scaling(
-    name: str,
-    workers: Sequence[int],
-    tables: Sequence[dict[str, NDArray[np.float64]]],
-    totals: Sequence[float],
-    threshold: float,
-) -> KernelScaling:
-    nothing = np.zeros(1)
-    times = [table.get(name, nothing) for table in tables]
-    shares = tuple(float(t.sum()) / total for t, total in zip(times, totals, strict=True))
-    longest = tuple(float(t.max()) for t in times)
-    exponent = float(np.polyfit(np.log(workers), np.log(np.maximum(longest, MIN_TIME_S)), 1)[0])
-    reason = None
-    if max(shares) > threshold:
-        reason = f"takes {max(shares):.1%} of the time"
-    elif exponent > MAX_FALLING_EXPONENT:
-        reason = "its time does not fall with the workers"
-    return KernelScaling(name, shares, longest, exponent, reason)

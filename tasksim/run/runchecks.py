@@ -10,8 +10,9 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.access_mode import READING_MODES, WRITING_MODES, AccessMode
 from tasksim.graph.commutation import commutative_handles
-from tasksim.run.copychecks import CopyChecker, others, place
+from tasksim.run.copychecks import CopyChecker, others, place, require, require_order
 from tasksim.run.record import Run
+from tasksim.run.tablechecks import first_wrong, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,38 +148,23 @@ class _Checker:
         raise CheckFailed("the task records are not in task order")
 
     def indices(self) -> None:
-        for column, names in (("worker", self.run.workers), ("kernel", self.run.kernel_names)):
-            values = getattr(self.tasks, column)
-            wrong = (values < 0) | (values >= len(names))
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                raise CheckFailed(
-                    f"task #{row}: {column} {values[row]} does not exist, the run has {len(names)}"
-                )
+        for table, limits in limits_of(self.run):
+            if (found := first_wrong(table, limits)) is not None:
+                raise CheckFailed(f"{table.rows.removesuffix('s')} #{found[0]}: {found[1]}")
 
     def times(self) -> None:
-        tasks, zero = self.tasks, np.zeros(len(self.tasks))
-        columns = [
-            ("the run begins", zero),
-            ("is submitted", tasks.submitted_s),
-            ("is ready", tasks.ready_s),
-            ("starts", tasks.start_s),
-            ("ends", tasks.end_s),
-        ]
-        for (before, earlier), (after, later) in pairwise(columns):
-            self.ordered(before, earlier, after, later)
-        unknown = np.isnan(tasks.popped_s)
-        popped_s = np.where(unknown, tasks.ready_s, tasks.popped_s)
-        self.ordered("is ready", tasks.ready_s, "is popped", popped_s)
-        self.ordered("is popped", popped_s, "starts", tasks.start_s)
-
-    def ordered(
-        self, before: str, earlier: NDArray[np.float64], after: str, later: NDArray[np.float64]
-    ) -> None:
-        self.demand(
-            (later >= earlier - self.slack_s) & np.isfinite(later),
-            lambda row: f"{after} at {later[row]} s, but {before} at {earlier[row]} s",
-        )
+        tasks = self.tasks
+        known = {
+            "the run begins": np.zeros(len(tasks)),
+            "is submitted": tasks.submitted_s,
+            "is ready": tasks.ready_s,
+            "starts": tasks.start_s,
+            "ends": tasks.end_s,
+        }
+        popped_s = np.where(np.isnan(tasks.popped_s), tasks.ready_s, tasks.popped_s)
+        popped = {"is ready": tasks.ready_s, "is popped": popped_s, "starts": tasks.start_s}
+        for times in (known, popped):
+            require_order(times, self.slack_s, lambda row: f"{self.place(row)}:")
 
     def one_task_at_a_time(self) -> None:
         tasks = self.tasks
@@ -274,10 +260,6 @@ class _Checker:
 
     def releases(self) -> None:
         by, ready = self.tasks.released_by, self.tasks.ready_s
-        self.demand(
-            (by >= -1) & (by < len(by)),
-            lambda row: f"is released by task #{by[row]}, which does not exist",
-        )
         waited = by < 0
         due = np.where(waited, self.tasks.submitted_s, self.tasks.end_s[by])
         # A runtime needs a moment between an end and the release of successors: a native one, and a
@@ -317,14 +299,15 @@ class _Checker:
         return first[early], second[early]
 
     def demand(self, holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-        """Raise an error for the first row where *holds* is false."""
-        if not holds.all():
-            row = int(np.argmin(holds))
-            self.fail(row, message(row), ~holds)
+        """Raise an error for the first task for which *holds* is false."""
+        require(holds, lambda row: f"{self.place(row)}: {message(row)}")
 
     def fail(self, row: int, message: str, wrong: NDArray[np.bool_] | None = None) -> NoReturn:
         more = "" if wrong is None else others(wrong)
-        raise CheckFailed(f"{place(self.run, self.graph, row)}: {message}{more}")
+        raise CheckFailed(f"{self.place(row)}: {message}{more}")
+
+    def place(self, row: int) -> str:
+        return place(self.run, self.graph, row)
 
     def name(self, row: int) -> str:
         return self.run.label(row) if self.graph is None else self.graph.label(row)
@@ -367,10 +350,6 @@ def _check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
     messages = run.messages
     assert messages is not None
     node = np.array([worker.node for worker in run.workers])
-    last = node.max(initial=0)
-    for name in ("source", "target"):
-        column = getattr(messages, name)
-        _demand((column >= 0) & (column <= last), messages, f"its {name} is not a node")
     _demand(messages.source != messages.target, messages, "its source and target are the same")
     order = ("posted_s", "ready_s", "start_s", "end_s")
     for earlier, later in (*pairwise(order), ("awaited_s", "end_s")):
@@ -393,10 +372,13 @@ def _check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
 
 def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None:
     """Raise an error for the first message that fails a check."""
-    if not holds.all():
-        row = int(np.argmin(holds))
-        ends = f"from node {messages.source[row]} to node {messages.target[row]}"
-        raise CheckFailed(f"message #{row} of handle #{messages.handle[row]} {ends}: {what}")
+    require(
+        holds,
+        lambda row: (
+            f"message #{row} of handle #{messages.handle[row]} from node {messages.source[row]} "
+            f"to node {messages.target[row]}: {what}"
+        ),
+    )
 
 
 def _binding_across_nodes(

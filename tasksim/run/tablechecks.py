@@ -1,8 +1,8 @@
-"""Checks of the references in a run's tables after reading."""
+"""Checks of the numbers in a run's tables: indices exist, sizes and times are legal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from tasksim.run.record import Run
     from tasksim.run.recordtables import RecordTable
 
-__all__ = ["check_references"]
+__all__ = ["check_references", "first_wrong", "limits_of"]
 
 MAX_TIME_S: Final = 1e100
 """Largest legal time in seconds: squares and sums of smaller ones are finite, as statistics need.
@@ -37,23 +35,40 @@ def check_references(run: Run, paths: Mapping[str, Path]) -> None:
                 f"worker {worker.name} is in memory {worker.memory}, "
                 f"the run has {len(run.memories)} memories"
             )
-    for table, limits in _limits(run):
+    for table, limits in limits_of(run):
         path = paths[table.what]
         for name, dtype in table.dtypes.items():
             if dtype.kind == "f":
                 column = getattr(table, name)
                 unknown = np.isnan(column) & (name in table.optional)
-                time = np.abs(column) <= MAX_TIME_S  # false for NaN
-                _refuse(~(time | unknown), column, name, path, "finite times")
-        for name, (low, high) in limits.items():
-            column = getattr(table, name)
-            wrong, legal = column < low, f"{low} or more"
-            if high is not None:
-                wrong, legal = wrong | (column > high), f"{low} to {high}"
-            _refuse(wrong, column, name, path, legal)
+                wrong = ~((np.abs(column) <= MAX_TIME_S) | unknown)  # NaN is not less
+                if wrong.any():
+                    row = int(np.argmax(wrong))
+                    raise InputError(
+                        f"{path}: row {row}: {name} is {column[row]}; legal: finite times"
+                    )
+        if (found := first_wrong(table, limits)) is not None:
+            raise InputError(f"{path}: row {found[0]}: {found[1]}")
 
 
-def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | None]]]]:
+Limits = dict[str, tuple[int, int | None]]
+"""The smallest and the largest legal number of each column; None: no number is too large."""
+
+
+def first_wrong(table: RecordTable, limits: Limits) -> tuple[int, str] | None:
+    """Return the first row with a number beyond *limits* and what is wrong there; None if legal."""
+    for name, (low, high) in limits.items():
+        column = getattr(table, name)
+        wrong, legal = column < low, f"{low} or more"
+        if high is not None:
+            wrong, legal = wrong | (column > high), f"{low} to {high}"
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            return row, f"{name} is {column[row]}; legal: {legal}"
+    return None
+
+
+def limits_of(run: Run) -> Iterator[tuple[RecordTable, Limits]]:
     """Yield the tables, with the smallest and largest legal number of each column."""
     last_memory, last_task = len(run.memories) - 1, len(run) - 1
     yield (
@@ -104,11 +119,3 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
         )
     if run.memory is not None:
         yield run.memory, {"memory": (0, last_memory), "used_bytes": (0, None)}
-
-
-def _refuse(
-    wrong: NDArray[np.bool_], column: NDArray[Any], name: str, path: Path, legal: str
-) -> None:
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(f"{path}: row {row}: {name} is {column[row]}; legal: {legal}")

@@ -35,10 +35,10 @@ def test_a_run_with_copies_is_possible(travelled, make):
 @pytest.mark.parametrize(
     ("table", "row", "values", "message"),
     [
-        ("transfers", 1, {"source": 2}, r"^copy #1: source 2 does not exist"),
-        ("transfers", 1, {"target": -1}, r"^copy #1: target -1 does not exist"),
-        ("transfers", 1, {"task": 4}, r"^copy #1: task 4 does not exist"),
-        ("transfers", 1, {"reason": 4}, r"^copy #1: reason 4 does not exist"),
+        ("transfers", 1, {"source": 2}, r"^transfer #1: source is 2; legal: 0 to 1"),
+        ("transfers", 1, {"target": -1}, r"^transfer #1: target is -1; legal: 0 to 1"),
+        ("transfers", 1, {"task": 4}, r"^transfer #1: task is 4; legal: -1 to 3"),
+        ("transfers", 1, {"reason": 4}, r"^transfer #1: reason is 4; legal: 0 to 3"),
         ("transfers", 1, {"handle": 3}, r"^copy #1: handle 3 does not exist"),
         (
             "transfers",
@@ -71,7 +71,7 @@ def test_a_run_with_copies_is_possible(travelled, make):
         ),
         ("tasks", 1, {"popped_s": 3.5}, r"starts at 3.0 s, but is popped at 3.5 s"),
         ("memory", 2, {"time_s": 1.0}, r"^change #2 of what is allocated is at 1.0 s, the one"),
-        ("memory", 1, {"memory": 2}, r"^change #1 .*: memory 2 does not exist, the run has 2"),
+        ("memory", 1, {"memory": 2}, r"^change #1: memory is 2; legal: 0 to 1"),
         (
             "memory",
             1,

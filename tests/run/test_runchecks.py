@@ -46,8 +46,8 @@ def test_possible_runs_pass(make, small):
     [
         (2, {"task": 1}, r"^task #1 ran more than once"),
         (2, {"task": 9}, r"^task #9 is not in the graph, which has 4 tasks"),
-        (3, {"worker": 2}, r"^task #3: worker 2 does not exist, the run has 2"),
-        (3, {"kernel": 2}, r"^task #3: kernel 2 does not exist"),
+        (3, {"worker": 2}, r"^task #3: worker is 2; legal: 0 to 1"),
+        (3, {"kernel": 2}, r"^task #3: kernel is 2; legal: 0 to 1"),
         (
             0,
             {"submitted_s": -1.0},
@@ -80,7 +80,7 @@ def test_possible_runs_pass(make, small):
             {"released_by": -1},
             r"ready at 2.0 s, but its submission, which released it, is at 0.0",
         ),
-        (2, {"released_by": 7}, r"is released by task #7, which does not exist"),
+        (2, {"released_by": 7}, r"^task #2: released_by is 7; legal: -1 to "),
     ],
 )
 def test_the_message_names_task_and_worker(small, row, values, message):
