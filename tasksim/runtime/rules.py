@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DONE",
-    "MOVES",
     "READY",
     "TAKEN",
     "WAITING",
@@ -37,12 +36,6 @@ TAKEN: Final = 2
 DONE: Final = 3
 """The task is finished."""
 
-MOVES: Final = {
-    "release": (WAITING, READY),
-    "take": (READY, TAKEN),
-    "finish": (TAKEN, DONE),
-}
-"""The states before and after each move, a method of :class:`~tasksim.runtime.ledger.Ledger`."""
 STATE_CLAUSES: Final = (
     "which is not ready",
     "which is ready but not taken by a worker",

@@ -9,10 +9,12 @@ from tasksim.base.errors import SchedulerError
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 from tasksim.runtime.ledger import Ledger
-from tasksim.runtime.rules import DONE, MOVES, READY, TAKEN, WAITING
+from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING
 from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)
+MOVES = {"release": (WAITING, READY), "take": (READY, TAKEN), "finish": (TAKEN, DONE)}
+"""The states before and after each move."""
 
 
 class Mine(Eager):

@@ -80,17 +80,11 @@ def fcp(problem: Problem, *, queue: int = 0) -> Plan:
             urgent.append(waiting.popleft())
         task = min(urgent, key=place.__getitem__)
         urgent.remove(task)
-        ready.place(task, _of_two(table, task, messages.last(task)[1]))
+        starts = table.starts_after_all(task)
+        free, enabling = _free_first(table, starts), messages.last(task)[1]
+        is_free_sooner = enabling < 0 or starts[free] <= starts[enabling]
+        ready.place(task, free if is_free_sooner else enabling)
     return table.plan()
-
-
-def _of_two(table: Timetable, task: int, enabling: int) -> int:
-    """Return the worker free first or the *enabling* one, whichever starts *task* first."""
-    starts = table.starts_after_all(task)
-    free = _free_first(table, starts)
-    if enabling < 0 or starts[free] <= starts[enabling]:
-        return free
-    return enabling
 
 
 def _free_first(table: Timetable, starts: list[float]) -> int:
