@@ -7,7 +7,6 @@ from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasksim.graph.commutation import ready_at_first
 from tasksim.platform.copyestimates import copy_seconds
 from tasksim.platform.description import class_of
 from tasksim.runtime.rules import known_worker
@@ -68,11 +67,6 @@ class RunView(View):
         self.pusher = None
         self.platform = platform
         self._scheduler = facts.scheduler
-
-    @cached_property
-    def first_ready(self) -> Sequence[int]:
-        """The tasks that are pushed before any task has run, in order of submission."""
-        return ready_at_first(self.graph)
 
     @cached_property
     def power(self) -> PowerInfo | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class View(ABC):
     decisions: Decisions | None = None
     """The record of the scheduler's decisions; ``None`` if the run is not asked for it."""
 
-    @property
+    @cached_property
     def first_ready(self) -> Sequence[int]:
         """The tasks that are pushed before any task has run, in order of submission."""
         from tasksim.graph.commutation import ready_at_first

@@ -88,7 +88,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "etf": "tasksim.schedulers.static.pairs:Etf",
         "dls": "tasksim.schedulers.static.pairs:Dls",
         "gdl": "tasksim.schedulers.static.pairs:Gdl",
-        "bil": "tasksim.schedulers.static.bil:Bil",
+        "bil": "tasksim.schedulers.static.pairs:Bil",
         "dps": "tasksim.schedulers.static.dps:Dps",
         "msbc": "tasksim.schedulers.static.dps:Msbc",
         "fcp": "tasksim.schedulers.static.balanced:Fcp",
