@@ -19,8 +19,7 @@ from tasksim.run.metrics import idle_time
 from tasksim.run.runchecks import check_run
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import Run
@@ -152,7 +151,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
     )
 
 
-def _alone(run: Run, graph: TaskGraph, nothing: NDArray[np.float64]) -> float:
+def _alone(run: Run, graph: TaskGraph, nothing: Floats) -> float:
     """Return the makespan of the same schedule without time that others took."""
     tasks = replace(run.tasks, end_s=run.tasks.start_s + undisturbed_s(run))
     return Walk(replace(run, tasks=tasks), graph).makespan(nothing, nothing)
@@ -175,11 +174,11 @@ class Walk:
         self._workers = len(run.workers)
         self._took = (self._end - self._start).tolist()
 
-    def column(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column(self, values: Floats) -> Floats:
         """Return *values* of the task table by task number."""
         return values[self._of]
 
-    def makespan(self, earliest: NDArray[np.float64], delay: NDArray[np.float64]) -> float:
+    def makespan(self, earliest: Floats, delay: Floats) -> float:
         """Return the makespan if each task starts from *earliest* on, a *delay* after it can."""
         free = [0.0] * self._workers
         end = [0.0] * len(self._took)
@@ -192,9 +191,7 @@ class Walk:
             free[worker[task]] = end[task] = start + late[task] + took[task]
         return max(end)
 
-    def delays(
-        self, earliest: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def delays(self, earliest: Floats) -> tuple[Floats, Bools]:
         """Return the delay of each task's start, and whether its worker was busy before.
 
         A worker was busy if the task could have started when the worker's previous task ended.

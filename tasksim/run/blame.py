@@ -19,8 +19,7 @@ from tasksim.run.metrics import idle_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.run.record import Run
 
 __all__ = ["Blame", "blame", "class_prices"]
@@ -67,7 +66,7 @@ class Blame(NamedTuple):
         ]
 
 
-def class_prices(costs_s: NDArray[np.float64], workers: Sequence[int]) -> NDArray[np.float64]:
+def class_prices(costs_s: Floats, workers: Sequence[int]) -> Floats:
     """Return the price of a second of one worker of each class.
 
     Parameters
@@ -92,7 +91,7 @@ def class_prices(costs_s: NDArray[np.float64], workers: Sequence[int]) -> NDArra
     return np.asarray(prices / float(prices @ counts), np.float64)
 
 
-def blame(run: Run, costs_s: NDArray[np.float64], class_of: NDArray[np.int64]) -> Blame:
+def blame(run: Run, costs_s: Floats, class_of: Ints) -> Blame:
     """Return the parts of the makespan of *run*.
 
     Parameters
@@ -133,7 +132,7 @@ def blame(run: Run, costs_s: NDArray[np.float64], class_of: NDArray[np.int64]) -
     )
 
 
-def _first_ready_s(run: Run) -> NDArray[np.float64]:
+def _first_ready_s(run: Run) -> Floats:
     """Return, per worker, when its first task was ready; 0 if it has none."""
     table = run.tasks
     order = np.lexsort((table.task, table.end_s, table.start_s, table.worker))

@@ -18,7 +18,9 @@ from tasksim.base.units import duration_text
 from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from tasksim.base.arrays import Floats
 
 
 __all__ = ["Bounds", "area_bound", "bounds", "critical_path_bound"]
@@ -167,7 +169,7 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
     return area_program(n[:, None] * d, w)
 
 
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _numbers(values: ArrayLike, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

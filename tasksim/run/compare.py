@@ -22,8 +22,9 @@ from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Bools
     from tasksim.run.recordtables import MessageTable
 
 __all__ = [
@@ -291,7 +292,7 @@ def compare_messages(a: Run, b: Run) -> MessageComparison | None:
     )
 
 
-def _message_totals(table: MessageTable, chosen: NDArray[np.bool_]) -> MessageTotals:
+def _message_totals(table: MessageTable, chosen: Bools) -> MessageTotals:
     return MessageTotals(
         count=int(chosen.sum()),
         bytes=int(table.size_bytes[chosen].sum()),

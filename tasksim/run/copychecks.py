@@ -20,8 +20,7 @@ from tasksim.run.copystatistics import data_arrival_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
     from tasksim.run.recordtables import TransferTable
@@ -36,21 +35,19 @@ def place(run: Run, graph: TaskGraph | None, row: int) -> str:
     return f"task {name} on worker {worker}"
 
 
-def others(wrong: NDArray[np.bool_]) -> str:
+def others(wrong: Bools) -> str:
     """Return the number of further errors as text."""
     more = int(np.count_nonzero(wrong)) - 1
     return f" (and {more} more)" if more else ""
 
 
-def require(holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+def require(holds: Bools, message: Callable[[int], str]) -> None:
     """Raise :exc:`CheckFailed` with the *message* of the first row where *holds* is false."""
     if not holds.all():
         raise CheckFailed(message(int(np.argmin(holds))) + others(~holds))
 
 
-def require_order(
-    times: Mapping[str, NDArray[np.float64]], slack_s: float, name: Callable[[int], str]
-) -> None:
+def require_order(times: Mapping[str, Floats], slack_s: float, name: Callable[[int], str]) -> None:
     """Raise :exc:`CheckFailed` unless *times*, by what happens then, are finite and in order.
 
     *name* returns what a message calls a row.
@@ -242,7 +239,7 @@ class Coherence:
         self._arrivals, self._arrived = keys[order], group[order]
         self._latest = np.maximum.accumulate((group * width + departure)[order]) % width
 
-    def invalid_reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def invalid_reads(self) -> tuple[Ints, Ints]:
         """Return task and handle of every read that found no valid copy in its memory."""
         task, handle = self._accesses(MODE_READS)
         valid = np.empty(len(task), dtype=bool)
@@ -253,7 +250,7 @@ class Coherence:
             )
         return task[~valid], handle[~valid]
 
-    def invalid_sources(self) -> NDArray[np.bool_]:
+    def invalid_sources(self) -> Bools:
         """Return, per copy, whether its source was invalid when it started."""
         accessed = np.zeros(self._graph.handles, dtype=bool)
         accessed[self._graph.access_handle] = True
@@ -269,7 +266,7 @@ class Coherence:
                 valid[part] |= self._valid(handle, source, start_s, before)
         return ~valid
 
-    def _accesses(self, of_mode: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _accesses(self, of_mode: Bools) -> tuple[Ints, Ints]:
         """Return task and handle of all accesses with modes *of_mode*, without reduced data."""
         handle = self._graph.access_handle.astype(np.int64)
         wanted = of_mode[self._graph.access_mode] & ~self._reduced[handle]
@@ -277,12 +274,10 @@ class Coherence:
         task = np.repeat(np.arange(len(self._graph), dtype=np.int64), counts)
         return task[wanted], handle[wanted]
 
-    def _write_keys(self, handle: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _write_keys(self, handle: Ints, rank: Ints) -> Ints:
         return handle * (len(self._rank) + 1) + rank
 
-    def _last_writer(
-        self, handle: NDArray[np.int64], before: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _last_writer(self, handle: Ints, before: Ints) -> Ints:
         """Return the last task of a rank below *before* that wrote *handle*; -1: none."""
         place = np.searchsorted(self._writes, self._write_keys(handle, before)) - 1
         found = place >= 0
@@ -291,9 +286,7 @@ class Coherence:
         writer[found] = self._writer[place[found]]
         return writer
 
-    def _last_departure_s(
-        self, handle: NDArray[np.int64], memory: NDArray[np.int64], time_s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _last_departure_s(self, handle: Ints, memory: Ints, time_s: Floats) -> Floats:
         """Return the latest start of copies of *handle* to *memory* that ended by *time_s*."""
         group, width = handle * self._memories + memory, len(self._ends) + 1
         ended = np.searchsorted(self._ends, time_s + self._slack_s, side="right")
@@ -304,13 +297,7 @@ class Coherence:
         departure_s[found] = self._departures[self._latest[place[found]]]
         return departure_s
 
-    def _valid(
-        self,
-        handle: NDArray[np.int64],
-        memory: NDArray[np.int64],
-        time_s: NDArray[np.float64],
-        before: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
+    def _valid(self, handle: Ints, memory: Ints, time_s: Floats, before: Ints) -> Bools:
         """Return whether *memory* has *handle* at *time_s*, after the writes that came *before*."""
         writer = self._last_writer(handle, before)
         initial = writer < 0
@@ -319,5 +306,5 @@ class Coherence:
         place = np.where(initial, self._graph.handle_home[handle], self._memory[writer])
         there = (place == memory) & (since_s <= time_s + self._slack_s)
         copied = self._last_departure_s(handle, memory, time_s) >= since_s - self._slack_s
-        valid: NDArray[np.bool_] = there | copied
+        valid: Bools = there | copied
         return valid

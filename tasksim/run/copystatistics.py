@@ -10,8 +10,7 @@ import numpy as np
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.run.record import Run
 
 __all__ = [
@@ -48,7 +47,7 @@ class PairStatistics:
         }
 
 
-def data_arrival_s(run: Run) -> NDArray[np.float64]:
+def data_arrival_s(run: Run) -> Floats:
     """Return, per task, the arrival of the last copy made for it in its worker's memory.
 
     Fetches and prefetches for the task to that memory count; tasks without any have minus infinity.

@@ -22,8 +22,7 @@ from tasksim.run.runchecks import check_records
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Ints
     from tasksim.run.record import TaskTable
 
 __all__ = [
@@ -215,7 +214,7 @@ def tasks_on_path(
     return found
 
 
-def previous_on_worker(tasks: TaskTable) -> NDArray[np.int64]:
+def previous_on_worker(tasks: TaskTable) -> Ints:
     """Return each task's predecessor on its worker, -1 for the first."""
     order = np.lexsort((tasks.start_s, tasks.worker))
     same = np.diff(tasks.worker[order]) == 0

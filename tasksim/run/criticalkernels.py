@@ -17,8 +17,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.samples import RecordedRun
 
@@ -145,11 +144,11 @@ def critical_kernels(
     return CriticalKernels(workers, tuple(sorted(found, key=lambda k: -max(k.shares))))
 
 
-def _times(recorded: RecordedRun) -> dict[str, NDArray[np.float64]]:
+def _times(recorded: RecordedRun) -> dict[str, Floats]:
     """Return kernel -> time that each worker spends on it."""
     run, graph, tasks = recorded.run, recorded.graph, recorded.run.tasks
     of_task = graph.kernel[tasks.task]
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Floats] = {}
     for kernel, name in enumerate(graph.model_names):
         mine = of_task == kernel
         if mine.any():

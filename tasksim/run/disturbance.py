@@ -17,8 +17,7 @@ import numpy as np
 from tasksim.run.slices import mean_sum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.run.record import Run
 
 __all__ = [
@@ -103,7 +102,7 @@ def worst_share(run: Run) -> float:
     return min((max(waited_s, default=0.0) + of_host_s) / run.makespan_s, 1.0)
 
 
-def lost_s(run: Run) -> NDArray[np.float64]:
+def lost_s(run: Run) -> Floats:
     """Return the time that each task ran without a core; 0 where it is unknown."""
     tasks = run.tasks
     known = np.isfinite(tasks.cpu_s)
@@ -118,7 +117,7 @@ def blocking_kernels(run: Run) -> list[str]:
     ]
 
 
-def undisturbed_s(run: Run) -> NDArray[np.float64]:
+def undisturbed_s(run: Run) -> Floats:
     """Return the duration that each task of *run* would have had if no other program had its core.
 
     An interrupted task takes its processor time plus the usual wait of its kernel's uninterrupted
@@ -149,7 +148,7 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     return np.where(preempted, np.maximum(own - cost_s, least), own)
 
 
-def _later_shares(run: Run) -> NDArray[np.float64]:
+def _later_shares(run: Run) -> Floats:
     """Return the share of the next task's cost that each task pays for an interruption before it.
 
     The k-th task of the worker after an interrupted one pays 1/k. Measured in 8000 interruptions:
@@ -168,9 +167,7 @@ def _later_shares(run: Run) -> NDArray[np.float64]:
     return shares
 
 
-def _later_s(
-    own: NDArray[np.float64], shares: NDArray[np.float64], kernel: NDArray[np.intp]
-) -> float:
+def _later_s(own: Floats, shares: Floats, kernel: Indices) -> float:
     """Return the time that an interruption costs the next task of the worker; 0 if it is unknown.
 
     *own* are durations of uninterrupted tasks, *kernel* their kernels. The slope over the *shares*
@@ -195,7 +192,7 @@ def _later_s(
     return slopes / squares
 
 
-def _without_stalls(own: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _without_stalls(own: Floats) -> tuple[Floats, float]:
     """Return the durations of a kernel's tasks, within limits, and their standard deviation.
 
     A stall would count for many tasks, and interruptions cost less than half of a task. If tasks
@@ -209,9 +206,7 @@ def _without_stalls(own: NDArray[np.float64]) -> tuple[NDArray[np.float64], floa
     return within, float(within.std(ddof=1))
 
 
-def _interruption_s(
-    own: NDArray[np.float64], preempted: NDArray[np.bool_], kernel: NDArray[np.intp]
-) -> float:
+def _interruption_s(own: Floats, preempted: Bools, kernel: Indices) -> float:
     """Return the processor time that an interruption costs a task; 0 if it is unknown.
 
     *own* are processor times of tasks, *kernel* their kernels. To fill the caches again costs the
@@ -242,12 +237,7 @@ def _interruption_s(
     return max(0.0, 1.0 - 1.0 / float(weights.sum()) / cost_s**2) * cost_s
 
 
-def own_s(
-    durations_s: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    usual: NDArray[np.float64] | float,
-    interrupted: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+def own_s(durations_s: Floats, lost: Floats, usual: Floats | float, interrupted: Bools) -> Floats:
     """Return the durations of executions without the time *lost* by the *interrupted* ones.
 
     *usual* is the share of its duration that an execution of the kernel always loses.
@@ -255,11 +245,11 @@ def own_s(
     own = (durations_s - lost) / np.maximum(1.0 - usual, MIN_OWN_SHARE)
     # A clock that jumps may show that an execution had no core at all.
     own = np.clip(own, np.minimum(CLOCK_TICK_S, durations_s), durations_s)
-    found: NDArray[np.float64] = np.where(interrupted, own, durations_s)
+    found: Floats = np.where(interrupted, own, durations_s)
     return found
 
 
-def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+def _usual(run: Run) -> tuple[Floats, Floats, Indices]:
     """Return each task's loss, the usual share lost per kernel, and each task's kernel."""
     tasks, lost = run.tasks, lost_s(run)
     kernel = tasks.kernel.astype(np.intp)
@@ -317,12 +307,12 @@ def disturbance_summary(run: Run) -> str | None:
     )
 
 
-def others_s(run: Run) -> NDArray[np.float64]:
+def others_s(run: Run) -> Floats:
     """Return the time that others had each task's core; 0 where it is unknown."""
     return run.tasks.duration_s - undisturbed_s(run)
 
 
-def others_percent(run: Run) -> NDArray[np.float64]:
+def others_percent(run: Run) -> Floats:
     """Return, per worker, the percentage of the makespan that others had its core; NaN: unknown.
 
     The worker was ready then, in a task or between two.
@@ -330,13 +320,13 @@ def others_percent(run: Run) -> NDArray[np.float64]:
     return 100.0 * _waited_s(run) / (run.makespan_s or 1.0)
 
 
-def others_between_s(run: Run) -> NDArray[np.float64]:
+def others_between_s(run: Run) -> Floats:
     """Return, per worker, the time that others had its core between tasks; 0 where unknown."""
     in_tasks_s = np.bincount(run.tasks.worker, others_s(run), len(run.workers))
     return np.nan_to_num(np.maximum(_waited_s(run) - in_tasks_s, 0.0))
 
 
-def others_curve(run: Run, edges_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def others_curve(run: Run, edges_s: Floats) -> Floats:
     """Return the share of the workers' cores that others had in each slice of time, 0 to 1."""
     tasks, worker, begin_s, end_s = run.tasks, *_gaps(run)
     gap_s = np.bincount(worker, end_s - begin_s, len(run.workers))
@@ -350,14 +340,14 @@ def others_curve(run: Run, edges_s: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(cores / len(run.workers), 0.0, 1.0)
 
 
-def _waited_s(run: Run) -> NDArray[np.float64]:
+def _waited_s(run: Run) -> Floats:
     """Return the time that each worker's thread was ready without a core; NaN: unknown."""
     if run.disturbance is None:
         return np.full(len(run.workers), np.nan)
     return np.array(run.disturbance.waited_s, dtype=np.float64)  # None becomes NaN
 
 
-def _gaps(run: Run) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+def _gaps(run: Run) -> tuple[Indices, Floats, Floats]:
     """Return the times in which workers ran no task: worker, beginning and end."""
     tasks, workers = run.tasks, np.arange(len(run.workers))
     # An empty task at the end of the run closes each worker's last gap.

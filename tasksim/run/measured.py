@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
@@ -96,7 +97,7 @@ class MeasuredDurations:
         self._starts = _starts(run) if run.kind == "native" else {}
         self._of_one_thread = run.kind == "native" and len(run.workers) == 1
 
-    def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
+    def seconds(self, graph: TaskGraph, platform: Platform) -> Floats:
         """Return the duration of each task in each class of workers, shape (classes, tasks).
 
         Raises
@@ -152,7 +153,7 @@ class MeasuredDurations:
     def locality(self, kernel: str, architecture: str) -> None:
         """Return None: measured durations include the effect of locality."""
 
-    def _row(self, architecture: int) -> NDArray[np.float64]:
+    def _row(self, architecture: int) -> Floats:
         """Return the duration of each task on an architecture; infinite where it is unknown."""
         here = self._where == architecture
         graph = self._graph
@@ -192,17 +193,15 @@ class Creations(NamedTuple):
         The number of data that the created task names.
     """
 
-    task: NDArray[np.int64]
-    data: NDArray[np.int64]
+    task: Ints
+    data: Ints
 
 
-def _means(
-    group: NDArray[np.integer], seconds: NDArray[np.float64], chosen: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _means(group: NDArray[np.integer], seconds: Floats, chosen: Bools) -> Floats:
     """Return, per task, the mean over *chosen* tasks of its group; infinite without any."""
     count = np.bincount(group[chosen], minlength=int(group.max(initial=-1)) + 1)
     total = np.bincount(group[chosen], weights=seconds[chosen], minlength=len(count))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 0, total / count, np.inf)
-    means: NDArray[np.float64] = mean[group]
+    means: Floats = mean[group]
     return means

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.run.record import Run
 
 __all__ = [
@@ -40,15 +39,15 @@ class IdleTime:
     an idle worker waits in this order:
     """
 
-    dependency_s: NDArray[np.float64]
+    dependency_s: Floats
     """Wait until the task is ready, that is, submitted and with all predecessors ended."""
-    transfer_s: NDArray[np.float64] | None
+    transfer_s: Floats | None
     """Wait for data, from when the task is ready and taken by the worker until its last copy
     arrives (:func:`tasksim.run.copystatistics.data_arrival_s`). None: unknown, and part of
     *queue_s*."""
-    queue_s: NDArray[np.float64]
+    queue_s: Floats
     """Wait for the runtime: while a ready task is not taken yet, and after its data arrived."""
-    end_s: NDArray[np.float64]
+    end_s: Floats
     """Wait for the end of the run, after its last task."""
 
     def totals(self) -> dict[str, float | None]:
@@ -62,7 +61,7 @@ class IdleTime:
             for worker in range(len(self.end_s))
         ]
 
-    def _parts(self) -> list[tuple[str, NDArray[np.float64] | None]]:
+    def _parts(self) -> list[tuple[str, Floats | None]]:
         return [(f.name.removesuffix("_s"), getattr(self, f.name)) for f in fields(self)]
 
 
@@ -85,7 +84,7 @@ def idle_time(run: Run) -> IdleTime:
     dependency_s = np.clip(ready_s - free_s, 0.0, gap_s)
     transfer_s = np.clip(arrival_s - taken_s, 0.0, gap_s - dependency_s)
 
-    def per_worker(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def per_worker(values: Floats) -> Floats:
         return np.bincount(worker, values, minlength=len(run.workers)).astype(np.float64)
 
     return IdleTime(
@@ -121,35 +120,35 @@ class KernelStatistics:
 class Waits:
     """Waiting time of each task before its start, in seconds, by cause."""
 
-    dependency_s: NDArray[np.float64]
+    dependency_s: Floats
     """Wait from its submission until it is ready."""
-    transfer_s: NDArray[np.float64] | None
+    transfer_s: Floats | None
     """Wait from when it is ready and taken by a worker until its data arrive. None: unknown, and
     part of *queue_s*."""
-    queue_s: NDArray[np.float64]
+    queue_s: Floats
     """The rest until its start: in the scheduler's queues, behind other tasks of its worker, and in
     the runtime."""
 
 
-def busy_s(run: Run) -> NDArray[np.float64]:
+def busy_s(run: Run) -> Floats:
     """Return the time for which each worker ran tasks."""
     busy = np.bincount(run.tasks.worker, run.tasks.duration_s, minlength=len(run.workers))
     return busy.astype(np.float64)
 
 
-def idle_s(run: Run) -> NDArray[np.float64]:
+def idle_s(run: Run) -> Floats:
     """Return the time for which each worker ran no task, until the makespan."""
     return run.makespan_s - busy_s(run)
 
 
-def idleness_percent(run: Run) -> NDArray[np.float64]:
+def idleness_percent(run: Run) -> Floats:
     """Return ``100 (1 - busy / makespan)`` per worker; 0 if the makespan is 0."""
     if not run.makespan_s:
         return np.zeros(len(run.workers))
     return 100.0 * (1.0 - busy_s(run) / run.makespan_s)
 
 
-def task_counts(run: Run) -> NDArray[np.int64]:
+def task_counts(run: Run) -> Ints:
     """Return the number of tasks per worker."""
     return np.bincount(run.tasks.worker, minlength=len(run.workers)).astype(np.int64)
 
@@ -160,7 +159,7 @@ def efficiency(run: Run) -> float:
     return float(busy_s(run).sum() / capacity) if capacity else 0.0
 
 
-def kernel_durations(run: Run) -> dict[str, NDArray[np.float64]]:
+def kernel_durations(run: Run) -> dict[str, Floats]:
     """Return the durations of the tasks of each kernel that ran, in task order."""
     durations, kernel = run.tasks.duration_s, run.tasks.kernel
     order = np.argsort(kernel, kind="stable")
@@ -190,7 +189,7 @@ def kernel_statistics(run: Run) -> list[KernelStatistics]:
     return found
 
 
-def _quantile(ordered: NDArray[np.float64], level: float) -> float:
+def _quantile(ordered: Floats, level: float) -> float:
     """Return the result of :func:`numpy.quantile`, which would import masked arrays."""
     place = (len(ordered) - 1) * level
     below = int(place)
@@ -200,7 +199,7 @@ def _quantile(ordered: NDArray[np.float64], level: float) -> float:
     return low + step * share if share < 0.5 else high - step * (1 - share)
 
 
-def ready_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def ready_curve(run: Run) -> tuple[Floats, Ints]:
     """Return the number of tasks that are ready and have not started, over time.
 
     Returns
@@ -212,14 +211,12 @@ def ready_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return _steps(run.tasks.ready_s, run.tasks.start_s, run.makespan_s)
 
 
-def submitted_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def submitted_curve(run: Run) -> tuple[Floats, Ints]:
     """Return the number of tasks that are submitted and have not ended, as :func:`ready_curve`."""
     return _steps(run.tasks.submitted_s, run.tasks.end_s, run.makespan_s)
 
 
-def _steps(
-    up_s: NDArray[np.float64], down_s: NDArray[np.float64], until_s: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _steps(up_s: Floats, down_s: Floats, until_s: float) -> tuple[Floats, Ints]:
     """Return the step function that goes up at each of *up_s* and down at each of *down_s*."""
     times, index = np.unique(np.concatenate(([0.0, until_s], up_s, down_s)), return_inverse=True)
     change = np.bincount(index[2 : 2 + len(up_s)], minlength=len(times))

@@ -14,7 +14,7 @@ from tasksim.run.critical import practical_critical_path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.base.arrays import Floats, Ints
+    from tasksim.base.arrays import Floats, Indices, Ints
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MessageTable
 
@@ -74,7 +74,7 @@ def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: 
     return rates
 
 
-def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Floats) -> Floats:
+def _moved(messages: MessageTable, rows: Indices, at_s: Floats) -> Floats:
     """Return the number of bytes of the messages in *rows* that have moved at each time."""
     start_s, end_s = messages.start_s[rows], messages.end_s[rows]
     end_s = np.maximum(end_s, start_s + 1e-12)

@@ -22,8 +22,7 @@ from tasksim.run.schedulepath import schedule_path, slack_s
 from tasksim.run.taskcosts import task_costs
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.critical import PracticalPath
     from tasksim.run.record import Run
@@ -207,7 +206,7 @@ def _slack(run: Run, graph: TaskGraph) -> dict[str, SlackOfKernel]:
 
 
 def _kernels(
-    run: Run, path: PracticalPath, on_path: NDArray[np.int64], costs: _TaskCosts | None
+    run: Run, path: PracticalPath, on_path: Ints, costs: _TaskCosts | None
 ) -> tuple[KernelOnPath, ...]:
     kernel = run.tasks.kernel[on_path]
     counts = np.bincount(run.tasks.kernel, minlength=len(run.kernel_names))
@@ -259,11 +258,11 @@ class _TaskCosts:
             if not np.isnan(column).any()
         }
 
-    def of(self, tasks: NDArray[np.int64]) -> Costs:
+    def of(self, tasks: Ints) -> Costs:
         """Return the sums over *tasks*."""
         return _costs({name: float(c[tasks].sum()) for name, c in self._columns.items()})
 
-    def compared(self, on_path: NDArray[np.int64]) -> PathCosts:
+    def compared(self, on_path: Ints) -> PathCosts:
         """Return the costs along the path and over the workers."""
         sums = {
             name: np.bincount(self._worker, column, minlength=self._workers)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.recordtables import MessageTable
@@ -210,7 +211,7 @@ class _Checker:
                     f"on platform {platform.name} in {theirs.memory}"
                 )
 
-    def workers_able(self, platform: Platform, durations_s: NDArray[np.float64]) -> None:
+    def workers_able(self, platform: Platform, durations_s: Floats) -> None:
         class_of = np.empty(len(platform.workers), dtype=np.intp)
         for index, group in enumerate(platform.classes):
             class_of[list(group.workers)] = index
@@ -289,20 +290,18 @@ class _Checker:
 
     # Helpers
 
-    def overlaps(
-        self, rows: NDArray[np.intp], groups: NDArray[np.integer]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def overlaps(self, rows: Indices, groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
         """Return the neighbours in *rows*, sorted by group and start, that overlap."""
         first, second = rows[:-1], rows[1:]
         early = self.tasks.start_s[second] < self.tasks.end_s[first] - self.slack_s
         early &= (groups[1:] == groups[:-1]) & (first != second)
         return first[early], second[early]
 
-    def demand(self, holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+    def demand(self, holds: Bools, message: Callable[[int], str]) -> None:
         """Raise an error for the first task for which *holds* is false."""
         require(holds, lambda row: f"{self.place(row)}: {message(row)}")
 
-    def fail(self, row: int, message: str, wrong: NDArray[np.bool_] | None = None) -> NoReturn:
+    def fail(self, row: int, message: str, wrong: Bools | None = None) -> NoReturn:
         more = "" if wrong is None else others(wrong)
         raise CheckFailed(f"{self.place(row)}: {message}{more}")
 
@@ -320,7 +319,7 @@ def _sizes(memories: list[tuple[str, float | None]]) -> str:
     )
 
 
-def _follows(graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _follows(graph: TaskGraph, before: NDArray[np.int32]) -> Bools:
     """Return, per task, whether *before* precedes it or excludes it by a commutative access."""
     after = np.arange(len(graph), dtype=np.int64)
     source = np.repeat(after, np.diff(graph.successor_ptr))
@@ -370,7 +369,7 @@ def _check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
         _demand(messages.size_bytes == expected, messages, "its size is not that of its datum")
 
 
-def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None:
+def _demand(holds: Bools, messages: MessageTable, what: str) -> None:
     """Raise an error for the first message that fails a check."""
     require(
         holds,
@@ -382,8 +381,8 @@ def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None
 
 
 def _binding_across_nodes(
-    run: Run, graph: TaskGraph, before: NDArray[np.intp], after: NDArray[np.int32]
-) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    run: Run, graph: TaskGraph, before: Indices, after: NDArray[np.int32]
+) -> tuple[Indices, NDArray[np.int32]]:
     """Return the dependencies *before* -> *after* that must hold, given the nodes of the tasks.
 
     Across nodes, a task waits for data that it reads, or for a task that it has no data in common
@@ -402,7 +401,7 @@ def _binding_across_nodes(
     return before[binds], after[binds]
 
 
-def _waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) -> Bools:
     """Return, per task, whether it overwrites data that *before* wrote and its node sent.
 
     A datum counts as read until it is sent; the task that released the send is recorded as

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
@@ -68,9 +69,9 @@ class MeasuredTasks:
     run: int
     path: Path
     graph: TaskGraph
-    task: NDArray[np.int64]
+    task: Ints
     architecture: NDArray[np.object_]
-    durations_s: NDArray[np.float64]
+    durations_s: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ class RecordedKernel:
     name: str
     architecture: str
     samples: Samples
-    sizes: NDArray[np.float64]
+    sizes: Floats
 
     @property
     def title(self) -> str:

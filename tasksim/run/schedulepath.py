@@ -20,8 +20,9 @@ from tasksim.run.taskcosts import task_costs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["COSTS", "LongestPath", "longest_path", "schedule_path", "slack_s"]
@@ -111,7 +112,7 @@ def schedule_path(run: Run, graph: TaskGraph, weights: ArrayLike) -> LongestPath
     return LongestPath(length, path[::-1])
 
 
-def slack_s(run: Run, graph: TaskGraph) -> NDArray[np.float64]:
+def slack_s(run: Run, graph: TaskGraph) -> Floats:
     """Return by how much each task could end later without a later end of the run, in seconds.
 
     Each worker keeps its order of tasks, and each other task its duration. Time that passes

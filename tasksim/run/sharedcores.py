@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.run.record import Run
 
 __all__ = ["SHARED_CORES", "alone_s", "shared_cores_entry"]
@@ -27,7 +26,7 @@ def shared_cores_entry(cores: int | None) -> dict[str, Any]:
     return {} if cores is None else {SHARED_CORES: cores}
 
 
-def alone_s(run: Run) -> NDArray[np.float64]:
+def alone_s(run: Run) -> Floats:
     """Return the duration that each task of *run* would have had on a core of its own.
 
     While more tasks run than there are cores, each proceeds at the rate of cores per task. If the
@@ -55,5 +54,5 @@ def alone_s(run: Run) -> NDArray[np.float64]:
     rate = np.minimum(1.0, cores / np.maximum(begun - ended, 1))
     done_s = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(times_s))])
     place = np.searchsorted(times_s, [tasks.start_s, tasks.end_s])
-    alone: NDArray[np.float64] = done_s[place[1]] - done_s[place[0]]
+    alone: Floats = done_s[place[1]] - done_s[place[0]]
     return alone

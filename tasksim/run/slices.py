@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tasksim.base.arrays import Floats
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.run.record import Run
 
 __all__ = ["flop_rate", "lack_of_ready", "mean_sum", "utilisation"]
@@ -49,7 +47,7 @@ def utilisation(run: Run, edges_s: Floats) -> Floats:
     return np.clip(shares, 0.0, 1.0)
 
 
-def lack_of_ready(run: Run, edges_s: Floats) -> NDArray[np.int64]:
+def lack_of_ready(run: Run, edges_s: Floats) -> Ints:
     """Return, per slice, the number of nodes with fewer ready tasks on average than workers.
 
     As in StarVZ, ready tasks belong to the node whose worker runs them later, and the threshold is

@@ -10,8 +10,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.flop import task_flop
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
@@ -21,7 +20,7 @@ WORD_BYTES: Final = 8
 """Size of a word: a double, as in the papers that count words."""
 
 
-def task_costs(run: Run, graph: TaskGraph) -> dict[str, NDArray[np.float64]]:
+def task_costs(run: Run, graph: TaskGraph) -> dict[str, Floats]:
     """Return each task's synchronisations, words and flop; NaN where they are not known."""
     worker = run.tasks.worker.astype(np.int64)
     flop = task_flop(graph)
@@ -43,7 +42,7 @@ def task_costs(run: Run, graph: TaskGraph) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _moved_bytes(graph: TaskGraph) -> NDArray[np.float64] | None:
+def _moved_bytes(graph: TaskGraph) -> Floats | None:
     """Return the bytes that each task of a communication kernel moves; None without such tasks."""
     found = None
     for index, names in enumerate(graph.parameter_names):
@@ -54,9 +53,7 @@ def _moved_bytes(graph: TaskGraph) -> NDArray[np.float64] | None:
     return found
 
 
-def _bytes_of_others(
-    graph: TaskGraph, worker: NDArray[np.int64], start_s: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _bytes_of_others(graph: TaskGraph, worker: Ints, start_s: Floats) -> Floats:
     """Return, per task, the bytes last written by another worker that it is the first to read.
 
     It is the first of its worker: data that a worker has read stay there until they are written
@@ -79,7 +76,7 @@ def _bytes_of_others(
     return np.bincount(task[firsts], sizes, minlength=len(graph)).astype(np.float64)
 
 
-def _last_writer(handle: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _last_writer(handle: Ints, writes: Bools) -> Ints:
     """Return, per access sorted by *handle*, the index of the last write before it; -1: none."""
     places = np.where(writes, np.arange(len(handle)), -1)
     before = np.concatenate(([-1], np.maximum.accumulate(places)[:-1])) if len(handle) else places

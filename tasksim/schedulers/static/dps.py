@@ -12,8 +12,7 @@ from tasksim.schedulers.static.plan import Frontier, Timetable
 from tasksim.schedulers.static.ranked import upward_ranks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -70,9 +69,7 @@ def msbc(problem: Problem) -> Plan:
     return table.plan()
 
 
-def _strict_bounds(
-    problem: Problem,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _strict_bounds(problem: Problem) -> tuple[Floats, Floats, Floats]:
     """Return, per task, its earliest end, its start on its favourite worker, and its level."""
     edges, memory = problem.edges, problem.memory_of
     costs = problem.costs_s[:, problem.class_of]

@@ -13,8 +13,7 @@ from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.ranked import by_rank, upward_ranks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Ints
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -78,9 +77,7 @@ class _Balance:
         self._arrival = np.array([table.arrivals(task) for task in group])[:, problem.memory_of]
         self._cost = problem.costs_s[group][:, problem.class_of]
         ends = np.maximum(self._arrival, self._free) + self._cost
-        self._worker: NDArray[np.int64] = (self._cost if begin == "execution" else ends).argmin(
-            axis=1
-        )
+        self._worker: Ints = (self._cost if begin == "execution" else ends).argmin(axis=1)
         while self._moved():
             pass
 

@@ -16,8 +16,7 @@ from tasksim.schedulers.static.plan import Frontier, Timetable
 if TYPE_CHECKING:
     import random
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -42,16 +41,16 @@ AVERAGES = ("mean", "median")
 """Averages of a task's durations over the workers that can run it."""
 
 
-def average_costs(problem: Problem, average: str) -> NDArray[np.float64]:
+def average_costs(problem: Problem, average: str) -> Floats:
     """Return, per task, its mean or median duration over the workers that can run it."""
     if average == "mean":
         return problem.mean_costs_s
     costs = problem.costs_s[:, problem.class_of]
-    medians: NDArray[np.float64] = np.nanmedian(np.where(np.isfinite(costs), costs, np.nan), axis=1)
+    medians: Floats = np.nanmedian(np.where(np.isfinite(costs), costs, np.nan), axis=1)
     return medians
 
 
-def static_levels(problem: Problem, average: str) -> NDArray[np.float64]:
+def static_levels(problem: Problem, average: str) -> Floats:
     """Return, per task, the longest path of durations to the end, without communication."""
     level: list[float] = average_costs(problem, average).tolist()
     target: list[int] = problem.edges.target.tolist()
@@ -142,18 +141,18 @@ class _DynamicLevels:
         self._average = average_costs(problem, average)
         self._suits = _descendants(problem, self._average) if descendants else None
 
-    def of(self, ready: Frontier) -> NDArray[np.float64]:
+    def of(self, ready: Frontier) -> Floats:
         """Return the level of each ready task on each worker, -inf where it cannot run."""
         rows = ready.tasks
         gain = self._average[rows][:, None] - ready.costs
         levels = self._static[rows][:, None] - ready.starts() + gain
         if self._suits is not None:
             levels = levels + self._suits[rows]
-        found: NDArray[np.float64] = np.where(np.isfinite(ready.costs), levels, -np.inf)
+        found: Floats = np.where(np.isfinite(ready.costs), levels, -np.inf)
         return found
 
 
-def _descendants(problem: Problem, average: NDArray[np.float64]) -> NDArray[np.float64]:
+def _descendants(problem: Problem, average: Floats) -> Floats:
     """Return the time that a worker saves the successor that needs the most of the task's data.
 
     It is the successor's average duration, less the time until it can end: here, or on the best
@@ -175,7 +174,7 @@ def _descendants(problem: Problem, average: NDArray[np.float64]) -> NDArray[np.f
     return found
 
 
-def best_imaginary_levels(problem: Problem) -> NDArray[np.float64]:
+def best_imaginary_levels(problem: Problem) -> Floats:
     """Return, per task and worker, the least time from its start there to the end of the graph.
 
     Each task chooses its worker freely, and only the longest path counts. Communication between

@@ -23,6 +23,7 @@ from tasksim.schedulers.static.problem import memory_of_class
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = ["Countdown", "Frontier", "Plan", "Timeline", "Timetable", "schedule_of"]
@@ -58,8 +59,8 @@ class Plan:
     """
 
     worker: NDArray[np.int32]
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
+    start_s: Floats
+    end_s: Floats
 
     def __len__(self) -> int:
         return len(self.worker)
@@ -347,16 +348,16 @@ class Frontier:
         return self._count
 
     @property
-    def tasks(self) -> NDArray[np.int64]:
+    def tasks(self) -> Ints:
         """The number of the task of each row."""
         return self._task[: self._count]
 
     @property
-    def costs(self) -> NDArray[np.float64]:
+    def costs(self) -> Floats:
         """The duration of each task in each column, in seconds."""
         return self._cost[: self._count]
 
-    def starts(self) -> NDArray[np.float64]:
+    def starts(self) -> Floats:
         """Return the earliest start of each task in each column, after all tasks placed there.
 
         It is infinite if no worker of the column can run the task.
@@ -367,10 +368,10 @@ class Frontier:
             np.minimum.at(free, self._column_of, self._table.free)
             free[np.isinf(free)] = 0.0  # a class without workers
         starts = np.maximum(self._arrival[: self._count], free)
-        found: NDArray[np.float64] = np.where(np.isinf(self.costs), inf, starts)
+        found: Floats = np.where(np.isinf(self.costs), inf, starts)
         return found
 
-    def least(self, *values: NDArray[np.float64]) -> tuple[int, int]:
+    def least(self, *values: Floats) -> tuple[int, int]:
         """Return the task and the worker of the least value.
 
         Parameters
@@ -448,7 +449,7 @@ class _Waits:
                 problem.latency_s.tolist(),
                 problem.seconds_per_byte.tolist(),
             )
-        self._initial: dict[int, NDArray[np.float64]] = {}
+        self._initial: dict[int, Floats] = {}
         """Per task with data that no task writes, their arrival per memory; copies begin at 0."""
         if problem.memories > 1 and len(problem.initial.task):
             initial = problem.initial
@@ -467,11 +468,11 @@ class _Waits:
         """Return the predecessors of *task*."""
         return self._source[self._bounds[task] : self._bounds[task + 1]]
 
-    def sent(self, task: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sent(self, task: int) -> tuple[Floats, Floats]:
         """Return columns of the copies and the bytes from each predecessor of *task*."""
         rows = slice(self._bounds[task], self._bounds[task + 1])
         return self._copies[rows], self._size[rows]
 
-    def initial(self, task: int) -> NDArray[np.float64]:
+    def initial(self, task: int) -> Floats:
         """Return, per memory, the arrival of the data that *task* reads and no task writes."""
         return self._initial.get(task, self._zero)

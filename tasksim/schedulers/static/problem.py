@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform, Worker, WorkerClass
@@ -55,8 +56,8 @@ class Edges(NamedTuple):
 
     source: Int64
     target: Int64
-    copies: NDArray[np.float64]
-    size_bytes: NDArray[np.float64]
+    copies: Floats
+    size_bytes: Floats
     ptr: Int64
     by_target: Int64
     target_ptr: Int64
@@ -142,7 +143,7 @@ def _runs(handle: Int64, mode: NDArray[np.int8]) -> Int64:
     return np.flatnonzero(new)
 
 
-def _last_writer(handle: Int64, writes: NDArray[np.bool_]) -> Int64:
+def _last_writer(handle: Int64, writes: Bools) -> Int64:
     """Return, per run, the last run before it that wrote its handle; -1 if there is none."""
     number = np.arange(len(handle), dtype=np.int64)
     last = np.maximum.accumulate(np.where(writes, number, -1))
@@ -157,7 +158,7 @@ class Initial(NamedTuple):
 
     task: Int64
     home: Int64
-    size_bytes: NDArray[np.float64]
+    size_bytes: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,11 +197,11 @@ class Problem:
     """
 
     graph: TaskGraph
-    costs_s: NDArray[np.float64]
-    class_of: NDArray[np.int64]
-    memory_of: NDArray[np.int64]
-    latency_s: NDArray[np.float64]
-    seconds_per_byte: NDArray[np.float64]
+    costs_s: Floats
+    class_of: Ints
+    memory_of: Ints
+    latency_s: Floats
+    seconds_per_byte: Floats
 
     @classmethod
     def of_view(cls, view: View, *, known: bool = True) -> Problem:
@@ -277,7 +278,7 @@ class Problem:
         latency, inverse = _copies(graph, memory_of, copy_estimate)
         return cls(graph, np.ascontiguousarray(costs), class_of, memory_of, latency, inverse)
 
-    def with_costs(self, costs_s: NDArray[np.float64]) -> Problem:
+    def with_costs(self, costs_s: Floats) -> Problem:
         """Return the same problem with other durations, of shape (tasks, classes).
 
         What is known of the graph and its data is not looked up again.
@@ -292,12 +293,7 @@ class Problem:
         kept = {name: getattr(self, name) for name in ("initial", "commuting")}
         return Problem(**{name: vars(self)[name] for name in _FIELDS})._with(edges=edges, **kept)
 
-    def with_values(
-        self,
-        costs_s: NDArray[np.float64],
-        size_bytes: NDArray[np.float64],
-        seconds_per_byte: NDArray[np.float64],
-    ) -> Problem:
+    def with_values(self, costs_s: Floats, size_bytes: Floats, seconds_per_byte: Floats) -> Problem:
         """Return the same problem for planners, with other durations, sizes and bandwidths.
 
         Sizes are those of the rows of :attr:`edges`; the graph keeps its own.
@@ -367,27 +363,27 @@ class Problem:
         return found
 
     @cached_property
-    def mean_costs_s(self) -> NDArray[np.float64]:
+    def mean_costs_s(self) -> Floats:
         """Per task, its mean duration over the workers that can run it, in seconds."""
         count = np.bincount(self.class_of, minlength=self.costs_s.shape[1]).astype(np.float64)
         able = np.isfinite(self.costs_s)
         total = (np.where(able, self.costs_s, 0.0) * count).sum(axis=1)
-        workers: NDArray[np.float64] = (able * count).sum(axis=1)
-        mean: NDArray[np.float64] = total / workers
+        workers: Floats = (able * count).sum(axis=1)
+        mean: Floats = total / workers
         return mean
 
-    def mean_communication_s(self, *, apart: bool = False) -> NDArray[np.float64]:
+    def mean_communication_s(self, *, apart: bool = False) -> Floats:
         """Return, per row of :attr:`edges`, its mean time over all pairs of workers, in seconds.
 
         With *apart*, the mean is over the pairs of workers with different memories.
         """
-        known: NDArray[np.float64] | None = vars(self).get(f"_communication_{apart}")
+        known: Floats | None = vars(self).get(f"_communication_{apart}")
         if known is None:
             known = vars(self)[f"_communication_{apart}"] = self._mean_communication_s(apart=apart)
             known.setflags(write=False)  # all callers get the same array
         return known
 
-    def _mean_communication_s(self, *, apart: bool) -> NDArray[np.float64]:
+    def _mean_communication_s(self, *, apart: bool) -> Floats:
         count = np.bincount(self.memory_of, minlength=self.memories).astype(np.float64)
         weight = np.outer(count, count)
         np.fill_diagonal(weight, 0.0)
@@ -396,7 +392,7 @@ class Problem:
             return np.zeros(len(self.edges.source))
         latency = float((weight * self.latency_s).sum()) / pairs
         inverse = float((weight * self.seconds_per_byte).sum()) / pairs
-        times: NDArray[np.float64] = self.edges.copies * latency + self.edges.size_bytes * inverse
+        times: Floats = self.edges.copies * latency + self.edges.size_bytes * inverse
         return times
 
 
@@ -409,9 +405,9 @@ def memory_of_class(problem: Problem) -> Int64:
 
 def _copies(
     graph: TaskGraph,
-    memory_of: NDArray[np.int64],
+    memory_of: Ints,
     copy_estimate: Callable[[float, int, int], float],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return latencies and times per byte from two estimates for each pair of memories.
 
     Estimates are linear in the size. They are evaluated at the largest size of the graph and at

@@ -15,8 +15,9 @@ from tasksim.schedulers.static.plan import Countdown, Timetable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -42,7 +43,7 @@ RELATIVE_RANK_TOLERANCE = 1e-10
 """Difference of equal ranks, relative to the largest rank: sums of means have rounding errors."""
 
 
-def upward_ranks(problem: Problem) -> NDArray[np.float64]:
+def upward_ranks(problem: Problem) -> Floats:
     """Return, per task, the length of the longest path from its start to the end, in seconds.
 
     Durations are means over workers and communication times are means over pairs of workers
@@ -57,7 +58,7 @@ def upward_ranks(problem: Problem) -> NDArray[np.float64]:
     return np.array(rank, dtype=np.float64)
 
 
-def downward_ranks(problem: Problem) -> NDArray[np.float64]:
+def downward_ranks(problem: Problem) -> Floats:
     """Return, per task, the length of the longest path from the beginning to its start, in seconds.
 
     Means are those of :func:`upward_ranks` (same paper, equation 9).
@@ -104,12 +105,12 @@ def _few_by_rank(ranks: list[float], tolerance: float) -> list[int]:
     return [task for _, task in sorted(groups)]
 
 
-def equal(ranks: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
+def equal(ranks: Floats, value: float) -> Bools:
     """Return a mask of the *ranks* that equal *value* within the tolerance."""
     return np.abs(ranks - value) <= _tolerance(ranks)
 
 
-def _tolerance(ranks: NDArray[np.float64]) -> float:
+def _tolerance(ranks: Floats) -> float:
     return RELATIVE_RANK_TOLERANCE * float(np.abs(ranks).max(initial=0.0))
 
 
@@ -210,7 +211,7 @@ def cpop(problem: Problem) -> Plan:
     return table.plan()
 
 
-def critical_tasks(problem: Problem, priority: NDArray[np.float64]) -> list[int]:
+def critical_tasks(problem: Problem, priority: Floats) -> list[int]:
     """Return the tasks of a critical path, from first to last.
 
     The path begins with the first entry task of highest *priority* and goes on with the first

@@ -15,8 +15,7 @@ from tasksim.schedulers.static.plan import Countdown, Timetable
 from tasksim.schedulers.static.ranked import upward_ranks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
@@ -157,7 +156,7 @@ class _Run:
             self._release(after)
 
 
-def _accelerations(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _accelerations(costs: Floats) -> Floats:
     """Return, per task and architecture, the time of the fastest other one relative to its own."""
     found = np.full(costs.shape, np.inf)
     for kind in range(costs.shape[1]):
