@@ -104,7 +104,7 @@ class CopyChecker:
         )
         sizes = np.array([np.inf if m.size_bytes is None else m.size_bytes for m in memories])
         require(
-            (table.used_bytes >= 0) & (table.used_bytes <= sizes[table.memory]),
+            table.used_bytes <= sizes[table.memory],
             lambda row: (
                 f"memory {memories[table.memory[row]].name}: {table.used_bytes[row]} bytes are "
                 f"allocated at {table.time_s[row]} s, it has {sizes[table.memory[row]]:.0f}"

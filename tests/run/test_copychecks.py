@@ -78,7 +78,12 @@ def test_a_run_with_copies_is_possible(travelled, make):
             {"used_bytes": 101},
             r"^memory gpu0: 101 bytes are allocated at 2.0 s, it has 100",
         ),
-        ("memory", 0, {"memory": 0, "used_bytes": -1}, r"^memory ram: -1 bytes are allocated"),
+        (
+            "memory",
+            0,
+            {"memory": 0, "used_bytes": -1},
+            r"^change #0: used_bytes is -1; legal: 0 or more",
+        ),
     ],
 )
 def test_the_message_names_what_is_impossible(travelled, make, table, row, values, message):
