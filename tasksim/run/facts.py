@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.notebook import html_summary
 from tasksim.base.units import (
     counted,
     duration_text,
@@ -17,7 +16,6 @@ from tasksim.base.units import (
     format_time,
 )
 from tasksim.run.metrics import efficiency, kernel_statistics, waits
-from tasksim.run.slices import mean_sum
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
@@ -142,6 +140,8 @@ _BINS: Final = 150  # of the chart, two pixels each
 
 def run_html(run: Run) -> str:
     """Return the HTML summary of a run: facts, busy workers over time, kernels."""
+    from tasksim.base.notebook import html_summary  # only notebooks need it
+
     rows = [
         [s.kernel, str(s.count), format_time(s.total_s), format_time(s.mean_s)]
         for s in kernel_statistics(run)
@@ -167,6 +167,8 @@ def _picture(run: Run) -> str:
 
 def _busy_share(run: Run) -> Floats:
     """Return the busy share of the workers' time in each slice of the run."""
+    from tasksim.run.slices import mean_sum
+
     edges = np.linspace(0.0, run.makespan_s, _BINS + 1)
     busy = mean_sum(run.tasks.start_s, run.tasks.end_s, edges)
     return np.clip(busy / len(run.workers), 0.0, 1.0)
