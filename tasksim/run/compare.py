@@ -24,7 +24,7 @@ from tasksim.run.runchecks import check_records
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tasksim.base.arrays import Bools
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.run.recordtables import MessageTable
 
 __all__ = [
@@ -518,9 +518,7 @@ def inside(a: Run, b: Run) -> Inside | None:
     return Inside(makespan, low, high, level, low <= makespan <= high, tuple(kernels))
 
 
-def mean_durations(
-    run: Run, seconds: NDArray[np.float64] | None = None
-) -> dict[tuple[str, str], float]:
+def mean_durations(run: Run, seconds: Floats | None = None) -> dict[tuple[str, str], float]:
     """Return the mean duration of each kernel on each architecture.
 
     *seconds* are those of the tasks, by default as they were recorded.
