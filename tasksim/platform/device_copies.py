@@ -66,7 +66,10 @@ class DeviceLinks:
         """
         key = device, outwards
         if key not in self._patterns:
-            other = self._nearest(device)
+            # The other device with the fewest links between; the first in a tie.
+            distance = {o: len(self._either(device, o)) for o in self.devices if o != device}
+            reached = [other for other, links in distance.items() if links]
+            other = min(reached, key=distance.__getitem__, default=None)
             self._patterns[key] = None if other is None else self._pattern(device, other, outwards)
         return self._patterns[key]
 
@@ -76,7 +79,10 @@ class DeviceLinks:
         replaced = [
             (link, True) for link in self._either(*ends[::-1]) if self._is_own(link, device)
         ]
-        side = self._side(other, beside=device)
+        # The side of the other device: its own links, and the shared ones on its way to the first
+        # memory that are not on this device's.
+        side = {link for link in self.owners if self._is_own(link, other)}
+        side |= self._to_first(other) - self._to_first(device)
         for link in self._either(*ends):
             if link in side:
                 steps += replaced
@@ -88,24 +94,10 @@ class DeviceLinks:
     def _is_own(self, link: str, device: str) -> bool:
         return self.owners[link] == {device}
 
-    def _side(self, device: str, beside: str) -> set[str]:
-        """Return the links on the side of a *device*: its own, and shared ones.
-
-        The latter are on its way to the first memory, and not on that of the device *beside*.
-        """
-        own = {link for link in self.owners if self._is_own(link, device)}
-        return own | self._to_first(device) - self._to_first(beside)
-
     def _to_first(self, device: str) -> set[str]:
         """Return the links between a device and the first memory."""
         there, back = (device, self.first), (self.first, device)
         return {*self.ways.get(there, ()), *self.ways.get(back, ())}
-
-    def _nearest(self, device: str) -> str | None:
-        """Return the other device with the fewest links between; the first in a tie."""
-        found = [other for other in self.devices if other != device]
-        reached = [other for other in found if self._either(device, other)]
-        return min(reached, key=lambda other: len(self._either(device, other)), default=None)
 
     def _either(self, source: str, target: str) -> tuple[str, ...]:
         """Return the links from one memory to another, or those of the way back."""

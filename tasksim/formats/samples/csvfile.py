@@ -53,8 +53,7 @@ def read_csv(
     InputError
         ``file:line:column: what, what was got, what is legal``.
     """
-    table = _Table(path, read_text(path))
-    return samples_of(table.cells(), duration, parameters, part, categorical)
+    return samples_of(read_cells(path), duration, parameters, part, categorical)
 
 
 def read_cells(path: Path) -> Cells:

@@ -120,17 +120,13 @@ def read_copies(found: Records, path: Path) -> PajeCopies:
 def _apply(read: PajeCopies, event: str, fields: dict[str, str], line: int) -> str:
     """Apply an event; return a problem, if there is one."""
     alias, kind = fields.get("Alias", ""), fields.get("Type", "")
-    if event == "PajeCreateContainer":
-        _container(read, alias, read.types.get(kind, kind), fields)
-    elif event not in (_START, _END):
+    if event in (_START, _END):
+        return _arrow(read, event, fields, line) if read.types.get(kind) in REASON_OF_ARROW else ""
+    if event != "PajeCreateContainer":
         read.types[alias] = fields.get("Name", "")
-    elif read.types.get(kind) in REASON_OF_ARROW:
-        return _arrow(read, event, fields, line)
-    return ""
-
-
-def _container(read: PajeCopies, alias: str, kind: str, fields: dict[str, str]) -> None:
-    """Note a container, which is in the memory of the container around it."""
+        return ""
+    # A container is in the memory of the container around it.
+    kind = read.types.get(kind, kind)
     number = _NUMBER_AT_END.fullmatch(fields.get("Name", ""))
     if kind == MEMORY_NODE_TYPE and number:
         read.inside[alias] = int(number[1])
@@ -140,6 +136,7 @@ def _container(read: PajeCopies, alias: str, kind: str, fields: dict[str, str]) 
         worker = _NUMBER_AT_END.fullmatch(alias)
         if kind == WORKER_TYPE and worker:
             read.memory_of[worker[1]] = read.inside[alias]
+    return ""
 
 
 def _arrow(read: PajeCopies, event: str, fields: dict[str, str], line: int) -> str:

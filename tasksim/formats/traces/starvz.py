@@ -33,7 +33,7 @@ from tasksim.formats.traces.starvz_ranks import (
     bind_messages,
     name_nodes,
 )
-from tasksim.formats.traces.textlines import READ_SHARE, csv_rows
+from tasksim.formats.traces.textlines import READ_SHARE, csv_table
 from tasksim.platform.description import MAX_MEMORIES
 from tasksim.run.recordtables import TransferTable
 
@@ -128,11 +128,7 @@ def _find(folder: Path, name: str) -> Path | None:
 
 def _rows(path: Path, needed: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a table by the names of their columns, without missing values."""
-    rows = csv_rows(path)
-    first = next(rows, None)
-    if first is None:
-        raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")
-    header = first[1]
+    header, rows = csv_table(path)
     for name in needed:
         if name not in header:
             raise InputError(f"{path}:1: no column '{name}'; there are {', '.join(header)}")

@@ -16,7 +16,7 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
-from tasksim.formats.traces.textlines import csv_rows, head_text
+from tasksim.formats.traces.textlines import csv_rows, csv_table, head_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,11 +68,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
-    rows = csv_rows(path)
-    first = next(rows, None)
-    if first is None:
-        raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")
-    header = first[1]
+    header, rows = csv_table(path)
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _times(path, header)

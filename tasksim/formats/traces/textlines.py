@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["GZIP", "READ_SHARE", "csv_rows", "head_text", "lines"]
+__all__ = ["GZIP", "READ_SHARE", "csv_rows", "csv_table", "head_text", "lines"]
 
 GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
@@ -69,6 +69,18 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         else:
             fields = line.split(",")
         yield number, [field.strip() for field in fields]
+
+
+def csv_table(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names of the columns of the CSV file at *path*, and its rows as :func:`csv_rows`.
+
+    Raises :exc:`InputError` for an empty file.
+    """
+    rows = csv_rows(path)
+    first = next(rows, None)
+    if first is None:
+        raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")
+    return first[1], rows
 
 
 def head_text(head: bytes) -> str:
