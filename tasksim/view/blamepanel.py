@@ -37,8 +37,12 @@ CAUSE_COLOURS: Final = {
 """Colours of the causes; kernels on dearer classes have the kernels' own, hatched."""
 
 
-def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
+def panel_blame(
+    runs: Run | Sequence[Run], ax: Axes | None = None, *, kernels: Sequence[str] = ()
+) -> Axes:
     """Draw the area bound of each run and the causes above it, as parts of a bar.
+
+    Colours of kernels are apart from those of other *kernels*, too.
 
     Raises :exc:`InputError` for a run that had several nodes, or whose graph or models are gone.
     """
@@ -48,15 +52,15 @@ def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     longest_s = max((found.makespan_s for found in blamed), default=0.0)
     per_s, unit = time_unit(longest_s)
     seen: set[str] = set()
-    colours = kernel_colours({name for found in blamed for name in found.placement_s})
+    colours = kernel_colours([*(name for found in blamed for name in found.placement_s), *kernels])
     for place, found in enumerate(blamed):
         left = 0.0
-        kernels = {f"{kernel} on a dearer class": kernel for kernel in found.placement_s}
+        placed = {f"{kernel} on a dearer class": kernel for kernel in found.placement_s}
         for name, seconds in found.rows():
             if seconds < MIN_DRAWN_SHARE * longest_s:  # nothing to see, or less than nothing
                 left += max(0.0, seconds) * per_s
                 continue
-            kernel = kernels.get(name)
+            kernel = placed.get(name)
             axes.barh(
                 place,
                 seconds * per_s,
@@ -97,7 +101,9 @@ def _shows(run: Run) -> bool:
 BLAME = Panel(
     summary="What each makespan lost against the area bound, by cause, a bar per run.",
     place="below",
-    draw=lambda runs, axes, _: panel_blame([run for run in runs if _shows(run)], axes),
+    draw=lambda runs, axes, look: panel_blame(
+        [run for run in runs if _shows(run)], axes, kernels=look.kernels
+    ),
     height_inches=lambda _: HEIGHT_INCHES,
     shows=_shows,
     needs="a run on one node whose graph and models are known",

@@ -57,7 +57,13 @@ def panel_ready(
     A curve per run; with several, *legend* says which is which.
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
-    _draw_curves(runs, axes, lambda run: thinned(*ready_curve(run)), until_s)
+    curves = _draw_curves(runs, axes, lambda run: thinned(*ready_curve(run)), until_s)
+    if not any(np.any(curve > 0) for curve in curves):
+        note = "every task started as soon as it was ready"
+        axes.text(
+            0.5, 0.5, note, transform=axes.transAxes, ha="center", va="center",
+            fontsize=TEXT["small"], color="#555555",
+        )  # fmt: skip
     return _finished(axes, runs, "ready tasks", max(1.0, axes.get_ylim()[1]), legend, whole=True)
 
 

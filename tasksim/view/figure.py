@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
 
     from tasksim.view.registry import Place
 
@@ -42,6 +43,10 @@ _ALIKE: Final = 3.0
 than a third of the width cannot be read."""
 _AXIS_INCHES: Final = 0.4
 """Height of the labels of a time axis, in inches."""
+_LEGEND_LINES: Final = 3
+"""Number of lines of the legend of colours that take little room from the panels."""
+_LINE_INCHES: Final = 0.17
+"""Height of a line of a legend, in inches."""
 _MAX_BARS: Final = 10
 """Maximum number of bars or boxes beside another panel with readable names below them."""
 _TITLE_LETTERS: Final = 80
@@ -69,6 +74,11 @@ def figure_rows(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[C
         blocks = [_on_one_axis(runs, panels, runs, 0)]
     cells = [cell for block in blocks for cell in block]
     return [[cell] for cell in cells] + _below(runs, panels)
+
+
+def kernels_that_ran(run: Run) -> list[str]:
+    """Return the names of the kernels that tasks of *run* have, in the order of the run."""
+    return [run.kernel_names[k] for k in np.unique(run.tasks.kernel).tolist()]
 
 
 def graph_labels(runs: Sequence[Run]) -> list[str]:
@@ -114,7 +124,7 @@ def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]
         Cell(panel, runs, look, panel.height_inches(runs[0]) + more * panel.more_inches + legend)
         for panel in _at("below", panels)
     ]
-    kernels = {run.kernel_names[k] for run in runs for k in set(run.tasks.kernel.tolist())}
+    kernels = {name for run in runs for name in kernels_that_ran(run)}
     narrow = len(kernels) * len(runs) > _MAX_BARS
     beside = [cell for cell in cells if not (narrow or cell.panel.wide)]
     alone = [cell for cell in cells if narrow or cell.panel.wide]
@@ -125,7 +135,7 @@ def _legend_inches(runs: Sequence[Run]) -> float:
     """Return the height of the legend of runs above the first curves."""
     names = run_names(runs)
     columns = legend_columns(names, 0.775 * WIDTH_INCHES * 72.0)
-    return 0.1 + 0.17 * -(-len(names) // columns)
+    return 0.1 + _LINE_INCHES * -(-len(names) // columns)
 
 
 def _title(run: Run, runs: Sequence[Run]) -> str:
@@ -216,16 +226,18 @@ def figure(
         chosen = {n: p for n, p in known.items() if p.by_default and any(map(p.shows, drawn))}
     rows = figure_rows(drawn, chosen)
     heights = [max(cell.height_inches for cell in row) for row in rows]
-    made = new_figure(sum(heights) + 0.6)
+    handles = colour_legend(drawn) if "gantt" in chosen else []
+    made = new_figure(sum(heights) + 0.6 + _further_lines_inches(handles))
     # As many columns as both rows of one cell and rows of several divide into.
     columns = lcm(*(len(row) for row in rows))
     grid = made.add_gridspec(len(rows), columns, height_ratios=heights)
     on_axis: dict[int, list[Axes]] = {}
+    kernels = tuple(dict.fromkeys(name for run in drawn for name in kernels_that_ran(run)))
     for number, row in enumerate(rows):
         width = columns // len(row)
         for place, cell in enumerate(row):
             axes = made.add_subplot(grid[number, place * width : (place + 1) * width])
-            cell.panel.draw(cell.runs, axes, replace(cell.look, arrows=arrows))
+            cell.panel.draw(cell.runs, axes, replace(cell.look, arrows=arrows, kernels=kernels))
             if cell.axis is not None:
                 on_axis.setdefault(cell.axis, []).append(axes)
     for *above, last in on_axis.values():  # the last panel alone has the labels of the axis
@@ -233,8 +245,8 @@ def figure(
             axes.sharex(last)
             axes.set_xlabel("")
             axes.tick_params(axis="x", labelbottom=False)
-    if "gantt" in chosen:
-        _name_kernels(made, drawn)
+    if handles:
+        _name_kernels(made, handles)
     labels = graph_labels(drawn)
     title = f"{len(drawn)} runs of {len(labels)} graphs"
     if len(labels) == 1:
@@ -327,14 +339,22 @@ def _check(runs: Sequence[Run], panels: int = 2) -> None:
         raise InputError(f"nothing to draw: {len(runs)} runs, {panels} panels")
 
 
-def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
+def _further_lines_inches(handles: Sequence[Patch]) -> float:
+    """Return the height of the lines of the legend of colours for which there is no room yet."""
+    lines = -(-len(handles) // _legend_columns(handles)) if handles else 0
+    return max(0, lines - _LEGEND_LINES) * _LINE_INCHES
+
+
+def _legend_columns(handles: Sequence[Patch]) -> int:
+    return legend_columns([str(handle.get_label()) for handle in handles], WIDTH_INCHES * 72.0)
+
+
+def _name_kernels(made: Figure, handles: Sequence[Patch]) -> None:
     """Put the legend of colours below everything, in as many columns as fit."""
-    handles = colour_legend(runs)
-    names = [str(handle.get_label()) for handle in handles]
     made.legend(
-        handles=handles,
+        handles=list(handles),
         loc="outside lower center",
-        ncols=legend_columns(names, made.get_figwidth() * 72.0),
+        ncols=_legend_columns(handles),
         fontsize=TEXT["small"],
         frameon=False,
     )

@@ -12,7 +12,7 @@ from matplotlib.path import Path
 from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.disturbance import others_percent, others_s
-from tasksim.run.metrics import idleness_percent
+from tasksim.run.metrics import idleness_percent, kernel_statistics
 from tasksim.view.bands import Boxes, add_bands
 from tasksim.view.lanes import (
     Lane,
@@ -27,8 +27,10 @@ from tasksim.view.style import (
     TEXT,
     is_light,
     kernel_colours,
+    most_of,
     new_axes,
     run_title,
+    shortened,
     time_axis,
     worker_label,
 )
@@ -141,8 +143,11 @@ MIN_ROW_POINTS: Final = TEXT["small"] + 1.0
 """Minimum height of a row whose tasks have names, in points."""
 
 
-def draw_names(axes: Axes, run: Run) -> None:
-    """Write the name of each task into its box where it fits, if there are few tasks."""
+def draw_names(axes: Axes, run: Run, others: Sequence[str] = ()) -> None:
+    """Write the name of each task into its box where it fits, if there are few tasks.
+
+    The colours are those of the kernels of *run* and *others* together.
+    """
     tasks = run.tasks
     if not 0 < len(tasks) <= MAX_NAMED_TASKS:
         return
@@ -153,7 +158,7 @@ def draw_names(axes: Axes, run: Run) -> None:
     if row < MIN_ROW_POINTS or high <= low:
         return
     kernels = tasks.kernel.tolist()
-    colours = kernel_colours(run.kernel_names[k] for k in dict.fromkeys(kernels))
+    colours = kernel_colours([*(run.kernel_names[k] for k in dict.fromkeys(kernels)), *others])
     columns = (tasks.task, kernels, tasks.worker, tasks.start_s, tasks.end_s)
     for task, kernel, worker, start, end in zip(*map(list, columns), strict=True):
         name = run.kernel_names[kernel]
@@ -172,6 +177,9 @@ def draw_names(axes: Axes, run: Run) -> None:
             )
 
 
+MAX_NAMED_KERNELS: Final = 40
+"""Maximum number of kernels in a legend: their colours are hardly told apart, and more names would
+leave no room to the chart."""
 LEAST_SHARE: Final = 1 / 2500
 """Share of the makespan below which nothing is hatched: half a pixel of a chart on a screen."""
 # Pale below and dark above: seen on every colour of a kernel.
@@ -233,6 +241,7 @@ def panel_gantt(
     title: str | None = None,
     legend: bool = True,
     arrows: bool = False,
+    kernels: Sequence[str] = (),
 ) -> Axes:
     """Draw the tasks of *run*: a row per worker, the first on top, a colour per kernel.
 
@@ -269,10 +278,12 @@ def panel_gantt(
     arrows :
         Whether to draw an arrow per copy, to the worker whose task waited for it, and per message
         between nodes; of more than 80 the longest ones, and the title says which.
+    kernels :
+        Kernels of other runs that are drawn with the same colours.
     """
     axes = new_axes(ax, gantt_height_inches(run))
     below = lanes(run)
-    add_bands(axes, _boxes(run))
+    add_bands(axes, _boxes(run, kernels))
     draw_hatching(axes, run, _half_row(run))
     draw_lanes(axes, run, below)
     _rows(axes, run, below)
@@ -282,7 +293,7 @@ def panel_gantt(
     if arrows:
         note = "; ".join(filter(None, [note, draw_message_arrows(axes, run)]))
     height = draw_marks(axes, marks)
-    draw_names(axes, run)
+    draw_names(axes, run, kernels)
     named = run_title(run) if title is None else title
     long = len(named) + len(note) > _TITLE_LETTERS
     axes.set_title(
@@ -305,9 +316,23 @@ def gantt_height_inches(run: Run) -> float:
 
 
 def colour_legend(runs: Sequence[Run]) -> list[Patch]:
-    """Return a legend entry per kernel that ran in any of *runs*, for all else that is drawn."""
-    names = [run.kernel_names[k] for run in runs for k in np.unique(run.tasks.kernel)]
-    kernels = [Patch(color=colour, label=name) for name, colour in kernel_colours(names).items()]
+    """Return a legend entry per kernel that ran in any of *runs*, for all else that is drawn.
+
+    Of many kernels only those of most time have entries, and one entry counts the others.
+    """
+    total_s: dict[str, float] = {}
+    for run in runs:
+        for s in kernel_statistics(run):
+            total_s[s.kernel] = total_s.get(s.kernel, 0.0) + s.total_s
+    named = set(most_of(total_s, MAX_NAMED_KERNELS))
+    kernels = [
+        Patch(color=colour, label=shortened(name))
+        for name, colour in kernel_colours(total_s).items()
+        if name in named
+    ]
+    if len(total_s) > len(named):
+        others = f"and {len(total_s) - len(named)} other kernels"
+        kernels.append(Patch(facecolor="none", edgecolor="#8a8a8a", label=others))
     copies = transfer_legend(runs)
     drawn = [idle_spans(run) for run in runs if lanes(run)] if copies else []
     waits = [
@@ -318,12 +343,12 @@ def colour_legend(runs: Sequence[Run]) -> list[Patch]:
     return kernels + hatching_legend(runs) + waits + copies
 
 
-def _boxes(run: Run) -> Boxes:
+def _boxes(run: Run, kernels: Sequence[str]) -> Boxes:
     """Return the tasks, and where data were moved what workers waited for in between."""
     tasks, names = run.tasks, list(run.kernel_names)
     spans = [(tasks.worker, tasks.start_s, tasks.end_s, tasks.kernel)]
     ran = [names[k] for k in np.unique(tasks.kernel).tolist()]
-    known = kernel_colours(ran)
+    known = kernel_colours([*ran, *kernels])
     colours = [known.get(name, "#000000") for name in names]
     if lanes(run):
         for reason, (worker, begin, end) in idle_spans(run).items():
@@ -390,6 +415,7 @@ GANTT = Panel(
         title=look.title,
         legend=False,
         arrows=look.arrows,
+        kernels=look.kernels,
     ),
     height_inches=gantt_height_inches,
     by_default=True,

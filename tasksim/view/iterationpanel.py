@@ -14,6 +14,8 @@ from tasksim.view.rungraph import graph_of_run
 from tasksim.view.style import TEXT, kernel_colours, new_axes, time_axis
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -24,7 +26,13 @@ __all__ = ["ITERATIONS", "has_iterations", "panel_iterations"]
 _HEIGHT_INCHES = 2.6
 
 
-def panel_iterations(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
+def panel_iterations(
+    run: Run,
+    ax: Axes | None = None,
+    *,
+    until_s: float | None = None,
+    kernels: Sequence[str] = (),
+) -> Axes:
     """Draw when the tasks of each iteration ran: a row per iteration, the first on top.
 
     Lines join when iterations began and when they ended: their slope shows how iterations follow
@@ -40,12 +48,15 @@ def panel_iterations(run: Run, ax: Axes | None = None, *, until_s: float | None 
         Axes to draw on; default: those of a new figure.
     until_s :
         End of the time axis in seconds; default: the makespan.
+    kernels :
+        Kernels of other runs that are drawn with the same colours.
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
     number = _of_tasks(run)
     if number is not None:
         known, names = number >= 0, list(run.kernel_names)
-        colours = kernel_colours(names[k] for k in np.unique(run.tasks.kernel).tolist())
+        ran = [names[k] for k in np.unique(run.tasks.kernel).tolist()]
+        colours = kernel_colours([*ran, *kernels])
         in_order = [colours.get(name, "#000000") for name in names]
         tasks, row = run.tasks, number[known]
         start, end, kernel = (c[known] for c in (tasks.start_s, tasks.end_s, tasks.kernel))
@@ -82,7 +93,9 @@ def _of_tasks(run: Run) -> NDArray[np.int64] | None:
 ITERATIONS = Panel(
     summary="When the tasks of each iteration ran, a row per iteration.",
     place="per run",
-    draw=lambda runs, axes, look: panel_iterations(runs[0], axes, until_s=look.until_s),
+    draw=lambda runs, axes, look: panel_iterations(
+        runs[0], axes, until_s=look.until_s, kernels=look.kernels
+    ),
     height_inches=lambda _: 2.2,
     shows=has_iterations,
     needs="tasks whose iteration is known",

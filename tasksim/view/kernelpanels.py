@@ -14,7 +14,7 @@ from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.run.record import Run
 from tasksim.view.bands import MAX_VECTOR_BOXES
 from tasksim.view.registry import Panel
-from tasksim.view.style import TEXT, fits, kernel_colours, name_runs, new_axes, run_names
+from tasksim.view.style import TEXT, fits, kernel_colours, name_runs, new_axes, run_names, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,8 @@ _HEIGHT_INCHES = 2.6
 _LOG_FROM = 30.0
 """Ratio of the longest to the shortest duration from which the axis is logarithmic: on a linear
 one, the boxes of short kernels would be lower than a thirtieth of it, a line."""
+_TICK_LETTERS: Final = 24
+"""Maximum length of a kernel's name below its bar: an upright name leaves room to the bar."""
 _HATCHES = ("", "////", "....", "xxxx", "----")
 _POINTS: dict[str, Any] = {
     "linestyle": "",
@@ -139,7 +141,9 @@ def _box(axes: Axes, s: KernelStatistics, place: float, width: float, look: dict
 
 def _kernel_axis(axes: Axes, table: ByKernel, runs: Sequence[Run]) -> None:
     """Name the kernels and how many tasks they have; with several runs, say which is which."""
-    labels = [f"{kernel}\n{_counts(row)}" for kernel, row in table.items()]
+    labels = [
+        f"{shortened(kernel, _TICK_LETTERS)}\n{_counts(row)}" for kernel, row in table.items()
+    ]
     axes.set_xticks(range(len(labels)), labels, fontsize=TEXT["small"])
     widest = max((max(label.split("\n"), key=len) for label in labels), key=len, default="")
     if not fits(axes, [widest] * len(labels), extra_points=4.0):
@@ -234,7 +238,7 @@ def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:
         small: Any = look | {"markersize": 2.2, "alpha": 0.25, "markeredgewidth": 0}
         axes.plot(x[tasks], y[tasks], rasterized=many, **small)
         mean = [x[tasks].mean()], [y[tasks].mean()]
-        axes.plot(*mean, markersize=8, markeredgecolor="#111111", label=name, **look)
+        axes.plot(*mean, markersize=8, markeredgecolor="#111111", label=shortened(name), **look)
     _draw_ratios(axes)
     _name_axes(axes, [measured, predicted])
     return axes

@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import TransferReason
 from tasksim.view.bands import Boxes, add_bands
+from tasksim.view.style import shortened
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ __all__ = [
     "transfer_legend",
 ]
 
+_MEMORY_LETTERS: Final = 16
+"""Maximum length of the name of a memory in the label of a lane, which has two of them."""
 MAX_ARROWS: Final = 80
 """Maximum number of arrows: on 9 inches of axis, more cross each other until none can be followed.
 """
@@ -147,7 +150,10 @@ class Lane:
     def label(self, run: Run) -> str:
         """Return the memories and how much was copied: ``ram → gpu0  1.5 GiB``."""
         size = int(run.transfers.size_bytes[self.rows].sum()) if run.transfers else 0
-        names = [run.memories[memory].name for memory in (self.source, self.target)]
+        names = [
+            shortened(run.memories[memory].name, _MEMORY_LETTERS)
+            for memory in (self.source, self.target)
+        ]
         return f"{' → '.join(names)}  {format_size(size)}"
 
 

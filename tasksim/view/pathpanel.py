@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from tasksim.base.units import time_unit
 from tasksim.run.metrics import idle_s, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
@@ -20,6 +18,8 @@ from tasksim.view.style import (
     legend_columns,
     new_axes,
     run_names,
+    shortened,
+    time_axis,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ __all__ = ["PATH", "panel_path"]
 _MESSAGES: Final = "messages"
 _WAITING: Final = "waiting"
 _NOT_COMPUTING: Final = {_MESSAGES: "#8fb8de", _WAITING: "#d9d9d9"}
+_OTHERS: Final = "other kernels"
+_OTHERS_COLOUR: Final = "#777777"
+_MAX_KERNELS: Final = 24
+"""Maximum number of kernels with parts of their own: narrower parts cannot be seen, and the legend
+has three lines at most."""
 _ROW_INCHES: Final = 0.3
 _LEGEND_INCHES: Final = 1.1
 """Height of the legend above and the axis below, in inches."""
@@ -52,10 +57,11 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     further_inches = max(0, len(several) - 1) * _RUN_INCHES
     axes = new_axes(ax, _LEGEND_INCHES + 2 * _ROW_INCHES + further_inches)
     rows = [row for run in several for row in (_path_parts(run), _worker_parts(run))]
-    named = dict.fromkeys(name for row in rows for name in row)
-    kernels = [name for name in named if name not in _NOT_COMPUTING]
-    others = {name: colour for name, colour in _NOT_COMPUTING.items() if name in named}
-    colours = {**kernel_colours(kernels), **others}
+    kernels = dict.fromkeys(name for row in rows for name in row if name not in _NOT_COMPUTING)
+    known = {**kernel_colours(kernels), _OTHERS: _OTHERS_COLOUR, **_NOT_COMPUTING}
+    rows = _largest(rows)
+    named = {name for row in rows for name in row}
+    colours = {name: colour for name, colour in known.items() if name in named}
     places = _places(len(several))
     for place, row in zip(places, rows, strict=True):
         left = 0.0
@@ -72,21 +78,34 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     for number, name in enumerate(names):
         axes.text(0.0, 3 * number + 0.1, name, va="center", fontsize=TEXT["small"])
     until_s = max((run.makespan_s for run in several), default=0.0)
-    factor, unit = time_unit(until_s)
-    axes.set_xlim(0.0, until_s * 1.01 or 1.0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+    time_axis(axes, until_s)
     axes.tick_params(axis="x", labelsize=TEXT["small"])
-    axes.set_xlabel(f"time ({unit})", fontsize=TEXT["normal"])
+    labels = fitting([shortened(name) for name in colours], _NAMED * points)
     axes.legend(
-        handles=[Patch(facecolor=c, edgecolor="#333333", label=n) for n, c in colours.items()],
+        handles=[Patch(facecolor=c, edgecolor="#333333") for c in colours.values()],
+        labels=labels,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=legend_columns(list(colours), points),
+        ncols=legend_columns(labels, points),
         fontsize=TEXT["small"],
         frameon=False,
     )
     return axes
+
+
+def _largest(rows: Sequence[dict[str, float]]) -> list[dict[str, float]]:
+    """Return *rows* with the kernels that have little of any row in one part."""
+    shares: dict[str, float] = {}
+    for row in rows:
+        for name in row.keys() - _NOT_COMPUTING.keys():
+            shares[name] = max(shares.get(name, 0.0), row[name])
+    if len(shares) <= _MAX_KERNELS:
+        return list(rows)
+    ranked = sorted(shares, key=lambda name: (-shares[name], name))
+    small = set(ranked[_MAX_KERNELS - 1 :])
+    kept = [{name: s for name, s in row.items() if name not in small} for row in rows]
+    sums = (sum(row.get(name, 0.0) for name in sorted(small)) for row in rows)
+    return [{**row, _OTHERS: total} for row, total in zip(kept, sums, strict=True)]
 
 
 def _path_parts(run: Run) -> dict[str, float]:

@@ -41,12 +41,15 @@ class Look:
         Whether the panel says which curve is which run.
     arrows : bool, default False
         Whether copies between memories have arrows.
+    kernels : tuple of str, default ()
+        Kernels of all runs of the figure, which have the same colours in all its panels.
     """
 
     until_s: float
     title: str = ""
     legend: bool = True
     arrows: bool = False
+    kernels: tuple[str, ...] = ()
 
 
 def _always(run: Run) -> bool:  # noqa: ARG001

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import duration_text, time_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KERNEL_COLOURS",
+    "NAME_LETTERS",
     "PALETTE",
     "RUN_COLOURS",
     "TEXT",
@@ -33,11 +35,13 @@ __all__ = [
     "is_light",
     "kernel_colours",
     "legend_columns",
+    "most_of",
     "name_runs",
     "new_axes",
     "new_figure",
     "run_names",
     "run_title",
+    "shortened",
     "time_axis",
     "worker_label",
 ]
@@ -89,8 +93,14 @@ RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 
 _RED_SHARE: Final = 0.11
 """Share of the circle of hues, on each side of red, that is left to the colours of copies."""
+NAME_LETTERS: Final = 40
+"""Maximum length of the name of a kernel in a legend, which then has three columns."""
+_WORKER_LETTERS: Final = 24
+"""Maximum length of the name of a worker beside its row, which has three quarters of the width."""
 _CHARACTER_WIDTH: Final = 0.6
 """Mean width of a character in font sizes."""
+_TICK_POINTS: Final = 50.0
+"""Least distance of the ticks of a time axis in points: a number of six digits fits between two."""
 _HANDLE_POINTS: Final = 45.0
 """Width of a line of a legend beside its text, in points: the sample and the gaps."""
 
@@ -152,6 +162,10 @@ class _RepeatableLayout(ConstrainedLayoutEngine):
     def execute(self, fig: Figure) -> Any:
         """Place everything in *fig*, on a grid too fine to see."""
         result = super().execute(fig)
+        # A name with two dollar signs is no formula; the numbers of logarithmic axes are one.
+        for text in fig.findobj(Text):
+            if "$" in text.get_text() and "\\mathdefault" not in text.get_text():
+                text.set_parse_math(False)
         for axes in fig.axes:
             box = axes.get_position(original=True)
             x, y, width, height = (round(value, 6) for value in box.bounds)
@@ -186,9 +200,21 @@ def time_axis(axes: Axes, until_s: float, label: str = "time") -> None:
     factor, unit = time_unit(until_s)
     # A little room, so that what ends last is seen to end.
     axes.set_xlim(0.0, until_s * 1.01 if until_s > 0 else 1.0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    most = int(min(10.0, max(3.0, points / _TICK_POINTS)))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.10g}"))
     axes.set_xlabel(f"{label} ({unit})", fontsize=TEXT["normal"])
+
+
+def most_of(amounts: Mapping[str, float], count: int) -> list[str]:
+    """Return the *count* names with the largest amounts, in their order in *amounts*.
+
+    >>> most_of({"a": 1.0, "b": 3.0, "c": 2.0}, 2)
+    ['b', 'c']
+    """
+    largest = set(sorted(amounts, key=lambda name: -amounts[name])[:count])
+    return [name for name in amounts if name in largest]
 
 
 def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:
@@ -227,6 +253,20 @@ def fitting(texts: Sequence[str], width_points: float) -> list[str]:
     return [t if len(t) <= most else f"{t[:head]} … {t[head + 3 - most :]}" for t in texts]
 
 
+def shortened(text: str, most: int = NAME_LETTERS) -> str:
+    r"""Return *text* without its middle if it is longer than *most*; without tabs and line breaks.
+
+    >>> shortened("a\tb", 9), shortened("abcdefghij", 7)
+    ('a b', 'abc…hij')
+    """
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() else " " for letter in text)
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
 def run_title(run: Run) -> str:
     """Return kind, scheduler, platform and makespan of a run in one line."""
     makespan = duration_text(run.makespan_s)
@@ -240,9 +280,10 @@ def worker_label(run: Run, row: int) -> str:
     """
     worker = run.workers[row]
     alike = all(other.architecture == worker.architecture for other in run.workers)
+    name = shortened(worker.name, _WORKER_LETTERS)
     if alike or worker.architecture.lower() in worker.name.lower():
-        return worker.name
-    return f"{worker.name} ({worker.architecture})"
+        return name
+    return f"{name} ({shortened(worker.architecture, _WORKER_LETTERS)})"
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:

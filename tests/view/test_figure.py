@@ -95,6 +95,74 @@ def test_no_text_is_over_another_with_long_names(make):
     assert_readable(figure([dataclasses.replace(run, workers=tuple(named)), other], EVERYWHERE))
 
 
+NAMES = (
+    "a" * 200,
+    "$x^2_i$ \\frac",
+    "tab\tname",
+    "std::vector<Eigen::Matrix<double, -1, -1>>::emplace_back(std::pair<int, std::string>&)",
+    "<b>bold</b>&amp;",
+    "перемножение_матриц",
+)
+
+
+def test_names_of_any_length_and_kind_are_readable(make):
+    run = make.run(6, 120, kernels=NAMES)
+    named = tuple(
+        dataclasses.replace(w, name=f"{w.name} of a machine with a very long name, {'b' * 90}")
+        for w in run.workers
+    )
+    fig = figure(dataclasses.replace(run, workers=named), EVERYWHERE)
+    assert_readable(fig)
+    formulas = [text for text, _ in visible_texts(fig) if "$x" in text.get_text()]
+    assert formulas
+    assert not any(text.get_parse_math() for text in formulas)
+    assert (
+        max(len(line) for text, _ in visible_texts(fig) for line in text.get_text().split("\n"))
+        < 90
+    )
+
+
+def test_the_legend_of_hundreds_of_kernels_has_those_of_most_time(make):
+    kernels = tuple(f"kernel_{number:03d}" for number in range(300))
+    run = make.run(4, 3000, kernels=kernels)
+    fig = figure(run, ("gantt", "path"))
+    assert_readable(fig)
+    entries = [text.get_text() for text in fig.legends[0].get_texts()]
+    total_s = np.bincount(run.tasks.kernel, run.tasks.duration_s)
+    largest = sorted(np.argsort(-total_s)[:40].tolist())
+    assert entries == [*(kernels[k] for k in largest), "and 260 other kernels"]
+    gantt, path = fig.axes
+    parts = [text.get_text() for text in path.get_legend().get_texts()]
+    assert len(parts) == 25
+    assert parts[-2:] == ["other kernels", "waiting"]
+    assert min(axes.get_window_extent().height for axes in (gantt, path)) > 80
+    bars = [
+        sum(
+            bar.get_width()
+            for bar in path.patches
+            if bar.get_y() < y < bar.get_y() + bar.get_height()
+        )
+        for y in (0, 1)
+    ]
+    assert bars == pytest.approx([run.makespan_s] * 2)
+
+
+def test_panels_with_the_same_unit_have_the_same_ticks(make):
+    gantt, path = figure(make.run(duration_s=86400.0), ("gantt", "path")).axes
+    assert list(gantt.get_xticks()) == list(path.get_xticks())
+    assert not any("e" in text.get_text() for text in path.get_xticklabels())
+
+
+def test_a_panel_without_ready_tasks_says_why(make):
+    run = make.run(1, 1)
+    at_once = dataclasses.replace(
+        run, tasks=dataclasses.replace(run.tasks, ready_s=run.tasks.start_s)
+    )
+    texts = [text.get_text() for text in figure(at_once, ["ready"]).axes[0].texts]
+    assert texts == ["every task started as soon as it was ready"]
+    assert not figure(make.run(), ["ready"]).axes[0].texts
+
+
 @pytest.mark.parametrize(("gpus", "tasks"), [(1, 300), pytest.param(8, 30, marks=pytest.mark.slow)])
 def test_no_text_is_over_another_with_several_memories(make, gpus, tasks):
     run = make.hybrid(gpus, 2 * gpus, tasks, copies=tasks)

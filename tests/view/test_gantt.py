@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from growth import nearly_linear
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
@@ -55,6 +55,19 @@ def test_a_rectangle_per_task_in_the_colour_of_its_kernel(make):
     potrf, gemm = kernel_colours(["potrf", "gemm"]).values()
     assert drawn == [(0, 1, 0, potrf), (1, 3, 0, gemm), (0.5, 2, 1, gemm)]
     assert (boxes.edges[:, 1] - boxes.edges[:, 0]).tolist() == pytest.approx([0.84, 0.84])
+
+
+def test_a_kernel_has_one_colour_in_the_charts_of_all_runs(make):
+    names = [f"kernel_{number}" for number in range(12)]
+    runs = [make.run(kernels=names[:8]), make.run(kernels=names[4:], kind="native")]
+    fig = figure(runs, ["gantt"])
+    (legend,) = fig.legends
+    pairs = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    named = {text.get_text(): to_hex(handle.get_facecolor()) for text, handle in pairs}
+    for run, axes in zip(runs, fig.axes, strict=True):
+        drawn = bands(axes).colours
+        for kernel in np.unique(run.tasks.kernel).tolist():
+            assert drawn[kernel] == named[run.kernel_names[kernel]]
 
 
 def test_few_tasks_have_their_names_where_they_fit(make):

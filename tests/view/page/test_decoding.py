@@ -105,15 +105,17 @@ def test_pixels_have_the_mean_colours_of_their_time(show, cholesky):
     assert np.isclose(level, busy.sum() / cholesky.makespan_s / 4)
 
 
-def test_the_curve_of_ready_tasks_has_the_means_of_its_slices(show, cholesky):
+def test_the_curve_of_ready_tasks_has_the_greatest_numbers_of_its_slices(show, cholesky):
     browser = show(cholesky)
     found = browser.evaluate(
         f"Array.from(tasksimPage.chart.curves.get('ready')[0].means(0, {cholesky.makespan_s}, 23))"
     )
     times, count = ready_curve(cholesky)
-    fine = np.linspace(0, cholesky.makespan_s, 23 * 1000 + 1)[:-1]
-    exact = count[np.searchsorted(times, fine, side="right") - 1].reshape(23, 1000).mean(axis=1)
-    assert np.allclose(found, exact, atol=0.02)
+    edges = np.linspace(0, cholesky.makespan_s, 24)
+    first = np.searchsorted(times, edges[:-1], side="right") - 1
+    last = np.searchsorted(times, edges[1:], side="right")
+    assert found == [count[low:high].max() for low, high in zip(first, last, strict=True)]
+    assert max(found) == count.max()
 
 
 def test_copies_are_counted_by_link(show):

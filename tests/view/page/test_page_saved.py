@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tasksim.view.memorypanels import memory_colours
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import state
 
@@ -56,11 +57,57 @@ def test_what_is_visible_is_saved_as_svg(show, browser, saved, cholesky):
     assert not list(root.iter(f"{name}script"))
 
 
+def texts_of(root):
+    return [found.text for found in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_saved_picture_says_what_its_colours_lines_and_axes_are(show, browser, saved, cholesky):
+    show(cholesky)
+    texts = texts_of(ET.parse(saved("svg")).getroot())
+    assert texts[-4:] == ["potrf", "trsm", "syrk", "gemm"]
+    assert f"makespan {cholesky.makespan_s:g} s" in texts
+    assert f"critical path {cholesky.bounds['critical_path_s']:g} s" in texts
+    panel = texts[texts.index("ready tasks") :][:3]
+    assert panel == ["ready tasks", panel[1], "0"]
+    assert float(panel[1]) > 0
+
+
+def test_long_names_of_workers_lose_their_middle(show, browser, saved, cholesky):
+    named = tuple(
+        dataclasses.replace(worker, name=f"worker {number} of the machine in the cellar, {number}")
+        for number, worker in enumerate(cholesky.workers)
+    )
+    show(dataclasses.replace(cholesky, workers=named))
+    texts = texts_of(ET.parse(saved("svg")).getroot())
+    assert [t for t in texts if t.startswith("worker 2") and "…" in t and t.endswith(", 2")]
+    assert not [t for t in texts if "machine in the cellar" in t]
+
+
+def test_names_of_kernels_stay_inside_the_legend(show, browser, cholesky):
+    show(dataclasses.replace(cholesky, kernel_names=("a" * 200, "b c " * 40, "syrk", "gemm")))
+    inside = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)"
+    assert browser.evaluate(f"{inside}(document.querySelector('.side'))")
+    assert browser.evaluate(f"{inside}(document.querySelector('.legend'))")
+
+
+def test_memories_have_the_colours_that_figures_have(show, browser):
+    run = make_hybrid()
+    show(run)
+    found = browser.evaluate(
+        "tasksimPage.state.panels.add('memory').add('bandwidth'), tasksimPage.draw(true),"
+        "[...tasksimPage.chart.curves.values()].flat().map(({ name, colour }) => [name, colour])"
+    )
+    colours = dict(zip((m.name for m in run.memories), memory_colours(run), strict=True))
+    shown = {name.removeprefix("to "): colour for name, colour in found if name}
+    assert shown
+    assert shown == {name: colours[name] for name in shown}
+
+
 def test_many_tasks_are_saved_as_a_picture(show, browser, saved):
     show(make_run(8, 25_000))
     root = ET.parse(saved("svg")).getroot()
     assert len(list(root.iter("{http://www.w3.org/2000/svg}image"))) == 1
-    assert not list(root.iter("{http://www.w3.org/2000/svg}text"))
+    assert texts_of(root) == ["potrf", "trsm", "syrk", "gemm"]
 
 
 def test_copies_and_bands_are_saved_too(show, browser, saved):
@@ -78,7 +125,9 @@ def test_what_is_visible_is_saved_as_png(show, browser, saved, cholesky):
     data = saved("png").read_bytes()
     size = state(browser, "[chart.picture.width, chart.picture.height]")
     assert data.startswith(b"\x89PNG")
-    assert [int.from_bytes(data[i : i + 4], "big") for i in (16, 20)] == size
+    width, height = (int.from_bytes(data[i : i + 4], "big") for i in (16, 20))
+    assert width == size[0]
+    assert size[1] < height < size[1] + 40  # a line with the names of the colours below
 
 
 def test_tasks_found_are_a_table(show, cholesky):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.curves import facets_of
-from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
+from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,18 +160,6 @@ def plain_axes(axes: Axes, title: str = "") -> Axes:
     if title:
         axes.set_title(shortened(title, 62), fontsize=TEXT["normal"], loc="left")
     return axes
-
-
-def shortened(text: str, most: int) -> str:
-    r"""Return *text* without its middle if it is longer than *most*, and escaped for matplotlib.
-
-    >>> shortened("a$b", 9), shortened("abcdefghij", 7)
-    ('a\\$b', 'abc…hij')
-    """
-    if len(text) > most:
-        half = (most - 1) // 2
-        text = f"{text[:half]}…{text[-half:]}"
-    return text.replace("$", r"\$")
 
 
 def legend_below(figure: Figure, axes: Axes) -> None:

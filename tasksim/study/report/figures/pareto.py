@@ -20,10 +20,9 @@ from tasksim.study.report.figures.look import (
     legend_below,
     of_how_many,
     plain_axes,
-    shortened,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.view.style import TEXT
+from tasksim.view.style import TEXT, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

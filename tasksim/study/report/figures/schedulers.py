@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from tasksim.study.report.evidence import CONFIDENCE
-from tasksim.study.report.figures.look import legend_below, line_looks, plain_axes, shortened
+from tasksim.study.report.figures.look import legend_below, line_looks, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
 from tasksim.study.report.tournament import performance_profile
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT, new_figure, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.colors import LogNorm, Normalize
 
 from tasksim.study.report.axes import value_text
-from tasksim.study.report.figures.look import BOUND_COLOUR, plain_axes, shortened
+from tasksim.study.report.figures.look import BOUND_COLOUR, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure, file_name
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT, new_figure, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

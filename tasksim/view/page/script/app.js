@@ -123,16 +123,18 @@ export class App {
   /** Colour the tasks anew: mode, filter or theme have changed. */
   recolour() {
     this.scene.colour(this.colour, this.theme, (run) => this.flagsOf(run));
-    this.controls.showLegend(this.scene.colouring, this.colour, this.state, [...this.#others(), ...this.#reasons(), ...this.#waits()]);
+    this.controls.showLegend(this.scene.colouring, this.colour, this.state, this.#marked());
     this.draw();
   }
 
   /** What colours say now: the mode that was chosen, or kernels where these runs do not have it. */
   get colour() { return modesOf(this.runs).includes(this.state.colour) ? this.state.colour : "kernel"; }
 
-  #others() {
-    return this.runs.some((run) => run.slotOthers) ? [{ name: OTHERS, colour: HATCHED }] : [];
-  }
+  /** What colours in the chart say: {name, colour}. */
+  get legend() { return [...this.scene.colouring.legend, ...this.#marked()]; }
+  #marked() { return [...this.#others(), ...this.#reasons(), ...this.#waits()]; }
+
+  #others() { return this.runs.some((run) => run.slotOthers) ? [{ name: OTHERS, colour: HATCHED }] : []; }
 
   #reasons() {
     const found = new Set(this.runs.flatMap((run) => (run.copies?.reasons ?? [])));
@@ -140,8 +142,7 @@ export class App {
   }
 
   #waits() {
-    if (!this.state.waits) return [];
-    return Object.entries(WAITS).map(([kind, name]) => ({ name, colour: hex(this.theme.waits[kind]) }));
+    return !this.state.waits ? [] : Object.entries(WAITS).map(([kind, name]) => ({ name, colour: hex(this.theme.waits[kind]) }));
   }
 
   /** Return a flag per task of a run, 1: it is not filtered away; null: all are shown. */

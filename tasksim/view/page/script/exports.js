@@ -1,12 +1,16 @@
 // Exports of what is visible: SVG, PNG, CSV.
 
-import { hex } from "./colours.js";
+import { hex, visible } from "./colours.js";
 import { TOP } from "./chart.js";
-import { marksOf } from "./frame.js";
-import { OTHERS, hatchedShape } from "./hatching.js";
+import { fitted, marksOf } from "./frame.js";
+import { HATCHED, OTHERS, hatchedPattern, hatchedShape } from "./hatching.js";
+import { PANELS } from "./panels.js";
 import { ticks, timeText } from "./units.js";
 
 const MOST_SHAPES = 20000; // of these a viewer of SVG is still quick; more are one picture
+
+const MOST_COLOURS = 60; // of colours below a picture: more are hardly told apart
+const NAME_LINE = 18, NAME_EDGE = 12, SWATCH = 12; // pixels of the names of colours
 
 /** Offer a file to be saved. */
 export function save(name, blob) {
@@ -70,13 +74,24 @@ function quoted(value) {
 
 /** Return the picture and what is over it as one PNG. */
 export function pngOf(app) {
-  const { picture, over } = app.chart;
-  const canvas = document.createElement("canvas");
+  const { picture, over, ratio, fullHeight, view: { theme } } = app.chart;
+  const names = namesOfColours(app), canvas = document.createElement("canvas");
   canvas.width = picture.width;
-  canvas.height = picture.height;
+  canvas.height = picture.height + Math.ceil(names.height * ratio);
   const context = canvas.getContext("2d");
+  context.fillStyle = theme.ground;
+  context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(picture, 0, 0);
   context.drawImage(over, 0, 0);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = theme.small;
+  context.textBaseline = "middle";
+  for (const { name, colour, x, y } of names.entries) {
+    context.fillStyle = colour === HATCHED ? hatchedPattern(context, theme) : colour;
+    context.fillRect(x, fullHeight + y, SWATCH, SWATCH);
+    context.fillStyle = theme.text;
+    context.fillText(name, x + SWATCH + 6, fullHeight + y + SWATCH / 2);
+  }
   return new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
 }
 
@@ -84,20 +99,44 @@ export function pngOf(app) {
 export function svgOf(app) {
   const { chart } = app;
   const { view } = chart;
-  const width = chart.fullWidth, height = chart.fullHeight;
+  const names = namesOfColours(app), width = chart.fullWidth, height = chart.fullHeight + names.height;
   const isFew = visibleTasks(app).length <= MOST_SHAPES;
   const shapes = isFew
-    ? [view.runs.some((run) => run.slotOthers) ? hatchedShape(view.theme) : "", ...view.rows.map((row) => rowShapes(app, row)), ...axisShapes(view), ...nameShapes(view),
+    ? [...view.rows.map((row) => rowShapes(app, row)), ...axisShapes(view), ...nameShapes(chart),
       ...markShapes(view), ...panelShapes(chart)]
     : [pictureShape(chart)];
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`
       + ` viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
     `<rect width="100%" height="100%" fill="${view.theme.ground}"/>`,
+    view.runs.some((run) => run.slotOthers) ? hatchedShape(view.theme) : "",
     ...shapes,
+    ...names.entries.map((entry) => nameOfColourShape(entry, chart.fullHeight, view.theme)),
     "</svg>\n",
   ];
   return parts.join("\n");
+}
+
+/** Return the names of the colours and their places below the chart, {name, colour, x, y}, and the height of all. */
+function namesOfColours({ chart, legend }) {
+  const context = chart.picture.getContext("2d"), right = chart.fullWidth - NAME_EDGE;
+  context.font = chart.view.theme.small;
+  let x = NAME_EDGE, y = 4;
+  const more = legend.length - MOST_COLOURS;
+  const shown = more > 0 ? [...legend.slice(0, MOST_COLOURS), { name: `and ${more} more`, colour: "none" }] : legend;
+  const entries = shown.map(({ name, colour }) => {
+    const text = fitted(context, name, Math.min(260, right - NAME_EDGE - SWATCH - 6));
+    const wide = SWATCH + 6 + context.measureText(text).width + 14;
+    if (x + wide > right && x > NAME_EDGE) [x, y] = [NAME_EDGE, y + NAME_LINE];
+    x += wide;
+    return { name: text, colour, x: x - wide, y };
+  });
+  return { entries, height: entries.length ? y + NAME_LINE + 4 : 0 };
+}
+
+function nameOfColourShape({ name, colour, x, y }, top, theme) {
+  const fill = `fill="${colour === HATCHED ? "url(#others)" : colour}" rx="3"`;
+  return `${box(x, top + y, SWATCH, SWATCH, fill)}/>${textShape(x + SWATCH + 6, top + y + 10, name, theme.text)}`;
 }
 
 function escaped(text) {
@@ -177,28 +216,54 @@ function axisShapes({ viewport, left, width, theme }) {
     textShape(left + viewport.x(at, width), TOP - 10, text, theme.text, 'text-anchor="middle"')));
 }
 
-function nameShapes({ rows, scroll, theme }) {
-  return rows.filter((row) => row.height >= 9).map((row) => (
-    textShape(17 + 10 * row.depth, TOP + row.y - scroll + row.height / 2 + 4, row.label, theme.text)));
+function nameShapes({ picture, view: { rows, scroll, theme, left } }) {
+  const context = picture.getContext("2d");
+  return rows.filter((row) => row.height >= 9).map((row) => {
+    const x = 17 + 10 * row.depth;
+    return textShape(x, TOP + row.y - scroll + row.height / 2 + 4, fitted(context, row.label, left - 4 - x), theme.text);
+  });
 }
 
 function markShapes({ runs, viewport, left, width, height, theme }) {
   return runs.flatMap(marksOf).filter(({ at }) => at >= viewport.from && at <= viewport.to)
-    .map(({ at, name, dash }) => {
-      const x = number(left + viewport.x(at, width));
+    .map(({ at, name, dash }, place) => {
+      const middle = left + viewport.x(at, width), x = number(middle), isRight = middle > left + width / 2;
       return `<line x1="${x}" x2="${x}" y1="${TOP}" y2="${TOP + height}" stroke="${theme.mark}"`
-        + ` stroke-dasharray="${dash.join(" ")}"><title>${escaped(`${name} ${timeText(at)}`)}</title></line>`;
+        + ` stroke-dasharray="${dash.join(" ")}"><title>${escaped(`${name} ${timeText(at)}`)}</title></line>`
+        + textShape(middle + (isRight ? -4 : 4), TOP + 10 + 13 * place, `${name} ${timeText(at)}`, theme.mark,
+          `text-anchor="${isRight ? "end" : "start"}" paint-order="stroke" stroke="${theme.ground}" stroke-width="3"`);
     });
 }
 
-function panelShapes({ panelsShown, panelHeight, view }) {
+/** Return the names of the curves of a panel, each behind a line of its colour. */
+function nameOfCurveShapes({ picture, view: { left, theme } }, curves, top) {
+  const context = picture.getContext("2d");
+  let x = left + 6;
+  return curves.filter(({ name }) => name).flatMap(({ name, colour, dash }) => {
+    const begin = x;
+    x += context.measureText(name).width + 40;
+    return [
+      `<line x1="${number(begin)}" x2="${number(begin + 18)}" y1="${top + 10}" y2="${top + 10}" stroke="${visible(colour, theme)}"`
+        + ` stroke-dasharray="${dash.join(" ")}"/>`,
+      textShape(begin + 22, top + 14, name, theme.text),
+    ];
+  });
+}
+
+function panelShapes(chart) {
+  const { panelsShown, panelHeight, view } = chart;
   return panelsShown.flatMap(({ name, top, curves }) => {
     const most = Math.max(1e-300, ...curves.map(({ values }) => Math.max(...values)));
-    const y = (value) => number(top + panelHeight - 4 - (value * (panelHeight - 20)) / most);
+    const { title, text } = PANELS[name], { theme, left, width } = view, base = top + panelHeight - 4;
+    const y = (value) => number(base - (value * (panelHeight - 20)) / most);
     return [
-      textShape(4, top + 14, name, view.theme.text),
+      `${box(left, top + 2, width, panelHeight - 4, `fill="${theme.band}"`)}/>`,
+      textShape(4, top + 14, title, theme.text),
+      textShape(left - 6, top + 28, text(most > 1e-300 ? most : 0), theme.soft, 'text-anchor="end"'),
+      textShape(left - 6, base, "0", theme.soft, 'text-anchor="end"'),
+      ...nameOfCurveShapes(chart, curves, top),
       ...curves.map(({ values, colour, dash }) => (
-        `<polyline fill="none" stroke="${colour}" stroke-dasharray="${dash.join(" ")}" points="${
+        `<polyline fill="none" stroke="${visible(colour, theme)}" stroke-dasharray="${dash.join(" ")}" points="${
           Array.from(values, (value, x) => `${view.left + x},${y(value)}`).join(" ")}"/>`)),
     ];
   });

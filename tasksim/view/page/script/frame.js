@@ -52,9 +52,24 @@ export function paintNames(context, view) {
     wasRun = isRun;
     const indent = 4 + 10 * row.depth;
     if (row.children.length) paintTriangle(context, indent, y, row.folded);
-    context.fillText(row.label, indent + 13, y);
+    context.fillText(fitted(context, row.label, left - 4 - indent - 13), indent + 13, y);
   }
   context.restore();
+}
+
+/** Return a text, without its middle if it is wider than `room` pixels. */
+export function fitted(context, text, room) {
+  // To measure takes longer than to write: short texts fit, whatever letters they have.
+  if (text.length * 4 <= room || context.measureText(text).width <= room) return text;
+  const letters = Array.from(text);
+  const without = (kept) => `${letters.slice(0, Math.ceil(kept / 2)).join("")}…${letters.slice(letters.length - Math.floor(kept / 2)).join("")}`;
+  let low = 1, high = letters.length - 1;
+  while (low < high) {
+    const kept = (low + high + 1) >>> 1;
+    if (context.measureText(without(kept)).width <= room) low = kept;
+    else high = kept - 1;
+  }
+  return without(low);
 }
 
 /** Paint the sign of a row that folds: to the right if it is closed, down if it is open. A letter would come from another font. */
@@ -89,13 +104,15 @@ export function paintMarks(context, view, blocks) {
   context.restore();
 }
 
-/** Write at a mark what it is, where no other text of those `taken` is. */
-function paintMarkText(context, { theme, left, width }, text, x, y, taken) {
+/** Write at a mark what it is, where no other text of those `taken` is: on the first or the second line. */
+function paintMarkText(context, { theme, left, width }, text, x, top, taken) {
   const wide = context.measureText(text).width + 10;
-  const begin = [x - wide, x].find((at) => (
-    at >= left && at + wide <= left + width && taken.every(([a, b]) => at >= b || at + wide <= a)));
-  if (begin === undefined) return;
-  taken.push([begin, begin + wide]);
+  const places = [0, 1].flatMap((row) => [{ at: x - wide, row }, { at: x, row }]);
+  const place = places.find(({ at, row }) => (at >= left && at + wide <= left + width
+    && taken.every((other) => other.row !== row || at >= other.at + other.wide || at + wide <= other.at)));
+  if (!place) return;
+  taken.push({ ...place, wide });
+  const begin = place.at, y = top + 16 * place.row;
   context.globalAlpha = 0.85;
   context.fillStyle = theme.ground;
   context.fillRect(begin + 2, y - 8, wide - 4, 16);

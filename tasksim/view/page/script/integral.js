@@ -1,8 +1,9 @@
-// Integrals of step functions: means over any stretch of time, whatever happens inside it.
+// Integrals of step functions: means and greatest values over any stretch of time, whatever happens inside it.
 
 import { filled } from "./columns.js";
 import { ascending } from "./search.js";
 
+const LEVELS_PER_PEAK = 64; // levels of which the greatest is kept
 const STEPS_PER_SUM = 64; // times between two kept sums: what lies between is added when it is asked for
 
 /** A step function that grows by a weight at some times and falls by one at others. */
@@ -18,6 +19,44 @@ export class StepIntegral {
     for (const [steps, sign] of this.parts) steps.addMeans(from, slice, sign, found);
     for (let i = 0; i < count; i++) found[i] = Math.max(0, found[i]);
     return found;
+  }
+
+  /** Return the greatest values over `count` equal slices from `from` to `to`, of steps without weights. */
+  greatest(from, to, count) {
+    const [[rises], [falls]] = this.parts;
+    this.levels ??= new Levels(rises, falls);
+    const found = new Float64Array(count), slice = (to - from) / count;
+    let up = rises.countUpTo(from), down = falls.countUpTo(from);
+    for (let i = 0; i < count; i++) {
+      const end = from + (i + 1) * slice, next = rises.countUpTo(end, up);
+      found[i] = Math.max(0, up - down, this.levels.greatest(up, next));
+      [up, down] = [next, falls.countUpTo(end, down)];
+    }
+    return found;
+  }
+}
+
+/** How many more steps there were upwards than downwards, after each step upwards. */
+class Levels {
+  constructor(rises, falls) {
+    this.levels = new Int32Array(rises.count);
+    this.peaks = new Int32Array(Math.ceil(rises.count / LEVELS_PER_PEAK)).fill(-1);
+    for (let up = 0, down = 0; up < rises.count; up++) {
+      while (down < falls.count && falls.at(down) <= rises.at(up)) down++;
+      const level = this.levels[up] = up + 1 - down, block = Math.floor(up / LEVELS_PER_PEAK);
+      if (level > this.peaks[block]) this.peaks[block] = level;
+    }
+  }
+
+  /** Return the greatest level after the steps from `low` to before `high`; 0 without any. */
+  greatest(low, high) {
+    let most = 0;
+    for (let row = low; row < high;) {
+      const isBlock = row % LEVELS_PER_PEAK === 0 && row + LEVELS_PER_PEAK <= high;
+      most = Math.max(most, isBlock ? this.peaks[row / LEVELS_PER_PEAK] : this.levels[row]);
+      row += isBlock ? LEVELS_PER_PEAK : 1;
+    }
+    return most;
   }
 }
 
@@ -50,7 +89,7 @@ class Steps {
 
   /** Add to `into`, so many times, the means over slices of time. */
   addMeans(from, slice, sign, into) {
-    let row = this.#countUpTo(from), { weight } = this.#sumsTo(row);
+    let row = this.countUpTo(from), { weight } = this.#sumsTo(row);
     for (let x = 0; x < into.length; x++) {
       const end = from + (x + 1) * slice, last = Math.min(row + STEPS_PER_SUM, this.count);
       let next = row, added = 0, area = 0;
@@ -60,7 +99,7 @@ class Steps {
         area += own * (end - time);
       }
       if (next === row + STEPS_PER_SUM) { // there may be many: what is kept says their sums
-        next = this.#countUpTo(end, next);
+        next = this.countUpTo(end, next);
         const before = this.#sumsTo(row), after = this.#sumsTo(next);
         added = after.weight - before.weight;
         area = added * end - (after.moment - before.moment);
@@ -72,7 +111,7 @@ class Steps {
   }
 
   /** Return how many of the steps are at most at a time; so many are known to be. */
-  #countUpTo(time, low = 0) {
+  countUpTo(time, low = 0) {
     let high = this.count;
     while (low < high) {
       const middle = (low + high) >>> 1;

@@ -8,6 +8,7 @@ import { countUpTo } from "./search.js";
 import { visible } from "./colours.js";
 
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]]; // of runs: told apart without colours
+const UNLIMITED_COLOURS = ["#8c8c8c", "#bdbdbd", "#5e5e5e"]; // of memories without a size, such as RAM
 const MEMORY_COLOURS = ["#0072b2", "#e69f00", "#20925f", "#b07aa1", "#56b4e9", "#d55e00"];
 
 /** What panels there are: a title, how values are written, and the curves of the runs. */
@@ -58,7 +59,8 @@ function submittedCurves(runs, look) {
 function countCurve(look, name, run, make) {
   run.counts ??= {};
   const integral = run.counts[name] ??= make();
-  return { ...look, means: (from, to, count) => integral.means(from, to, count) };
+  // The greatest, as figures have them: a queue that was long for a moment is as high as it was long.
+  return { ...look, means: (from, to, count) => integral.greatest(from, to, count) };
 }
 
 function inSeconds(ticks, run) { return filled(Float64Array, ticks.length, (row) => run.seconds(ticks[row])); }
@@ -141,10 +143,17 @@ function gapsOf(run, worker) {
   return gaps;
 }
 
+/** Return a colour per memory, as figures have it (view/memorypanels.py): those without a size are grey. */
+function memoryColours(run) {
+  let limited = 0, unlimited = 0;
+  return run.memories.map(({ size }) => (
+    size === null ? UNLIMITED_COLOURS[unlimited++ % UNLIMITED_COLOURS.length] : MEMORY_COLOURS[limited++ % MEMORY_COLOURS.length]));
+}
+
 function memoryCurves(runs, look) {
   return runs.flatMap((run) => run.header.known_memories.map((memory) => ({
     ...look(run, run.memories[memory].name),
-    colour: MEMORY_COLOURS[memory % MEMORY_COLOURS.length],
+    colour: memoryColours(run)[memory],
     means: greatest(inSeconds(run.columns[`memory_time_${memory}`], run), run.columns[`memory_used_${memory}`]),
   })));
 }
@@ -167,7 +176,7 @@ function greatest(times, values) {
 function bandwidthCurves(runs, look) {
   return withCopies(runs).flatMap((run) => run.memories.map((memory, number) => ({
     ...look(run, `to ${memory.name}`),
-    colour: MEMORY_COLOURS[number % MEMORY_COLOURS.length],
+    colour: memoryColours(run)[number],
     ...rateCurve(run, run.copies.links.filter((link) => link.target === number)),
   })).filter((curve) => curve.copies));
 }
