@@ -51,6 +51,7 @@ DEFAULTS: Final = ("node", "edge", "graph")
 STATEMENT_ENDS: Final = ("]", ";", "{")
 """Marks behind which a node or an edge may begin."""
 GFLOP: Final = 1e9
+_NEGATIVE: Final = re.compile(r"-\d+(\.\d*)?")
 
 
 class Token(NamedTuple):
@@ -75,10 +76,10 @@ class Statement(NamedTuple):
 def read_dot(path: Path) -> GraphInput:
     """Return the task graph in a DOT file.
 
-    ``size`` of a node is its flop, and that of an edge its bytes; an edge of 0 or no bytes is a
-    mere dependency. ``duration_s`` of a node, which tasksim writes, is its duration in seconds,
-    ``label`` its kernel if several nodes share it. Of several edges between two nodes, the first
-    counts.
+    ``size`` of a node is its flop, and that of an edge its bytes; an edge of 0, negative or no
+    bytes is a mere dependency, and a node without a size among others with one has 0 flop.
+    ``duration_s`` of a node, which tasksim writes, is its duration in seconds, ``label`` its kernel
+    if several nodes share it. Of several edges between two nodes, the first counts.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def read_dot(path: Path) -> GraphInput:
     found = _Parser(jobs, read_text(path)).parse()
     labels = Counter(attributes.get("label", "") for attributes in found.nodes.values())
     shared = {label for label, count in labels.items() if label and count > 1}
-    silent = 0
+    silent = sizeless = 0
+    has_sizes = any("size" in attributes for attributes in found.nodes.values())
     for name, attributes in found.nodes.items():
         line = found.line[name]
         values: dict[str, float] = {}
@@ -106,15 +108,23 @@ def read_dot(path: Path) -> GraphInput:
         silent += DURATION not in values
         kernel = attributes.get("kernel") or attributes.get("label", "")
         kernel = kernel if kernel in shared or "kernel" in attributes else "task"
+        if has_sizes and not values and kernel == "task":  # SimGrid's root and end
+            values[FLOP] = 0.0
+            sizeless += 1
         priority = attributes.get("priority", "0")
         number = int(priority) if re.fullmatch(r"-?\d{1,9}", priority) else 0
         jobs.add(name, kernel, values, line, number)
     twice = 0
     for one, other, attributes, line in found.edges:
-        size = jobs.number(attributes.get("size", "0"), f"size of {one} -> {other}", line)
+        text = attributes.get("size", "0")
+        if _NEGATIVE.fullmatch(text):  # SimGrid's word for an edge without data
+            text = "0"
+        size = jobs.number(text, f"size of {one} -> {other}", line)
         twice += not jobs.edge(one, other, line, size)
     if twice:
         jobs.notes.append(f"{twice} edges are repeated: the first of each counts")
+    if sizeless:
+        jobs.notes.append(f"nodes without a size count as 0 flop, as in SimGrid: {sizeless}")
     if silent:
         jobs.notes.append(
             "sizes are in flop, as in SimGrid: durations need a speed (--flop-rate) or models"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.formats.registry import GraphInput
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.access_mode import AccessMode
@@ -245,7 +245,8 @@ def with_durations(graph: TaskGraph, flop_per_s: float) -> TaskGraph:
         graph.kernels, graph.parameter_names, graph.parameters, strict=True
     ):
         if FLOP not in known:
-            raise InputError(f"graph {graph.name}: tasks of {kernel} have no parameter flop")
+            has = "a duration, no flop" if DURATION in known else "no flop"
+            raise InputError(f"{option('flop_rate')}: tasks of kernel {kernel} have {has}")
         seconds = table[:, [known.index(FLOP)]] / flop_per_s
         kept = [at for at, name in enumerate(known) if name != DURATION]
         tables.append(np.hstack([table[:, kept], seconds]))
