@@ -12,7 +12,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import CLOCK
 from tasksim.models.validation.crossvalidation import fold_of_each, predicted_where_possible
-from tasksim.models.validation.metrics import log_ratio
+from tasksim.models.validation.metrics import log_errors
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
@@ -132,10 +132,7 @@ def learning_curve(
         except TasksimError:
             continue
         predicted = predicted_where_possible(fitted, table)
-        known = np.isfinite(predicted) & (predicted > 0)
-        errors = np.full(len(table), np.nan)
-        errors[known] = np.abs(log_ratio(predicted[known], measured[known]))
-        found.setdefault(size, []).append(errors)
+        found.setdefault(size, []).append(log_errors(predicted, measured, np.nan))
     return _curve(found, reason)
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "bias",
     "fit_errors",
     "lgmape",
+    "log_errors",
     "log_ratio",
     "mae",
     "mape",
@@ -68,6 +69,15 @@ def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> Floats:
     p, m = _pairs(predicted, measured)
     ratio: Floats = np.log(p / m)
     return ratio
+
+
+def log_errors(predicted: Floats, measured: Floats, unknown: float) -> Floats:
+    """Return abs(ln(predicted / measured)) of each pair, *unknown* where nothing is predicted."""
+    known = np.isfinite(predicted) & (predicted > 0)
+    errors = np.full(len(predicted), unknown)
+    if known.any():
+        errors[known] = np.abs(log_ratio(predicted[known], measured[known]))
+    return errors
 
 
 def mlogq(predicted: ArrayLike, measured: ArrayLike) -> float:

@@ -18,7 +18,7 @@ from tasksim.base.errors import InputError, TasksimError, unknown
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import plain_number
 from tasksim.models.validation.crossvalidation import predicted_where_possible
-from tasksim.models.validation.metrics import log_ratio
+from tasksim.models.validation.metrics import log_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,8 +185,4 @@ def errors_outside(model: KernelModel, samples: Samples, outside: Outside) -> Fl
         predicted_s = predicted_where_possible(fitted, rows[out])
     except TasksimError:
         return np.full(len(measured_s), np.inf)
-    known = np.isfinite(predicted_s)
-    errors = np.full(len(measured_s), np.inf)
-    if known.any():
-        errors[known] = np.abs(log_ratio(predicted_s[known], measured_s[known]))
-    return errors
+    return log_errors(predicted_s, measured_s, np.inf)

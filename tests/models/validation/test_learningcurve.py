@@ -58,6 +58,20 @@ def test_categories_that_a_part_lacks_do_not_count():
     assert np.isfinite(curve.errors).all()
 
 
+def test_parts_that_predict_nothing_make_no_curve():
+    """Each configuration has a category of its own, so no part knows one that is left out."""
+    n = np.linspace(1, 2, 64)
+    samples = Samples(
+        ("layout", "n"),
+        np.column_stack((np.arange(64), n)),
+        1e-6 * n,
+        categories={"layout": tuple(f"layout{i}" for i in range(64))},
+    )
+    curve = learning_curve(LinearModel("n").fit(samples), samples)
+    assert curve.configurations == ()
+    assert curve.reason.endswith("predict none of those left out")
+
+
 def test_a_history_has_none():
     samples = samples_of(128, repetitions=2, noise=0.1)
     curve = learning_curve(HistoryModel().fit(samples), samples)
