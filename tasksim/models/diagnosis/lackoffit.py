@@ -268,21 +268,32 @@ def missing(model: KernelModel, res: Residuals) -> list[Finding]:
     if smooth is not None and smooth.pvalue < TEST_LEVEL and smooth.sd > MIN_SD:
         findings.append(_missing_term(model, res, found, smooth, scale))
         left = smooth.left
-    columns = _candidates(res, used, found, basis, scale)
-    if columns:
-        return [_missing_columns(model, columns), *findings]
+    parameter = _missing_parameter(model, res, found, basis, scale)
+    if parameter is not None:
+        return [parameter, *findings]
     return [*findings, *_left(res, found, known, left, bool(findings))]
 
 
 def _missing_term(
     model: KernelModel, res: Residuals, found: Stripes, smooth: Explained, scale: Floats
 ) -> Finding:
-    named = _likely_terms(model, res, found, scale)
-    advice = "give the model another form, or use a linear model with terms, or history"
+    """Return a finding that names the terms that explain most of the errors, added one by one."""
+    shares = []
     linear = model.linear()
+    advice = "give the model another form, or use a linear model with terms, or history"
     if linear is not None:
-        advice = f"try the terms {linear.terms} with one more{', such as ' if named else ''}"
-        advice += " or ".join(named)
+        names = [name for name in model.used_parameters() if name not in res.samples.categories]
+        rows = res.columns(model.names_)
+        present = linear.terms.design(rows) / scale[:, None]
+        present /= np.abs(present).max(axis=0)
+        for text in candidate_terms(names, linear.term_names):
+            column = parse_terms(f"0 + {text}", model.names_).design(rows) / scale[:, None]
+            gain = explained(found.mean, found.weights, present, column / np.abs(column).max())
+            if gain is not None and gain.pvalue < TEST_LEVEL:
+                shares.append((gain.share, text))
+        shares.sort(key=lambda pair: -pair[0])
+        advice = f"try the terms {linear.terms} with one more{', such as ' if shares else ''}"
+        advice += " or ".join(text for _, text in shares[:MAX_NAMED_TERMS])
     return Finding(
         "missing-term",
         "warning",
@@ -290,33 +301,15 @@ def _missing_term(
         "duration is a smooth function of them that the model lacks, so a term is missing",
         {"sd": smooth.sd, "share": smooth.share, "p_value": smooth.pvalue},
         advice,
-        tuple(named),
+        tuple(text for _, text in shares[:MAX_NAMED_TERMS]),
     )
 
 
-def _likely_terms(model: KernelModel, res: Residuals, found: Stripes, scale: Floats) -> list[str]:
-    """Return the terms that explain most of the errors if added one by one."""
-    linear = model.linear()
-    if linear is None:
-        return []
-    names = [name for name in model.used_parameters() if name not in res.samples.categories]
-    rows = res.columns(model.names_)
-    present = linear.terms.design(rows) / scale[:, None]
-    present /= np.abs(present).max(axis=0)
-    shares = []
-    for text in candidate_terms(names, linear.term_names):
-        column = parse_terms(f"0 + {text}", model.names_).design(rows) / scale[:, None]
-        gain = explained(found.mean, found.weights, present, column / np.abs(column).max())
-        if gain is not None and gain.pvalue < TEST_LEVEL:
-            shares.append((gain.share, text))
-    shares.sort(key=lambda pair: -pair[0])
-    return [text for _, text in shares[:MAX_NAMED_TERMS]]
-
-
-def _candidates(
-    res: Residuals, used: tuple[str, ...], found: Stripes, basis: Floats, scale: Floats
-) -> list[tuple[str, Explained]]:
-    """Return the ignored columns that explain errors, the best first."""
+def _missing_parameter(
+    model: KernelModel, res: Residuals, found: Stripes, basis: Floats, scale: Floats
+) -> Finding | None:
+    """Return a finding about the ignored columns that explain errors, the best first."""
+    used = model.used_parameters()
     ignored = [
         name
         for name, column in zip(res.samples.names, res.rows.T, strict=True)
@@ -330,13 +323,11 @@ def _candidates(
             continue
         if gain.pvalue < TEST_LEVEL / len(ignored) and gain.share > MIN_SHARE and gain.sd > MIN_SD:
             hits.append((name, gain))
-    return sorted(hits, key=lambda hit: -hit[1].share)
-
-
-def _missing_columns(model: KernelModel, columns: list[tuple[str, Explained]]) -> Finding:
-    name, best = columns[0]
-    names = tuple(name for name, _ in columns)
-    also = f" ({', '.join(names[1:])} less)" if len(names) > 1 else ""
+    if not hits:
+        return None
+    hits.sort(key=lambda hit: -hit[1].share)
+    (name, best), *less = hits
+    also = f" ({', '.join(other for other, _ in less)} less)" if less else ""
     advice = f"fit again with {name} among the parameters"
     if model.linear() is not None:
         advice += f", then leave out powers that are no longer needed: terms '{name} + ...'"
@@ -347,7 +338,7 @@ def _missing_columns(model: KernelModel, columns: list[tuple[str, Explained]]) -
         f"{best.share:.0%} of the errors that the known parameters leave{also}",
         {"share": best.share, "sd": best.sd, "p_value": best.pvalue},
         advice,
-        names,
+        tuple(name for name, _ in hits),
     )
 
 
