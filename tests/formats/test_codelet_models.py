@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.formats.samples.starpufiles import read_samples
+from tasksim.formats.samples.starpufiles import read_starpu_out
 from tasksim.formats.starpu.codelet_file import (
     Codelet,
     Combination,
@@ -331,7 +331,7 @@ def test_samples_of_starpus_example():
     path = SAMPLING / "codelets" / "tmp" / "mlr_init.out"
     if not path.is_file():
         pytest.skip("no files of StarPU in the folder `shared` beside the checkout")
-    samples = read_samples(path)
+    samples = read_starpu_out(path)
     assert (samples.names, len(samples)) == (("M", "N", "K"), 1764)
     assert samples.parameters[0].tolist() == [6.0, 5.0, 4.0]
     assert samples.durations_s[0] == 0.422e-6
@@ -342,7 +342,7 @@ def test_samples_of_starpus_example():
 def test_samples_of_0_us_are_left_out(tmp_path):
     path = tmp_path / "axpy.out"
     path.write_text("Duration, P0\n2.000000, 8.000000\n0.000000, 8.000000\n3.5, 16")
-    samples = read_samples(path)
+    samples = read_starpu_out(path)
     assert samples.parameters.tolist() == [[8.0], [16.0]]
     assert samples.durations_s.tolist() == [2e-6, 3.5e-6]
 
@@ -362,7 +362,7 @@ def test_samples_that_are_none_are_refused(tmp_path, text, message):
     path = tmp_path / "axpy.out"
     path.write_text(text)
     with pytest.raises(InputError) as error:
-        read_samples(path)
+        read_starpu_out(path)
     assert str(error.value).startswith(f"{path}:{message}")
 
 
@@ -375,7 +375,7 @@ def test_garbage_is_no_samples(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("garbage") / "axpy.out"
     path.write_text(f"Duration, M\n{text}", encoding="utf-8", newline="")
     try:
-        found = len(read_samples(path))
+        found = len(read_starpu_out(path))
     except InputError as error:
         found = str(error).startswith(f"{path}:")
     assert found

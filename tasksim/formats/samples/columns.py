@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOKKEEPING",
     "DURATION_UNITS",
+    "NOT_NAMED",
     "ColumnChoice",
     "choose_columns",
     "chosen",
@@ -45,6 +46,8 @@ NO_PARAMETERS: Final = {
 BOOKKEEPING: Final = (*SPENT, *NO_PARAMETERS)
 """Columns about the origin of a sample, which are parameters only on request."""
 
+NOT_NAMED: Final = "not among the parameters named"
+"""Reason of columns that a choice of parameters leaves out."""
 LARGEST_RUN: Final = 2.0**53
 """Largest number of a run: numbers of runs are read as floats, which are exact up to this."""
 
@@ -139,7 +142,7 @@ def choose_columns(
             raise InputError(f"{where}: parameter '{column}' is given twice")
     counted = [c for c in counters_among(header) if c != name and c not in {*parameters, *others}]
     used = {name, *parameters, *counted, *SPENT}
-    unused = [Unused(c, "not among the parameters named", chosen=True) for c in header]
+    unused = [Unused(c, NOT_NAMED, chosen=True) for c in header]
     return ColumnChoice(
         name,
         per_second,

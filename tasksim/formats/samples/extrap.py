@@ -27,7 +27,13 @@ from tasksim.base.errors import InputError, nearest, unknown
 from tasksim.base.files import read_text
 from tasksim.base.numerals import plain_float
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.columns import DURATION_UNITS, chosen, find_duration, other_parts
+from tasksim.formats.samples.columns import (
+    DURATION_UNITS,
+    NOT_NAMED,
+    chosen,
+    find_duration,
+    other_parts,
+)
 from tasksim.models.samples import Samples, Unused
 
 if TYPE_CHECKING:
@@ -98,7 +104,7 @@ def to_samples(
     counts = [len(m.values) for m in mine]
     durations = np.array([value for m in mine for value in m.values]) / per_second
     unused = [
-        *(Unused(n, "not among the parameters named", chosen=True) for n in names if n not in kept),
+        *(Unused(n, NOT_NAMED, chosen=True) for n in names if n not in kept),
         *other_parts(callpaths, "call path", callpath),
         *(
             Unused(f"metric {name}", f"'{metric}' is the duration", chosen=duration is not None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import read_text
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.columns import chosen, other_parts
+from tasksim.formats.samples.columns import NOT_NAMED, chosen, other_parts
 from tasksim.formats.starpu.codelet_file import VERSIONS, read_codelet
 from tasksim.models.samples import Samples, Unused
 
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
     from tasksim.formats.starpu.codelet_file import Combination
 
-__all__ = ["CODELET", "SAMPLES", "read_codelet_samples", "read_samples", "read_starpu_out"]
+__all__ = ["CODELET", "SAMPLES", "read_codelet_samples", "read_starpu_out"]
 
 SIZE_COLUMN: Final = "size_bytes"
-NOT_NAMED: Final = "not among the parameters named"
-
 DURATION_COLUMN: Final = "Duration"
 US_PER_S: Final = 1e6
 ZERO_DURATION_REASON: Final = "0 us, below the resolution of the clock"
@@ -44,25 +42,53 @@ def read_starpu_out(
     parameters: Sequence[str] | None = None,
     part: str | None = None,
 ) -> Samples:
-    """Return the samples in StarPU's ``.out`` file, whose durations are microseconds."""
-    _refuse(path, duration, "Duration")
+    """Return the samples in StarPU's ``.out`` file at *path*, durations in seconds.
+
+    Executions of 0 us, below the resolution of the clock, are left out, and listed as unused.
+
+    Raises
+    ------
+    InputError
+        ``file:line:column: what was expected, what was found``.
+    """
+    _refuse(path, duration, DURATION_COLUMN)
     if part is not None:
         raise InputError(
             f"{path}: does not name its architecture, so that --part {part} cannot be found"
         )
-    samples = read_samples(path)
+    lines = read_text(path).split("\n")
+    head, *names = (name.strip() for name in lines[0].split(","))
+    if head != DURATION_COLUMN or not names or not all(names):
+        got = lines[0].strip()[:60]
+        raise InputError(f"{path}:1:1: expected 'Duration, NAME, NAME, ...', found {got!r}")
+    rows = [
+        _row(line, len(names) + 1, f"{path}:{number}")
+        for number, line in enumerate(lines[1:], 2)
+        if line.strip()
+    ]
+    kept = [row for row in rows if row[0] > 0]
+    if not kept:
+        raise InputError(f"{path}:{len(lines)}:1: expected samples, found none")
+    left_out = len(rows) - len(kept)
+    text = f"{left_out} execution{'s' * (left_out > 1)}"
+    unused = (Unused(text, ZERO_DURATION_REASON),) if left_out else ()
+    durations_s: Any = [row[0] / US_PER_S for row in kept]
+    table: Any = [row[1:] for row in kept]
+    try:
+        samples = Samples(tuple(names), table, durations_s, unused=unused)
+    except InputError as error:  # such as a repeated name
+        raise InputError(f"{path}: {error}") from None
     if parameters is None:
         return samples
     for name in parameters:
-        if name not in samples.names:
+        if name not in names:
             raise unknown("parameter", name, samples.names, str(path))
-    columns = [samples.names.index(name) for name in parameters]
-    others = [name for name in samples.names if name not in parameters]
+    others = (Unused(n, NOT_NAMED, chosen=True) for n in names if n not in parameters)
     return replace(
         samples,
         names=tuple(parameters),
-        parameters=samples.parameters[:, columns],
-        unused=(*samples.unused, *(Unused(n, NOT_NAMED, chosen=True) for n in others)),
+        parameters=samples.parameters[:, [names.index(name) for name in parameters]],
+        unused=(*samples.unused, *others),
     )
 
 
@@ -127,48 +153,6 @@ def _is_codelet(path: Path, head: bytes) -> bool:
 
 def _is_out(path: Path, head: bytes) -> bool:
     return path.suffix == ".out" and re.match(r"Duration\s*,", first_line(head)) is not None
-
-
-def read_samples(path: Path) -> Samples:
-    """Return the samples in the ``.out`` file at *path*, durations in seconds.
-
-    Executions of 0 us, below the resolution of the clock, are left out, and listed as unused.
-
-    Raises
-    ------
-    InputError
-        ``file:line:column: what was expected, what was found``.
-    """
-    lines = read_text(path).split("\n")
-    names = _names(lines[0], path)
-    rows = [
-        _row(line, len(names) + 1, f"{path}:{number}")
-        for number, line in enumerate(lines[1:], 2)
-        if line.strip()
-    ]
-    kept = [row for row in rows if row[0] > 0]
-    if not kept:
-        raise InputError(f"{path}:{len(lines)}:1: expected samples, found none")
-    left_out = len(rows) - len(kept)
-    unused = (
-        (Unused(f"{left_out} execution{'s' * (left_out > 1)}", ZERO_DURATION_REASON),)
-        if left_out
-        else ()
-    )
-    try:
-        durations = [row[0] / US_PER_S for row in kept]
-        table = [row[1:] for row in kept]
-        return Samples(tuple(names), table, durations, unused=unused)  # type: ignore[arg-type]
-    except InputError as error:  # such as a repeated name
-        raise InputError(f"{path}: {error}") from None
-
-
-def _names(line: str, path: Path) -> list[str]:
-    head, *names = (name.strip() for name in line.split(","))
-    if head != DURATION_COLUMN or not names or not all(names):
-        got = line.strip()[:60]
-        raise InputError(f"{path}:1:1: expected 'Duration, NAME, NAME, ...', found {got!r}")
-    return names
 
 
 def _row(line: str, length: int, where: str) -> list[float]:

@@ -12,7 +12,7 @@ from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
 from tasksim.base.lockfile import locked
-from tasksim.formats.samples.starpufiles import read_samples
+from tasksim.formats.samples.starpufiles import read_starpu_out
 from tasksim.formats.starpu.bus import (
     read_affinity,
     read_bandwidth,
@@ -265,7 +265,7 @@ def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples |
     """Return the samples of a multiple regression, if they exist."""
     path = sampling.samples(codelet.symbol)
     regressions = any(i.type == "mlr" for c in codelet.combinations for i in c.implementations)
-    return reader.read(read_samples, path) if regressions else None
+    return reader.read(read_starpu_out, path) if regressions else None
 
 
 def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:
