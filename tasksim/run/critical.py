@@ -85,13 +85,8 @@ class PracticalPath:
             "reason_tasks": self.reason_tasks,
             "waited_s": self.waited_s,
             "steps": [
-                {
-                    "task": s.task,
-                    "reason": s.reason,
-                    "waited_s": s.waited_s,
-                    "transfer_s": s.transfer_s,
-                }
-                for s in self.steps
+                {name: getattr(step, name) for name in ("task", "reason", "waited_s", "transfer_s")}
+                for step in self.steps
             ],
         }
 

@@ -5,7 +5,8 @@ makes a plan at the start of a run and follows it. The scheduler ``static:file=P
 from a file.
 
 An algorithm of one's own is a class derived from :class:`StaticScheduler` whose ``make_plan`` fills
-a :class:`Timetable`; docs/laboratory.md has an example.
+a :class:`Timetable`, or whose ``algorithm`` is a function that does; docs/laboratory.md has an
+example.
 """
 
 from __future__ import annotations
