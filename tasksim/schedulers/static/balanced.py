@@ -67,8 +67,8 @@ def fcp(problem: Problem, *, queue: int = 0) -> Plan:
         return made
     place = {task: at for at, task in enumerate(by_rank(upward_ranks(problem)))}
     size = queue or problem.workers
-    table = Timetable(problem)
-    ready, messages = Frontier(table), _Messages(table)
+    ready = Frontier(problem)
+    table, messages = ready.table, _Messages(ready.table)
     urgent: list[int] = []
     waiting: deque[int] = deque()
     known: set[int] = set()
@@ -106,8 +106,8 @@ def flb(problem: Problem) -> Plan:
     if (made := compiled_plan(problem, "flb")) is not None:
         return made
     levels: list[float] = upward_ranks(problem).tolist()
-    table = Timetable(problem)
-    ready, messages = Frontier(table), _Messages(table)
+    ready = Frontier(problem)
+    table, messages = ready.table, _Messages(ready.table)
     last: dict[int, tuple[float, int]] = {}
     while ready:
         tied: list[tuple[float, float, int, int]] = []

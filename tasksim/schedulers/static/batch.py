@@ -10,7 +10,7 @@ from tasksim.base.arguments import switch
 from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.plan import Frontier, Timetable
+from tasksim.schedulers.static.plan import Frontier
 
 if TYPE_CHECKING:
     from tasksim.schedulers.static.plan import Plan
@@ -61,8 +61,7 @@ def _batch(problem: Problem, *, longest: bool, rounds: bool) -> Plan:
     name = "max-min" if longest else "min-min"
     if (made := compiled_plan(problem, name, rounds)) is not None:
         return made
-    table = Timetable(problem)
-    ready = Frontier(table, by_class=True)
+    ready = Frontier(problem, by_class=True)
     in_round = np.zeros(problem.tasks, dtype=bool)
     while ready:
         tasks = ready.tasks
@@ -71,7 +70,7 @@ def _batch(problem: Problem, *, longest: bool, rounds: bool) -> Plan:
         end = (ready.starts() + ready.costs).min(axis=1)
         key = np.where(in_round[tasks], -end if longest else end, np.inf)
         ready.place_earliest(int(tasks[key == key.min()].min()))
-    return table.plan()
+    return ready.table.plan()
 
 
 class _Batch(StaticScheduler):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.plan import Frontier, Timetable
+from tasksim.schedulers.static.plan import Frontier
 from tasksim.schedulers.static.ranked import upward_ranks
 
 if TYPE_CHECKING:
@@ -34,19 +34,18 @@ def dps(problem: Problem) -> Plan:
     order: list[int] = edges.by_target.tolist()
     bounds = list(pairwise(edges.target_ptr.tolist()))
     source: list[int] = edges.source.tolist()
-    table = Timetable(problem)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     top: dict[int, float] = {}
     while ready:
         for task in ready.tasks.tolist():
             if task not in top:
                 begin, end = bounds[task]
-                ends = (table.end(source[row]) + sent[row] for row in order[begin:end])
+                ends = (ready.table.end(source[row]) + sent[row] for row in order[begin:end])
                 top[task] = max(ends, default=0.0)
         urgency = np.array([bottom[task] - top[task] for task in ready.tasks.tolist()])
         ends_s = ready.starts() + ready.costs
         ready.place(*ready.least(np.broadcast_to(-urgency[:, None], ends_s.shape), ends_s))
-    return table.plan()
+    return ready.table.plan()
 
 
 def msbc(problem: Problem) -> Plan:
@@ -60,13 +59,12 @@ def msbc(problem: Problem) -> Plan:
     """
     end, start, level = _strict_bounds(problem)
     priority = end + start + level
-    table = Timetable(problem)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     while ready:
         starts = ready.starts()
         urgency = np.broadcast_to(-priority[ready.tasks][:, None], starts.shape)
         ready.place(*ready.least(urgency, starts, ready.costs))
-    return table.plan()
+    return ready.table.plan()
 
 
 def _strict_bounds(problem: Problem) -> tuple[Floats, Floats, Floats]:

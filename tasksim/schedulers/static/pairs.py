@@ -11,7 +11,7 @@ from tasksim.base.arguments import number_from, one_of, switch
 from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.plan import Frontier, Timetable
+from tasksim.schedulers.static.plan import Frontier
 
 if TYPE_CHECKING:
     import random
@@ -70,14 +70,13 @@ def etf(problem: Problem) -> Plan:
     """
     if (made := compiled_plan(problem, "etf")) is not None:
         return made
-    table = Timetable(problem)
     levels = static_levels(problem, "mean")
-    ready = Frontier(table)
+    ready = Frontier(problem)
     while ready:
         starts = ready.starts()
         level = np.broadcast_to(-levels[ready.tasks][:, None], starts.shape)
         ready.place(*ready.least(starts, level, ready.costs))
-    return table.plan()
+    return ready.table.plan()
 
 
 def dls(problem: Problem, *, average: str = "median", descendants: bool = False) -> Plan:
@@ -99,12 +98,11 @@ def dls(problem: Problem, *, average: str = "median", descendants: bool = False)
     """
     if (made := compiled_plan(problem, "dls", average == "median", descendants)) is not None:
         return made
-    table = Timetable(problem)
     levels = _DynamicLevels(problem, average, descendants=descendants)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     while ready:
         ready.place(*ready.least(-levels.of(ready)))
-    return table.plan()
+    return ready.table.plan()
 
 
 def gdl(problem: Problem, *, average: str = "median", descendants: bool = True) -> Plan:
@@ -117,20 +115,15 @@ def gdl(problem: Problem, *, average: str = "median", descendants: bool = True) 
     """
     if (made := compiled_plan(problem, "gdl", average == "median", descendants)) is not None:
         return made
-    table = Timetable(problem)
     levels = _DynamicLevels(problem, average, descendants=descendants)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     while ready:
         found = levels.of(ready)
-        ordered = np.sort(found, axis=1)
-        second = ordered[:, -2] if problem.workers > 1 else ordered[:, -1]
-        best = ordered[:, -1]
-        lost = np.where(np.isfinite(second), best - second, 0.0)
         preferred = np.full(found.shape, np.inf)
         rows = np.arange(len(ready))
-        preferred[rows, found.argmax(axis=1)] = -(best + lost)
+        preferred[rows, found.argmax(axis=1)] = -(found.max(axis=1) + _loss(-found))
         ready.place(*ready.least(preferred))
-    return table.plan()
+    return ready.table.plan()
 
 
 class _DynamicLevels:
@@ -204,12 +197,11 @@ def bil(problem: Problem) -> Plan:
     """
     if (made := compiled_plan(problem, "bil")) is not None:
         return made
-    table = Timetable(problem)
     levels = best_imaginary_levels(problem)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     while ready:
         tasks = ready.tasks
-        imagined = table.free + levels[tasks]
+        imagined = ready.table.free + levels[tasks]
         ordered = np.sort(imagined, axis=1)
         count = np.isfinite(ordered).sum(axis=1)
         place = np.minimum(len(ready), count) - 1
@@ -227,7 +219,7 @@ def bil(problem: Problem) -> Plan:
         )
         worker = int(np.lexsort((-others, revised[row]))[0])
         ready.place(int(tasks[row]), worker)
-    return table.plan()
+    return ready.table.plan()
 
 
 def sufferage(problem: Problem) -> Plan:
@@ -242,15 +234,18 @@ def sufferage(problem: Problem) -> Plan:
     """
     if (made := compiled_plan(problem, "sufferage")) is not None:
         return made
-    table = Timetable(problem)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     while ready:
         ends = ready.starts() + ready.costs
-        ordered = np.sort(ends, axis=1)
-        second = ordered[:, 1] if problem.workers > 1 else ordered[:, 0]
-        loss = np.where(np.isfinite(second), second - ordered[:, 0], 0.0)
-        ready.place(*ready.least(np.broadcast_to(-loss[:, None], ends.shape), ends))
-    return table.plan()
+        ready.place(*ready.least(np.broadcast_to(-_loss(ends)[:, None], ends.shape), ends))
+    return ready.table.plan()
+
+
+def _loss(values: Floats) -> Floats:
+    """Return, per row, by how much its second least value exceeds its least; 0 without a second."""
+    ordered = np.sort(values, axis=1)
+    second = ordered[:, min(1, values.shape[1] - 1)]
+    return np.where(np.isfinite(second), second - ordered[:, 0], 0.0)
 
 
 def wba(problem: Problem, rng: random.Random | None = None, *, alpha: float = 0.5) -> Plan:
@@ -276,18 +271,17 @@ def wba(problem: Problem, rng: random.Random | None = None, *, alpha: float = 0.
     draws = [draw() for _ in range(problem.tasks)]
     if (made := compiled_plan(problem, "wba", alpha, *draws)) is not None:
         return made
-    table = Timetable(problem)
-    ready = Frontier(table)
+    ready = Frontier(problem)
     for drawn in draws:
         ends = ready.starts() + ready.costs
         able = np.isfinite(ends)
-        growth = np.maximum(ends - table.free.max(), 0.0)
+        growth = np.maximum(ends - ready.table.free.max(), 0.0)
         least, most = growth[able].min(), growth[able].max()
         rows, workers = np.nonzero(able & (growth <= least + alpha * (most - least)))
         order = np.lexsort((workers, ready.tasks[rows]))
         chosen = order[int(drawn * len(order))]
         ready.place(int(ready.tasks[rows[chosen]]), int(workers[chosen]))
-    return table.plan()
+    return ready.table.plan()
 
 
 class Etf(StaticScheduler):

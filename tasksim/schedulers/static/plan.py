@@ -181,38 +181,39 @@ class Timetable:
 
     def arrivals(self, task: int) -> list[float]:
         """Return, per memory, the time in seconds at which all inputs of *task* can be there."""
-        sources = self._waits.sources(task)
+        rows = self._waits.rows(task)
+        sources = self._waits.source[rows]
         ends = [self._end[source] for source in sources]
         if not self._several:
             latest = max([0.0, *ends])
             return [max(latest, self._exclusive(task))]
         if self._waits.columns is not None:
-            return self._few_arrivals(task, sources, ends)
+            return self._few_arrivals(task, rows, ends)
         arrival = self._waits.initial(task)
         if sources:
             memory = [self._memory_of[self._worker[source]] for source in sources]
-            problem = self.problem
-            copies, size = self._waits.sent(task)
-            times = problem.latency_s[memory] * copies + problem.seconds_per_byte[memory] * size
+            latency_s, per_byte_s = self.problem.latency_s, self.problem.seconds_per_byte
+            copies, size = self._waits.copies[rows], self._waits.size[rows]
+            times = latency_s[memory] * copies + per_byte_s[memory] * size
             arrival = np.maximum(arrival, (times + np.array(ends)[:, None]).max(axis=0))
         if task in self.problem.commuting:
             arrival = np.maximum(arrival, self._exclusive(task))
         found: list[float] = arrival.tolist()
         return found
 
-    def _few_arrivals(self, task: int, sources: list[int], ends: list[float]) -> list[float]:
+    def _few_arrivals(self, task: int, rows: slice, ends: list[float]) -> list[float]:
         """Return the same for few memories, without arrays: they cost more than the sums."""
         waits = self._waits
         assert waits.columns is not None
         copies, size, latency_s, seconds_per_byte = waits.columns
         found: list[float] = waits.initial(task).tolist()
-        for row, (source, end) in enumerate(zip(sources, ends, strict=True), waits.first(task)):
+        inputs = zip(waits.source[rows], ends, copies[rows], size[rows], strict=True)
+        for source, end, count, bytes_ in inputs:
             memory = self._memory_of[self._worker[source]]
-            count, bytes_ = copies[row], size[row]
-            rows = zip(found, latency_s[memory], seconds_per_byte[memory], strict=True)
+            times = zip(found, latency_s[memory], seconds_per_byte[memory], strict=True)
             found = [
                 max(before, (wait * count + inverse * bytes_) + end)
-                for before, wait, inverse in rows
+                for before, wait, inverse in times
             ]
         if task in self.problem.commuting:
             latest = self._exclusive(task)
@@ -329,9 +330,9 @@ class Frontier:
     classes, of which the worker that is free first counts: the workers of a class are identical.
     """
 
-    def __init__(self, table: Timetable, *, by_class: bool = False) -> None:
-        problem = table.problem
-        self._table = table
+    def __init__(self, problem: Problem, *, by_class: bool = False) -> None:
+        self.table = Timetable(problem)
+        """The plan so far."""
         self._by_class = by_class
         self._countdown = Countdown(problem)
         self._column_of = problem.class_of if by_class else np.arange(problem.workers)
@@ -362,10 +363,10 @@ class Frontier:
 
         It is infinite if no worker of the column can run the task.
         """
-        free = self._table.free
+        free = self.table.free
         if self._by_class:
             free = np.full(len(self._memory_of), inf)
-            np.minimum.at(free, self._column_of, self._table.free)
+            np.minimum.at(free, self._column_of, self.table.free)
             free[np.isinf(free)] = 0.0  # a class without workers
         starts = np.maximum(self._arrival[: self._count], free)
         found: Floats = np.where(np.isinf(self.costs), inf, starts)
@@ -389,7 +390,7 @@ class Frontier:
         """Place *task* on *worker* after all tasks there, and add the tasks that are ready then."""
         row = self._row(task)
         arrival = float(self._arrival[row, self._column_of[worker]])
-        self._table.place(task, worker, max(arrival, float(self._table.free[worker])))
+        self.table.place(task, worker, max(arrival, float(self.table.free[worker])))
         self._count -= 1
         for column in (self._task, self._arrival, self._cost):
             column[row] = column[self._count]
@@ -400,7 +401,7 @@ class Frontier:
     def place_earliest(self, task: int) -> None:
         """Place *task* on the worker where it ends first; a tie goes to the lowest number."""
         row, column = self._row(task), self._column_of
-        starts = np.maximum(self._table.free, self._arrival[row, column])
+        starts = np.maximum(self.table.free, self._arrival[row, column])
         self.place(task, int((starts + self._cost[row, column]).argmin()))
 
     def _row(self, task: int) -> int:
@@ -413,34 +414,34 @@ class Frontier:
             self._cost = np.concatenate((self._cost, self._cost))
         row = self._count
         self._task[row] = task
-        self._arrival[row] = np.array(self._table.arrivals(task))[self._memory_of]
+        self._arrival[row] = np.array(self.table.arrivals(task))[self._memory_of]
         self._cost[row] = self._costs_s[task]
         self._count += 1
 
     def _delay(self, placed: int) -> None:
         """Delay the tasks that commute with *placed*."""
-        commuting = self._table.problem.commuting
+        commuting = self.table.problem.commuting
         if placed not in commuting:
             return
         handles = set(commuting[placed])
         for row, task in enumerate(self.tasks.tolist()):
             if not handles.isdisjoint(commuting.get(task, ())):
-                self._arrival[row] = np.array(self._table.arrivals(task))[self._memory_of]
+                self._arrival[row] = np.array(self.table.arrivals(task))[self._memory_of]
 
 
 class _Waits:
-    """The inputs that each task waits for, with fast access by task."""
+    """The inputs that each task waits for: rows by task, with their sources, copies and bytes."""
 
     def __init__(self, problem: Problem) -> None:
         edges = problem.edges
         order = edges.by_target
         self._bounds: list[int] = edges.target_ptr.tolist()
-        self._source: list[int] = edges.source[order].tolist()
-        self._copies = edges.copies[order][:, None]
-        self._size = edges.size_bytes[order][:, None]
+        self.source: list[int] = edges.source[order].tolist()
+        self.copies = edges.copies[order][:, None]
+        self.size = edges.size_bytes[order][:, None]
         self._zero = np.zeros(problem.memories)
         self.columns: tuple[list[float], list[float], list[list[float]], list[list[float]]] | None
-        """Copies and bytes per row, latencies and times per byte, if there are few memories."""
+        """The same as lists, with latencies and times per byte, if there are few memories."""
         self.columns = None
         if 1 < problem.memories <= MAX_LISTED_MEMORIES:
             self.columns = (
@@ -460,18 +461,9 @@ class _Waits:
             for begin, end in pairwise([*first, len(times)]):
                 self._initial[int(initial.task[begin])] = times[begin:end].sum(axis=0)
 
-    def first(self, task: int) -> int:
-        """Return the row of the first predecessor of *task*."""
-        return self._bounds[task]
-
-    def sources(self, task: int) -> list[int]:
-        """Return the predecessors of *task*."""
-        return self._source[self._bounds[task] : self._bounds[task + 1]]
-
-    def sent(self, task: int) -> tuple[Floats, Floats]:
-        """Return columns of the copies and the bytes from each predecessor of *task*."""
-        rows = slice(self._bounds[task], self._bounds[task + 1])
-        return self._copies[rows], self._size[rows]
+    def rows(self, task: int) -> slice:
+        """Return the rows of the predecessors of *task*."""
+        return slice(self._bounds[task], self._bounds[task + 1])
 
     def initial(self, task: int) -> Floats:
         """Return, per memory, the arrival of the data that *task* reads and no task writes."""
