@@ -16,7 +16,13 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
-from tasksim.formats.traces.textlines import csv_rows, csv_table, head_text
+from tasksim.formats.traces.textlines import (
+    SEPARATORS,
+    csv_rows,
+    csv_table,
+    head_text,
+    separator_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,12 +57,12 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     Parameters
     ----------
     path : Path
-        CSV with a header. ``start`` and ``end``, or ``duration`` instead of one of them, are
-        required, with a suffix ``_s``, ``_ms``, ``_us`` or ``_ns``; the default is seconds. All
-        other columns are optional: ``task`` (a name or number), ``kernel``, ``worker``,
-        ``architecture``, ``memory``, ``priority``, ``submitted``, ``ready``, ``popped``,
-        ``depends`` (tasks separated by spaces). Any further numeric column is a parameter. Copies
-        come from ``run.copies.csv`` beside ``run.csv``.
+        CSV with a header, separated by commas, semicolons or tabs. ``start`` and ``end``, or
+        ``duration`` instead of one of them, are required, with a suffix ``_s``, ``_ms``, ``_us`` or
+        ``_ns``; the default is seconds. All other columns are optional: ``task`` (a name or
+        number), ``kernel``, ``worker``, ``architecture``, ``memory``, ``priority``, ``submitted``,
+        ``ready``, ``popped``, ``depends`` (tasks separated by spaces). Any further numeric column
+        is a parameter. Copies come from ``run.copies.csv`` beside ``run.csv``.
     skip_bad : bool, default False
         Whether malformed rows are skipped and counted.
 
@@ -68,7 +74,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
-    header, rows = csv_table(path)
+    header, rows = csv_table(path, SEPARATORS)
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _times(path, header)
@@ -306,7 +312,8 @@ def write_copies(run: Run, graph: TaskGraph | None, path: Path, *, force: bool) 
 def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
     if not head:
         return False
-    header = [name.strip() for name in head_text(head).partition("\n")[0].split(",")]
+    first = head_text(head).partition("\n")[0]
+    header = [name.strip() for name in first.split(separator_of(first))]
     legal = {name + unit for name in ("start", "end") for unit in UNITS}
     return bool(legal & set(header)) and bool({"task", "kernel", "worker"} & set(header))
 

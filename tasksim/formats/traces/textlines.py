@@ -18,11 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["GZIP", "READ_SHARE", "csv_rows", "csv_table", "head_text", "lines"]
+__all__ = [
+    "GZIP",
+    "READ_SHARE",
+    "SEPARATORS",
+    "csv_rows",
+    "csv_table",
+    "head_text",
+    "lines",
+    "separator_of",
+]
 
 GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
+SEPARATORS: Final = ",;\t"
+"""Characters between the fields of tables that spreadsheets write, the usual one first."""
 READ_SHARE: Final = 0.7
 """Share of the time of an import after which the text is read (measured: a million tasks)."""
 LONGEST: Final = 2**20
@@ -52,31 +63,41 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             raise InputError(f"{path}:{number + 1}: the file is cut short: {error}") from None
 
 
-def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def separator_of(line: str, separators: str = SEPARATORS) -> str:
+    """Return the one of *separators* that a line has most often, the first one in a tie."""
+    return max(separators, key=line.count)
+
+
+def csv_rows(path: Path, separators: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of the CSV file at *path*, spaces around fields left out, with their lines.
 
-    Empty lines do not count. Raises as :func:`lines` does.
+    The first row decides which of *separators* counts. Empty lines do not count. Raises as
+    :func:`lines` does.
     """
+    separator = ""
     # A field with a line break would shift the numbers of lines, but no trace has one.
     for number, line in lines(path):
         if not line:
             continue
+        separator = separator or separator_of(line, separators)
         if '"' in line:
             try:
-                fields = next(csv.reader([line], strict=True))
+                fields = next(csv.reader([line], strict=True, delimiter=separator))
             except csv.Error as error:
                 raise InputError(f"{path}:{number}: {error}") from None
         else:
-            fields = line.split(",")
+            fields = line.split(separator)
         yield number, [field.strip() for field in fields]
 
 
-def csv_table(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def csv_table(
+    path: Path, separators: str = ","
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the names of the columns of the CSV file at *path*, and its rows as :func:`csv_rows`.
 
     Raises :exc:`InputError` for an empty file.
     """
-    rows = csv_rows(path)
+    rows = csv_rows(path, separators)
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path}: is empty; legal: a first line with the names of the columns")

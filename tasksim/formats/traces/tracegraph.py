@@ -6,6 +6,7 @@ the trace agree with its data.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -43,7 +44,10 @@ def dependencies(found: Records) -> tuple[Int64, Int64]:
         for word in text.split():
             other = number.get(word)
             if other is None:
-                found.bad(f"a task depends on {word}, which is not in the trace", found.line[task])
+                legal = "; legal: ids separated by spaces" if re.search("[,;]", word) else ""
+                found.bad(
+                    f"a task depends on {word}, which is not in the trace{legal}", found.line[task]
+                )
                 continue
             before.append(other)
             after.append(task)
