@@ -9,6 +9,8 @@ longest path through its schedule on which only executed tasks take time.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,17 +74,15 @@ def emulate_selectively(
     """
     chosen = checked_policy(policy, tolerance, sampling, charge)
     known = Statistics() if statistics is None else statistics
-    emulation = _Emulation(graph, platform, scheduler, seconds, estimates, seed)
-    signed = signatures(graph, apart=sampling == "apart")
+    run = partial(_emulated, graph, platform, scheduler, seconds, estimates, seed)
+    signed = (*signatures(graph, apart=sampling == "apart"), len(platform.workers))
     profile: Sequence[int] = ()
     before_s = 0.0
-    if chosen.counts == "profile":
-        first = emulation.run_all(apart=sampling == "apart")
+    if chosen.counts == "profile":  # of a run in which all tasks are executed
+        first = run(Rules(chosen, Statistics(), 0.0, *signed))
         profile, before_s = first.path.counts, first.wall_s
-    workers = len(platform.workers)
-    rules = Rules(chosen, known, tolerance, *signed, workers, profile, sampling, charge, seed)
-    made = emulation.run(rules)
-    return Selective(made.run, made.effort, before_s + made.wall_s, made.path)
+    made = run(Rules(chosen, known, tolerance, *signed, profile, sampling, charge, seed))
+    return replace(made, wall_s=before_s + made.wall_s)
 
 
 def emulate_fully(
@@ -95,8 +95,9 @@ def emulate_fully(
     seed: int = 0,
 ) -> Selective:
     """Return a run in which all tasks are executed; as :func:`emulate_selectively`."""
-    emulation = _Emulation(graph, platform, scheduler, seconds, estimates, seed)
-    return emulation.run_all()
+    signed = (*signatures(graph), len(platform.workers))
+    rules = Rules(policy_of("conditional"), Statistics(), 0.0, *signed)  # nothing is known
+    return _emulated(graph, platform, scheduler, seconds, estimates, seed, rules)
 
 
 class _DrawnTasks:
@@ -121,42 +122,27 @@ class _DrawnTasks:
         self._taken_s[worker] = self._seconds[self._class_of[worker]][task]
 
 
-class _Emulation:
-    """Emulated runs of one graph on one platform under one scheduler."""
-
-    def __init__(
-        self,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: str,
-        seconds: Floats,
-        estimates: Sequence[Sequence[float]] | None,
-        seed: int,
-    ) -> None:
-        refuse_devices(platform)
-        self._graph, self._platform, self._scheduler = graph, platform, scheduler
-        self._seconds = seconds.tolist()
-        self._estimates = self._seconds if estimates is None else estimates
-        self._seed = seed
-
-    def run_all(self, *, apart: bool = False) -> Selective:
-        """Return a run in which nothing is known well enough."""
-        signed, workers = signatures(self._graph, apart=apart), len(self._platform.workers)
-        return self.run(Rules(policy_of("conditional"), Statistics(), 0.0, *signed, workers))
-
-    def run(self, rules: Rules) -> Selective:
-        """Return one run; its wall time is what it would take for real."""
-        graph, platform = self._graph, self._platform
-        facts = Facts.on_any_worker(graph, platform, create(self._scheduler), self._estimates)
-        tasks = _DrawnTasks(self._seconds, class_of(platform))
-        paths = PathRecords(rules.of_task, len(platform.workers))
-        # Company would take no time here, either.
-        execution = SelectiveExecution(facts, tasks, Chooser(rules), paths, company=False)
-        execution.run_at_once(random.Random(self._seed))
-        run = selective_run(
-            graph, platform, self._scheduler, self._seed, tasks=execution.table(), engine="python"
-        )
-        taken_s = np.zeros(len(graph))
-        taken_s[tasks.executed] = run.tasks.duration_s[tasks.executed]
-        wall_s = schedule_path(run, graph, taken_s).cost
-        return Selective(run, execution.effort, wall_s, paths.longest)
+def _emulated(
+    graph: TaskGraph,
+    platform: Platform,
+    scheduler: str,
+    seconds: Floats,
+    estimates: Sequence[Sequence[float]] | None,
+    seed: int,
+    rules: Rules,
+) -> Selective:
+    """Return one emulated run; its wall time is what it would take for real."""
+    refuse_devices(platform)
+    taken = seconds.tolist()
+    believed = taken if estimates is None else estimates
+    facts = Facts.on_any_worker(graph, platform, create(scheduler), believed)
+    tasks = _DrawnTasks(taken, class_of(platform))
+    paths = PathRecords(rules.of_task, len(platform.workers))
+    # Company would take no time here, either.
+    execution = SelectiveExecution(facts, tasks, Chooser(rules), paths, company=False)
+    execution.run_at_once(random.Random(seed))
+    run = selective_run(graph, platform, scheduler, seed, tasks=execution.table(), engine="python")
+    taken_s = np.zeros(len(graph))
+    taken_s[tasks.executed] = run.tasks.duration_s[tasks.executed]
+    wall_s = schedule_path(run, graph, taken_s).cost
+    return Selective(run, execution.effort, wall_s, paths.longest)
