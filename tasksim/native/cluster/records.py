@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
+from tasksim.graph.csr import pointers_of_counts
 from tasksim.run.disturbance import MAX_OWN_GAP_S
 from tasksim.run.record import Disturbance, TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.base.arrays import Floats
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.platform.description import Platform
 
@@ -128,14 +129,16 @@ def message_table(cut: Distribution, records: Sequence[RankRecord]) -> MessageTa
     """Return all messages; a message starts when it is posted to MPI and ends at its reader."""
     zero_s = min(record.earliest_s() for record in records)
     messages = cut.messages
-    times = {name: np.zeros(len(messages)) for name in (*SENT, *RECEIVED)}
-    for rank, record in enumerate(records):
-        sent, received = messages.source == rank, messages.target == rank
-        for name, column in SENT.items():
-            times[name][sent] = getattr(record.tasks, column)[messages.send[sent]] - zero_s
-        for name, column in RECEIVED.items():
-            there = messages.receive[received]
-            times[name][received] = getattr(record.tasks, column)[there] - zero_s
+    first = pointers_of_counts(np.array([len(record.tasks) for record in records]))
+    send, receive = (
+        first[messages.source] + messages.send,
+        first[messages.target] + messages.receive,
+    )
+
+    def of(tasks: Ints, name: str) -> Floats:
+        found: Floats = np.concatenate([getattr(record.tasks, name) for record in records])[tasks]
+        return found - zero_s
+
     return MessageTable(
         source=messages.source,
         target=messages.target,
@@ -143,12 +146,12 @@ def message_table(cut: Distribution, records: Sequence[RankRecord]) -> MessageTa
         size_bytes=messages.size_bytes,
         priority=messages.priority,
         task=messages.task,
-        **times,
+        posted_s=of(send, "submitted_s"),
+        ready_s=of(send, "ready_s"),
+        awaited_s=of(receive, "ready_s"),
+        start_s=of(send, "start_s"),
+        end_s=of(receive, "end_s"),
     )
-
-
-SENT = {"posted_s": "submitted_s", "ready_s": "ready_s", "start_s": "start_s"}
-RECEIVED = {"awaited_s": "ready_s", "end_s": "end_s"}
 
 
 def _senders(cut: Distribution, records: Sequence[RankRecord]) -> NDArray[np.int32]:
@@ -177,8 +180,7 @@ def _in_whole_graph(
 
 def aligned(tasks: TaskTable, shift: Any) -> TaskTable:
     """Return *tasks* with their times mapped by *shift*."""
-    columns = {field.name: getattr(tasks, field.name) for field in fields(tasks)}
-    return TaskTable(**{n: shift(c) if n in TIME_COLUMNS else c for n, c in columns.items()})
+    return replace(tasks, **{name: shift(getattr(tasks, name)) for name in TIME_COLUMNS})
 
 
 def without_own_thread(tasks: TaskTable, used_s: Floats) -> TaskTable:
