@@ -132,6 +132,7 @@ class OverRanks:
         assert self._ranked is not None
         assert self._resolved is not None
         told, scenario = self._selection, self._resolved.scenario
+        is_measurable = self._ranked.is_measurable  # all ranks answer together
         if not told.reuses:
             for statistics in self._statistics:
                 statistics.reset()
@@ -153,7 +154,7 @@ class OverRanks:
         )
         if done is None:
             return None
-        share = done.others_share if self._ranked.is_measurable else None
+        share = done.others_share if is_measurable else None
         return ran_selectively(done, share, len(self._ranked.cut.messages))
 
     def _full(self) -> Ran | None:
