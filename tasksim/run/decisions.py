@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.run.recordtables import RecordTable
+from tasksim.run.recordtables import INT8, INT32, REAL, RecordTable, no_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +21,7 @@ NO_QUEUE: Final = -1
 TERMS: Final = ("free_s", "transfer_s", "duration_s", "energy_s", "end_s", "cost_s")
 """Columns with the terms of an estimate."""
 
-_INT32 = np.dtype(np.int32)
-_INT8 = np.dtype(np.int8)
-_REAL = np.dtype(np.float64)
-
-
-def _no_column() -> NDArray[np.float64]:
-    return np.zeros(0)
+_TERM: Final = REAL | {"unknown": np.nan}
 
 
 class DecisionStep(IntEnum):
@@ -60,39 +54,29 @@ class DecisionTable(RecordTable):
 
     what: ClassVar[str] = "decision table"
     rows: ClassVar[str] = "decision steps"
-    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
-        "time_s": _REAL,
-        "task": _INT32,
-        "step": _INT8,
-        "worker": _INT32,
-        "queue": _INT32,
-        "position": _INT32,
-        **dict.fromkeys(TERMS, _REAL),
-    }
-    optional: ClassVar[dict[str, float]] = dict.fromkeys(TERMS, np.nan)
 
-    time_s: NDArray[np.float64]
-    task: NDArray[np.int32]
+    time_s: NDArray[np.float64] = field(metadata=REAL)
+    task: NDArray[np.int32] = field(metadata=INT32)
     """Number of the task in its graph."""
-    step: NDArray[np.int8]
+    step: NDArray[np.int8] = field(metadata=INT8)
     """A :class:`DecisionStep`."""
-    worker: NDArray[np.int32]
+    worker: NDArray[np.int32] = field(metadata=INT32)
     """Worker that is considered, whose queue it is, or that takes the task; -1 for any."""
-    queue: NDArray[np.int32]
+    queue: NDArray[np.int32] = field(metadata=INT32)
     """Queue that the task enters or leaves; :data:`NO_QUEUE` if there is none."""
-    position: NDArray[np.int32]
+    position: NDArray[np.int32] = field(metadata=INT32)
     """Number of tasks before it in the queue; -1 if there is no queue."""
-    free_s: NDArray[np.float64] = field(default_factory=_no_column)
+    free_s: NDArray[np.float64] = field(default_factory=no_column, metadata=_TERM)
     """Time at which the worker is expected to end its earlier work."""
-    transfer_s: NDArray[np.float64] = field(default_factory=_no_column)
+    transfer_s: NDArray[np.float64] = field(default_factory=no_column, metadata=_TERM)
     """Expected time to bring the data of the task to the worker's memory."""
-    duration_s: NDArray[np.float64] = field(default_factory=_no_column)
+    duration_s: NDArray[np.float64] = field(default_factory=no_column, metadata=_TERM)
     """Expected duration of the task on the worker."""
-    energy_s: NDArray[np.float64] = field(default_factory=_no_column)
+    energy_s: NDArray[np.float64] = field(default_factory=no_column, metadata=_TERM)
     """Cost of energy, in seconds."""
-    end_s: NDArray[np.float64] = field(default_factory=_no_column)
+    end_s: NDArray[np.float64] = field(default_factory=no_column, metadata=_TERM)
     """Time at which the worker is expected to end the task."""
-    cost_s: NDArray[np.float64] = field(default_factory=_no_column)
+    cost_s: NDArray[np.float64] = field(default_factory=no_column, metadata=_TERM)
     """Number whose least value is chosen; NaN if the earliest end is."""
 
     def of_task(self, task: int) -> list[Decision]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -29,11 +29,16 @@ __all__ = [
     "task_table",
 ]
 
-_INT64 = np.dtype(np.int64)
-_INT32 = np.dtype(np.int32)
-_INT16 = np.dtype(np.int16)
-_INT8 = np.dtype(np.int8)
-_TIME = np.dtype(np.float64)
+INT64: Final = {"dtype": np.dtype(np.int64)}
+INT32: Final = {"dtype": np.dtype(np.int32)}
+INT16: Final = {"dtype": np.dtype(np.int16)}
+INT8: Final = {"dtype": np.dtype(np.int8)}
+REAL: Final = {"dtype": np.dtype(np.float64)}
+
+
+def no_column() -> NDArray[Any]:
+    """Return the default of a column that files may lack."""
+    return np.zeros(0)
 
 
 class TransferReason(IntEnum):
@@ -52,7 +57,9 @@ class TransferReason(IntEnum):
 class RecordTable:
     """Columns of equal length; sequences given as columns become read-only arrays.
 
-    Subclasses are frozen dataclasses whose fields are the columns.
+    Subclasses are frozen dataclasses whose fields are the columns. The metadata of a field has its
+    ``dtype``, a ``wider`` one for values that do not fit into that, and, for a column that files
+    may lack, the value for ``unknown``.
 
     Raises
     ------
@@ -67,10 +74,16 @@ class RecordTable:
     """Name of its rows in messages."""
     dtypes: ClassVar[dict[str, np.dtype[Any]]]
     """Columns in order, with their types."""
-    wider: ClassVar[dict[str, np.dtype[Any]]] = {}
+    wider: ClassVar[dict[str, np.dtype[Any]]]
     """Columns with their wider type, used if a value does not fit into the first."""
-    optional: ClassVar[dict[str, float]] = {}
+    optional: ClassVar[dict[str, float]]
     """Columns that files may lack, with the value for unknown."""
+
+    def __init_subclass__(cls) -> None:
+        columns = {name: it.metadata for name, it in vars(cls).items() if isinstance(it, Field)}
+        cls.dtypes = {name: given["dtype"] for name, given in columns.items()}
+        cls.wider = {name: given["wider"] for name, given in columns.items() if "wider" in given}
+        cls.optional = {n: given["unknown"] for n, given in columns.items() if "unknown" in given}
 
     def __post_init__(self) -> None:
         first = next(iter(self.dtypes))
@@ -127,42 +140,32 @@ class TaskTable(RecordTable):
 
     what: ClassVar[str] = "task table"
     rows: ClassVar[str] = "tasks"
-    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
-        "task": _INT32,
-        "kernel": _INT16,
-        "worker": _INT16,
-        "priority": _INT32,
-        "submitted_s": _TIME,
-        "ready_s": _TIME,
-        "start_s": _TIME,
-        "end_s": _TIME,
-        "released_by": _INT32,
-        "popped_s": _TIME,
-        "cpu_s": _TIME,
-        "preemptions": _INT32,
-    }
-    wider: ClassVar[dict[str, np.dtype[Any]]] = {"worker": _INT32}
-    optional: ClassVar[dict[str, float]] = {"popped_s": np.nan, "cpu_s": np.nan, "preemptions": -1}
 
-    task: NDArray[np.int32]
+    task: NDArray[np.int32] = field(metadata=INT32)
     """Number of the task in its graph."""
-    kernel: NDArray[np.int16]
+    kernel: NDArray[np.int16] = field(metadata=INT16)
     """Index into the run's ``kernel_names``."""
-    worker: NDArray[np.integer[Any]]
+    worker: NDArray[np.integer[Any]] = field(metadata=INT16 | {"wider": INT32["dtype"]})
     """Index into the run's ``workers``; 32 bits if there are more than 32767."""
-    priority: NDArray[np.int32]
-    submitted_s: NDArray[np.float64]
-    ready_s: NDArray[np.float64]
+    priority: NDArray[np.int32] = field(metadata=INT32)
+    submitted_s: NDArray[np.float64] = field(metadata=REAL)
+    ready_s: NDArray[np.float64] = field(metadata=REAL)
     """Time when it was submitted and its dependencies were done."""
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    released_by: NDArray[np.int32]
+    start_s: NDArray[np.float64] = field(metadata=REAL)
+    end_s: NDArray[np.float64] = field(metadata=REAL)
+    released_by: NDArray[np.int32] = field(metadata=INT32)
     """Task whose end made it ready; -1 if it waited for its submission."""
-    popped_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    popped_s: NDArray[np.float64] = field(
+        default_factory=no_column, metadata=REAL | {"unknown": np.nan}
+    )
     """Time when its worker took it from the scheduler; NaN (default) if unknown."""
-    cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    cpu_s: NDArray[np.float64] = field(
+        default_factory=no_column, metadata=REAL | {"unknown": np.nan}
+    )
     """Processor time of its worker's thread in a native run; NaN (default) if unknown."""
-    preemptions: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    preemptions: NDArray[np.int32] = field(
+        default_factory=no_column, metadata=INT32 | {"unknown": -1}
+    )
     """Number of times that the system took its core; -1 (default) if unknown."""
 
     @property
@@ -196,35 +199,24 @@ class TransferTable(RecordTable):
 
     what: ClassVar[str] = "transfer table"
     rows: ClassVar[str] = "transfers"
-    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
-        "handle": _INT32,
-        "source": _INT16,
-        "target": _INT16,
-        "size_bytes": _INT64,
-        "requested_s": _TIME,
-        "start_s": _TIME,
-        "end_s": _TIME,
-        "reason": _INT8,
-        "task": _INT32,
-    }
 
-    handle: NDArray[np.int32]
+    handle: NDArray[np.int32] = field(metadata=INT32)
     """Number of the datum in its graph."""
-    source: NDArray[np.int16]
+    source: NDArray[np.int16] = field(metadata=INT16)
     """Memory that it was copied from."""
-    target: NDArray[np.int16]
+    target: NDArray[np.int16] = field(metadata=INT16)
     """Memory that it was copied to."""
-    size_bytes: NDArray[np.int64]
+    size_bytes: NDArray[np.int64] = field(metadata=INT64)
     """Number of copied bytes."""
-    requested_s: NDArray[np.float64]
+    requested_s: NDArray[np.float64] = field(metadata=REAL)
     """Time of the request."""
-    start_s: NDArray[np.float64]
+    start_s: NDArray[np.float64] = field(metadata=REAL)
     """Start of the copy."""
-    end_s: NDArray[np.float64]
+    end_s: NDArray[np.float64] = field(metadata=REAL)
     """Arrival of the datum."""
-    reason: NDArray[np.int8]
+    reason: NDArray[np.int8] = field(metadata=INT8)
     """A :class:`TransferReason`."""
-    task: NDArray[np.int32]
+    task: NDArray[np.int32] = field(metadata=INT32)
     """Task for which it was made; -1: none."""
 
     @property
@@ -255,17 +247,12 @@ class MemoryTable(RecordTable):
 
     what: ClassVar[str] = "memory table"
     rows: ClassVar[str] = "changes"
-    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
-        "time_s": _TIME,
-        "memory": _INT16,
-        "used_bytes": _INT64,
-    }
 
-    time_s: NDArray[np.float64]
+    time_s: NDArray[np.float64] = field(metadata=REAL)
     """Time of the change."""
-    memory: NDArray[np.int16]
+    memory: NDArray[np.int16] = field(metadata=INT16)
     """Index into the run's ``memories``."""
-    used_bytes: NDArray[np.int64]
+    used_bytes: NDArray[np.int64] = field(metadata=INT64)
     """Bytes allocated from this time on."""
 
 
@@ -289,40 +276,27 @@ class MessageTable(RecordTable):
 
     what: ClassVar[str] = "message table"
     rows: ClassVar[str] = "messages"
-    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
-        "source": _INT32,
-        "target": _INT32,
-        "handle": _INT32,
-        "size_bytes": _INT64,
-        "priority": _INT32,
-        "task": _INT32,
-        "posted_s": _TIME,
-        "ready_s": _TIME,
-        "awaited_s": _TIME,
-        "start_s": _TIME,
-        "end_s": _TIME,
-    }
 
-    source: NDArray[np.int32]
+    source: NDArray[np.int32] = field(metadata=INT32)
     """Sending node."""
-    target: NDArray[np.int32]
+    target: NDArray[np.int32] = field(metadata=INT32)
     """Receiving node."""
-    handle: NDArray[np.int32]
+    handle: NDArray[np.int32] = field(metadata=INT32)
     """Number of the datum in its graph; numbers beyond the graph's data: an order without bytes."""
-    size_bytes: NDArray[np.int64]
+    size_bytes: NDArray[np.int64] = field(metadata=INT64)
     """Size of the data, without envelopes."""
-    priority: NDArray[np.int32]
-    task: NDArray[np.int32]
+    priority: NDArray[np.int32] = field(metadata=INT32)
+    task: NDArray[np.int32] = field(metadata=INT32)
     """Task that caused it: the first one that reads the datum there, or the one that wrote it."""
-    posted_s: NDArray[np.float64]
+    posted_s: NDArray[np.float64] = field(metadata=REAL)
     """Time when the sender submitted it."""
-    ready_s: NDArray[np.float64]
+    ready_s: NDArray[np.float64] = field(metadata=REAL)
     """Time when the datum was ready to be sent."""
-    awaited_s: NDArray[np.float64]
+    awaited_s: NDArray[np.float64] = field(metadata=REAL)
     """Time when the receiver was ready for it."""
-    start_s: NDArray[np.float64]
+    start_s: NDArray[np.float64] = field(metadata=REAL)
     """Time when the data began to move."""
-    end_s: NDArray[np.float64]
+    end_s: NDArray[np.float64] = field(metadata=REAL)
     """Time when they arrived."""
 
     @property

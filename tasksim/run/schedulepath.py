@@ -20,9 +20,8 @@ from tasksim.run.taskcosts import task_costs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["COSTS", "LongestPath", "longest_path", "schedule_path", "slack_s"]
@@ -112,7 +111,7 @@ def schedule_path(run: Run, graph: TaskGraph, weights: ArrayLike) -> LongestPath
     return LongestPath(length, path[::-1])
 
 
-def slack_s(run: Run, graph: TaskGraph) -> Floats:
+def slack_s(run: Run, graph: TaskGraph) -> NDArray[np.float64]:
     """Return by how much each task could end later without a later end of the run, in seconds.
 
     Each worker keeps its order of tasks, and each other task its duration. Time that passes

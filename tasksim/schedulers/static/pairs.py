@@ -12,6 +12,7 @@ from tasksim.schedulers.base import option_of
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Frontier
+from tasksim.schedulers.static.problem import backward
 
 if TYPE_CHECKING:
     import random
@@ -54,7 +55,7 @@ def static_levels(problem: Problem, average: str) -> Floats:
     """Return, per task, the longest path of durations to the end, without communication."""
     level: list[float] = average_costs(problem, average).tolist()
     target: list[int] = problem.edges.target.tolist()
-    for task, rows in problem.backward():
+    for task, rows in backward(problem):
         level[task] += max(level[after] for after in target[rows])
     return np.array(level, dtype=np.float64)
 
@@ -176,7 +177,7 @@ def best_imaginary_levels(problem: Problem) -> Floats:
     level = problem.costs_s[:, problem.class_of].copy()
     sent = problem.mean_communication_s(apart=True)
     apart = problem.memory_of[:, None] != problem.memory_of
-    for task, rows in problem.backward():
+    for task, rows in backward(problem):
         after = level[problem.edges.target[rows]]
         onward = after[:, None, :] + sent[rows, None, None] * apart
         level[task] += onward.min(axis=2).max(axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
-from tasksim.schedulers.static.problem import memory_of_class
+from tasksim.schedulers.static.problem import backward, memory_of_class
 from tasksim.schedulers.static.ranked import (
     by_rank,
     downward_ranks,
@@ -82,7 +82,7 @@ def _table(problem: Problem, onward: Floats, choose: np.ufunc, counts: Bools) ->
     """
     communication, apart = _communication(problem)
     table = np.zeros(onward.shape)
-    for task, edges in problem.backward():
+    for task, edges in backward(problem):
         rows = np.arange(edges.start, edges.stop)
         chosen = counts[problem.edges.target[rows]]
         rows = rows[chosen] if chosen.any() else rows
@@ -112,7 +112,7 @@ def predicted_costs(problem: Problem) -> Floats:
     communication, apart = _communication(problem)
     own = _mean_where_unable(problem)
     table = own.copy()
-    for task, rows in problem.backward():
+    for task, rows in backward(problem):
         after = problem.edges.target[rows]
         there = table[after] + problem.costs_s[after] + own[task]
         sent = there[:, :, None] + communication[rows] * apart

@@ -59,8 +59,8 @@ class Plan:
     """
 
     worker: NDArray[np.int32]
-    start_s: Floats
-    end_s: Floats
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.worker)

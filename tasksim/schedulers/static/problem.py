@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform, Worker, WorkerClass
     from tasksim.schedulers.base import View
 
-__all__ = ["Edges", "Flows", "Initial", "Problem", "edges_of", "flows_of", "memory_of_class"]
+__all__ = [
+    "Edges",
+    "Flows",
+    "Initial",
+    "Problem",
+    "backward",
+    "edges_of",
+    "flows_of",
+    "memory_of_class",
+]
 
 _FETCHES = np.array([mode in FETCHING_MODES for mode in range(8)])
 
@@ -197,11 +206,11 @@ class Problem:
     """
 
     graph: TaskGraph
-    costs_s: Floats
-    class_of: Ints
-    memory_of: Ints
-    latency_s: Floats
-    seconds_per_byte: Floats
+    costs_s: NDArray[np.float64]
+    class_of: NDArray[np.int64]
+    memory_of: NDArray[np.int64]
+    latency_s: NDArray[np.float64]
+    seconds_per_byte: NDArray[np.float64]
 
     @classmethod
     def of_view(cls, view: View, *, known: bool = True) -> Problem:
@@ -278,7 +287,7 @@ class Problem:
         latency, inverse = _copies(graph, memory_of, copy_estimate)
         return cls(graph, np.ascontiguousarray(costs), class_of, memory_of, latency, inverse)
 
-    def with_costs(self, costs_s: Floats) -> Problem:
+    def with_costs(self, costs_s: NDArray[np.float64]) -> Problem:
         """Return the same problem with other durations, of shape (tasks, classes).
 
         What is known of the graph and its data is not looked up again.
@@ -293,7 +302,12 @@ class Problem:
         kept = {name: getattr(self, name) for name in ("initial", "commuting")}
         return Problem(**{name: vars(self)[name] for name in _FIELDS})._with(edges=edges, **kept)
 
-    def with_values(self, costs_s: Floats, size_bytes: Floats, seconds_per_byte: Floats) -> Problem:
+    def with_values(
+        self,
+        costs_s: NDArray[np.float64],
+        size_bytes: NDArray[np.float64],
+        seconds_per_byte: NDArray[np.float64],
+    ) -> Problem:
         """Return the same problem for planners, with other durations, sizes and bandwidths.
 
         Sizes are those of the rows of :attr:`edges`; the graph keeps its own.
@@ -333,14 +347,6 @@ class Problem:
         """The dependencies, with the data that flow along them."""
         return edges_of(self.graph, self.flows)
 
-    def backward(self) -> Iterator[tuple[int, slice]]:
-        """Yield each task that has successors, the last one first, and its rows of the edges."""
-        bounds = list(pairwise(self.edges.ptr.tolist()))
-        for task in range(self.tasks - 1, -1, -1):
-            begin, end = bounds[task]
-            if begin < end:
-                yield task, slice(begin, end)
-
     @cached_property
     def initial(self) -> Initial:
         """The data that tasks read from their homes, sorted by task."""
@@ -363,7 +369,7 @@ class Problem:
         return found
 
     @cached_property
-    def mean_costs_s(self) -> Floats:
+    def mean_costs_s(self) -> NDArray[np.float64]:
         """Per task, its mean duration over the workers that can run it, in seconds."""
         count = np.bincount(self.class_of, minlength=self.costs_s.shape[1]).astype(np.float64)
         able = np.isfinite(self.costs_s)
@@ -372,7 +378,7 @@ class Problem:
         mean: Floats = total / workers
         return mean
 
-    def mean_communication_s(self, *, apart: bool = False) -> Floats:
+    def mean_communication_s(self, *, apart: bool = False) -> NDArray[np.float64]:
         """Return, per row of :attr:`edges`, its mean time over all pairs of workers, in seconds.
 
         With *apart*, the mean is over the pairs of workers with different memories.
@@ -394,6 +400,15 @@ class Problem:
         inverse = float((weight * self.seconds_per_byte).sum()) / pairs
         times: Floats = self.edges.copies * latency + self.edges.size_bytes * inverse
         return times
+
+
+def backward(problem: Problem) -> Iterator[tuple[int, slice]]:
+    """Yield each task that has successors, the last one first, and its rows of the edges."""
+    bounds = list(pairwise(problem.edges.ptr.tolist()))
+    for task in range(problem.tasks - 1, -1, -1):
+        begin, end = bounds[task]
+        if begin < end:
+            yield task, slice(begin, end)
 
 
 def memory_of_class(problem: Problem) -> Int64:

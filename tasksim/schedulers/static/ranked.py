@@ -11,6 +11,7 @@ import numpy as np
 from tasksim.schedulers.static.compiled import compiled_plan
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Countdown, Timetable
+from tasksim.schedulers.static.problem import backward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +53,7 @@ def upward_ranks(problem: Problem) -> Floats:
     rank: list[float] = problem.mean_costs_s.tolist()
     communication: list[float] = problem.mean_communication_s().tolist()
     target: list[int] = problem.edges.target.tolist()
-    for task, rows in problem.backward():
+    for task, rows in backward(problem):
         onward = zip(communication[rows], target[rows], strict=True)
         rank[task] += max([sent + rank[after] for sent, after in onward])
     return np.array(rank, dtype=np.float64)
