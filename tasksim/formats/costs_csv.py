@@ -58,14 +58,18 @@ class CostFiles(NamedTuple):
     models: GivenCosts
 
 
-def read_costs(path: str | Path) -> CostFiles:
+def read_costs(
+    path: str | Path, edges: str | Path | None = None, links: str | Path | None = None
+) -> CostFiles:
     """Return the task graph, the platform and the models that the files describe.
 
     Parameters
     ----------
     path
-        The file of costs, whose name contains ``costs``. The files of edges and links are those
-        beside it of the same name with ``edges`` or ``links`` instead; the second need not exist.
+        The file of costs, whose name contains ``costs``.
+    edges, links
+        The files of edges and links; by default those beside it of the same name with ``edges`` or
+        ``links`` instead of ``costs``, of which the second need not exist.
 
     Returns
     -------
@@ -84,11 +88,13 @@ def read_costs(path: str | Path) -> CostFiles:
     costs = read_csv_table(path)
     columns = _processors(costs)
     tasks = _tasks(costs)
-    volumes = _pairs(read_csv_table(beside(path, "edges")), tasks, "volume")
-    link_path = beside(path, "links")
+    edge_path = Path(edges) if edges is not None else beside(path, "edges")
+    volumes = _pairs(read_csv_table(edge_path), tasks, "volume")
+    link_path = Path(links) if links is not None else beside(path, "links")
     scale = _scale(text for _, text in volumes.values())
     graph = _graph(path, costs, columns, volumes, scale)
-    speeds = _speeds(read_csv_table(link_path), columns) if is_file(link_path) else None
+    has_links = links is not None or is_file(link_path)
+    speeds = _speeds(read_csv_table(link_path), columns) if has_links else None
     platform = processors(_title(path), [*columns], speeds, scale)
     return CostFiles(graph, platform, GivenCosts(graph))
 

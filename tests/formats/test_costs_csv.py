@@ -118,6 +118,9 @@ def test_the_name_of_the_files(tmp_path):
     (tmp_path / "paper.csv").write_text("task,P0\na,1\n")
     with pytest.raises(InputError, match=r"does not contain 'costs', so that the file of edges"):
         read_costs(tmp_path / "paper.csv")
+    (tmp_path / "fast.csv").write_text("from,to,bandwidth\n")
+    files = [tmp_path / name for name in ("paper.csv", "paper.edges.csv", "fast.csv")]
+    assert len(read_costs(*files).graph) == 1
 
 
 @pytest.mark.parametrize(
