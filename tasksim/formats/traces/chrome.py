@@ -455,9 +455,14 @@ def _arrows(
         yield f'{{"ph":"f","bp":"e",{flow},"tid":{worker[b] + 1},"ts":{_us(start[b])}}}'
 
 
+KEYS: Final = ("traceEvents", "ph", "deviceProperties", "otherData")
+"""Keys at the beginning of a trace. PyTorch's profiler describes the devices before the events, and
+Bazel the build, in more bytes than a format is recognised by."""
+
+
 def _is_chrome(path: Path, head: bytes) -> bool:  # noqa: ARG001
     text = head_text(head).lstrip() if head else ""
-    return text[:1] in ("{", "[") and ('"traceEvents"' in text or '"ph"' in text)
+    return text[:1] in ("{", "[") and any(f'"{key}"' in text for key in KEYS)
 
 
 CHROME: Final = Format(
