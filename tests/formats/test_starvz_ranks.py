@@ -99,3 +99,15 @@ def test_a_message_that_ends_before_it_starts_is_refused(folder):
     (folder / "paje.link.csv").write_text(LINKS.replace("11, 24", "24, 11"))
     with pytest.raises(InputError, match=r"paje\.link\.csv:2: Start, End or Size of a message"):
         read_trace(folder)
+
+
+def test_ranks_without_names_of_workers_are_nodes_too(folder):
+    """Worker 0 of rank 0 and worker 0 of rank 1 are two workers."""
+    (folder / "paje.worker_state.csv").unlink()
+    workers = [w.name for w in read_trace(folder).run.workers]
+    assert workers == ["node0/cpu0", "node1/cpu0", "node1/cpu1"]
+
+
+def test_states_of_several_ranks_alone_have_nodes(folder):
+    run = read_trace(folder / "paje.worker_state.csv").run
+    assert [(w.architecture, w.node) for w in run.workers] == [("cpu", 0), ("cpu", 1), ("cuda", 1)]

@@ -24,6 +24,7 @@ from tasksim.formats.traces.recutils import (
     thinned,
     whole_ns,
 )
+from tasksim.formats.traces.starvz_ranks import name_nodes
 from tasksim.formats.traces.textlines import csv_rows, head_text
 from tasksim.run.recordtables import TransferReason
 
@@ -99,7 +100,8 @@ def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
         raise InputError(
             f"{path}: no state of a worker that could be a task; got {others} other rows"
         )
-    _add_links(found, path)
+    if not name_nodes(found):  # links between nodes are messages of StarPU's, not tasksim's copies
+        _add_links(found, path)
     return assembled(found)
 
 

@@ -87,7 +87,10 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
                 continue
             worker = ""
             if "WorkerId" in row:
-                worker = named.get(row.get("JobId", ""), f"cpu{row['WorkerId']}")
+                rank = rank_of(row)
+                unnamed = f"cpu{row['WorkerId']}"
+                unnamed = f"{rank}_{unnamed}" if rank else unnamed
+                worker = named.get(row.get("JobId", ""), unnamed)
             add_record(found, row, line, worker)
         if not named:
             found.note("the trace has no names of workers: they are called cpu0, cpu1, ...")
