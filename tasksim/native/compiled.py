@@ -129,8 +129,9 @@ class CompiledExecution:
         """
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
-        names = [worker.name for worker in self._facts.platform.workers]
-        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
+        self.accounts = conduct(
+            self, self._facts.platform, self._program, pin=pin, progress=progress
+        )
         self._columns = self._read()
         if (error := self._error()) is not None:
             raise error

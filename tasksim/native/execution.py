@@ -55,7 +55,7 @@ class Execution:
     ) -> None:
         graph, platform = facts.graph, facts.platform
         self._graph = graph
-        self._workers = platform.workers
+        self._platform = platform
         self._scheduler = facts.scheduler
         self._program = program
         self._release = Release(graph, submitted=False)
@@ -86,8 +86,7 @@ class Execution:
         """
         with blaming(self._scheduler, self._graph):
             self._scheduler.attach(self._view, rng)
-        names = [worker.name for worker in self._workers]
-        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
+        self.accounts = conduct(self, self._platform, self._program, pin=pin, progress=progress)
         if self._error is not None:
             raise self._error
         return self.ledger.makespan_s()
@@ -184,7 +183,7 @@ class Execution:
         try:
             run(task, worker)
         except (Exception, SystemExit) as error:
-            name = self._workers[worker].name
+            name = self._platform.workers[worker].name
             label = (self._outside or self._graph).label(task)
             raise TaskFailed(f"{label} failed on worker {name}: {error}") from error
         ended = perf_counter()

@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
     from tasksim.base.progress import CountProgress
     from tasksim.kernels.program import Program
+    from tasksim.platform.description import Platform
 
 __all__ = [
     "PATIENCE_S",
     "POLL_INTERVAL_S",
+    "Conducted",
     "Ended",
     "HandsOut",
     "Outside",
-    "Runtime",
     "conduct",
     "finish_under",
     "switch_interval",
@@ -59,8 +60,8 @@ immediate. It is many times a usual task, so only long tasks leave their threads
 cannot be stopped from outside."""
 
 
-class Runtime(Protocol):
-    """Operations of the threads of a run."""
+class Conducted(Protocol):
+    """Run whose threads :func:`conduct` starts and ends."""
 
     def begin(self) -> None:
         """Start the clock once, before any thread proceeds."""
@@ -140,36 +141,37 @@ def finish_under(lock: threading.Lock, over: threading.Event, finish: Callable[[
 
 
 def conduct(
-    runtime: Runtime,
-    names: Sequence[str],
+    execution: Conducted,
+    platform: Platform,
     program: Program,
     *,
     pin: bool,
-    progress: CountProgress | None,
+    progress: CountProgress | None = None,
 ) -> list[ThreadAccount | None]:
-    """Run one thread per worker, with these *names*, to the end of the run.
+    """Run one thread per worker of *platform* to the end of the run.
 
     Return the system's account of each thread; None for one that was left behind.
 
     A run leaves threads behind in two cases only: a scheduler does not return, or an interrupted
     run has long tasks. Their threads end with these tasks or with the process.
     """
-    cores = cores_for(len(names)) if pin else None
+    workers = platform.workers
+    cores = cores_for(len(workers)) if pin else None
     _warm_up(program, cores)
-    start = threading.Barrier(len(names) + 1, action=runtime.begin)
-    accounts: list[ThreadAccount | None] = [None] * len(names)
+    start = threading.Barrier(len(workers) + 1, action=execution.begin)
+    accounts: list[ThreadAccount | None] = [None] * len(workers)
 
     def work(worker: int) -> None:
         pin_thread(cores[worker] if cores else None)
         with suppress(threading.BrokenBarrierError):
             start.wait()
         before = ThreadAccount.now()
-        runtime.work(worker)
+        execution.work(worker)
         accounts[worker] = ThreadAccount.now().since(before)
 
     threads = [
-        threading.Thread(target=work, args=(worker,), name=name, daemon=True)
-        for worker, name in enumerate(names)
+        threading.Thread(target=work, args=(number,), name=worker.name, daemon=True)
+        for number, worker in enumerate(workers)
     ]
     # Hold interruptions until they are checked for: one that arrived while the main thread takes or
     # releases the lock would leave it locked.
@@ -183,22 +185,22 @@ def conduct(
             for thread in threads:
                 thread.start()
             start.wait()
-            runtime.submit(interrupts)
+            execution.submit(interrupts)
             over, total = False, len(program.graph)
             while not over:
-                over = runtime.wait(POLL_INTERVAL_S)
+                over = execution.wait(POLL_INTERVAL_S)
                 interrupts.check()
                 if progress is not None:
-                    progress(total - runtime.left, total)
+                    progress(total - execution.left, total)
             interrupts.check()
         except KeyboardInterrupt:
-            runtime.give_up()  # first, so that no worker starts another task
+            execution.give_up()  # first, so that no worker starts another task
             getattr(program, "interrupt", lambda: None)()
             patience_s = TASK_PATIENCE_S
             raise
         finally:
             start.abort()  # in case the main thread was interrupted before it reached the barrier
-            if runtime.stop():
+            if execution.stop():
                 _join(threads, patience_s)
         interrupts.allow()  # one that came while the threads were joined
     return accounts

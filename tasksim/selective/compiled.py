@@ -107,8 +107,7 @@ class CompiledAccount:
         """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
-        names = [worker.name for worker in self._facts.platform.workers]
-        self.accounts = conduct(self, names, self._program, pin=pin, progress=None)
+        self.accounts = conduct(self, self._facts.platform, self._program, pin=pin)
         self._read()
         rules, (measured, tasks, seconds) = self._rules, self._measured
         columns = (column[: measured[0]].tolist() for column in (tasks, seconds))

@@ -237,8 +237,7 @@ class SelectiveExecution:
     def run(self, rng: random.Random, program: Program, *, pin: bool = True) -> float:
         """Run the graph; return the makespan on the account in seconds."""
         self._attach(rng)
-        names = [worker.name for worker in self._facts.platform.workers]
-        self.accounts = conduct(self, names, program, pin=pin, progress=None)
+        self.accounts = conduct(self, self._facts.platform, program, pin=pin)
         return self._makespan_s()
 
     def run_at_once(self, rng: random.Random) -> float:

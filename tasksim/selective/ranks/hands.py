@@ -321,5 +321,4 @@ def let_work(
 
     Return the system's account of each worker's thread; None for one that was left behind.
     """
-    names = [worker.name for worker in platform.workers]
-    return conduct(_Working(crew, loop), names, program, pin=pin, progress=None)
+    return conduct(_Working(crew, loop), platform, program, pin=pin)
