@@ -13,8 +13,6 @@ from tasksim.graph.builder import GraphBuilder, access
 from tasksim.graph.taskgraph import Binding, HandleBlock, TaskGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
     import networkx as nx
     from numpy.typing import ArrayLike
 
@@ -146,7 +144,23 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
     for handle in G.graph.get("wont_use", ()):
         g.wont_use(handle)
     for node in order:
-        _insert(g, node, G.nodes[node], [number[before] for before in G.predecessors(node)])
+        data, after = G.nodes[node], [number[before] for before in G.predecessors(node)]
+        duration_s = data.get("duration_s", data.get("duration"))
+        default = {} if duration_s is None else {"duration_s": duration_s}
+        try:
+            g.insert(
+                str(data.get("kernel", "task")),
+                *(access(handle, _mode(name)) for handle, name in data.get("accesses", ())),
+                priority=data.get("priority", 0),
+                after=after,
+                **dict(data.get("parameters", default)),
+            )
+            for handle in data.get("wont_use", ()):
+                g.wont_use(handle)
+        except (GraphError, InputError) as error:
+            raise type(error)(f"node {node!r}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(f"node {node!r}: attributes {dict(data)}: {error}") from error
     graph = replace(
         g.build(infer=False),
         handle_size=np.array(sizes, dtype=np.int64),
@@ -195,31 +209,7 @@ def task_order(G: nx.DiGraph) -> list[Any]:
         raise CycleError(f"{G} has a cycle: {path}") from None
 
 
-def _insert(g: GraphBuilder, node: Hashable, data: Mapping[str, Any], after: list[int]) -> None:
-    try:
-        g.insert(
-            str(data.get("kernel", "task")),
-            *(access(handle, _mode(name)) for handle, name in data.get("accesses", ())),
-            priority=data.get("priority", 0),
-            after=after,
-            **_parameters(data),
-        )
-        for handle in data.get("wont_use", ()):
-            g.wont_use(handle)
-    except (GraphError, InputError) as error:
-        raise type(error)(f"node {node!r}: {error}") from error
-    except (TypeError, ValueError) as error:
-        raise InputError(f"node {node!r}: attributes {dict(data)}: {error}") from error
-
-
 def _mode(name: str) -> AccessMode:
     if name not in AccessMode.__members__:
         raise unknown("access mode", name, AccessMode.__members__)
     return AccessMode[name]
-
-
-def _parameters(data: Mapping[str, Any]) -> dict[str, float | str]:
-    if "parameters" in data:
-        return dict(data["parameters"])
-    duration = data.get("duration_s", data.get("duration"))
-    return {} if duration is None else {"duration_s": duration}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.graph.taskgraph import task_parameter
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,16 +30,10 @@ def iterations(graph: TaskGraph) -> NDArray[np.int64] | None:
     >>> iterations(generate("cholesky", tiles=3)).tolist()
     [0, 0, 0, 0, 0, 0, 1, 1, 1, 2]
     """
-    found = np.full(len(graph), -1, dtype=np.int64)
-    known = False
-    for kernel, names in enumerate(graph.parameter_names):
-        column = next((names.index(name) for name in NAMES if name in names), None)
-        if column is not None:
-            tasks, known = graph.kernel == kernel, True
-            values = graph.parameters[kernel][:, column]
-            found[tasks] = np.where(np.isfinite(values), values, -1)[graph.row[tasks]]
-    if known:
-        return found
+    if any(name in names for names in graph.parameter_names for name in NAMES):
+        first, second = (task_parameter(graph, name) for name in NAMES)
+        found = np.where(np.isnan(first), second, first)
+        return np.where(np.isfinite(found), found, -1).astype(np.int64)
     none = np.iinfo(np.int64).max
     of_handle = np.full(graph.handles, none)
     for block in graph.handle_blocks:
@@ -45,8 +41,9 @@ def iterations(graph: TaskGraph) -> NDArray[np.int64] | None:
             row, column_of = np.divmod(np.arange(block.end - block.first), block.columns)
             of_handle[block.first : block.end] = np.minimum(row, column_of)
     has_access = np.diff(graph.access_ptr) > 0
-    found = np.full(len(graph), none)
+    smallest = np.full(len(graph), none)
     if has_access.any():
         indices = of_handle[graph.access_handle]
-        found[has_access] = np.minimum.reduceat(indices, graph.access_ptr[:-1][has_access])
-    return np.where(found < none, found, -1) if (found < none).any() else None
+        smallest[has_access] = np.minimum.reduceat(indices, graph.access_ptr[:-1][has_access])
+    known = smallest < none
+    return np.where(known, smallest, -1) if known.any() else None

@@ -31,6 +31,7 @@ __all__ = [
     "Binding",
     "HandleBlock",
     "TaskGraph",
+    "task_parameter",
 ]
 
 THREAD_START: Final = "thread start"
@@ -387,6 +388,16 @@ class TaskGraph:
         }
 
 
+def task_parameter(graph: TaskGraph, name: str) -> NDArray[np.float64]:
+    """Return one parameter of every task; NaN where a task's kernel has no such parameter."""
+    found = np.full(len(graph), np.nan)
+    for number, names in enumerate(graph.parameter_names):
+        if name in names:
+            tasks = graph.kernel == number
+            found[tasks] = graph.parameters[number][graph.row[tasks], names.index(name)]
+    return found
+
+
 def _frozen(values: ArrayLike, dtype: type[np.generic], what: str) -> NDArray[Any]:
     try:
         array = np.ascontiguousarray(values, dtype=dtype).view()
@@ -522,8 +533,11 @@ def _check_data(graph: TaskGraph) -> None:
 
 
 def _check_order(graph: TaskGraph) -> None:
-    """Raise :exc:`GraphError` unless successors are ascending, and submitted later."""
-    from tasksim.graph.csr import owner
+    """Raise :exc:`GraphError` unless successors are ascending, and submitted later.
+
+    Of a cycle, :exc:`CycleError` names the tasks.
+    """
+    from tasksim.graph.csr import cycle_text, find_cycle, owner, topological_order
 
     after, tasks = graph.successors, len(graph)
     if (place := _first((after < 0) | (after >= tasks))) is not None:
@@ -538,13 +552,17 @@ def _check_order(graph: TaskGraph) -> None:
     if (place := _first(unordered)) is not None:
         task = graph.label(owner(graph.successor_ptr, place))
         raise GraphError(f"{task}: successors are not ascending, or not distinct")
-    before = np.repeat(np.arange(len(graph), dtype=np.int32), np.diff(graph.successor_ptr))
-    if (place := _first(graph.successors <= before)) is None:
+    before = np.repeat(np.arange(tasks, dtype=np.int32), np.diff(graph.successor_ptr))
+    if (place := _first(after <= before)) is None:
         return
-    earlier, later = int(graph.successors[place]), int(before[place])
+    earlier, later = int(after[place]), int(before[place])
     if earlier == later:
         raise CycleError(f"{graph.label(earlier)}: depends on itself")
-    _check_no_cycle(graph)
+    edges = list(zip(before.tolist(), after.tolist(), strict=True))
+    _, waiting = topological_order(tasks, edges)
+    if any(waiting):
+        path = cycle_text([graph.label(task) for task in find_cycle(edges, waiting)])
+        raise CycleError(f"task graph {graph.name} has a cycle: {path}")
     raise GraphError(
         f"{graph.label(earlier)}: depends on {graph.label(later)}, which is submitted later; "
         "number tasks so that dependencies lead from smaller to larger numbers"
@@ -574,18 +592,6 @@ def _check_continuations(graph: TaskGraph) -> None:
     if (task := _first((binding < 0) | (binding > max(Binding)))) is not None:
         legal = ", ".join(f"{legal.value} {legal.name}" for legal in Binding)
         raise GraphError(f"{graph.label(task)}: binding {binding[task]} (legal: {legal})")
-
-
-def _check_no_cycle(graph: TaskGraph) -> None:
-    """Raise :exc:`CycleError`, with the tasks of a cycle, if there is one."""
-    from tasksim.graph.csr import cycle_text, find_cycle, topological_order
-
-    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
-    edges = list(zip(before, graph.successors.tolist(), strict=True))
-    _, waiting = topological_order(len(graph), edges)
-    if any(waiting):
-        path = cycle_text([graph.label(task) for task in find_cycle(edges, waiting)])
-        raise CycleError(f"task graph {graph.name} has a cycle: {path}")
 
 
 def _first(bad: NDArray[np.bool_]) -> int | None:

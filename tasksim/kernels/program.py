@@ -24,7 +24,7 @@ import numpy as np
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.registry import Registry
 from tasksim.graph.apps.registry import GENERATORS
-from tasksim.graph.taskgraph import TaskGraph
+from tasksim.graph.taskgraph import TaskGraph, task_parameter
 from tasksim.kernels.calls import CallTable, Function, KernelError, Tells, address_of
 
 if TYPE_CHECKING:
@@ -176,13 +176,8 @@ class WaitingProgram:
         self.graph = graph
         self._gate, self._interrupted = _closed_gate(), False
         self._core_gate: CoreGate | None = None
-        durations = np.zeros(len(graph))
-        for index, names in enumerate(graph.parameter_names):
-            tasks = graph.kernel == index
-            column = graph.parameters[index][:, names.index("duration_s")]
-            durations[tasks] = column[graph.row[tasks]]
-        self._seconds = durations
-        self._durations: list[float] = durations.tolist()
+        self._seconds = task_parameter(graph, "duration_s")
+        self._durations: list[float] = self._seconds.tolist()
         for task, duration in enumerate(self._durations):
             if not 0 <= duration <= TIMEOUT_MAX:
                 raise InputError(

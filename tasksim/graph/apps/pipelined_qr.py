@@ -90,16 +90,11 @@ class _Grid:
                 self._update(panel, following % self._columns, 1)
                 self._factor(following)
             for column in range(self._columns):
-                mine = len(
-                    range(panel + 1, self._wide)[self._first(panel, column) :: self._columns]
-                )
+                first = (column - following) % self._columns
+                mine = len(range(following, self._wide)[first :: self._columns])
                 is_next = following < self._wide and column == following % self._columns
                 self._update(panel, column, mine - is_next)
         return self._g.build()
-
-    def _first(self, panel: int, column: int) -> int:
-        """Return the number of blocks between *panel* and the first one of *column*."""
-        return (column - panel - 1) % self._columns
 
     def _heights(self, panel: int) -> list[int]:
         """Return the number of rows from *panel* on of the ranks in each row of the grid."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.graph.analysis import bottom_levels
 from tasksim.graph.flop import task_flop
+from tasksim.graph.taskgraph import task_parameter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,18 +44,11 @@ def bottom_level_ranks(graph: TaskGraph) -> NDArray[np.int32]:
     ``duration_s``, or 1. So the ranks are independent of the machine, and equal bottom levels share
     a rank.
     """
-    level = bottom_levels(graph, _weights(graph))
-    _, ranks = np.unique(level, return_inverse=True)
-    return ranks.astype(np.int32)
-
-
-def _weights(graph: TaskGraph) -> NDArray[np.float64]:
     # Three times the operations of any dense kernel is an integer, so sums are exact, and paths of
     # equal length are equal in any order.
     weights = np.rint(3 * task_flop(graph))
-    for index in np.unique(graph.kernel[np.isnan(weights)]):
-        names, tasks = graph.parameter_names[index], graph.kernel == index
-        known = "duration_s" in names
-        table = graph.parameters[index]
-        weights[tasks] = table[graph.row[tasks], names.index("duration_s")] if known else 1.0
-    return weights
+    for others in (task_parameter(graph, "duration_s"), 1.0):
+        weights = np.where(np.isnan(weights), others, weights)
+    level = bottom_levels(graph, weights)
+    _, ranks = np.unique(level, return_inverse=True)
+    return ranks.astype(np.int32)

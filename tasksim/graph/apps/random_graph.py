@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.parameters import AtLeast, AtMost, Count, Seconds, Seed
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.apps.shapes import SHAPES, Skeleton
+from tasksim.graph.apps.shapes import SHAPES
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
@@ -110,11 +110,29 @@ def random_graph(
         fat=fat, density=density, regularity=regularity, jump=jump, degree=degree, width=width,
     )  # fmt: skip
     names = _architectures(architectures, heterogeneity)
-    count = len(skeleton.kernels)
-    durations = [duration * share for share in _drawn(rng, distribution, count)]
-    costs = [_costs(rng, names, mean, heterogeneity, consistency) for mean in durations]
-    return _built(skeleton, durations, costs, _sizes(rng, skeleton, durations, distribution, ccr,
-                                                     bandwidth))  # fmt: skip
+    durations = [duration * share for share in _drawn(rng, distribution, len(skeleton.kernels))]
+    parameters: list[dict[str, Any]] = []
+    for mean in durations:
+        drawn = [mean * (1 + heterogeneity * (rng.random() - 0.5)) for _ in names]
+        if consistency == "consistent":
+            drawn.sort()
+        costs = {f"{name}_s": cost for name, cost in zip(names, drawn, strict=True)}
+        parameters.append({"duration_s": mean, **costs})
+    shares = _drawn(rng, distribution, sum(map(len, skeleton.predecessors)))
+    mean_bytes = ccr * bandwidth * sum(durations) / len(durations)
+    total = sum(shares) or 1.0  # without shares, all are 0
+    sizes = [round(mean_bytes * len(shares) * share / total) for share in shares]
+    g = GraphBuilder("random-graph")
+    g.announce(len(skeleton.kernels))
+    x = list(g.vector("x", len(sizes), size_bytes=sizes)) if sizes else []
+    accesses: list[list[int]] = [[] for _ in skeleton.kernels]
+    edges = ((s, t) for t, before in enumerate(skeleton.predecessors) for s in before)
+    for handle, (source, target) in zip(x, edges, strict=True):
+        accesses[source].append(W(handle))
+        accesses[target].append(R(handle))
+    for task, kernel in enumerate(skeleton.kernels):
+        g.insert(kernel, *accesses[task], **parameters[task])
+    return g.build()
 
 
 def _architectures(text: str, heterogeneity: float) -> list[str]:
@@ -141,51 +159,3 @@ def _drawn(rng: random.Random, distribution: str, count: int) -> list[float]:
     if distribution == "uniform":
         return [2 * draw for draw in draws]
     return [-math.log1p(-draw) for draw in draws]
-
-
-def _costs(
-    rng: random.Random, names: list[str], mean: float, heterogeneity: float, consistency: str
-) -> dict[str, float]:
-    """Return the duration of a task on each architecture, as parameters of the task."""
-    drawn = [mean * (1 + heterogeneity * (rng.random() - 0.5)) for _ in names]
-    if consistency == "consistent":
-        drawn.sort()
-    return {f"{name}_s": cost for name, cost in zip(names, drawn, strict=True)}
-
-
-def _sizes(
-    rng: random.Random,
-    skeleton: Skeleton,
-    durations: list[float],
-    distribution: str,
-    ccr: float,
-    bandwidth: float,
-) -> list[int]:
-    """Return the size in bytes of the datum of each dependency, in the order of the targets."""
-    shares = _drawn(rng, distribution, sum(map(len, skeleton.predecessors)))
-    total = sum(shares)
-    if not total:
-        return [0] * len(shares)
-    mean_bytes = ccr * bandwidth * sum(durations) / len(durations)
-    return [round(mean_bytes * len(shares) * share / total) for share in shares]
-
-
-def _built(
-    skeleton: Skeleton,
-    durations: list[float],
-    costs: list[dict[str, float]],
-    sizes: list[int],
-) -> TaskGraph:
-    """Return the graph of *skeleton*."""
-    g = GraphBuilder("random-graph")
-    g.announce(len(skeleton.kernels))
-    x = list(g.vector("x", len(sizes), size_bytes=sizes)) if sizes else []
-    accesses: list[list[int]] = [[] for _ in skeleton.kernels]
-    edges = ((s, t) for t, before in enumerate(skeleton.predecessors) for s in before)
-    for handle, (source, target) in zip(x, edges, strict=True):
-        accesses[source].append(W(handle))
-        accesses[target].append(R(handle))
-    for task, kernel in enumerate(skeleton.kernels):
-        parameters: dict[str, Any] = {"duration_s": durations[task], **costs[task]}
-        g.insert(kernel, *accesses[task], **parameters)
-    return g.build()

@@ -23,6 +23,7 @@ from tasksim.graph.csr import pointers_of_counts
 from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 from tasksim.graph.distribution.owners import Placement
 from tasksim.graph.flop import task_flop
+from tasksim.graph.taskgraph import task_parameter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,13 +65,7 @@ def work_of(graph: TaskGraph) -> NDArray[np.float64]:
 
     Kernels of unknown operations get the mean work of others.
     """
-    seconds = np.full(len(graph), np.nan)
-    for number, names in enumerate(graph.parameter_names):
-        if "duration_s" in names:
-            tasks = graph.kernel == number
-            column = graph.parameters[number][:, names.index("duration_s")]
-            seconds[tasks] = column[graph.row[tasks]]
-    for work in (seconds, task_flop(graph)):
+    for work in (task_parameter(graph, "duration_s"), task_flop(graph)):
         known = np.isfinite(work) & (work >= 0)
         if known.any() and work[known].sum() > 0:
             return np.where(known, work, work[known].mean())
@@ -88,7 +83,10 @@ def affinity_of(graph: TaskGraph) -> Affinity:
     task = np.repeat(np.arange(len(graph)), counts)
     used = graph.access_mode != AccessMode.SCRATCH
     task, handle, mode = task[used], graph.access_handle[used], graph.access_mode[used]
-    home = _homes(task, handle, mode, len(graph))
+    home = np.full(len(graph), -1, np.int64)
+    for chosen in (np.ones(len(task), np.bool_), MODE_WRITES[mode]):  # what is written, at last
+        found, first = np.unique(task[chosen], return_index=True)
+        home[found] = handle[chosen][first]
     without_data = np.flatnonzero(home < 0)
     home[without_data] = graph.handles + np.arange(len(without_data))
     times = MODE_READS[mode].astype(np.int64) + MODE_WRITES[mode]
@@ -98,40 +96,14 @@ def affinity_of(graph: TaskGraph) -> Affinity:
     weight = np.concatenate((times * graph.handle_size[handle], np.ones(len(before))))
     vertices = graph.handles + len(without_data)
     work = np.bincount(home, weights=work_of(graph), minlength=vertices).astype(np.float64)
-    return Affinity(work, *_both_ways(source, target, weight, vertices), without_data)
-
-
-def _homes(
-    task: NDArray[np.int64],
-    handle: NDArray[np.int32],
-    mode: NDArray[np.int8],
-    tasks: int,
-) -> NDArray[np.int64]:
-    """Return the first datum that each task writes, or else reads, or -1."""
-    home = np.full(tasks, -1, np.int64)
-    for chosen in (np.ones(len(task), np.bool_), MODE_WRITES[mode]):
-        found, first = np.unique(task[chosen], return_index=True)
-        home[found] = handle[chosen][first]
-    return home
-
-
-def _both_ways(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    vertices: int,
-) -> tuple[Int64, Int64, NDArray[np.float64]]:
-    """Return pointers, neighbours and weights, with multiple edges added up."""
+    # Both ways, with multiple edges added up.
     apart = source != target
-    ends = (
-        np.concatenate((source[apart], target[apart])),
-        np.concatenate((target[apart], source[apart])),
-    )
-    keys, place = np.unique(ends[0] * vertices + ends[1], return_inverse=True)
-    twice = np.tile(weight[apart], 2)
-    total = np.bincount(place, weights=twice, minlength=len(keys)).astype(np.float64)
+    one, other = source[apart], target[apart]
+    both = np.concatenate((one, other)) * vertices + np.concatenate((other, one))
+    keys, place = np.unique(both, return_inverse=True)
+    total = np.bincount(place, np.tile(weight[apart], 2), len(keys)).astype(np.float64)
     pointers = pointers_of_counts(np.bincount(keys // max(vertices, 1), minlength=vertices))
-    return pointers, keys % max(vertices, 1), total
+    return Affinity(work, pointers, keys % max(vertices, 1), total, without_data)
 
 
 PASSES: Final = 4

@@ -243,12 +243,40 @@ class _Cut:
         """Return the parts and the messages."""
         handles, columns = self._columns()
         handle_begin = np.searchsorted(handles >> 32, np.arange(self._nodes + 1))
-        hints = self._hints(handles)
-        parts = tuple(
-            self._part(node, handles, handle_begin, columns, hints)
-            for node in watched(range(self._nodes), "nodes", until=0.5)
-        )
-        return Distribution(self.graph, self.owners, self.executor, parts, self._messages())
+        pointers, place, after = self._hints(handles)
+        graph, sizes = self.graph, self._sizes.astype(np.float64).reshape(-1, 1)
+        parts = []
+        for node in watched(range(self._nodes), "nodes", until=0.5):
+            here = slice(self._begin[node], self._begin[node + 1])
+            first = handle_begin[node]
+            own = (handles[first : handle_begin[node + 1]] & 0xFFFFFFFF).astype(np.int32)
+            said = slice(pointers[node], pointers[node + 1])
+            access_ptr, accesses = _list(columns["access_ptr"], here)
+            successor_ptr, successors = _list(columns["successor_ptr"], here)
+            part = TaskGraph(
+                name=graph.name,
+                arguments=graph.arguments,
+                kernels=(*graph.kernels, SEND, RECEIVE),
+                parameter_names=(*graph.parameter_names, ("size_bytes",), ("size_bytes",)),
+                parameters=(*graph.parameters, sizes, sizes),
+                model_names=(*graph.model_names, SEND, RECEIVE),
+                kernel=columns["kernel"][here],
+                row=columns["row"][here],
+                priority=columns["priority"][here],
+                access_ptr=access_ptr,
+                access_handle=columns["access_handle"][accesses] - first,
+                access_mode=columns["access_mode"][accesses],
+                successor_ptr=successor_ptr,
+                successors=columns["successors"][successors] - here.start,
+                handle_size=graph.handle_size[own],
+                handle_home=np.where(self.owners[own] == node, graph.handle_home[own], 0),
+                handle_blocks=graph.handle_blocks,
+                hint_handle=place[said] - first,
+                hint_after=after[said].astype(np.int32),
+                categories=graph.categories,
+            )
+            parts.append(LocalPart(part, self._task[here], self._message[here], own))
+        return Distribution(graph, self.owners, self.executor, tuple(parts), self._messages())
 
     def _columns(self) -> tuple[Int64, dict[str, NDArray[Any]]]:
         """Return the data of the nodes, ``node << 32 | handle``, and columns of all tasks."""
@@ -362,47 +390,6 @@ class _Cut:
             begin, end = self._begin[number], self._begin[number + 1]
             local[here] = np.searchsorted(self._when[begin:end], after[here] << 32)
         return limits, place.astype(np.int32), local
-
-    def _part(
-        self,
-        node: int,
-        handles: Int64,
-        handle_begin: Int64,
-        columns: dict[str, NDArray[Any]],
-        hints: tuple[Int64, Int32, Int64],
-    ) -> LocalPart:
-        graph = self.graph
-        here = slice(self._begin[node], self._begin[node + 1])
-        first = handle_begin[node]
-        own = (handles[first : handle_begin[node + 1]] & 0xFFFFFFFF).astype(np.int32)
-        pointers, place, after = hints
-        said = slice(pointers[node], pointers[node + 1])
-        access_ptr, accesses = _list(columns["access_ptr"], here)
-        successor_ptr, successors = _list(columns["successor_ptr"], here)
-        sizes = self._sizes.astype(np.float64).reshape(-1, 1)
-        part = TaskGraph(
-            name=graph.name,
-            arguments=graph.arguments,
-            kernels=(*graph.kernels, SEND, RECEIVE),
-            parameter_names=(*graph.parameter_names, ("size_bytes",), ("size_bytes",)),
-            parameters=(*graph.parameters, sizes, sizes),
-            model_names=(*graph.model_names, SEND, RECEIVE),
-            kernel=columns["kernel"][here],
-            row=columns["row"][here],
-            priority=columns["priority"][here],
-            access_ptr=access_ptr,
-            access_handle=columns["access_handle"][accesses] - first,
-            access_mode=columns["access_mode"][accesses],
-            successor_ptr=successor_ptr,
-            successors=columns["successors"][successors] - here.start,
-            handle_size=graph.handle_size[own],
-            handle_home=np.where(self.owners[own] == node, graph.handle_home[own], 0),
-            handle_blocks=graph.handle_blocks,
-            hint_handle=place[said] - first,
-            hint_after=after[said].astype(np.int32),
-            categories=graph.categories,
-        )
-        return LocalPart(part, self._task[here], self._message[here], own)
 
     def _messages(self) -> MessageTable:
         needed, graph = self._needed, self.graph

@@ -152,7 +152,8 @@ def _well_separated(distance: Int64) -> NDArray[np.bool_]:
 
 def _pairs(tree: Tree, level: int, relation: _Relation) -> Pairs:
     """Return all pairs of cells of *level* in *relation*."""
-    _check_level(tree, level)
+    if not 0 <= level < tree.height:
+        raise InputError(f"level: got {level}, expected 0 to {tree.height - 1}")
     targets, sources = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     for first, partners in _partner_blocks(tree, level, relation):
         row, column = np.nonzero(partners != _NONE)
@@ -168,7 +169,6 @@ def _groups(
 
     *weights* are the particles of the cells, None if the work does not count.
     """
-    _check_level(tree, level)
     groups = tree.groups(level, group_size)
     group_size = min(group_size, len(tree.levels[level]))  # so that it fits the cells' integers
     counted = COUNTED_M2L if weights is None else COUNTED_P2P
@@ -325,20 +325,13 @@ def _finder(tree: Tree, level: int) -> Callable[[Int64], NDArray[np.integer]]:
     cells = tree.levels[level]
     possible = 1 << (tree.dimension * level)
     if possible > TABLE_CELLS:
-        return lambda index: _search(cells, index)
+
+        def search(index: Int64) -> NDArray[np.intp]:
+            place = np.searchsorted(cells[1:], index, side="right")
+            return np.where(cells[place] == index, place, _NONE)
+
+        return search
     # The last entry is that of -1, which is no cell.
     table = np.full(possible + 1, _NONE, dtype=np.int32)
     table[cells] = np.arange(len(cells))
     return lambda index: table[index]
-
-
-def _search(cells: Int64, index: Int64) -> NDArray[np.intp]:
-    """Return where each *index* is in the ascending *cells*, -1 if it is not there."""
-    place = np.searchsorted(cells[1:], index, side="right")
-    return np.where(cells[place] == index, place, _NONE)
-
-
-def _check_level(tree: Tree, level: int) -> None:
-    """Raise :exc:`InputError` unless *tree* has that level."""
-    if not 0 <= level < tree.height:
-        raise InputError(f"level: got {level}, expected 0 to {tree.height - 1}")
