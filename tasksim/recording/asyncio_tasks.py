@@ -12,10 +12,11 @@ import heapq
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tasksim.base.threadclock import preemptions
+from tasksim.recording.calls import Submission
 from tasksim.recording.functions import function_and_name
 from tasksim.recording.log import ASYNCIO
 from tasksim.recording.results import size_of
+from tasksim.recording.timed_call import clocks, clocks_since
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import Results
 
-__all__ = ["AsyncioWatch", "Place"]
+__all__ = ["Place", "record_asyncio"]
 
 _TASKS = "_tasksim_tasks"
 """Attribute of a task group with its tasks."""
@@ -36,29 +37,31 @@ class Place(NamedTuple):
     number: int
 
 
-class AsyncioWatch:
-    """Recorder of task groups, active once the program imports asyncio."""
+def record_asyncio(log: Log, patches: Patches, results: Results) -> None:
+    """Record the tasks of asyncio's task groups in *log*, until *patches* are undone."""
+    watch = _Watch(log, results)
 
-    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
+    def begin() -> None:
+        from asyncio.taskgroups import TaskGroup
+
+        kind: Any = TaskGroup
+        patches.set(kind, "create_task", watch.creating(kind.create_task))
+        patches.set(kind, "__aexit__", watch.leaving(kind.__aexit__))
+
+    patches.when_imported("asyncio.taskgroups", begin)
+
+
+class _Watch:
+    """Replacements for methods of task groups, which call the original and report to a log."""
+
+    def __init__(self, log: Log, results: Results) -> None:
         self.log = log
-        self._patches = patches
         self._results = results
         self._pool = log.next_pool()
         self._free: list[int] = []
         self._places = 0
 
-    def start(self) -> None:
-        """Replace the methods of task groups once the program imports asyncio."""
-        self._patches.when_imported("asyncio.taskgroups", self._begin)
-
-    def _begin(self) -> None:
-        from asyncio.taskgroups import TaskGroup
-
-        kind: Any = TaskGroup
-        self._patches.set(kind, "create_task", self._creating(kind.create_task))
-        self._patches.set(kind, "__aexit__", self._leaving(kind.__aexit__))
-
-    def _creating(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def creating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of ``TaskGroup.create_task``."""
 
         @functools.wraps(original)
@@ -69,19 +72,14 @@ class AsyncioWatch:
             reads = [] if frame is None else self._results.among(*frame.f_locals.values())
             task = self.log.submit(_name_of(coro), reads, ASYNCIO)
             task.pool = self._pool
-            try:
+            with Submission(self.log, task):
                 created = original(self_, _Steps(self, task, coro), **named)
-            except BaseException:
-                task.cancelled = True
-                raise
-            finally:
-                self.log.submitted()
             vars(self_).setdefault(_TASKS, []).append(task)
             return created
 
         return create_task
 
-    def _leaving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def leaving(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of the end of a group's block, which waits for its tasks."""
 
         @functools.wraps(original)
@@ -115,7 +113,7 @@ class AsyncioWatch:
 class _Steps(collections.abc.Coroutine[Any, Any, Any]):
     """A coroutine whose steps are timed; all other attributes are those of the original."""
 
-    def __init__(self, watch: AsyncioWatch, task: RecordedTask, coro: Any) -> None:
+    def __init__(self, watch: _Watch, task: RecordedTask, coro: Any) -> None:
         self._watch = watch
         self._task = task
         self._coro = coro
@@ -141,10 +139,9 @@ class _Steps(collections.abc.Coroutine[Any, Any, Any]):
     def _step(self, step: Callable[..., Any], *arguments: Any) -> Any:
         log, task = self._watch.log, self._task
         outer, log.here.task = log.here.task, task
-        preempted = preemptions()
-        cpu_s, start_s = time.thread_time(), time.perf_counter()
+        begun = clocks()
         if task.worker is None:
-            task.worker, task.start_s, task.preemptions = self._watch.take_place(), start_s, 0
+            task.worker, task.start_s, task.preemptions = self._watch.take_place(), begun[0], 0
         value, has_ended = None, True
         try:
             found = step(*arguments)
@@ -157,8 +154,9 @@ class _Steps(collections.abc.Coroutine[Any, Any, Any]):
             task.raised = True
             raise
         finally:
-            task.cpu_s += time.thread_time() - cpu_s
-            task.preemptions += preemptions() - preempted
+            _, cpu_s, preempted = clocks_since(begun)
+            task.cpu_s += cpu_s
+            task.preemptions += preempted
             log.here.task = outer
             if has_ended:
                 self._watch.ended(task, value)

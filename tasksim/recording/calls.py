@@ -10,14 +10,19 @@ import functools
 import itertools
 from math import nan
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
+from tasksim.recording.functions import carried_by, function_and_name
 from tasksim.recording.results import size_of
 from tasksim.recording.timed_call import AWAITED, TimedCall
 
 if TYPE_CHECKING:
-    from tasksim.recording.log import Log, RecordedTask
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["RecordedCall", "Submission", "await_times", "note_times"]
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.results import Results
+
+__all__ = ["PoolTasks", "RecordedCall", "Submission", "await_times", "note_times"]
 
 _NUMBERS = itertools.count(1)
 """Counter for the numbers of calls in other processes. No number is used again, so late results are
@@ -56,6 +61,47 @@ class Submission:
     def __exit__(self, kind: object, *_: object) -> None:
         self._log.submitted()
         self._task.cancelled = kind is not None
+
+
+class PoolTasks:
+    """The tasks that a program gives to pools of one library, by pool."""
+
+    def __init__(self, log: Log, results: Results, source: str) -> None:
+        self._log, self._results, self._source = log, results, source
+        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._tasks: WeakKeyDictionary[Any, list[RecordedTask]] = WeakKeyDictionary()
+
+    def submit(
+        self,
+        pool: Any,
+        function: Any,
+        values: Iterable[Any],
+        arguments: Sequence[Any] = (),
+        after: Iterable[RecordedTask] | None = None,
+    ) -> RecordedTask:
+        """Return a new task of a *pool*: a call of *function* with these *values*.
+
+        *arguments* may hold the program's function, if *function* only carries it; *after* is as
+        for :meth:`Log.submit`.
+        """
+        if pool not in self._numbers:
+            self._numbers[pool] = self._log.next_pool()
+        reads = self._results.among(*values, *carried_by(function))
+        name = function_and_name(function, arguments)
+        task = self._log.submit(name, reads, self._source, after)
+        task.pool = self._numbers[pool]
+        self._tasks.setdefault(pool, []).append(task)
+        return task
+
+    def wait_for(self, pool: Any, wait: Callable[[], Any]) -> Any:
+        """Return the result of *wait*, which returns when all tasks of a *pool* have ended."""
+        tasks = self._tasks.get(pool)
+        if tasks:
+            self._log.about_to_wait()
+        found = wait()
+        if tasks:
+            self._log.saw(tasks)
+        return found
 
 
 def await_times(log: Log, task: RecordedTask) -> int:

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Log
     from tasksim.recording.patches import Patches
+    from tasksim.recording.results import Results
 
-__all__ = [
-    "DaskGraph",
-    "DaskWatch",
-]
+__all__ = ["DaskGraph", "record_dask"]
 
 
 CLUSTER_NOTE: Final = (
@@ -28,72 +26,67 @@ CLUSTER_NOTE: Final = (
 """Note on a program that makes a Client."""
 
 
-class DaskWatch:
-    """Recorder of Dask's threaded computations, active once the program imports Dask."""
+def record_dask(log: Log, patches: Patches, _: Results) -> None:
+    """Record what Dask's threads compute in *log*, until *patches* are undone."""
+    watch = _Watch(log)
 
-    def __init__(self, log: Log, patches: Patches) -> None:
-        self._log = log
-        self._patches = patches
-        self._graph: DaskGraph | None = None
-        self._callback: Any = None
-
-    def start(self) -> None:
-        """Replace Dask's functions once the program imports it."""
-        self._patches.when_imported("dask.local", self._begin)
-        self._patches.when_imported("distributed.client", self._notice_clients)
-
-    def stop(self) -> None:
-        """Remove the callbacks from Dask."""
-        if self._callback is not None:
-            type(self._callback).active.discard(self._callback._callback)
-            self._callback = None
-
-    def _begin(self) -> None:
+    def begin() -> None:
         from dask import local
         from dask.callbacks import Callback
 
         if not hasattr(local, "execute_task"):
-            version = version_of("dask")
-            self._log.notes.append(f"Dask {version} runs tasks in an unknown way")
+            log.notes.append(f"Dask {version_of('dask')} runs tasks in an unknown way")
             return
-        self._patches.set(local, "execute_task", self._timing(local.execute_task))
-        self._callback = Callback(
-            start_state=self._started,
-            pretask=self._handed,
-            posttask=self._done,
-            finish=self._finished,
+        patches.set(local, "execute_task", watch.timing(local.execute_task))
+        callback = Callback(
+            start_state=watch.started,
+            pretask=watch.handed,
+            posttask=watch.done,
+            finish=watch.finished,
         )
-        self._callback.register()
+        callback.register()
+        log.at_end.append(lambda: Callback.active.discard(callback._callback))
 
-    def _notice_clients(self) -> None:
+    def notice_clients() -> None:
         from distributed.client import Client
 
-        begin = Client.__init__
+        original = Client.__init__
 
-        @functools.wraps(begin)
+        @functools.wraps(original)
         def noticed(client: Any, *args: Any, **options: Any) -> None:
-            if self._log.is_open and CLUSTER_NOTE not in self._log.notes:
-                self._log.notes.append(CLUSTER_NOTE)
-            begin(client, *args, **options)
+            if log.is_open and CLUSTER_NOTE not in log.notes:
+                log.notes.append(CLUSTER_NOTE)
+            original(client, *args, **options)
 
-        self._patches.set(Client, "__init__", noticed)
+        patches.set(Client, "__init__", noticed)
+
+    patches.when_imported("dask.local", begin)
+    patches.when_imported("distributed.client", notice_clients)
+
+
+class _Watch:
+    """What Dask calls while it computes, which reports to a log."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._graph: DaskGraph | None = None
 
     # Dask's callbacks, all in the thread that computes
 
-    def _started(self, graph: Mapping[Hashable, Any], state: Mapping[str, Any]) -> None:
+    def started(self, graph: Mapping[Hashable, Any], state: Mapping[str, Any]) -> None:
         del graph
         if self._log.is_open and self._log.here.task is None and self._graph is None:
             self._graph = DaskGraph(self._log, state)
 
-    def _handed(self, key: Hashable, *_: Any) -> None:
+    def handed(self, key: Hashable, *_: Any) -> None:
         if self._graph is not None:
             self._graph.task(key).handed_s = time.perf_counter()
 
-    def _done(self, key: Hashable, result: Any, *_: Any) -> None:
+    def done(self, key: Hashable, result: Any, *_: Any) -> None:
         if self._graph is not None and (task := self._graph.tasks.get(key)) is not None:
             task.result.size_bytes = sizeof(result)
 
-    def _finished(self, graph: Mapping[Hashable, Any], state: object, failed: bool) -> None:
+    def finished(self, graph: Mapping[Hashable, Any], state: object, failed: bool) -> None:
         del state, failed
         if self._graph is not None:
             found, self._graph = self._graph, None
@@ -101,7 +94,7 @@ class DaskWatch:
 
     # What Dask's workers do
 
-    def _timing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def timing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of the function by which workers run tasks."""
 
         @functools.wraps(original)

@@ -80,10 +80,8 @@ def _only_carries(function: Any) -> bool:
 
     ``Context.run``, by which libraries hand on context variables, is one.
     """
-    if getattr(function, "__name__", "") in _RUNNERS:
-        return True
-    owner = getattr(function, "__self__", None)
-    return type(owner).__name__ == "Context" and getattr(function, "__name__", "") == "run"
+    name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+    return name in _RUNNERS or (type(owner).__name__ == "Context" and name == "run")
 
 
 def carried_by(function: Any) -> tuple[Any, ...]:

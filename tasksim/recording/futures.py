@@ -9,12 +9,12 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import functools
-import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.calls import Submission, await_times
-from tasksim.recording.functions import carried_by, function_and_name, is_of_library
+from tasksim.recording.calls import PoolTasks, Submission, await_times
+from tasksim.recording.functions import is_of_library
+from tasksim.recording.log import FUTURES
 from tasksim.recording.results import mark, size_of, task_of
 from tasksim.recording.timed_call import AWAITED, TimedCall
 
@@ -51,9 +51,7 @@ class _Watch:
     def __init__(self, log: Log, results: Results) -> None:
         self.log = log
         self.results = results
-        self._of_pool: weakref.WeakKeyDictionary[Any, list[RecordedTask]]
-        self._of_pool = weakref.WeakKeyDictionary()
-        self._number: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._tasks = PoolTasks(log, results, FUTURES)
 
     # Submitting
 
@@ -64,7 +62,7 @@ class _Watch:
         def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
             if not self.log.is_open or is_of_library(fn, args) or _is_of_interpreters(self_):
                 return original(self_, fn, *args, **kwargs)
-            task = self._task(self_, fn, args, kwargs)
+            task = self._tasks.submit(self_, fn, (*args, *kwargs.values()), args)
             with Submission(self.log, task):
                 future = original(self_, self._call, task, fn, args, kwargs)
             mark(future, task)
@@ -79,7 +77,7 @@ class _Watch:
         def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
             if not self.log.is_open or is_of_library(fn, args):
                 return original(self_, fn, *args, **kwargs)
-            task = self._task(self_, fn, args, kwargs)
+            task = self._tasks.submit(self_, fn, (*args, *kwargs.values()), args)
             number = await_times(self.log, task)
             with Submission(self.log, task):
                 future = original(self_, TimedCall(fn, number), *args, **kwargs)
@@ -88,16 +86,6 @@ class _Watch:
             return future
 
         return submit
-
-    def _task(self, pool: Any, function: Any, args: Any, kwargs: Any) -> RecordedTask:
-        """Return the task that a call given to *pool* is."""
-        if pool not in self._number:
-            self._number[pool] = self.log.next_pool()
-        reads = self.results.among(*args, *kwargs.values(), *carried_by(function))
-        task = self.log.submit(function_and_name(function, args), reads)
-        task.pool = self._number[pool]
-        self._of_pool.setdefault(pool, []).append(task)
-        return task
 
     def _call(self, task: RecordedTask, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function in a worker of a pool."""
@@ -160,13 +148,9 @@ class _Watch:
 
         @functools.wraps(original)
         def shutdown(self_: Any, wait: bool = True, **kwargs: Any) -> Any:
-            tasks = self._of_pool.get(self_) if wait else None
-            if tasks:
-                self.log.about_to_wait()
-            found = original(self_, wait, **kwargs)
-            if tasks:
-                self.log.saw(tasks)
-            return found
+            if not wait:
+                return original(self_, wait, **kwargs)
+            return self._tasks.wait_for(self_, lambda: original(self_, wait, **kwargs))
 
         return shutdown
 

@@ -77,23 +77,16 @@ class _Calls:
             if not self._log.is_open:
                 yield function, args, kwargs
                 continue
-            task = self._task(function, args, kwargs)
+            reads = self._results.among(*args, *kwargs.values(), *carried_by(function))
+            # Most calls are taken in a thread of joblib's own.
+            after = None if threading.current_thread() is self._thread else self._after
+            task = self._log.submit(function_and_name(function), reads, JOBLIB, after)
+            self._after = task.after
+            task.pool = self._pool
+            self.tasks.append(task)
             yield RecordedCall(self._log, task, function), args, kwargs
             if threading.current_thread() is self._thread:
                 self._log.submitted()
-
-    def _task(self, function: Any, args: Any, kwargs: Any) -> RecordedTask:
-        """Return the task of a call; joblib takes most of them in a thread of its own."""
-        reads = self._results.among(*args, *kwargs.values(), *carried_by(function))
-        name = function_and_name(function)
-        if threading.current_thread() is self._thread:
-            task = self._log.submit(name, reads, JOBLIB)
-            self._after = task.after
-        else:
-            task = self._log.submit(name, reads, JOBLIB, self._after)
-        task.pool = self._pool
-        self.tasks.append(task)
-        return task
 
     def waited(self) -> None:
         """Note that the program's thread has seen the ends of the calls."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasksim.base.threadclock import preemptions
 from tasksim.graph.taskgraph import MAIN_THREAD
+from tasksim.recording.timed_call import clocks, clocks_since
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
 __all__ = [
     "ASYNCIO",
@@ -133,6 +133,8 @@ class Log:
     def __init__(self) -> None:
         self.tasks: list[RecordedTask] = []
         self.is_open = True
+        self.at_end: list[Callable[[], None]] = []
+        """Functions that are called before the recording ends."""
         self.notes: list[str] = []
         """Remarks on the recording."""
         self.submission_s = 0.0
@@ -157,6 +159,12 @@ class Log:
         self._places = 0
         self._pools = 0
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the recording: what ends later is left out."""
+        for stop in self.at_end:
+            stop()
+        self.is_open = False
 
     # Submitting
 
@@ -300,17 +308,15 @@ class Log:
         here = self.here
         outer, here.task = here.task, task
         task.worker = threading.current_thread()
-        preempted = preemptions()
-        cpu_s, task.start_s = time.thread_time(), time.perf_counter()
+        begun = clocks()
+        task.start_s = begun[0]
         try:
             return function(*args, **kwargs)
         except BaseException:
             task.raised = True
             raise
         finally:
-            end_s = time.perf_counter()
-            task.cpu_s = time.thread_time() - cpu_s
-            task.preemptions = preemptions() - preempted
+            end_s, task.cpu_s, task.preemptions = clocks_since(begun)
             here.task = outer
             if self.is_open:  # later ends are left out
                 task.end_s = end_s

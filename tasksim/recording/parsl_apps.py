@@ -37,6 +37,9 @@ def record_parsl(log: Log, patches: Patches, results: Results) -> None:
         )
         original = DataFlowKernel.submit
 
+        def note_exception(task: RecordedTask, future: Any) -> None:  # Parsl brings it as a result
+            task.raised = future.exception() is not None
+
         @functools.wraps(original)
         def submit(self_: Any, func: Any, app_args: Any, **kwargs: Any) -> Any:
             if not log.is_open:
@@ -47,17 +50,12 @@ def record_parsl(log: Log, patches: Patches, results: Results) -> None:
             with Submission(log, task):
                 future = original(self_, _NamedCall(log, task, func), app_args, **kwargs)
             mark(future, task)
-            future.add_done_callback(functools.partial(_note_exception, task))
+            future.add_done_callback(lambda done: note_exception(task, done))
             return future
 
         patches.set(DataFlowKernel, "submit", submit)
 
     patches.when_imported("parsl.dataflow.dflow", begin)
-
-
-def _note_exception(task: RecordedTask, future: Any) -> None:
-    """Note that a task raised, which Parsl brings home as a result."""
-    task.raised = future.exception() is not None
 
 
 def _named(function: Any) -> tuple[str, str]:

@@ -6,11 +6,10 @@ A call of the program's function is a task, also where the pool puts several in 
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.calls import RecordedCall, Submission
-from tasksim.recording.functions import carried_by, function_and_name, is_of_library
+from tasksim.recording.calls import PoolTasks, RecordedCall, Submission
+from tasksim.recording.functions import is_of_library
 from tasksim.recording.log import MULTIPROCESSING
 from tasksim.recording.timed_call import call_with, call_with_all
 from tasksim.recording.waits import saw_item, saw_items
@@ -22,40 +21,40 @@ if TYPE_CHECKING:
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import Results
 
-__all__ = ["PoolWatch"]
+__all__ = ["record_pools"]
 
 _TASKS = "_tasksim_tasks"
 """Attribute of a pool's result with the tasks that it is of."""
 
 
-class PoolWatch:
-    """Recorder of pools of multiprocessing, active once the program imports them."""
+def record_pools(log: Log, patches: Patches, results: Results) -> None:
+    """Record the calls given to pools of multiprocessing in *log*, until *patches* are undone."""
+    watch = _Watch(log, results)
 
-    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
-        self._log = log
-        self._patches = patches
-        self._results = results
-        self._of_pool: weakref.WeakKeyDictionary[Any, list[RecordedTask]]
-        self._of_pool = weakref.WeakKeyDictionary()
-        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-
-    def start(self) -> None:
-        """Replace the methods of pools once the program imports them."""
-        self._patches.when_imported("multiprocessing.pool", self._begin)
-
-    def _begin(self) -> None:
+    def begin() -> None:
         from multiprocessing import pool
 
         kind: Any = pool.Pool
         for name, original in {name: getattr(kind, name) for name in _REPLACED}.items():
-            self._patches.set(kind, name, _REPLACED[name](self, original))
+            patches.set(kind, name, _REPLACED[name](watch, original))
         result: Any = pool.AsyncResult
         for name in ("get", "wait", "ready"):
-            self._patches.set(result, name, self._seeing(name, getattr(result, name)))
+            patches.set(result, name, watch.seeing(name, getattr(result, name)))
         items: Any = pool.IMapIterator
-        following = self._next(items.next)
-        self._patches.set(items, "next", following)
-        self._patches.set(items, "__next__", following)
+        following = watch.following(items.next)
+        patches.set(items, "next", following)
+        patches.set(items, "__next__", following)
+
+    patches.when_imported("multiprocessing.pool", begin)
+
+
+class _Watch:
+    """Replacements for methods of pools, which call the original and report to a log."""
+
+    def __init__(self, log: Log, results: Results) -> None:
+        self._log = log
+        self._results = results
+        self._tasks = PoolTasks(log, results, MULTIPROCESSING)
 
     # Submitting
 
@@ -64,13 +63,7 @@ class PoolWatch:
 
     def _call(self, pool: Any, function: Any, *arguments: Any) -> RecordedCall:
         """Return the call of a *function* that is a task of a *pool*."""
-        if pool not in self._numbers:
-            self._numbers[pool] = self._log.next_pool()
-        reads = self._results.among(*arguments, *carried_by(function))
-        task = self._log.submit(function_and_name(function), reads, MULTIPROCESSING)
-        task.pool = self._numbers[pool]
-        self._of_pool.setdefault(pool, []).append(task)
-        return RecordedCall(self._log, task, function)
+        return RecordedCall(self._log, self._tasks.submit(pool, function, arguments), function)
 
     def apply_async(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of ``Pool.apply_async``, which ``apply`` calls."""
@@ -155,7 +148,7 @@ class PoolWatch:
         for value, task in zip(values, tasks, strict=False):
             self._results.add(value, task.result)
 
-    def _seeing(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def seeing(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of a method that shows whether results are there."""
 
         @functools.wraps(original)
@@ -176,7 +169,7 @@ class PoolWatch:
 
         return replaced
 
-    def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def following(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of the method that returns the next result of ``imap``."""
 
         @functools.wraps(original)
@@ -198,13 +191,7 @@ class PoolWatch:
 
         @functools.wraps(original)
         def replaced(self_: Any) -> Any:
-            tasks = self._of_pool.get(self_)
-            if tasks:
-                self._log.about_to_wait()
-            found = original(self_)
-            if tasks:
-                self._log.saw(tasks)
-            return found
+            return self._tasks.wait_for(self_, lambda: original(self_))
 
         return replaced
 
@@ -212,7 +199,7 @@ class PoolWatch:
 class _Lazy:
     """Calls of a pool that takes its items one by one, in a thread of its own."""
 
-    def __init__(self, watch: PoolWatch, pool: Any, function: Any) -> None:
+    def __init__(self, watch: _Watch, pool: Any, function: Any) -> None:
         self.tasks: list[RecordedTask] = []
         self._watch = watch
         self._pool = pool
@@ -221,29 +208,24 @@ class _Lazy:
 
     def calls(self, iterable: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Yield the calls, each of which becomes a task when it is taken."""
-        watch, log = self._watch, self._watch._log
-        number = watch._numbers.setdefault(self._pool, log.next_pool())
-        name = function_and_name(self._function)
+        function, log, submit = self._function, self._watch._log, self._watch._tasks.submit
         for item in iterable:
             if not log.is_open:
-                yield self._function, item
+                yield function, item
                 continue
-            reads = watch._results.among(item, *carried_by(self._function))
-            task = log.submit(name, reads, MULTIPROCESSING, self._after)
-            task.pool = number
+            task = submit(self._pool, function, [item], after=self._after)
             self.tasks.append(task)
-            watch._of_pool.setdefault(self._pool, []).append(task)
-            yield RecordedCall(log, task, self._function), item
+            yield RecordedCall(log, task, function), item
 
 
-_REPLACED: dict[str, Callable[[PoolWatch, Callable[..., Any]], Callable[..., Any]]] = {
-    "apply_async": PoolWatch.apply_async,
+_REPLACED: dict[str, Callable[[_Watch, Callable[..., Any]], Callable[..., Any]]] = {
+    "apply_async": _Watch.apply_async,
     "map": lambda watch, original: watch.mapping(star=False, waits=True)(original),
     "starmap": lambda watch, original: watch.mapping(star=True, waits=True)(original),
     "map_async": lambda watch, original: watch.mapping(star=False, waits=False)(original),
     "starmap_async": lambda watch, original: watch.mapping(star=True, waits=False)(original),
     "imap": lambda watch, original: watch.iterating(in_order=True)(original),
     "imap_unordered": lambda watch, original: watch.iterating(in_order=False)(original),
-    "join": PoolWatch.joining,
+    "join": _Watch.joining,
 }
 """Method of a pool -> function that makes its recorded version."""

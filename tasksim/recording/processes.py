@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import Results
 
-__all__ = ["ProcessWatch"]
+__all__ = ["record_processes"]
 
 LIBRARIES: Final = frozenset(
     {"billiard", "concurrent", "dask", "distributed", "joblib", "loky", "multiprocessing"}
@@ -33,21 +33,32 @@ INITIALIZER: Final = "initializer"
 """Parameter of the functions that workers of pools run, in all of these libraries."""
 
 
-class ProcessWatch:
-    """Recorder of processes, active once the program imports multiprocessing."""
+def record_processes(log: Log, patches: Patches, results: Results) -> None:
+    """Record the processes that the program starts in *log*, until *patches* are undone."""
+    watch = _Watch(log, results)
+    log.at_end.append(watch.stop)
 
-    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
+    def begin() -> None:
+        from multiprocessing import process
+
+        kind: Any = process.BaseProcess
+        patches.set(kind, "start", watch.starting(kind.start))
+        patches.set(kind, "join", watch.seeing(kind.join, waits=True))
+        patches.set(kind, "is_alive", watch.seeing(kind.is_alive, waits=False))
+
+    patches.when_imported("multiprocessing.process", begin)
+
+
+class _Watch:
+    """Replacements for methods of processes, which call the original and report to a log."""
+
+    def __init__(self, log: Log, results: Results) -> None:
         self._log = log
-        self._patches = patches
         self._results = results
         self._running: dict[Any, tuple[RecordedTask, Any]] = {}
         """Process -> its task, and the end of the pipe that its times arrive at."""
         self._workers: dict[int, tuple[Any, list[tuple[int, Any]]]] = {}
         """Identity of a pool's queue -> the queue, and its workers that none has replaced."""
-
-    def start(self) -> None:
-        """Replace the methods of processes once the program imports multiprocessing."""
-        self._patches.when_imported("multiprocessing.process", self._begin)
 
     def stop(self) -> None:
         """Take the times of the processes that have ended."""
@@ -58,15 +69,7 @@ class ProcessWatch:
         self._running.clear()
         self._workers.clear()
 
-    def _begin(self) -> None:
-        from multiprocessing import process
-
-        kind: Any = process.BaseProcess
-        self._patches.set(kind, "start", self._starting(kind.start))
-        self._patches.set(kind, "join", self._seeing(kind.join, waits=True))
-        self._patches.set(kind, "is_alive", self._seeing(kind.is_alive, waits=False))
-
-    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded version of ``Process.start``."""
 
         @functools.wraps(original)
@@ -125,7 +128,7 @@ class ProcessWatch:
         workers.append((process.pid, process))
         return found
 
-    def _seeing(self, original: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
+    def seeing(self, original: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
         """Return the recorded version of a method that shows whether a process has ended."""
 
         @functools.wraps(original)

@@ -9,7 +9,7 @@ from tasksim.graph.taskgraph import MAIN_THREAD
 from tasksim.recording.log import ASYNCIO
 from tasksim.recording.replayable import Replayable, costs
 from tasksim.recording.tables import CPU, ended, graph_of, run_of
-from tasksim.recording.worker_starts import starts_of, with_starts
+from tasksim.recording.worker_starts import starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -39,7 +39,8 @@ class Recorded:
     def __init__(self, log: Log, name: str, wall_s: float) -> None:
         work_and_main = ended(log)
         starts = starts_of(log, work_and_main)
-        tasks = with_starts(work_and_main, starts)
+        # In order of submission, starts before the tasks of their pools.
+        tasks = sorted([*starts, *work_and_main], key=lambda task: task.place)
         for task in tasks:
             if isinstance(task.worker, int):
                 task.worker = log.replaced.get(task.worker, task.worker)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tasksim.base.arguments import flag
 from tasksim.base.errors import InputError, expect
-from tasksim.recording.asyncio_tasks import AsyncioWatch
-from tasksim.recording.dask_graphs import DaskWatch
+from tasksim.recording.asyncio_tasks import record_asyncio
+from tasksim.recording.dask_graphs import record_dask
 from tasksim.recording.futures import record_futures
 from tasksim.recording.joblib_calls import record_joblib
 from tasksim.recording.log import Log
 from tasksim.recording.parsl_apps import record_parsl
 from tasksim.recording.patches import Patches
-from tasksim.recording.pools import PoolWatch
-from tasksim.recording.processes import ProcessWatch
+from tasksim.recording.pools import record_pools
+from tasksim.recording.processes import record_processes
 from tasksim.recording.results import Results
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "record"]
 
+_RECORDERS: Final = (
+    record_futures, record_joblib, record_parsl, record_pools, record_processes, record_dask,
+)  # fmt: skip
 _ONE_AT_A_TIME = threading.Lock()
 """Lock held while a recording is open: functions are replaced for the whole process."""
 
@@ -122,10 +125,7 @@ class Recording:
         self._log = Log()
         self._patches = Patches()
         self._results = Results()
-        parts = self._log, self._patches, self._results
-        self._pools, self._processes = PoolWatch(*parts), ProcessWatch(*parts)
-        self._dask = DaskWatch(self._log, self._patches)
-        self._asyncio = AsyncioWatch(*parts) if asyncio else None
+        self._recorders = [*_RECORDERS, *([record_asyncio] if asyncio else [])]
         self._warns = True
         self._state = "new"
         self._begun_s = 0.0
@@ -145,11 +145,8 @@ class Recording:
         self._state = "open"
         self._begun_s, self._log.cpu_s = time.perf_counter(), -time.process_time()
         try:
-            for begin in (record_futures, record_joblib, record_parsl):
+            for begin in self._recorders:
                 begin(self._log, self._patches, self._results)
-            for watch in (self._pools, self._processes, self._dask, self._asyncio):
-                if watch is not None:
-                    watch.start()
         except BaseException:
             self._end()
             raise
@@ -169,9 +166,7 @@ class Recording:
     def _end(self) -> None:
         self._wall_s = time.perf_counter() - self._begun_s
         self._log.cpu_s += time.process_time()
-        self._processes.stop()
-        self._dask.stop()
-        self._log.is_open = False
+        self._log.close()
         self._patches.undo()
         self._state = "ended"
         _ONE_AT_A_TIME.release()

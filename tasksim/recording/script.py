@@ -39,7 +39,8 @@ def record_script(path: Path, arguments: Sequence[str], *, asyncio: bool = False
             if end.code not in (None, 0):
                 raise TasksimError(f"{path} ended with exit code {end.code}") from end
         except Exception as error:
-            raise TasksimError(f"{path}{_line(error, path)}: {_said(error)}") from error
+            said = type(error).__name__ + (f": {error}" if str(error) else "")
+            raise TasksimError(f"{path}{_line(error, path)}: {said}") from error
     return recording
 
 
@@ -64,7 +65,3 @@ def _line(error: BaseException, path: Path) -> str:
         if frame.filename == str(path)
     ]
     return f":{lines[-1]}" if lines else ""
-
-
-def _said(error: BaseException) -> str:
-    return type(error).__name__ + (f": {error}" if str(error) else "")

@@ -134,7 +134,7 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
     """Return the graph of *tasks*, with their data and the tasks that each waited for."""
     number = {task: index for index, task in enumerate(tasks)}
     names = kernel_names(tasks)
-    data = _data(tasks)
+    data = list(dict.fromkeys(d for task in tasks for d in (*_readable(task), task.result)))
     g = GraphBuilder(name)
     g.announce(len(tasks))
     vector = g.vector("result", len(data), size_bytes=0)
@@ -142,22 +142,14 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
     for task in tasks:
         reads = [R(handle[datum]) for datum in _readable(task)]
         after = sorted({number[other] for other in task.after if other in number})
-        g.insert(
-            names[task.kernel],
-            *reads,
-            W(handle[task.result]),
-            priority=_priority(task, len(tasks), number[task]),
-            after=after,
-        )
+        # In Dask's order; a worker starts before it takes a task.
+        priority = len(tasks) - 1 - number[task] if task.by_dask else 0
+        if task.kernel[0] == WORKER_START:
+            priority = len(tasks)
+        writes = W(handle[task.result])
+        g.insert(names[task.kernel], *reads, writes, priority=priority, after=after)
     sizes = np.array([datum.size_bytes for datum in data], dtype=np.int64)
     return replace(g.build(), handle_size=sizes)
-
-
-def _priority(task: RecordedTask, count: int, number: int) -> int:
-    """Return the priority: Dask's order; a worker starts before it takes a task."""
-    if task.kernel[0] == WORKER_START:
-        return count
-    return count - 1 - number if task.by_dask else 0
 
 
 def kernel_names(tasks: Iterable[RecordedTask]) -> dict[tuple[str, str], str]:
@@ -212,14 +204,6 @@ def run_of(
         bounds=_bounds(graph, workers, end - start),
         graph=graph,
     )
-
-
-def _data(tasks: Sequence[RecordedTask]) -> list[Datum]:
-    """Return all that tasks read or returned, each once, in the order in which it is named."""
-    found: dict[Datum, None] = {}
-    for task in tasks:
-        found |= dict.fromkeys([*_readable(task), task.result])
-    return list(found)
 
 
 def _readable(task: RecordedTask) -> list[Datum]:

@@ -23,12 +23,26 @@ __all__ = [
     "WorkerStart",
     "call_with",
     "call_with_all",
+    "clocks",
+    "clocks_since",
 ]
 
 AWAITED: dict[int, Callable[..., None]] = {}
 """Number of a call -> function that receives its result, whether it raised, its start, its end, its
 processor time, its preemptions, its process, and when that process was there as a worker. Calls
 that nobody waits for are absent."""
+
+
+def clocks() -> tuple[float, float, int]:
+    """Return the time, and the processor time and the preemptions of this thread so far."""
+    preempted, cpu_s = preemptions(), time.thread_time()
+    return time.perf_counter(), cpu_s, preempted
+
+
+def clocks_since(begun: tuple[float, float, int]) -> tuple[float, float, int]:
+    """Return the time, and the thread's processor time and preemptions since it was *begun*."""
+    end_s = time.perf_counter()
+    return end_s, time.thread_time() - begun[1], preemptions() - begun[2]
 
 
 class TimedCall:
@@ -40,9 +54,7 @@ class TimedCall:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the returned message unpickles to its result."""
-        preempted = preemptions()
-        cpu_s, start_s = time.thread_time(), time.perf_counter()
-        begun = start_s, cpu_s, preempted
+        begun = clocks()
         try:
             result = self.function(*args, **kwargs)
         except BaseException as error:
@@ -52,10 +64,7 @@ class TimedCall:
         return self._message(result, False, begun)
 
     def _message(self, result: Any, raised: bool, begun: tuple[float, float, int]) -> _Message:
-        end_s = time.perf_counter()
-        start_s, cpu_s, preempted = begun
-        cpu_s, preempted = time.thread_time() - cpu_s, preemptions() - preempted
-        times = start_s, end_s, cpu_s, preempted, os.getpid(), WorkerStart.ready_s
+        times = begun[0], *clocks_since(begun), os.getpid(), WorkerStart.ready_s
         return _Message(self.number, result, raised, *times)
 
 
@@ -95,8 +104,7 @@ class ProcessRun:
 
     def __call__(self) -> None:
         """Run the process as it would have run, and send the times home."""
-        preempted, raised = preemptions(), True
-        cpu_s, start_s = time.thread_time(), time.perf_counter()
+        raised, begun = True, clocks()
         try:
             type(self._process).run(self._process)
             raised = False
@@ -104,8 +112,7 @@ class ProcessRun:
             raised = end.code not in (None, 0)
             raise
         finally:
-            end_s = time.perf_counter()
-            times = start_s, end_s, time.thread_time() - cpu_s, preemptions() - preempted
+            times = begun[0], *clocks_since(begun)
             with contextlib.suppress(OSError):  # the parent may have ended
                 self._home.send((None, raised, *times, os.getpid()))
                 self._home.close()

@@ -15,7 +15,7 @@ from tasksim.recording.log import RecordedTask
 if TYPE_CHECKING:
     from tasksim.recording.log import Log
 
-__all__ = ["starts_of", "with_starts"]
+__all__ = ["starts_of"]
 
 MIN_START_S: Final = 1e-3
 """Shortest wait of tasks for the start of a worker that is a task, in seconds: less is hard to
@@ -28,39 +28,29 @@ def starts_of(log: Log, tasks: list[RecordedTask]) -> list[RecordedTask]:
     for task in sorted(tasks, key=lambda task: task.start_s):
         if isinstance(task.worker, int):
             first.setdefault(task.worker, task)
-    found = [
-        _start(log, process, task, [other for other in tasks if other.pool == task.pool])
-        for process, task in first.items()
-        if process in log.launches
-    ]
-    return [start for start in found if start is not None]
-
-
-def with_starts(tasks: list[RecordedTask], starts: list[RecordedTask]) -> list[RecordedTask]:
-    """Return all in order of submission, starts before the tasks of their pools."""
-    return sorted([*starts, *tasks], key=lambda task: task.place)
-
-
-def _start(
-    log: Log, process: int, first: RecordedTask, pool: list[RecordedTask]
-) -> RecordedTask | None:
-    """Return the start of a *process*, whose *first* task is one of a *pool*."""
-    launch, ready_s = log.launches[process], log.ready_s.get(process, nan)
-    end_s = min(ready_s, first.start_s)
-    before = max((task.place for task in launch.after), default=(-1, 0))
-    later = [task for task in pool if task.place > before]
-    if isnan(ready_s) or not later:
-        return None
-    if end_s - max(launch.begun_s, min(task.submitted_s for task in later)) < MIN_START_S:
-        return None
-    return RecordedTask(
-        (WORKER_START, WORKER_START),
-        launch.begun_s,
-        (min(task.place for task in later)[0], -1),
-        after=launch.after,
-        start_s=launch.begun_s,
-        end_s=end_s,
-        worker=process,
-        pool=first.pool,
-        source=first.source,
-    )
+    starts = []
+    for process, task in first.items():
+        if process not in log.launches:
+            continue
+        launch, ready_s = log.launches[process], log.ready_s.get(process, nan)
+        before = max((other.place for other in launch.after), default=(-1, 0))
+        later = [other for other in tasks if other.pool == task.pool and other.place > before]
+        if isnan(ready_s) or not later:
+            continue
+        end_s = min(ready_s, task.start_s)
+        waited_from_s = max(launch.begun_s, min(other.submitted_s for other in later))
+        if end_s - waited_from_s < MIN_START_S:
+            continue
+        start = RecordedTask(
+            (WORKER_START, WORKER_START),
+            launch.begun_s,
+            (min(other.place for other in later)[0], -1),
+            after=launch.after,
+            start_s=launch.begun_s,
+            end_s=end_s,
+            worker=process,
+            pool=task.pool,
+            source=task.source,
+        )
+        starts.append(start)
+    return starts

@@ -82,29 +82,18 @@ def fill(
     guessed = len(outside)
     if len(outside) < len(address):
         sizes[outside] = guessed_sizes(address[outside])
+    # Data without tiles: from one address to the next.
     for region in ordered:
-        members = within.get(region.name, [])
-        guessed += _fill_undivided(region, members, address, sizes, names)
+        members = sorted(within.get(region.name, []), key=lambda at: int(address[at]))
+        starts = [int(address[at]) for at in members]
+        if starts == [region.base]:
+            names[members[0]], sizes[members[0]] = region.name, region.size
+            continue
+        ends = [*starts[1:], region.base + region.size]
+        for at, start, end in zip(members, starts, ends, strict=False):
+            names[at], sizes[at] = f"{region.name}+{start - region.base}", end - start
+        guessed += len(members)
     return guessed
-
-
-def _fill_undivided(
-    region: Region,
-    members: Sequence[int],
-    address: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    names: list[str],
-) -> int:
-    """Fill in data of a region without tiles; return how many sizes are guesses."""
-    if len(members) == 1 and int(address[members[0]]) == region.base:
-        names[members[0]], sizes[members[0]] = region.name, region.size
-        return 0
-    places = sorted(members, key=lambda at: int(address[at]))
-    ends = [*(int(address[at]) for at in places[1:]), region.base + region.size]
-    for at, end in zip(places, ends, strict=False):
-        offset = int(address[at]) - region.base
-        names[at], sizes[at] = f"{region.name}+{offset}", end - int(address[at])
-    return len(members)
 
 
 def guessed_sizes(address: NDArray[np.uint64]) -> NDArray[np.int64]:

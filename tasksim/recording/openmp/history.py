@@ -97,6 +97,18 @@ _WAITS: Final = (_TASKWAIT, _TASKGROUP_WAIT, 1, 2, 3, 4, 8, 9, 10)
 """Kinds of synchronisation in which a task waits; the numbers are those of barriers."""
 
 
+_STEP_COLUMNS: Final = (
+    "step_task", "step_start_ns", "step_end_ns", "step_cpu_ns", "step_thread", "step_ending",
+    "step_ref", "step_clock_ns",
+)  # fmt: skip
+"""Columns of the steps of a :class:`History`, in the order in which they are read."""
+_OTHER_COLUMNS: Final = (
+    "created_ns", "site", "flags", "parent", "creator", "region", "place", "completed",
+    "region_site", "region_size",
+)  # fmt: skip
+"""Its columns of tasks and parallel regions."""
+
+
 @dataclass(frozen=True, eq=False)
 class History:
     """Tasks, steps, parallel regions and dependences in columns; times in ns.
@@ -228,7 +240,7 @@ class _Columns:
         self.completed = np.zeros(tasks, bool)
         self.region_site = np.full(regions, NO_SITE, np.int64)
         self.region_size = np.zeros(regions, np.int64)
-        self.steps = [array("q") for _ in range(8)]
+        self.steps = [array("q") for _ in _STEP_COLUMNS]
         self.deps: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]] = []
         self.counts: dict[str, int] = {}
         self.end_ns = 0
@@ -286,35 +298,16 @@ class _Columns:
         columns = [np.array(column, dtype=np.int64) for column in self.steps]
         place_lost_times(columns)
         order = np.lexsort((columns[2], columns[0]))
-        task, start_ns, end_ns, cpu_ns, thread, ending, ref, clock_ns = (
-            column[order] for column in columns
-        )
+        pairs = zip(_STEP_COLUMNS, columns, strict=True)
+        steps: dict[str, Any] = {name: step[order] for name, step in pairs}
         nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))
-        deps: list[NDArray[Any]] = [
-            np.concatenate(each) for each in zip(nothing, *self.deps, strict=True)
-        ]
+        task, kind, address = map(np.concatenate, zip(nothing, *self.deps, strict=True))
         return History(
-            created_ns=self.created_ns,
-            site=self.site,
-            flags=self.flags,
-            parent=self.parent,
-            creator=self.creator,
-            region=self.region,
-            place=self.place,
-            completed=self.completed,
-            step_task=task,
-            step_start_ns=start_ns,
-            step_end_ns=end_ns,
-            step_cpu_ns=cpu_ns,
-            step_thread=thread,
-            step_ending=ending,
-            step_ref=ref,
-            step_clock_ns=clock_ns,
-            region_site=self.region_site,
-            region_size=self.region_size,
-            dep_task=deps[0],
-            dep_kind=deps[1],
-            dep_address=deps[2],
+            **{name: getattr(self, name) for name in _OTHER_COLUMNS},
+            **steps,
+            dep_task=task,
+            dep_kind=kind,
+            dep_address=address,
             counts=self.counts,
             end_ns=self.end_ns,
         )

@@ -229,14 +229,25 @@ class OpenMPRecording:
                 self._notes.append("no parallel region was entered (compilers omit empty ones)")
             return
         self._pieces = pieces
-        places = _places(trace, pieces)
-        self._notes += [*_renamed(places, names), *_notes_of_pieces(pieces)]
+        places: dict[int, str] = {}
+        for role in (Role.PARALLEL, Role.TASK):  # a place is of one of them; names may coincide
+            used = set(pieces.site[pieces.role == role].tolist())
+            sites = {number: site for number, site in trace.sites.items() if number in used}
+            places.update(site_names(sites, Path.cwd()))
+        there = set(places.values())
+        wrong = [old for old in names if old not in there]
+        self._notes += [f"no kernel is called '{old}'{nearest(old, there)}" for old in wrong]
+        places = {number: names.get(place, place) for number, place in places.items()}
+        self._notes += _notes_of_pieces(pieces)
         found = described.describe(pieces.address, trace.data, program, trace.sites.values())
         self._notes += found.notes
         self._graph = graph_of_pieces(pieces, places, program.stem, found)
         counts = {name: pieces.counts[name] for name in ("tasks", "dependences", "regions")}
         config = {"recorded": {"of": ["openmp"], "program": program.name, **counts}}
-        self._run = run_of_pieces(pieces, self._graph, config, _wall_s(trace, ended))
+        # Without an end, until the last record.
+        last_ns = max((int(each.wall_ns.max(initial=0)) for each in trace.threads), default=0)
+        wall_s = 1e-9 * last_ns if ended is None else ended.wall_s
+        self._run = run_of_pieces(pieces, self._graph, config, wall_s)
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
         self._notes += _notes_of_waiting(self._account)
@@ -335,13 +346,6 @@ class OpenMPRecording:
             said = f": {'; '.join(self._notes)}" if self._notes else ""
             raise TasksimError(f"{self.program}: nothing was recorded{said}")
         return self._pieces
-
-
-def _wall_s(trace: Trace, ended: Ended | None) -> float:
-    """Return the duration of the program in seconds; if unknown, the time of its last record."""
-    if ended is not None:
-        return ended.wall_s
-    return 1e-9 * max((int(each.wall_ns.max(initial=0)) for each in trace.threads), default=0)
 
 
 def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
@@ -447,24 +451,4 @@ def _notes_of_others(run: Run) -> list[str]:
     return [
         f"others had the cores for {share:.0%} of the tasks' time, which their durations contain; "
         "'tasksim simulate --durations alone' leaves it out"
-    ]
-
-
-def _places(trace: Trace, pieces: Pieces) -> dict[int, str]:
-    """Return the names of the places that create tasks, and of those that begin regions."""
-    found: dict[int, str] = {}
-    for role in (Role.PARALLEL, Role.TASK):  # a place is of one of them; names may coincide
-        used = set(pieces.site[pieces.role == role].tolist())
-        sites = {number: site for number, site in trace.sites.items() if number in used}
-        found.update(site_names(sites, Path.cwd()))
-    return found
-
-
-def _renamed(places: dict[int, str], names: Mapping[str, str]) -> list[str]:
-    """Rename *places*; say which names are of none."""
-    there = set(places.values())
-    for number, place in places.items():
-        places[number] = names.get(place, place)
-    return [
-        f"no kernel is called '{old}'{nearest(old, there)}" for old in names if old not in there
     ]

@@ -78,9 +78,10 @@ A written datum is also read: out does not promise that the whole old value is r
 _ALL_MEMORY: Final = (8, 9)
 _COLUMNS: Final = (
     *("task", "role", "phase", "site", "creates"),
-    *("key", "start", "end", "cpu", "thread", "clock"),
+    *("created_ns", "start_ns", "end_ns", "cpu_ns", "thread", "clock_ns"),
     *("continues", "creator", "binding"),
 )
+"""Columns of :class:`Pieces` that have a row per piece."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +251,8 @@ class _Walk:
         created = (before == Ending.CREATE) & ~head
         phase = np.where(head, Phase.FIRST, np.where(created, Phase.CREATED, Phase.WAITED))
         explicit = ~implicit[places]
-        key = np.where(created, np.roll(h.step_end_ns[places], 1), h.step_start_ns[places])
-        key = np.where(head & explicit, h.created_ns[owner], key)
+        created_ns = np.where(created, np.roll(h.step_end_ns[places], 1), h.step_start_ns[places])
+        created_ns = np.where(head & explicit, h.created_ns[owner], created_ns)
         role = np.where(implicit[places], Role.PARALLEL, Role.TASK)
         role = np.where(initial[places], Role.SERIAL, role)
         role = np.where(flags[places] & Flag.TASKWAIT != 0, Role.TASKWAIT, role)
@@ -259,18 +260,18 @@ class _Walk:
         sites = np.append(h.region_site, 0)[region]
         columns = {
             "task": owner, "role": role, "phase": phase,
-            "site": np.where(role == Role.PARALLEL, sites, h.site[owner]), "key": key,
-            "creates": ending[places] == Ending.CREATE,
-            "start": h.step_start_ns[places], "end": h.step_end_ns[places],
-            "cpu": h.step_cpu_ns[places], "thread": h.step_thread[places],
-            "clock": h.step_clock_ns[places],
+            "site": np.where(role == Role.PARALLEL, sites, h.site[owner]),
+            "creates": ending[places] == Ending.CREATE, "created_ns": created_ns,
+            "start_ns": h.step_start_ns[places], "end_ns": h.step_end_ns[places],
+            "cpu_ns": h.step_cpu_ns[places], "thread": h.step_thread[places],
+            "clock_ns": h.step_clock_ns[places],
             "continues": np.where(head, NOTHING, np.arange(len(places)) - 1),
             "creator": np.full(len(places), NOTHING),
             "binding": self._bindings(places, head),
         }  # fmt: skip
         for name, column in columns.items():
             self._columns[name].frombytes(np.ascontiguousarray(column, np.int64).tobytes())
-        by_thread = np.lexsort((columns["start"], columns["thread"]))
+        by_thread = np.lexsort((columns["start_ns"], columns["thread"]))
         _, first = np.unique(columns["thread"][by_thread], return_index=True)
         self._first_of_threads = set(by_thread[first].tolist())
 
@@ -292,25 +293,31 @@ class _Walk:
 
     def _join(self) -> None:
         """Add a piece without duration for each barrier within a region."""
-        ends, threads, clocks, cpus = (
-            self._columns[name] for name in ("end", "thread", "clock", "cpu")
-        )
+        columns = self._columns
         for before, after in self._barriers.values():
-            if not after:
+            if not (before and after):
                 continue
-            last = max(before, key=ends.__getitem__, default=NOTHING)
-            if last == NOTHING:
-                continue
-            piece, time = len(ends), ends[last]
-            clock = clocks[last] + cpus[last]
-            whose = NOTHING, int(Role.BARRIER), 0, NOTHING, 0
-            bound = NOTHING, NOTHING, int(Binding.HELD)
-            values = *whose, time, time, time, 0, threads[last], clock, *bound
-            for column, value in zip(self._columns.values(), values, strict=True):
-                column.append(value)
+            last = max(before, key=columns["end_ns"].__getitem__)
+            time, clock = columns["end_ns"][last], columns["clock_ns"][last]
+            clock += columns["cpu_ns"][last]
+            piece = self._add_piece(Role.BARRIER, time, time, 0, columns["thread"][last], clock)
             self.order(before, piece)
             for other in after:
                 self.order([piece], other)
+
+    def _add_piece(
+        self, role: Role, start_ns: int, end_ns: int, cpu_ns: int, thread: int, clock_ns: int
+    ) -> int:
+        """Add a piece that is of no task, held by its thread; return its number."""
+        values = {
+            "task": NOTHING, "role": role, "phase": Phase.FIRST, "site": NOTHING, "creates": 0,
+            "created_ns": start_ns, "start_ns": start_ns, "end_ns": end_ns, "cpu_ns": cpu_ns,
+            "thread": thread, "clock_ns": clock_ns,
+            "continues": NOTHING, "creator": NOTHING, "binding": Binding.HELD,
+        }  # fmt: skip
+        for name, value in values.items():
+            self._columns[name].append(value)
+        return len(self._columns["task"]) - 1
 
     def begin_region(self, before: list[int], firsts: list[int]) -> None:
         """Order the threads' parts of a region after the pieces *before*.
@@ -318,19 +325,14 @@ class _Walk:
         Before the first region of a thread comes the piece that starts the thread.
         """
         columns = self._columns
-        since = min((columns["start"][first] for first in firsts), default=0)
+        since = min((columns["start_ns"][first] for first in firsts), default=0)
         for first in firsts:
             self.order(before, first)
-            until = columns["start"][first]
+            until = columns["start_ns"][first]
             if first not in self._first_of_threads or until <= since:
                 continue
-            piece = len(columns["task"])
-            whose = NOTHING, int(Role.START), 0, NOTHING, 0
-            thread, cpu = columns["thread"][first], min(columns["clock"][first], until - since)
-            bound = NOTHING, NOTHING, int(Binding.HELD)
-            values = *whose, since, since, until, cpu, thread, 0, *bound
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
+            cpu = min(columns["clock_ns"][first], until - since)
+            piece = self._add_piece(Role.START, since, until, cpu, columns["thread"][first], 0)
             self.order(before, piece)
             self.order([piece], first)
 
@@ -355,18 +357,17 @@ class _Walk:
         """Return the pieces, in order."""
         columns = {name: np.array(column, np.int64) for name, column in self._columns.items()}
         before, after = np.array(self._before, np.int64), np.array(self._after, np.int64)
-        start, end = columns["start"], columns["end"]
+        start, end = columns["start_ns"], columns["end_ns"]
         kept = start[before] <= start[after]
         before, after = before[kept], after[kept]
         # A runtime may report the end of a task when it has already released the next, which ran at
         # once on another thread: the start of that one then counts as the end.
         limit = np.full(len(end), np.iinfo(np.int64).max)
         np.minimum.at(limit, before, start[after])
-        columns["end"] = np.maximum(np.minimum(end, limit), start)
-        order = _order(columns["key"], columns["start"], before, after)
+        columns["end_ns"] = np.maximum(np.minimum(end, limit), start)
+        order = _order(columns["created_ns"], start, before, after)
         number = np.empty(len(order), np.int64)
         number[order] = np.arange(len(order))
-        accesses, address = self._accesses(number)
         h = self._h
         explicit = h.flags & (Flag.IMPLICIT | Flag.TASKWAIT) == 0
         counts = h.counts | {
@@ -378,23 +379,13 @@ class _Walk:
             "serial teams": int(self.serial_teams),
             "outside ns": self._outside_ns,
         }
-        sorted_columns = {name: column[order] for name, column in columns.items()}
-        piece, datum, mode = accesses
+        found: dict[str, Any] = {name: column[order] for name, column in columns.items()}
+        found["creates"] = found["creates"] == 1
+        for name in ("continues", "creator"):
+            found[name] = np.where(found[name] == NOTHING, NOTHING, number[found[name]])
+        (piece, datum, mode), address = self._accesses(number)
         return Pieces(
-            task=sorted_columns["task"],
-            role=sorted_columns["role"],
-            phase=sorted_columns["phase"],
-            site=sorted_columns["site"],
-            creates=sorted_columns["creates"] == 1,
-            created_ns=sorted_columns["key"],
-            start_ns=sorted_columns["start"],
-            end_ns=sorted_columns["end"],
-            cpu_ns=sorted_columns["cpu"],
-            thread=sorted_columns["thread"],
-            clock_ns=sorted_columns["clock"],
-            continues=_renumbered(sorted_columns["continues"], number),
-            creator=_renumbered(sorted_columns["creator"], number),
-            binding=sorted_columns["binding"],
+            **found,
             before=number[before],
             after=number[after],
             access_piece=piece,
@@ -556,12 +547,6 @@ class _ImplicitTask(_Task):
         if self._region != NOTHING:
             ends = walk._region_end
             ends[self._region] = _joined(ends.get(self._region, []), found)
-
-
-def _renumbered(pieces: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the new numbers of *pieces*, each by its old one; NOTHING stays."""
-    found: NDArray[np.int64] = np.where(pieces == NOTHING, NOTHING, number[pieces])
-    return found
 
 
 def _joined(one: list[int], other: list[int]) -> list[int]:
