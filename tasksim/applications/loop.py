@@ -281,9 +281,14 @@ def loop(
         return
     bounds = [min(end * height, n) for end in ends]
     c = g.cut("c", _shape(found.result, n), bounds, initial=_random(found.result, n))
-    operands = [
-        _operand(g, name, form, n, bounds) for name, form in zip("ab", found.operands, strict=False)
-    ]
+    operands: list[Datum | DatumVector] = []  # in pieces like the result, or whole
+    for name, form in zip("ab", found.operands, strict=False):
+        shape, values = _shape(form, n), _random(form, n)
+        whole = form.isupper()
+        operands.append(
+            g.array(name, shape, initial=values) if whole
+            else g.cut(name, shape, bounds, initial=values)
+        )  # fmt: skip
     _passes(
         g, found.kernel, iterations,
         [
@@ -414,15 +419,6 @@ def _shape(form: str, n: int) -> int | tuple[int, ...]:
 
 def _random(form: str, n: int) -> Callable[[Any], Any]:
     return lambda rng: rng.random(_shape(form, n))
-
-
-def _operand(
-    g: TaskFlow, name: str, form: str, n: int, bounds: Sequence[int]
-) -> Datum | DatumVector:
-    """Describe an operand, in pieces like the result, or whole."""
-    if form.isupper():
-        return g.array(name, _shape(form, n), initial=_random(form, n))
-    return g.cut(name, _shape(form, n), bounds, initial=_random(form, n))
 
 
 def _error(found: Any, exact: Any) -> float:

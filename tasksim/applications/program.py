@@ -231,7 +231,7 @@ class FlowProgram:
         if call.kernel.name == COMBINE:
             (handle,) = call.handles
             assert handle is not None
-            return partial(_combine, store, handle)
+            return lambda _: store.combine(handle)
         if self._has_own(call):
             pairs = [(o.access, handle) for o, handle in call.kernel.arranged(call.handles)]
             return partial(self._with_own, function, call, pairs)
@@ -241,7 +241,7 @@ class FlowProgram:
             passed = function.passed(given, self._numbers(function, call))
             return partial(_foreign, function, passed)
         data = [None if handle is None else store.data[handle] for handle in call.handles]
-        return partial(_plain, function, data, call.values)
+        return lambda _: function(*data, **call.values)
 
     def _with_own(
         self,
@@ -293,13 +293,5 @@ class FlowProgram:
         )
 
 
-def _plain(function: Any, data: list[Any], values: dict[str, Any], _: int) -> object:
-    return function(*data, **values)
-
-
 def _foreign(function: ForeignFunction, passed: list[Any], _: int) -> object:
     return function.call(passed) or None
-
-
-def _combine(store: Store, handle: int, _: int) -> None:
-    store.combine(handle)

@@ -14,24 +14,20 @@ if TYPE_CHECKING:
     from tasksim.applications.data import Datum, DatumMatrix
     from tasksim.applications.flow import TaskFlow
 
-__all__ = ["Halos", "relaxed"]
+__all__ = ["Halos", "relaxed", "whole_grid"]
 
 GRIDS = "tasksim.kernels.grids.loops"
-
-
-def _points(x: Any) -> dict[str, float]:
-    return {"n": x.shape[0]}
 
 
 PACK = kernel(
     compiled_in(GRIDS, "pack"), name="pack",
     operands={"x": R, "up": W, "down": W, "left": W, "right": W},
-    arguments="x up down left right x.shape0:int64", parameters=_points,
+    arguments="x up down left right x.shape0:int64", parameters=lambda x: {"n": x.shape[0]},
 )  # fmt: skip
 RELAX = kernel(
     compiled_in(GRIDS, "relax"), name="relax",
     operands={"y": W, "x": R, "above": R, "below": R, "left": R, "right": R},
-    arguments="y x above below left right y.shape0:int64", parameters=lambda y: _points(y),
+    arguments="y x above below left right y.shape0:int64", parameters=lambda y: {"n": y.shape[0]},
 )  # fmt: skip
 SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Offsets of the neighbours whose edges a block reads: above, below, left, right."""
@@ -46,6 +42,11 @@ class Halos:
     name : str
         Prefix of the names of the data.
     rows, columns, points : int
+
+    Attributes
+    ----------
+    blocks : list of tuple of int
+        Row and column of each block.
     """
 
     def __init__(self, g: TaskFlow, name: str, rows: int, columns: int, points: int) -> None:
@@ -56,19 +57,19 @@ class Halos:
         ]
         # Constant zeros beyond the border of the grid.
         self._border = g.tiles(f"{name}border", rows, columns, (points,))
-        self._blocks = [(i, j) for i in range(rows) for j in range(columns)]
+        self.blocks = [(i, j) for i in range(rows) for j in range(columns)]
         self._shape = rows, columns
 
     @property
     def tasks(self) -> int:
         """Number of tasks of a step."""
-        return 2 * len(self._blocks)
+        return 2 * len(self.blocks)
 
     def relax(self, x: DatumMatrix, y: DatumMatrix) -> None:
         """Insert a step: edges are packed, and *y* becomes the mean of the neighbours in *x*."""
-        for at in self._blocks:
+        for at in self.blocks:
             self._g.insert(PACK, x[at], *(edges[at] for edges in self._edges))
-        for at in self._blocks:
+        for at in self.blocks:
             self._g.insert(RELAX, y[at], x[at], *(self._beside(at, side) for side in range(4)))
 
     def _beside(self, at: tuple[int, int], side: int) -> Datum:
@@ -77,6 +78,11 @@ class Halos:
         if 0 <= row < self._shape[0] and 0 <= column < self._shape[1]:
             return self._edges[side ^ 1][row, column]
         return self._border[at]
+
+
+def whole_grid(tiles: Any) -> Any:
+    """Return the grid that *tiles* make up."""
+    return np.block([list(row) for row in tiles])
 
 
 def relaxed(x: Any) -> Any:

@@ -10,7 +10,7 @@ from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
 from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import Halos, relaxed
+from tasksim.applications.nas.halos import Halos, relaxed, whole_grid
 from tasksim.graph.access_codes import RW, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -63,24 +63,23 @@ def adi(
     x, y = g.tiles("x", *shape, (n, n), initial=initial), g.tiles("y", *shape, (n, n))
     work = g.tiles("work", *shape, (n,))
     halos = Halos(g, "edge", *shape, n)
-    blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
-    g.announce((2 * halos.tasks + 2 * len(blocks)) * iterations)
+    g.announce((2 * halos.tasks + 2 * len(halos.blocks)) * iterations)
     for _ in range(iterations):
         halos.relax(x, y)
-        for at in blocks:
+        for at in halos.blocks:
             g.insert(ROWS_SOLVED, y[at], work[at])
         halos.relax(y, x)
-        for at in blocks:
+        for at in halos.blocks:
             g.insert(COLUMNS_SOLVED, x[at], work[at])
 
     def error(results: Results) -> float:
-        exact = np.block([list(row) for row in results.initial(x)])
+        exact = whole_grid(results.initial(x))
         line = np.linalg.inv(np.eye(n) - NEIGHBOUR_WEIGHT * (np.eye(n, k=1) + np.eye(n, k=-1)))
         over_rows = np.kron(np.eye(block_columns), line)
         over_columns = np.kron(np.eye(block_rows), line)
         for _ in range(iterations):
             exact = relaxed(exact) @ over_rows
             exact = over_columns @ relaxed(exact)
-        return float(np.abs(np.block([list(row) for row in results[x]]) - exact).max())
+        return float(np.abs(whole_grid(results[x]) - exact).max())
 
     g.check(error, tolerance=MAX_DIFFERENCE, what="largest difference from steps with matrices")

@@ -10,7 +10,7 @@ from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
 from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import Halos, relaxed
+from tasksim.applications.nas.halos import Halos, relaxed, whole_grid
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -59,7 +59,6 @@ def mg(
     while sizes[-1] % 2 == 0 and sizes[-1] // 2 >= MIN_BLOCK_SIZE:
         sizes.append(sizes[-1] // 2)
     shape = block_rows, block_columns
-    blocks = [(i, j) for i in range(block_rows) for j in range(block_columns)]
 
     def initial(rng: np.random.Generator, i: int, j: int) -> Any:
         del i, j
@@ -71,7 +70,7 @@ def mg(
     ]
     y = [g.tiles(f"y{level}", *shape, (n, n)) for level, n in enumerate(sizes)]
     halos = [Halos(g, f"level{level}", *shape, n) for level, n in enumerate(sizes)]
-    last = len(sizes) - 1
+    blocks, last = halos[0].blocks, len(sizes) - 1
     g.announce(((last + 2) * halos[0].tasks + 2 * last * len(blocks)) * iterations)
     for _ in range(iterations):
         for level in range(last):
@@ -85,19 +84,14 @@ def mg(
         halos[0].relax(y[0], x[0])
 
     def error(results: Results) -> float:
-        exact = _whole(results.initial(x[0]))
+        exact = whole_grid(results.initial(x[0]))
         for _ in range(iterations):
             exact = _cycle(exact, last)
-        return float(np.abs(_whole(results[x[0]]) - exact).max())
+        return float(np.abs(whole_grid(results[x[0]]) - exact).max())
 
     g.check(
         error, tolerance=MAX_DIFFERENCE, what="largest difference from cycles over the whole grid"
     )
-
-
-def _whole(tiles: Any) -> Any:
-    """Return the grid that the *tiles* make up."""
-    return np.block([list(row) for row in tiles])
 
 
 def _cycle(x: Any, last: int) -> Any:
