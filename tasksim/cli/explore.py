@@ -90,9 +90,10 @@ def explore_command(
     platform where it ran, unless --platform or --workers is given.
     """
     from tasksim.scenario.resolved import Source
-    from tasksim.view.live.page import explore, refuse_live_page, scenario_of_run
+    from tasksim.view.live.page import explore, scenario_of_run
+    from tasksim.view.page.document import refuse_page
 
-    refuse_live_page(output, force=force)
+    refuse_page(output, force=force)
     refuse_unwritable(output)
     over: dict[str, str] | None = None
     replayed = Source.of(scenario).recorded

@@ -156,9 +156,9 @@ def view(
     if live is not None:
         if len(runs) > 1:
             raise InputError(f"--live: got {len(runs)} runs; a live page replays one")
-        from tasksim.view.live.page import refuse_live_page
+        from tasksim.view.page.document import refuse_page
 
-        refuse_live_page(live, force=force)
+        refuse_page(live, force=force)
         refuse_unwritable(live)
     from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary

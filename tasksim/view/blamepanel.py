@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.formats.graphs import graph_if_any
-from tasksim.run.record import Run
 from tasksim.scenario.recorded import blame_of, scenario_of
 from tasksim.view.registry import Panel
-from tasksim.view.style import TEXT, kernel_colours, new_axes, run_names
+from tasksim.view.style import TEXT, kernel_colours, listed_runs, name_axes, new_axes, run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+
+    from tasksim.run.record import Run
 
 __all__ = ["BLAME", "panel_blame"]
 
@@ -47,7 +48,7 @@ def panel_blame(
     Raises :exc:`InputError` for a run that had several nodes, or whose graph or models are gone.
     """
     axes = new_axes(ax, HEIGHT_INCHES)
-    listed = [runs] if isinstance(runs, Run) else list(runs)
+    listed = listed_runs(runs)
     blamed = [blame_of(run, Path(run.graph_name)).run for run in listed]
     longest_s = max((found.makespan_s for found in blamed), default=0.0)
     per_s, unit = time_unit(longest_s)
@@ -76,9 +77,7 @@ def panel_blame(
             left += seconds * per_s
     axes.set_yticks(range(len(listed)), run_names(listed), fontsize=TEXT["small"])
     axes.set_ylim(len(listed) - 0.5, -0.5)
-    axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, x=f"makespan ({unit})")
     axes.legend(
         fontsize=TEXT["small"], ncols=3, frameon=False, loc="lower left", bbox_to_anchor=(0, 1)
     )

@@ -10,12 +10,20 @@ from matplotlib.ticker import MaxNLocator
 from tasksim.graph.flop import task_flop
 from tasksim.run.disturbance import has_processor_times, others_curve
 from tasksim.run.metrics import ready_curve, submitted_curve
-from tasksim.run.record import Run
 from tasksim.run.slices import flop_rate
 from tasksim.view.registry import Look, Panel
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.slicepanels import slice_edges
-from tasksim.view.style import RUN_COLOURS, TEXT, name_runs, new_axes, run_names, time_axis
+from tasksim.view.style import (
+    RUN_COLOURS,
+    TEXT,
+    listed_runs,
+    name_axes,
+    name_runs,
+    new_axes,
+    run_names,
+    time_axis,
+)
 from tasksim.view.timeseries import thinned
 
 if TYPE_CHECKING:
@@ -23,6 +31,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
 
     Curve = tuple[NDArray[np.float64], NDArray[Any]]
 
@@ -153,7 +163,7 @@ def _draw_curves(
     fill: bool = True,
 ) -> list[NDArray[Any]]:
     """Draw the curve of each run that has one; return their values."""
-    drawn = [runs] if isinstance(runs, Run) else list(runs)
+    drawn = listed_runs(runs)
     found = []
     for number, (run, name) in enumerate(zip(drawn, run_names(drawn), strict=True)):
         steps = curve(run)
@@ -181,10 +191,8 @@ def _finished(
     """Finish the axis of the values; several *runs* have a *legend*."""
     axes.set_ylim(0.0, most)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=whole))
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.set_ylabel(label, fontsize=TEXT["normal"])
-    axes.spines[["top", "right"]].set_visible(False)
-    if legend and not isinstance(runs, Run) and len(runs) > 1:
+    name_axes(axes, y=label)
+    if legend and len(listed_runs(runs)) > 1:
         name_runs(axes, axes.lines)
     return axes
 

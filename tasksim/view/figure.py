@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from math import lcm
 from numbers import Real
-from os import PathLike
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +18,18 @@ from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, expect, short
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.formats.runs import as_run
-from tasksim.run.record import Run
 from tasksim.view.gantt import colour_legend
 from tasksim.view.registry import PANELS, Look, Panel
-from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure, run_names, run_title
+from tasksim.view.style import (
+    TEXT,
+    WIDTH_INCHES,
+    given_runs,
+    legend_columns,
+    new_figure,
+    run_names,
+    run_title,
+)
+from tasksim.view.timeseries import refuse_infinite_times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
+    from tasksim.run.record import Run
     from tasksim.view.registry import Place
 
     AnyRun = Run | str | Path
@@ -214,10 +222,7 @@ def figure(
     ['worker, idle %', 'ready tasks']
     """
     flag(arrows, "arrows")
-    several = [runs] if isinstance(runs, Run | str | PathLike) else runs
-    if not isinstance(several, Iterable):
-        raise InputError(f"runs: got {short(runs)}; legal: a run, or a list of runs")
-    drawn = [as_run(run) for run in several]
+    drawn = [as_run(run) for run in given_runs(runs)]
     if panels is not None:
         chosen = _chosen(drawn, panels)
     else:
@@ -330,11 +335,7 @@ def _chosen(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Panel]:
 
 def _check(runs: Sequence[Run], panels: int = 2) -> None:
     for run in runs:
-        expect(run, Run, "run")
-        tasks = run.tasks
-        for name in ("submitted_s", "ready_s", "start_s", "end_s"):
-            if not np.isfinite(getattr(tasks, name)).all():
-                raise InputError(f"run of {run.graph_label}: {name} of its tasks is not finite")
+        refuse_infinite_times(run, f"of {run.graph_label}")
     if not runs or not panels:
         raise InputError(f"nothing to draw: {len(runs)} runs, {panels} panels")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-from tasksim.view.modelplots import duration_y, finish, value_x
+from tasksim.view.modelplots import duration_axis, finish, value_x
 from tasksim.view.style import PALETTE, TEXT, new_axes
 
 if TYPE_CHECKING:
@@ -57,14 +57,9 @@ def panel_kinds(table: Sequence[Candidate], chosen: str, ax: Axes | None = None)
     )  # fmt: skip
     for place, row in enumerate(judged):
         either_side = "" if row.mlogq_se is None else f" ± {row.mlogq_se:.2g}"
-        axes.annotate(
-            f"{row.judged:.3g}{either_side}",
-            (min(row.judged + (row.mlogq_se or 0.0), edge), place),
-            (6, 0),
-            textcoords="offset points",
-            fontsize=TEXT["small"],
-            va="center",
-        )
+        end = min(row.judged + (row.mlogq_se or 0.0), edge), place
+        axes.annotate(f"{row.judged:.3g}{either_side}", end, (6, 0), textcoords="offset points",
+                      fontsize=TEXT["small"], va="center")  # fmt: skip
     axes.set_xlim(0.0, 1.3 * edge)
     axes.set_ylim(len(judged) - 0.4, -0.6)
     axes.set_yticks(places, [_kind_text(row, judged) for row in judged], fontsize=TEXT["normal"])
@@ -165,7 +160,7 @@ def panel_dependence(
         axes.plot(x, median, color=BLUE, linewidth=1.6)
         value_x(axes, x, found.parameter)
     shown_s = np.concatenate((low, high)) if durations_s is None else durations_s
-    duration_y(axes, shown_s)
+    duration_axis(axes, "y", shown_s, "duration")
     if axes.get_yscale() != "log":
         axes.set_ylim(0.0, 1.08 * float(shown_s.max()))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=5))

@@ -32,6 +32,7 @@ from tasksim.view.style import (
     run_title,
     shortened,
     time_axis,
+    width_points,
     worker_label,
 )
 from tasksim.view.timeseries import idle_spans
@@ -110,7 +111,7 @@ def _levels(axes: Axes, marks: Sequence[Mark]) -> list[tuple[int, str]]:
     No text is over another, or over the line that leads from another text down to its mark.
     """
     low, high = axes.get_xlim()
-    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    points = width_points(axes)
     at = [(mark.at_s - low) / (high - low) * points for mark in marks]
     widths = [len(m.text) * TEXT["small"] * _WIDTH_OF_A_CHARACTER + 8.0 for m in marks]
     # The right end of a text is at its mark where there is room to the left of that.
@@ -152,9 +153,9 @@ def draw_names(axes: Axes, run: Run, others: Sequence[str] = ()) -> None:
     if not 0 < len(tasks) <= MAX_NAMED_TASKS:
         return
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    area = axes.get_window_extent()
-    points = area.width * 72.0 / axes.figure.dpi
-    row = area.height * 72.0 / axes.figure.dpi / abs(top - bottom) * 2.0 * _half_row(run)
+    points = width_points(axes)
+    height = axes.get_window_extent().height * 72.0 / axes.figure.dpi
+    row = height / abs(top - bottom) * 2.0 * _half_row(run)
     if row < MIN_ROW_POINTS or high <= low:
         return
     kernels = tasks.kernel.tolist()

@@ -11,7 +11,7 @@ from tasksim.graph.iterations import iterations
 from tasksim.view.bands import Boxes, add_bands
 from tasksim.view.registry import Panel
 from tasksim.view.rungraph import graph_of_run
-from tasksim.view.style import TEXT, kernel_colours, new_axes, time_axis
+from tasksim.view.style import kernel_colours, name_axes, new_axes, time_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +71,7 @@ def panel_iterations(
         axes.plot(last_s[there], there, linestyle="--", **look)
         axes.set_ylim(float(number.max()) + 0.5, -0.5)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.set_ylabel("iteration", fontsize=TEXT["normal"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, y="iteration")
     time_axis(axes, run.makespan_s if until_s is None else until_s)
     return axes
 

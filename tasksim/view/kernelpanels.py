@@ -11,16 +11,29 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
-from tasksim.run.record import Run
 from tasksim.view.bands import MAX_VECTOR_BOXES
 from tasksim.view.registry import Panel
-from tasksim.view.style import TEXT, fits, kernel_colours, name_runs, new_axes, run_names, shortened
+from tasksim.view.style import (
+    TEXT,
+    fits,
+    in_unit_of_time,
+    kernel_colours,
+    listed_runs,
+    log_ticks,
+    name_axes,
+    name_runs,
+    new_axes,
+    run_names,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
 
     Float64 = NDArray[np.float64]
 
@@ -54,12 +67,12 @@ _SHADES = (1.0, 0.55, 0.35, 0.75, 0.45)
 def panel_kernel_totals(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     """Draw the total time of each kernel, a bar per run."""
     axes = new_axes(ax, _HEIGHT_INCHES)
-    table, colours = _by_kernel(_as_list(runs))
+    table, colours = _by_kernel(listed_runs(runs))
     for kernel, run, place, width in _places(table):
         statistics = table[kernel][run]
         if statistics is not None:
             axes.bar(place, statistics.total_s, width, **_look(colours[kernel], run))
-    _kernel_axis(axes, table, _as_list(runs))
+    _kernel_axis(axes, table, listed_runs(runs))
     _duration_axis(axes, "total time")
     return axes
 
@@ -72,24 +85,25 @@ def panel_kernel_distributions(runs: Run | Sequence[Run], ax: Axes | None = None
     where the longest duration is 30 times the shortest or more.
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
-    table, colours = _by_kernel(_as_list(runs))
+    table, colours = _by_kernel(listed_runs(runs))
+    dark = {"color": "#333333", "linewidth": 0.8}
+    lines: Any = {"medianprops": dark | {"linewidth": 1.4}, "whiskerprops": dark, "capprops": dark}
     for kernel, run, place, width in _places(table):
-        statistics = table[kernel][run]
-        if statistics is not None:
-            _box(axes, statistics, place, 0.8 * width, _look(colours[kernel], run))
-            ends = [statistics.min_s, statistics.max_s]
-            axes.plot([place, place], ends, color=colours[kernel], **_POINTS)
+        s = table[kernel][run]
+        if s is not None:
+            low, q1, median, q3, high = s.quantiles_s
+            box = {"med": median, "q1": q1, "q3": q3, "whislo": low, "whishi": high, "fliers": []}
+            axes.bxp([box], positions=[place], widths=[0.8 * width], patch_artist=True,
+                     showfliers=False, manage_ticks=False,
+                     boxprops=_look(colours[kernel], run), **lines)  # fmt: skip
+            axes.plot([place, place], [s.min_s, s.max_s], color=colours[kernel], **_POINTS)
     present = [s for row in table.values() for s in row if s is not None]
     shortest = min((s.min_s for s in present), default=0.0)
     if shortest > 0 and max(s.max_s for s in present) >= _LOG_FROM * shortest:
         axes.set_yscale("log")
-    _kernel_axis(axes, table, _as_list(runs))
+    _kernel_axis(axes, table, listed_runs(runs))
     _duration_axis(axes, "duration")
     return axes
-
-
-def _as_list(runs: Run | Sequence[Run]) -> list[Run]:
-    return [runs] if isinstance(runs, Run) else list(runs)
 
 
 ByKernel = dict[str, list[KernelStatistics | None]]
@@ -121,29 +135,12 @@ def _look(colour: str, run: int) -> dict[str, Any]:
     return {"facecolor": mixed, "edgecolor": "#333333", "hatch": hatch, "linewidth": 0.6}
 
 
-def _box(axes: Axes, s: KernelStatistics, place: float, width: float, look: dict[str, Any]) -> None:
-    low, q1, median, q3, high = s.quantiles_s
-    stats = {"med": median, "q1": q1, "q3": q3, "whislo": low, "whishi": high, "fliers": []}
-    dark = {"color": "#333333", "linewidth": 0.8}
-    axes.bxp(
-        [stats],
-        positions=[place],
-        widths=[width],
-        patch_artist=True,
-        showfliers=False,
-        manage_ticks=False,
-        boxprops=look,
-        medianprops=dark | {"linewidth": 1.4},
-        whiskerprops=dark,
-        capprops=dark,
-    )
-
-
 def _kernel_axis(axes: Axes, table: ByKernel, runs: Sequence[Run]) -> None:
     """Name the kernels and how many tasks they have; with several runs, say which is which."""
-    labels = [
-        f"{shortened(kernel, _TICK_LETTERS)}\n{_counts(row)}" for kernel, row in table.items()
-    ]
+    labels = []
+    for kernel, row in table.items():
+        counts = dict.fromkeys(0 if s is None else s.count for s in row)
+        labels.append(f"{shortened(kernel, _TICK_LETTERS)}\n×{' / '.join(map(str, counts))}")
     axes.set_xticks(range(len(labels)), labels, fontsize=TEXT["small"])
     widest = max((max(label.split("\n"), key=len) for label in labels), key=len, default="")
     if not fits(axes, [widest] * len(labels), extra_points=4.0):
@@ -158,22 +155,15 @@ def _kernel_axis(axes: Axes, table: ByKernel, runs: Sequence[Run]) -> None:
         name_runs(axes, handles)
 
 
-def _counts(row: Sequence[KernelStatistics | None]) -> str:
-    counts = list(dict.fromkeys(0 if s is None else s.count for s in row))
-    return "×" + " / ".join(map(str, counts))
-
-
 def _duration_axis(axes: Axes, label: str) -> None:
     low, high = axes.get_ylim()
-    factor, unit = time_unit(high)
     if axes.get_yscale() == "log":
-        few = high < 100 * low
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+        axes.yaxis.set_major_locator(log_ticks(low, high))
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_ylim(0.0, high * 1.05)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
+    unit = in_unit_of_time(axes.yaxis, high)
     axes.tick_params(axis="y", labelsize=TEXT["small"])
     axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
 
@@ -240,7 +230,14 @@ def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:
         mean = [x[tasks].mean()], [y[tasks].mean()]
         axes.plot(*mean, markersize=8, markeredgecolor="#111111", label=shortened(name), **look)
     _draw_ratios(axes)
-    _name_axes(axes, [measured, predicted])
+    factor, unit = time_unit(axes.get_xlim()[1])
+    text = FuncFormatter(lambda value, _: f"{value * factor:.3g}")
+    for axis, name in zip((axes.xaxis, axes.yaxis), run_names(runs), strict=True):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(text)
+        axis.set_minor_formatter(NullFormatter())
+        axis.set_label_text(f"task in {name} ({unit})", fontsize=TEXT["normal"])
+    name_axes(axes)
     return axes
 
 
@@ -258,18 +255,6 @@ def _draw_ratios(axes: Axes) -> None:
     axes.set_xlim(low, high)
     axes.set_ylim(low, high)
     axes.legend(loc="upper left", fontsize=TEXT["small"], frameon=False)
-
-
-def _name_axes(axes: Axes, runs: Sequence[Run]) -> None:
-    factor, unit = time_unit(axes.get_xlim()[1])
-    text = FuncFormatter(lambda value, _: f"{value * factor:.3g}")
-    for axis, name in zip((axes.xaxis, axes.yaxis), run_names(runs), strict=True):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(text)
-        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-        axis.set_label_text(f"task in {name} ({unit})", fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 SCATTER = Panel(

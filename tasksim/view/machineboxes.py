@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tasksim.formats.hwloc.devices import CoProcessor
     from tasksim.formats.hwloc.topology import HwlocObject, Topology
-    from tasksim.platform.description import MemoryDomain, MemoryLevel, Platform, Worker
+    from tasksim.platform.description import MemoryLevel, Platform, Worker
 
 __all__ = ["Box", "boxes_of_platform", "boxes_of_topology", "facts_of", "folded"]
 
@@ -96,7 +96,13 @@ def boxes_of_topology(topology: Topology) -> Box:
 
 def _box(it: HwlocObject, gpus: Sequence[CoProcessor]) -> Box:
     """Return the box of an object; what only contains one thing is merged with it."""
-    box = Box(_kind_of(it), _label(it), tuple(_facts(it)))
+    named = {"Machine": "machine", "Package": "package", "Core": "core", "NUMANode": "memory"}
+    kind = "cache" if _LEVEL.fullmatch(it.kind) else named.get(it.kind, "domain")
+    box = Box(kind, _label(it))
+    if it.kind == "NUMANode" and (size := it.amount("local_memory")):
+        box.facts = (format_size(float(size)),)
+    elif it.kind == "Package" and it.infos.get("CPUModel"):
+        box.facts = (it.infos["CPUModel"].strip(),)
     for child in it.children:
         if child.kind in ("Bridge", "PCIDev", "OSDev"):
             box.beside += _devices(child, gpus)
@@ -131,13 +137,6 @@ def _behind(cache: HwlocObject, gpus: Sequence[CoProcessor]) -> Iterator[Box]:
         yield Box(box.kind, box.label, (*box.facts, f"cache {size}"), box.children, box.beside)
 
 
-def _kind_of(it: HwlocObject) -> str:
-    if _LEVEL.fullmatch(it.kind):
-        return "cache"
-    named = {"Machine": "machine", "Package": "package", "Core": "core", "NUMANode": "memory"}
-    return named.get(it.kind, "domain")
-
-
 def _label(it: HwlocObject) -> str:
     match = _LEVEL.fullmatch(it.kind)
     if match is not None:
@@ -149,21 +148,18 @@ def _label(it: HwlocObject) -> str:
     return f"{name}{number}"
 
 
-def _facts(it: HwlocObject) -> Iterator[str]:
-    size = it.amount("local_memory")
-    if it.kind == "NUMANode" and size:
-        yield format_size(float(size))
-    if it.kind == "Package" and it.infos.get("CPUModel"):
-        yield it.infos["CPUModel"].strip()
-
-
 def _devices(it: HwlocObject, gpus: Sequence[CoProcessor]) -> Iterator[Box]:
     """Yield the boxes of devices: one per co-processor, one for all others on a bus."""
     inside = (it, *it.below())
     parts = {id(part): gpu for gpu in gpus for part in gpu.parts}
     found = {id(parts[id(one)]): parts[id(one)] for one in inside if id(one) in parts}
     for gpu in found.values():
-        yield _gpu_box(gpu)
+        facts = [", ".join(gpu.names)]
+        facts += [gpu.model] if gpu.model else []
+        facts += [format_size(float(gpu.size_bytes))] if gpu.size_bytes else []
+        speed = gpu.links[0].link_bytes_per_s if gpu.links else 0.0
+        facts += [f"PCI {format_bandwidth(speed)}"] if speed else []
+        yield Box("gpu", gpu.architecture, tuple(facts))
     others = [
         one.name or one.subtype for one in inside if one.kind == "OSDev" and id(one) not in parts
     ]
@@ -172,15 +168,6 @@ def _devices(it: HwlocObject, gpus: Sequence[CoProcessor]) -> Iterator[Box]:
         shown = names[:DEVICE_LINES]
         more = [f"{len(names) - DEVICE_LINES} more"] if len(names) > DEVICE_LINES else []
         yield Box("device", "devices", (*shown, *more))
-
-
-def _gpu_box(gpu: CoProcessor) -> Box:
-    facts = [", ".join(gpu.names)]
-    facts += [gpu.model] if gpu.model else []
-    facts += [format_size(float(gpu.size_bytes))] if gpu.size_bytes else []
-    speed = gpu.links[0].link_bytes_per_s if gpu.links else 0.0
-    facts += [f"PCI {format_bandwidth(speed)}"] if speed else []
-    return Box("gpu", gpu.architecture, tuple(facts))
 
 
 # Of a platform
@@ -231,9 +218,13 @@ def _node_box(platform: Platform, node: int) -> Box:
         own = [worker for worker in cores if worker.id in domain.workers]
         inside |= {worker.id for worker in own}
         if own:
-            facts = _domain_facts(domain)
-            children = _cores(platform, own)
-            box.children.append(Box("domain", _plain(domain.name), facts, children))
+            inner = Box("domain", _plain(domain.name), children=_cores(platform, own))
+            if domain.size_bytes is not None:
+                inner.facts = (format_size(domain.size_bytes),)
+            if domain.bandwidths_bytes_per_s:
+                together = format_bandwidth(domain.bandwidths_bytes_per_s[-1])
+                inner.facts += (f"{together} together",)
+            box.children.append(inner)
     box.children += _cores(platform, [worker for worker in cores if worker.id not in inside])
     for worker in workers:
         if platform.device(worker.architecture).pipeline:
@@ -244,13 +235,6 @@ def _node_box(platform: Platform, node: int) -> Box:
 def _plain(name: str) -> str:
     """Return the name on a node: ``ram`` of ``node0/ram``."""
     return name.rpartition("/")[2]
-
-
-def _domain_facts(domain: MemoryDomain) -> tuple[str, ...]:
-    size, bandwidths = domain.size_bytes, domain.bandwidths_bytes_per_s
-    sizes = () if size is None else (format_size(size),)
-    speeds = (f"{format_bandwidth(bandwidths[-1])} together",) if bandwidths else ()
-    return (*sizes, *speeds)
 
 
 def _cores(platform: Platform, workers: Sequence[Worker]) -> list[Box]:

@@ -13,7 +13,7 @@ from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
 from tasksim.view.bands import MAX_VECTOR_BOXES
 from tasksim.view.registry import Panel
-from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
+from tasksim.view.style import PALETTE, name_axes, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def memory_colours(run: Run) -> list[str]:
     return colours
 
 
-def panel_memory(
-    run: Run, ax: Axes | None = None, *, until_s: float | None = None, legend: bool = True
-) -> Axes:
+def panel_memory(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
     """Draw how much of each limited memory is used, over time, and the sizes of the memories.
 
     Sizes are dashed lines where memories were used well; otherwise, off the axis, they are said
@@ -85,32 +83,39 @@ def panel_memory(
         Axes to draw on; default: those of a new figure.
     until_s :
         The end of the time axis; default: the makespan.
-    legend :
-        Whether to name the curves.
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
-    shown, colours = _shown_memories(run), memory_colours(run)
     table = MemoryTable.empty() if run.memory is None else run.memory
+    known: list[int] = np.unique(table.memory).tolist()
+    shown = [m for m in known if run.memories[m].size_bytes is not None] or known
+    colours = memory_colours(run)
     curves = {memory: thinned(*used_curve(table, memory, run.makespan_s)) for memory in shown}
     peak = max((float(used.max()) for _, used in curves.values()), default=0.0)
     entries: Artists = []
+    near: set[float] = set()  # sizes of memories that have a line
     for memory, (times, used) in curves.items():
-        line: Any = {"color": colours[memory], "label": _memory_label(run, memory, peak)}
+        label, size = run.memories[memory].name, run.memories[memory].size_bytes
+        if size is not None and peak >= _NEAR * size:
+            near.add(size)
+        elif size is not None:
+            label = f"{label} (of {format_size(size)})"
+        line: Any = {"color": colours[memory], "label": label}
         entries += axes.plot(times, used, drawstyle="steps-post", linewidth=1.1, **line)
     time_axis(axes, run.makespan_s if until_s is None else until_s)
-    top, sizes = _draw_sizes(axes, run, shown, peak)
+    look: Any = {"color": "#555555", "linestyle": "--", "linewidth": 1.0}
+    for size in sorted(near):
+        axes.axhline(size, **look)
+        entries.append(Line2D([], [], label=f"size {format_size(size)}", **look))
+    top = max([1.15 * peak, 1.0, *(1.03 * size for size in near)])
     evicts = run.transfers is not None and TransferReason.EVICTION in run.transfers.reason
     room = min(0.06, 0.2 / len(shown)) if shown and evicts else 0.0
-    ticks = _draw_evictions(axes, run, shown, room)
+    entries += _draw_evictions(axes, run, shown, room)
     _amount_axis(axes, top / (1.0 - room * len(shown)), _SIZE_UNITS, "used")
-    if legend:
-        name_runs(axes, [*entries, *sizes, *ticks])
+    name_runs(axes, entries)
     return axes
 
 
-def panel_bandwidth(
-    run: Run, ax: Axes | None = None, *, until_s: float | None = None, legend: bool = True
-) -> Axes:
+def panel_bandwidth(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
     """Draw how many bytes per second arrive in each memory, over time, one upon another.
 
     Means over 400 slices of the time axis.
@@ -129,40 +134,8 @@ def panel_bandwidth(
             entries.append(Patch(color=colour, label=f"to {run.memories[memory].name}"))
             below = above
     _amount_axis(axes, max(float(below.max()), 1.0) * 1.05, _BANDWIDTH_UNITS, "copied")
-    if legend:
-        name_runs(axes, entries)
+    name_runs(axes, entries)
     return axes
-
-
-def _shown_memories(run: Run) -> list[int]:
-    """Return the limited memories, or all that the run knows of if none is limited."""
-    if run.memory is None:
-        return []
-    known: list[int] = np.unique(run.memory.memory).tolist()
-    limited = [memory for memory in known if run.memories[memory].size_bytes is not None]
-    return limited or known
-
-
-def _on_axis(size_bytes: float | None, peak: float) -> bool:
-    """Return whether there is a line at the size of a memory."""
-    return size_bytes is not None and peak >= _NEAR * size_bytes
-
-
-def _memory_label(run: Run, memory: int, peak: float) -> str:
-    """Return the name of a memory, and its size if no line shows that."""
-    name, size = run.memories[memory].name, run.memories[memory].size_bytes
-    return name if size is None or _on_axis(size, peak) else f"{name} (of {format_size(size)})"
-
-
-def _draw_sizes(axes: Axes, run: Run, shown: Sequence[int], peak: float) -> tuple[float, Artists]:
-    """Draw a line per size of a memory if *peak* comes near it; return the top, and the entries."""
-    sizes = sorted({run.memories[memory].size_bytes or 0.0 for memory in shown} - {0.0})
-    near = [size for size in sizes if _on_axis(size, peak)]
-    look: Any = {"color": "#555555", "linestyle": "--", "linewidth": 1.0}
-    for size in near:
-        axes.axhline(size, **look)
-    entries: Artists = [Line2D([], [], label=f"size {format_size(size)}", **look) for size in near]
-    return max([1.15 * peak, 1.0, *(1.03 * size for size in near)]), entries
 
 
 def _draw_evictions(axes: Axes, run: Run, shown: Sequence[int], room: float) -> Artists:
@@ -188,9 +161,7 @@ def _amount_axis(axes: Axes, top: float, units: Units, label: str) -> None:
     steps = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]).tick_values(0.0, top / scale)
     axes.set_yticks([step * scale for step in steps if step * scale <= top])
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / scale:.6g}"))
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, y=f"{label} ({unit})")
 
 
 # In a figure: low, since they stand below a Gantt chart whose time axis they share.

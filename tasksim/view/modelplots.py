@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from tasksim.base.errors import TasksimError
-from tasksim.base.units import time_unit
 from tasksim.models.diagnosis.findings import normal_points
 from tasksim.models.rows import describe_row, is_logarithmic
-from tasksim.view.style import PALETTE, TEXT, new_axes
+from tasksim.view.style import PALETTE, TEXT, in_unit_of_time, log_ticks, name_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.models.diagnosis.diagnose import Diagnosis
     from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.kernelmodel import KernelModel
@@ -25,8 +25,7 @@ __all__ = [
     "along",
     "count_label",
     "decimated",
-    "duration_x",
-    "duration_y",
+    "duration_axis",
     "finish",
     "panel_domain",
     "panel_influence",
@@ -42,7 +41,7 @@ EXTREMES: Final = 100
 """Number of lowest and of highest points that are always drawn: readers look for outliers."""
 
 
-def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
+def decimated(values: Floats, most: int = POINTS) -> NDArray[np.intp]:
     """Return which of *values* to draw: all, or every n-th and the extremes.
 
     The lowest and highest 100 are always among them, so that no outlier is hidden. Ascending,
@@ -69,32 +68,21 @@ def along(count: int) -> NDArray[np.intp]:
     return np.unique(np.concatenate((ends, inner.astype(np.intp))))
 
 
-def duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:
-    """Make the x axis one of predicted durations, in a fitting unit."""
+def duration_axis(axes: Axes, on: Literal["x", "y"], values_s: Floats, what: str) -> None:
+    """Make an axis one of durations in a fitting unit, called *what*."""
     low, high = float(values_s.min()), float(values_s.max())
-    factor, unit = time_unit(float(np.sqrt(low * high)))
+    axis = axes.xaxis if on == "x" else axes.yaxis
     if is_logarithmic(low, high):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(_log_locator(low, high))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
-    axes.set_xlabel(f"predicted duration ({unit})", fontsize=TEXT["normal"])
+        axes.set(**{f"{on}scale": "log"})
+        if on == "y":
+            axes.set_ylim(low / 1.5, high * 1.5)
+        axis.set_major_locator(log_ticks(low, high))
+        axis.set_minor_formatter(NullFormatter())
+    unit = in_unit_of_time(axis, float(np.sqrt(low * high)))
+    axis.set_label_text(f"{what} ({unit})", fontsize=TEXT["normal"])
 
 
-def duration_y(axes: Axes, values_s: NDArray[np.float64]) -> None:
-    """Make the y axis one of durations, in a fitting unit."""
-    low, high = float(values_s.min()), float(values_s.max())
-    factor, unit = time_unit(float(np.sqrt(low * high)))
-    if is_logarithmic(low, high):
-        axes.set_yscale("log")
-        axes.set_ylim(low / 1.5, high * 1.5)
-        axes.yaxis.set_major_locator(_log_locator(low, high))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
-    axes.set_ylabel(f"duration ({unit})", fontsize=TEXT["normal"])
-
-
-def value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
+def value_x(axes: Axes, values: Floats, name: str) -> None:
     """Make the x axis one of a parameter; few values are ticks themselves."""
     low, high = float(values.min()), float(values.max())
     distinct = np.unique(values)
@@ -104,17 +92,12 @@ def value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
     if len(distinct) <= 6 and not (low > 0 and high > 100 * low):
         axes.set_xticks(distinct.tolist())
     elif axes.get_xscale() == "log":
-        axes.xaxis.set_major_locator(_log_locator(low, high))
+        axes.xaxis.set_major_locator(log_ticks(low, high))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
     unit = " (bytes)" if name == "size_bytes" else ""
     axes.set_xlabel(f"{name}{unit}", fontsize=TEXT["normal"])
-
-
-def _log_locator(low: float, high: float) -> LogLocator:
-    """Return the ticks of a logarithmic axis: 1, 2 and 5 in each decade of a few."""
-    return LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
 
 
 def count_label(drawn: int, count: int, what: str) -> str:
@@ -125,28 +108,22 @@ def count_label(drawn: int, count: int, what: str) -> str:
 def finish(axes: Axes, title: str) -> None:
     """Put title and legend above the axes, where they cover nothing."""
     axes.set_title(title, fontsize=TEXT["title"], loc="left", wrap=True)
-    axes.tick_params(labelsize=TEXT["small"])
+    name_axes(axes)
     axes.grid(color="#e8ecf0", linewidth=0.6)
     axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    handles, labels = axes.get_legend_handles_labels()
+    labels = axes.get_legend_handles_labels()[1]
     if labels:
-        axes.legend(
-            handles,
-            labels,
-            loc="upper left",
-            bbox_to_anchor=(0.0, -0.18),
-            ncols=1 if max(map(len, labels)) > 34 else 2,
-            fontsize=TEXT["small"],
-            frameon=False,
-        )
+        columns = 1 if max(map(len, labels)) > 34 else 2
+        axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), ncols=columns,
+                    fontsize=TEXT["small"], frameon=False)  # fmt: skip
 
 
 MEANS: Final = 1000
 """Maximum number of configuration means drawn: their dots are large, and more would merge."""
 CURVE: Final = 100
 """Number of points of a curve over a parameter: four pixels apart, so that it looks smooth."""
+BAND_PARTS: Final = 12
+"""Number of parts by predicted duration, each of which has its own quantiles of errors."""
 HEIGHT_INCHES: Final = 3.2
 BLUE, ORANGE, GREY, DARK = PALETTE[0], "#d55e00", "#9aa5b1", "#222222"
 
@@ -158,22 +135,11 @@ def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
     line at 0. The band has nine tenths of the samples. Noise alone looks like a horizontal cloud.
     """
     axes = new_axes(ax, HEIGHT_INCHES)
-    chosen = decimated(res.relative)
-    axes.plot(
-        res.predicted_s[chosen],
-        100 * res.relative[chosen],
-        ".",
-        color=BLUE,
-        alpha=0.5,
-        markersize=5.0,
-        markeredgewidth=0,
-        label=count_label(len(chosen), len(res.relative), "samples"),
-        rasterized=True,
-    )
+    _cloud(axes, res.predicted_s, 100 * res.relative, BLUE, "samples")
     _band(axes, res)
     _means(axes, res)
     axes.axhline(0.0, color=DARK, linewidth=0.8)
-    duration_x(axes, res.predicted_s)
+    duration_axis(axes, "x", res.predicted_s, "predicted duration")
     of = "mean duration" if res.absolute else "predicted"
     axes.set_ylabel(f"measured − predicted (% of {of})", fontsize=TEXT["normal"])
     finish(axes, "Residuals over fitted durations")
@@ -186,16 +152,9 @@ def panel_qq(res: Residuals, ax: Axes | None = None) -> Axes:
     quantiles, values = normal_points(res.shape)
     chosen = along(len(values))
     axes.axline((0.0, 0.0), slope=1.0, color=GREY, linewidth=1.0)
-    axes.plot(
-        quantiles[chosen],
-        values[chosen],
-        ".",
-        color=BLUE,
-        markersize=4.0,
-        markeredgewidth=0,
-        label=count_label(len(chosen), len(values), "samples"),
-        rasterized=True,
-    )
+    label = count_label(len(chosen), len(values), "samples")
+    axes.plot(quantiles[chosen], values[chosen], ".", color=BLUE, markersize=4.0,
+              markeredgewidth=0, label=label, rasterized=True)  # fmt: skip
     axes.set_xlabel("normal quantile (standard deviations)", fontsize=TEXT["normal"])
     kind = "error" if res.absolute else "ln(measured / predicted)"
     axes.set_ylabel(f"{kind}, standardised", fontsize=TEXT["normal"])
@@ -217,9 +176,14 @@ def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> 
     column = res.samples.names.index(name)
     middle = _middle(model, res)
     same = _at(model, res, middle, name)
-    x = res.samples.parameters[:, column]
-    y, moved = _moved(diagnosis, name, middle, same)
-    label = "other samples" + (", moved to these values" if moved else "")
+    x, y, label = res.samples.parameters[:, column], res.samples.durations_s, "other samples"
+    values, place = np.unique(x, return_inverse=True)
+    there = _slice(model, name, middle, values)
+    if there is not None:  # else the model refuses to say
+        label += ", moved to these values"
+        predicted = there[place]
+        moved = predicted + y - res.predicted_s if res.absolute else predicted * y / res.predicted_s
+        y = np.where(same, y, moved)
     _cloud(axes, x[~same], y[~same], GREY, label)
     _cloud(axes, x[same], y[same], BLUE, "samples at these values")
     _curve(axes, diagnosis, name, middle)
@@ -229,10 +193,10 @@ def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> 
     else:
         axes.set_xticks(range(len(categories)), categories)
         axes.set_xlabel(name, fontsize=TEXT["normal"])
-    duration_y(axes, y[y > 0])
+    duration_axis(axes, "y", y[y > 0], "duration")
     others = [other for other in model.used_parameters() if other != name]
-    values = np.array([middle[other] for other in others])
-    held = describe_row(others, values, res.samples.categories)
+    at = np.array([middle[other] for other in others])
+    held = describe_row(others, at, res.samples.categories)
     finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
     return axes
 
@@ -250,16 +214,11 @@ def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     area = 8.0 + 120.0 * np.minimum(cook, 1.0)
     axes.scatter(h, t, s=area, color=BLUE, alpha=0.5, linewidths=0, rasterized=True)
     for rank, index in enumerate(np.argsort(-cook)[:3].tolist()):
-        where = res.row_text(index)
+        label = f"{res.row_text(index)}: Cook's distance {cook[index]:.2g}"
         axes.scatter(
-            h[index : index + 1],
-            t[index : index + 1],
-            s=area[index] + 20.0,
-            facecolors="none",
-            edgecolors=PALETTE[5 - 2 * rank],
-            linewidths=1.4,
-            label=f"{where}: Cook's distance {cook[index]:.2g}",
-        )
+            h[index], t[index], s=area[index] + 20.0, facecolors="none",
+            edgecolors=PALETTE[5 - 2 * rank], linewidths=1.4, label=label,
+        )  # fmt: skip
     low, high = axes.get_ylim()
     leverage = np.linspace(1e-3, min(max(float(h.max()), 1e-3) * 1.05, 0.999), 200)
     edge = np.sqrt(len(diagnosis.coefficients) * (1 - leverage) / leverage)
@@ -274,7 +233,7 @@ def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
 
 
 def panel_domain(
-    diagnosis: Diagnosis, ax: Axes | None = None, *, asked: NDArray[np.float64] | None = None
+    diagnosis: Diagnosis, ax: Axes | None = None, *, asked: Floats | None = None
 ) -> Axes:
     """Draw, per parameter, which values were measured, and which are asked for beside them.
 
@@ -294,21 +253,13 @@ def panel_domain(
             places = np.unique(_placed(np.unique(asked[:, row]), low, high).clip(-0.25, 1.25))
             _ticks(axes, places[(places < 0) | (places > 1)], row, ORANGE, None)
         for place, text in ((0.0, f"{low:.6g}"), (1.0, f"{high:.6g}")):
-            axes.annotate(
-                text,
-                (place, row),
-                (0, 8),
-                textcoords="offset points",
-                fontsize=TEXT["small"],
-                ha="center",
-                va="bottom",
-            )
+            axes.annotate(text, (place, row), (0, 8), textcoords="offset points",
+                          fontsize=TEXT["small"], ha="center", va="bottom")  # fmt: skip
     axes.set_yticks(range(len(names)), names, fontsize=TEXT["normal"])
     axes.set_ylim(len(names) - 0.4, -0.7)
     axes.set_xlim(-0.3, 1.3) if asked is not None else axes.set_xlim(-0.08, 1.08)
     axes.set_xticks([])
-    for side in ("top", "right", "bottom", "left"):
-        axes.spines[side].set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.tick_params(axis="y", length=0)
     beyond = "; orange: asked for outside it" if asked is not None else ""
     axes.set_title(f"Box of the domain{beyond}", fontsize=TEXT["title"], loc="left")
@@ -320,15 +271,13 @@ def domain_height_inches(parameters: int) -> float:
     return 0.6 + 0.45 * max(parameters, 1)
 
 
-def _ticks(
-    axes: Axes, places: NDArray[np.float64], row: int, colour: str, label: str | None
-) -> None:
+def _ticks(axes: Axes, places: Floats, row: int, colour: str, label: str | None) -> None:
     axes.plot(
         places, np.full(len(places), row), "|", color=colour, markersize=9, alpha=0.8, label=label
     )
 
 
-def _placed(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+def _placed(values: Floats, low: float, high: float) -> Floats:
     """Return where *values* are between *low* (0) and *high* (1), in logarithms if they can."""
     if high <= low:
         return np.where(values == low, 0.5, np.where(values < low, -0.2, 1.2))
@@ -338,23 +287,18 @@ def _placed(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.
     return np.asarray((values - low) / (high - low))
 
 
-def _band(axes: Axes, res: Residuals, parts: int = 12) -> None:
+def _band(axes: Axes, res: Residuals) -> None:
     """Draw quantiles of the errors of all samples, by predicted duration."""
-    edges = np.quantile(res.predicted_s, np.linspace(0, 1, parts + 1)[1:-1])
+    edges = np.quantile(res.predicted_s, np.linspace(0, 1, BAND_PARTS + 1)[1:-1])
     part = np.searchsorted(edges, res.predicted_s, side="right")
     found = np.unique(part)
-    if len(found) < 3 or len(part) < 20 * parts:
+    if len(found) < 3 or len(part) < 20 * BAND_PARTS:
         return
     middle = [float(np.median(res.predicted_s[part == p])) for p in found]
     quantiles = np.array([np.quantile(res.relative[part == p], (0.05, 0.95)) for p in found])
+    low, high = 100 * quantiles.T
     axes.fill_between(
-        middle,
-        100 * quantiles[:, 0],
-        100 * quantiles[:, 1],
-        color=BLUE,
-        alpha=0.12,
-        linewidth=0,
-        label="90 % of the samples",
+        middle, low, high, color=BLUE, alpha=0.12, linewidth=0, label="90 % of the samples"
     )
 
 
@@ -365,15 +309,9 @@ def _means(axes: Axes, res: Residuals) -> None:
     mean = np.bincount(res.group, res.relative) / count
     first = np.unique(res.group, return_index=True)[1]
     chosen = decimated(mean, MEANS)
-    axes.plot(
-        res.predicted_s[first][chosen],
-        100 * mean[chosen],
-        "o",
-        color=DARK,
-        markersize=3.0,
-        markeredgewidth=0,
-        label=count_label(len(chosen), len(mean), "configurations, their means"),
-    )
+    label = count_label(len(chosen), len(mean), "configurations, their means")
+    axes.plot(res.predicted_s[first][chosen], 100 * mean[chosen], "o", color=DARK, markersize=3.0,
+              markeredgewidth=0, label=label)  # fmt: skip
 
 
 def _middle(model: KernelModel, res: Residuals) -> dict[str, float]:
@@ -400,45 +338,13 @@ def _at(
     return same
 
 
-def _moved(
-    diagnosis: Diagnosis, name: str, middle: dict[str, float], same: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], bool]:
-    """Return the durations of samples had they the values of the *middle*, but for *name*.
-
-    Those measured, and False, where the model refuses to say.
-    """
-    model, res = diagnosis.model, diagnosis.residuals
-    measured = res.samples.durations_s
-    values, place = np.unique(
-        res.samples.parameters[:, res.samples.names.index(name)], return_inverse=True
-    )
-    there = _slice(model, name, middle, values)
-    if there is None:
-        return measured, False
-    if res.absolute:
-        moved = there[place] + measured - res.predicted_s
-    else:
-        moved = there[place] * measured / res.predicted_s
-    return np.where(same, measured, moved), True
-
-
-def _cloud(
-    axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], colour: str, what: str
-) -> None:
+def _cloud(axes: Axes, x: Floats, y: Floats, colour: str, what: str) -> None:
     if len(x) == 0:
         return
     chosen = decimated(y)
-    axes.plot(
-        x[chosen],
-        y[chosen],
-        ".",
-        color=colour,
-        alpha=0.5,
-        markersize=5.0,
-        markeredgewidth=0,
-        label=count_label(len(chosen), len(x), what),
-        rasterized=True,
-    )
+    label = count_label(len(chosen), len(x), what)
+    axes.plot(x[chosen], y[chosen], ".", color=colour, alpha=0.5, markersize=5.0,
+              markeredgewidth=0, label=label, rasterized=True)  # fmt: skip
 
 
 def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]) -> None:
@@ -468,19 +374,11 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
         axes.plot(values, found, color=DARK, linewidth=1.4, label="model")
     else:
         error = np.maximum(np.vstack((found - low_s, high_s - found)), 0.0)
-        axes.errorbar(
-            values,
-            found,
-            error,
-            fmt="o",
-            color=DARK,
-            markersize=4,
-            linewidth=1,
-            label="model, 95 % of samples",
-        )
+        axes.errorbar(values, found, error, fmt="o", color=DARK, markersize=4, linewidth=1,
+                      label="model, 95 % of samples")  # fmt: skip
 
 
-def _everywhere(res: Residuals, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _everywhere(res: Residuals, name: str) -> tuple[Floats, Floats]:
     """Return one parameter of each measured configuration, and what is predicted for it.
 
     Where parameters vary together only, there is no other way to see more than one point.
@@ -492,8 +390,8 @@ def _everywhere(res: Residuals, name: str) -> tuple[NDArray[np.float64], NDArray
 
 
 def _slice(
-    model: KernelModel, name: str, middle: dict[str, float], values: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+    model: KernelModel, name: str, middle: dict[str, float], values: Floats
+) -> Floats | None:
     """Return the predictions at *values* of one parameter; None where the model refuses one."""
     table = np.tile([middle[n] for n in model.names_], (len(values), 1))
     table[:, model.names_.index(name)] = values

@@ -11,7 +11,15 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.run.network import in_flight, node_idleness, node_rates
 from tasksim.view.registry import Panel
-from tasksim.view.style import PALETTE, RUN_COLOURS, TEXT, name_runs, new_axes, run_names, time_axis
+from tasksim.view.style import (
+    PALETTE,
+    RUN_COLOURS,
+    name_axes,
+    name_runs,
+    new_axes,
+    run_names,
+    time_axis,
+)
 from tasksim.view.timeseries import thinned
 
 if TYPE_CHECKING:
@@ -67,9 +75,7 @@ def panel_messages(
         axes.plot(*thinned(*waiting), linestyle=":", **look)
     axes.set_ylim(bottom=0.0)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-    axes.set_ylabel("messages", fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, y="messages")
     time_axis(axes, max(run.makespan_s for run in drawn) if until_s is None else until_s)
     lines = [
         Line2D([], [], color="#555555", linewidth=1.0, label="move"),
@@ -79,9 +85,7 @@ def panel_messages(
     return axes
 
 
-def panel_network(
-    run: Run, ax: Axes | None = None, *, until_s: float | None = None, legend: bool = True
-) -> Axes:
+def panel_network(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
     """Draw the bytes per second that go out of each node (up) and into it (down), over time.
 
     The nodes are stacked; of more than eight only the sum is drawn.
@@ -108,13 +112,10 @@ def panel_network(
     axes.set_ylim(-reach, reach)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, symmetric=True))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{abs(y) / scale:.3g}"))
-    axes.set_ylabel(f"in | out ({unit})", fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, y=f"in | out ({unit})")
     time_axis(axes, until)
-    if legend:
-        patches = [Patch(color=PALETTE[n % len(PALETTE)], label=t) for n, t in enumerate(names)]
-        name_runs(axes, patches)
+    patches = [Patch(color=PALETTE[n % len(PALETTE)], label=t) for n, t in enumerate(names)]
+    name_runs(axes, patches)
     return axes
 
 
@@ -132,10 +133,7 @@ def panel_nodes(runs: Sequence[Run], ax: Axes | None = None, *, legend: bool = T
         axes.axhline(float(idle.mean()), color=colour, linewidth=0.8, linestyle="--")
     axes.set_ylim(0.0, 100.0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=16, integer=True))
-    axes.set_xlabel("node (dashed: the mean)", fontsize=TEXT["normal"])
-    axes.set_ylabel("idle %", fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, x="node (dashed: the mean)", y="idle %")
     if legend and len(drawn) > 1:
         name_runs(axes, bars)
     return axes

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tasksim.base.arrays import Floats, Ints
+    from tasksim.graph.octree.interactions import Pairs
     from tasksim.graph.octree.tree import Tree
 
 __all__ = ["OCTREE_PANELS", "Octree", "drawn", "octree_figure", "octree_settings", "read_octree"]
@@ -93,14 +94,17 @@ class Octree:
     @cached_property
     def partners(self) -> Ints:
         """The Morton indices of the interaction list of the cell."""
-        pairs = m2l_pairs(self.tree, self.tree.height - 1)
+        return self.partners_in(m2l_pairs(self.tree, self.last))
+
+    def partners_in(self, pairs: Pairs) -> Ints:
+        """Return the Morton indices of the leaves that some *pairs* of leaves join to the cell."""
         number = int(np.searchsorted(self.leaves, self.cell))
         partners: Ints = self.leaves[pairs.source[pairs.target == number]]
         return partners
 
     def facts(self) -> dict[str, Any]:
         """Return numbers of cells, groups and interactions as plain data."""
-        pairs = m2l_pairs(self.tree, self.tree.height - 1)
+        pairs = m2l_pairs(self.tree, self.last)
         number = int(np.searchsorted(self.leaves, self.cell))
         group = number // self.group_size
         targets, sources = pairs.target // self.group_size, pairs.source // self.group_size
@@ -113,9 +117,7 @@ class Octree:
             "height": self.tree.height,
             "group_size": self.group_size,
             "cells": [len(cells) for cells in self.tree.levels],
-            "groups": [
-                self.tree.groups(level, self.group_size) for level in range(self.tree.height)
-            ],
+            "groups": [self.tree.groups(k, self.group_size) for k in range(self.tree.height)],
             "neighbours": len(neighbour_pairs(self.tree).target),
             "interactions": {
                 "total": len(pairs.target),
@@ -338,12 +340,13 @@ def _draw_tree(figure: Any, octree: Octree) -> None:
 def _draw_hierarchy(axes: Axes, octree: Octree) -> None:
     """Draw the levels below one another; a line leads from each cell to its parent."""
     tree = octree.tree
-    places = [_places(len(tree.levels[-1]))]
+    leaves = len(tree.levels[-1])
+    places = [(np.arange(leaves) + 0.5) / leaves]
     for level in range(tree.height - 1, 0, -1):
         parents = tree.parents(level)
         sums = np.bincount(parents, weights=places[0])
         places.insert(0, sums / np.bincount(parents))
-    size = float(np.clip(160.0 / len(tree.levels[-1]), 1.0, 6.0))
+    size = float(np.clip(160.0 / leaves, 1.0, 6.0))
     for level, x in enumerate(places):
         if level > 0:
             above = places[level - 1][tree.parents(level)]
@@ -358,10 +361,6 @@ def _draw_hierarchy(axes: Axes, octree: Octree) -> None:
     axes.set_axis_off()
 
 
-def _places(count: int) -> Floats:
-    return (np.arange(count) + 0.5) / count
-
-
 # Groups and the interaction list of a cell
 
 
@@ -369,7 +368,7 @@ def _draw_groups(figure: Any, octree: Octree) -> None:
     tree, dimension = octree.tree, octree.tree.dimension
     side, leaves = 0.5 ** (tree.height - 1), octree.leaves
     group = np.arange(len(leaves)) // octree.group_size
-    near = np.setdiff1d(_touching(octree), [octree.cell])
+    near = np.setdiff1d(octree.partners_in(neighbour_pairs(tree)), [octree.cell])
     title = f"groups of {octree.group_size} cells; interaction list of cell {octree.cell}"
     handles = [
         Patch(facecolor=CELL, label=f"cell {octree.cell}"),
@@ -420,14 +419,6 @@ def _draw_groups(figure: Any, octree: Octree) -> None:
     axes.set_title(title, fontsize=TEXT["title"], loc="left")
     axes.legend(handles=handles, fontsize=TEXT["small"], frameon=False, loc="center left",
                 bbox_to_anchor=(1.02, 0.5))  # fmt: skip
-
-
-def _touching(octree: Octree) -> Ints:
-    """Return the Morton indices of the leaves that touch the cell."""
-    pairs = neighbour_pairs(octree.tree)
-    number = int(np.searchsorted(octree.leaves, octree.cell))
-    touching: Ints = octree.leaves[pairs.source[pairs.target == number]]
-    return touching
 
 
 def _frame_groups(

@@ -9,23 +9,27 @@ from matplotlib.patches import Patch
 from tasksim.run.metrics import idle_s, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
-from tasksim.run.record import Run
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
     fitting,
     kernel_colours,
     legend_columns,
+    listed_runs,
+    name_axes,
     new_axes,
     run_names,
     shortened,
     time_axis,
+    width_points,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+
+    from tasksim.run.record import Run
 
 __all__ = ["PATH", "panel_path"]
 
@@ -53,33 +57,39 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     holds the run up; nobody computes during the grey parts of the upper one. For several nodes, the
     time of messages on the path is separate from other waiting.
     """
-    several = [runs] if isinstance(runs, Run) else list(runs)
+    several = listed_runs(runs)
     further_inches = max(0, len(several) - 1) * _RUN_INCHES
     axes = new_axes(ax, _LEGEND_INCHES + 2 * _ROW_INCHES + further_inches)
-    rows = [row for run in several for row in (_path_parts(run), _worker_parts(run))]
+    rows: list[dict[str, float]] = []
+    for run in several:
+        count = max(1, len(run.workers))
+        parts = {s.kernel: s.total_s / count for s in kernel_statistics(run)}
+        parts[_WAITING] = float(idle_s(run).sum()) / count
+        rows += [_path_parts(run), parts]
     kernels = dict.fromkeys(name for row in rows for name in row if name not in _NOT_COMPUTING)
     known = {**kernel_colours(kernels), _OTHERS: _OTHERS_COLOUR, **_NOT_COMPUTING}
     rows = _largest(rows)
     named = {name for row in rows for name in row}
     colours = {name: colour for name, colour in known.items() if name in named}
-    places = _places(len(several))
+    # Of several runs each has a row for its name.
+    pair = (1, 2) if len(several) > 1 else (0, 1)
+    places = [3 * number + row for number in range(len(several)) for row in pair]
     for place, row in zip(places, rows, strict=True):
         left = 0.0
         for name in colours:
             width = row.get(name, 0.0)
             axes.barh(place, width, 0.75, left, color=colours[name], edgecolor="#333333", lw=0.5)
             left += width
-    points = axes.get_window_extent().width * 72 / axes.figure.dpi
+    points = width_points(axes)
     axes.set_yticks(places, ["path", "mean worker"] * len(several), fontsize=TEXT["small"])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(places, default=0) + 0.5, -0.5)
-    axes.spines[["top", "right"]].set_visible(False)
     names = fitting(run_names(several), _NAMED * points) if len(several) > 1 else []
     for number, name in enumerate(names):
         axes.text(0.0, 3 * number + 0.1, name, va="center", fontsize=TEXT["small"])
     until_s = max((run.makespan_s for run in several), default=0.0)
     time_axis(axes, until_s)
-    axes.tick_params(axis="x", labelsize=TEXT["small"])
+    name_axes(axes)
     labels = fitting([shortened(name) for name in colours], _NAMED * points)
     axes.legend(
         handles=[Patch(facecolor=c, edgecolor="#333333") for c in colours.values()],
@@ -116,18 +126,6 @@ def _path_parts(run: Run) -> dict[str, float]:
         return {**parts, _WAITING: waited_s}
     moving_s = min(path_messages(run).moving_s, waited_s)
     return {**parts, _MESSAGES: moving_s, _WAITING: waited_s - moving_s}
-
-
-def _worker_parts(run: Run) -> dict[str, float]:
-    count = max(1, len(run.workers))
-    parts = {s.kernel: s.total_s / count for s in kernel_statistics(run)}
-    return {**parts, _WAITING: float(idle_s(run).sum()) / count}
-
-
-def _places(runs: int) -> list[int]:
-    """Return the row of each bar, from the top: of several runs each has a row for its name."""
-    rows = (1, 2) if runs > 1 else (0, 1)
-    return [3 * run + row for run in range(runs) for row in rows]
 
 
 PATH = Panel(

@@ -9,12 +9,7 @@ import numpy as np
 from tasksim.run.energy import power_curve
 from tasksim.run.slices import lack_of_ready, utilisation
 from tasksim.view.registry import Panel
-from tasksim.view.style import (
-    TEXT,
-    new_axes,
-    time_axis,
-    worker_label,
-)
+from tasksim.view.style import TEXT, name_axes, new_axes, time_axis, worker_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,9 +113,7 @@ def panel_power(run: Run, ax: Axes | None = None, *, until_s: float | None = Non
         axes.stairs(above, edges, baseline=below, fill=True, color=_POWER_COLOURS[name], label=name)
         below = above
     axes.set_ylim(0.0, max(1.05 * float(below.max()), 1e-12))
-    axes.set_ylabel("power (W)", fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.spines[["top", "right"]].set_visible(False)
+    name_axes(axes, y="power (W)")
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),

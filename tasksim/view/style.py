@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import colorsys
 import zlib
+from collections.abc import Iterable
 from io import BytesIO
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from tasksim.base.errors import InputError, short
 from tasksim.base.units import duration_text, time_unit
+from tasksim.run.record import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
-    from tasksim.run.record import Run
+    AnyRun = Run | str | Path
 
 __all__ = [
     "KERNEL_COLOURS",
@@ -32,10 +38,15 @@ __all__ = [
     "WIDTH_INCHES",
     "fits",
     "fitting",
+    "given_runs",
+    "in_unit_of_time",
     "is_light",
     "kernel_colours",
     "legend_columns",
+    "listed_runs",
+    "log_ticks",
     "most_of",
+    "name_axes",
     "name_runs",
     "new_axes",
     "new_figure",
@@ -43,6 +54,7 @@ __all__ = [
     "run_title",
     "shortened",
     "time_axis",
+    "width_points",
     "worker_label",
 ]
 
@@ -195,16 +207,41 @@ def new_axes(axes: Axes | None, height_inches: float) -> Axes:
     return new_figure(height_inches).add_subplot() if axes is None else axes
 
 
-def time_axis(axes: Axes, until_s: float, label: str = "time") -> None:
+def time_axis(axes: Axes, until_s: float) -> None:
     """Make the x axis one of time from 0 to *until_s*, in a fitting unit."""
-    factor, unit = time_unit(until_s)
     # A little room, so that what ends last is seen to end.
     axes.set_xlim(0.0, until_s * 1.01 if until_s > 0 else 1.0)
-    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
-    most = int(min(10.0, max(3.0, points / _TICK_POINTS)))
+    most = int(min(10.0, max(3.0, width_points(axes) / _TICK_POINTS)))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.10g}"))
-    axes.set_xlabel(f"{label} ({unit})", fontsize=TEXT["normal"])
+    unit = in_unit_of_time(axes.xaxis, until_s, digits=10)
+    axes.set_xlabel(f"time ({unit})", fontsize=TEXT["normal"])
+
+
+def in_unit_of_time(axis: Axis, usual_s: float, digits: int = 6) -> str:
+    """Give the ticks of an axis in seconds the unit that fits *usual_s*; return the unit."""
+    factor, unit = time_unit(usual_s)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * factor:.{digits}g}"))
+    return unit
+
+
+def log_ticks(low: float, high: float) -> LogLocator:
+    """Return the ticks of a logarithmic axis: 1, 2 and 5 in each decade of a few."""
+    return LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
+
+
+def name_axes(axes: Axes, *, x: str = "", y: str = "") -> None:
+    """Name the axes, with small texts at the ticks and no frame above and to the right."""
+    if x:
+        axes.set_xlabel(x, fontsize=TEXT["normal"])
+    if y:
+        axes.set_ylabel(y, fontsize=TEXT["normal"])
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def width_points(axes: Axes) -> float:
+    """Return the width of *axes* in points."""
+    return axes.get_window_extent().width * 72.0 / axes.figure.dpi
 
 
 def most_of(amounts: Mapping[str, float], count: int) -> list[str]:
@@ -219,8 +256,8 @@ def most_of(amounts: Mapping[str, float], count: int) -> list[str]:
 
 def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:
     """Return whether *texts* in a row, each with some room, are no wider than *axes*."""
-    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
-    return sum(len(t) * _CHARACTER_WIDTH * TEXT["small"] + extra_points for t in texts) <= points
+    needed = sum(len(t) * _CHARACTER_WIDTH * TEXT["small"] + extra_points for t in texts)
+    return needed <= width_points(axes)
 
 
 def legend_columns(texts: Sequence[str], width_points: float) -> int:
@@ -233,7 +270,7 @@ def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
     """Put a legend with the names of runs above *axes*, where it covers nothing."""
     if not handles:
         return
-    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    points = width_points(axes)
     names = fitting([str(handle.get_label()) for handle in handles], points)
     axes.legend(
         handles=handles,
@@ -286,22 +323,33 @@ def worker_label(run: Run, row: int) -> str:
     return f"{name} ({shortened(worker.architecture, _WORKER_LETTERS)})"
 
 
+def listed_runs(runs: Run | Sequence[Run]) -> list[Run]:
+    """Return one run, or several, as a list."""
+    return [runs] if isinstance(runs, Run) else list(runs)
+
+
+def given_runs(given: AnyRun | Iterable[AnyRun]) -> list[AnyRun]:
+    """Return one run, or several, as a list; paths of runs stay paths."""
+    several = [given] if isinstance(given, Run | str | PathLike) else given
+    if not isinstance(several, Iterable):
+        raise InputError(f"runs: got {short(given)}; legal: a run, or a list of runs")
+    return list(several)
+
+
 def run_names(runs: Sequence[Run]) -> list[str]:
     """Return short names of *runs*, of the facts in which they differ.
 
     Runs that differ in none are numbered.
     """
-    arguments = list(dict.fromkeys(name for run in runs for name in run.graph_arguments))
-    facts = [_facts(run, arguments) for run in runs]
+    arguments = dict.fromkeys(name for run in runs for name in run.graph_arguments)
+    facts = []
+    for run in runs:
+        given = run.graph_arguments
+        values = [f"{name}={given[name]}" if name in given else "" for name in arguments]
+        fact = [run.kind, run.scheduler, run.platform, run.graph_name, *values, f"seed {run.seed}"]
+        facts.append(fact)
     varying = [k for k, values in enumerate(zip(*facts, strict=True)) if len(set(values)) > 1]
     names = [", ".join(fact[k] for k in varying if fact[k]) or "run" for fact in facts]
     if len(set(names)) == len(names):
         return names
     return [f"{name} ({number})" for number, name in enumerate(names, 1)]
-
-
-def _facts(run: Run, arguments: Sequence[str]) -> list[str]:
-    """Return the facts in which *run* may differ from others."""
-    given = run.graph_arguments
-    values = [f"{name}={given[name]}" if name in given else "" for name in arguments]
-    return [run.kind, run.scheduler, run.platform, run.graph_name, *values, f"seed {run.seed}"]

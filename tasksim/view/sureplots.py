@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from tasksim.base.errors import InputError
-from tasksim.base.units import duration_text, time_unit
+from tasksim.base.units import duration_text
 from tasksim.scenario.prediction import Prediction
-from tasksim.view.style import RUN_COLOURS, TEXT, kernel_colours, new_axes, new_figure
+from tasksim.view.style import (
+    RUN_COLOURS,
+    TEXT,
+    in_unit_of_time,
+    kernel_colours,
+    name_axes,
+    new_axes,
+    new_figure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
-
-    from tasksim.scenario.prediction import KernelShare
 
     Predictions = Prediction | Mapping[str, Prediction]
 
@@ -127,9 +133,8 @@ def panel_fan(predictions: Predictions, ax: Axes | None = None) -> Axes:
     axes.set_yticks(places, names if several else [], fontsize=TEXT["small"])
     axes.set_ylim(-0.3, len(named) - 0.15)
     hidden = _range(axes, list(named.values()))
-    _seconds(axes, axes.get_xlim()[1])
+    unit = _seconds(axes, axes.get_xlim()[1])
     beyond = f"; {hidden} replications beyond" if hidden else ""
-    unit = time_unit(axes.get_xlim()[1])[1]
     axes.set_xlabel(f"makespan ({unit}{beyond})", fontsize=TEXT["normal"])
     first = next(iter(named.values()))
     count = f"{first.replications:,} replications{', interrupted' if first.interrupted else ''}"
@@ -138,7 +143,7 @@ def panel_fan(predictions: Predictions, ax: Axes | None = None) -> Axes:
     title = f"Same luck, {count} each" if several else alone
     axes.set_title(title, fontsize=TEXT["title"], loc="left")
     _look(axes)
-    _legend(axes, _fan_key(first), columns=2)
+    _legend(axes, _fan_key(first))
     return axes
 
 
@@ -172,18 +177,15 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
         share = f"{100 * kernel.share:.0f} %"
         axes.text(abs(swing) + 0.04 * furthest, row, share, va="center", fontsize=TEXT["small"])
     axes.axvline(0.0, color=DARK, linewidth=1.0)
-    axes.set_yticks(range(len(drawn)), [_label(k) for k in drawn], fontsize=TEXT["small"])
+    names = [f"{k.kernel} on {k.architecture}\n± {100 * k.deviation:.2g} %" for k in drawn]
+    axes.set_yticks(range(len(drawn)), names, fontsize=TEXT["small"])
     axes.set_ylim(max(len(drawn), 2) - 0.5, -0.5)
     axes.set_xlim(-1.15 * furthest, 1.4 * furthest)  # the right has the shares
-    _seconds(axes, furthest)
-    axes.set_xlabel(f"change of the makespan ({time_unit(furthest)[1]})", fontsize=TEXT["normal"])
+    unit = _seconds(axes, furthest)
+    axes.set_xlabel(f"change of the makespan ({unit})", fontsize=TEXT["normal"])
     _look(axes)
     key = (("one standard deviation longer", 1.0), ("shorter", 0.35))
-    _legend(
-        axes,
-        [Patch(facecolor="#666666", edgecolor=DARK, alpha=a, label=text) for text, a in key],
-        columns=2,
-    )
+    _legend(axes, [Patch(facecolor="#666666", edgecolor=DARK, alpha=a, label=t) for t, a in key])
     return axes
 
 
@@ -197,10 +199,11 @@ def _named(predictions: Predictions) -> Mapping[str, Prediction]:
 def _range(axes: Axes, several: Sequence[Prediction]) -> int:
     """Show all replications but those that are far off, and return how many these are."""
     low, high = axes.get_xlim()
-    reach = [FURTHEST / 2 * (sure.run_high_s - sure.run_low_s) for sure in several]
-    if all(reach):
-        low = max(low, min(sure.median_s - r for sure, r in zip(several, reach, strict=True)))
-        high = min(high, max(sure.median_s + r for sure, r in zip(several, reach, strict=True)))
+    reach = np.array([FURTHEST / 2 * (sure.run_high_s - sure.run_low_s) for sure in several])
+    if reach.all():
+        medians = np.array([sure.median_s for sure in several])
+        low = max(low, float((medians - reach).min()))
+        high = min(high, float((medians + reach).max()))
     axes.set_xlim(low, high)
     spans = np.concatenate([sure.found.makespans_s.ravel() for sure in several])
     return int(((spans < low) | (spans > high)).sum())
@@ -242,7 +245,7 @@ def _edges(spans: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _bands(sure: Prediction, spans: NDArray[np.float64]) -> Iterator[tuple[float, float, str]]:
     """Return the ends and colour of each band, from the left: those in the middle are darker."""
-    levels = [level for level in INNER if level < sure.level] + [sure.level]
+    levels = _levels(sure)
     shares = [(1 - level) / 2 for level in reversed(levels)] + [(1 + level) / 2 for level in levels]
     inner = np.quantile(spans, shares, method="weibull").tolist()
     ends = [float(spans.min()), *inner, float(spans.max())]
@@ -250,11 +253,15 @@ def _bands(sure: Prediction, spans: NDArray[np.float64]) -> Iterator[tuple[float
     return zip(ends, ends[1:], [*reversed(shades), *shades[1:]], strict=False)
 
 
+def _levels(sure: Prediction) -> list[float]:
+    """Return the shares of runs in the bands, from the inside."""
+    return [*(level for level in INNER if level < sure.level), sure.level]
+
+
 def _fan_key(first: Prediction) -> list[Artist]:
-    levels = [level for level in INNER if level < first.level] + [first.level]
     key: list[Artist] = [
-        Patch(facecolor=SHADES[i], label=f"{100 * level:g} % of runs")
-        for i, level in enumerate(levels)
+        Patch(facecolor=shade, label=f"{100 * level:g} % of runs")
+        for shade, level in zip(SHADES, _levels(first), strict=False)
     ]
     mean = f"the mean run ({100 * first.level:g} %)"
     key.append(Line2D([], [], color=DARK, linewidth=2.2, marker="o", markersize=5, label=mean))
@@ -263,15 +270,10 @@ def _fan_key(first: Prediction) -> list[Artist]:
     return key
 
 
-def _label(kernel: KernelShare) -> str:
-    return f"{kernel.kernel} on {kernel.architecture}\n± {100 * kernel.deviation:.2g} %"
-
-
-def _seconds(axes: Axes, furthest_s: float) -> None:
-    """Give the x axis the unit of its largest value."""
-    factor, _ = time_unit(furthest_s)
+def _seconds(axes: Axes, furthest_s: float) -> str:
+    """Give the x axis the unit of its largest value, and return the unit."""
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+    return in_unit_of_time(axes.xaxis, furthest_s)
 
 
 def _look(axes: Axes) -> None:
@@ -282,7 +284,7 @@ def _look(axes: Axes) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _legend(axes: Axes, handles: Sequence[Artist], columns: int) -> None:
+def _legend(axes: Axes, handles: Sequence[Artist]) -> None:
     """Say below the axis, where it covers nothing, what is what."""
     drawn = axes.get_figure(root=True)
     assert drawn is not None  # axes of a figure
@@ -292,7 +294,7 @@ def _legend(axes: Axes, handles: Sequence[Artist], columns: int) -> None:
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=axes.transAxes + below,
-        ncols=columns,
+        ncols=2,
         fontsize=TEXT["small"],
         frameon=False,
     )
@@ -371,9 +373,12 @@ def panel_inside(
     On the diagonal the intervals are right; below it they are too narrow, or runs beside them;
     above it they are too wide. The grey band is chance.
     """
-    named = {name: _checked(name, values) for name, values in positions.items()}
-    if not named:
+    if not positions:
         raise InputError("positions: nothing to draw")
+    named = {name: np.asarray(values, np.float64).ravel() for name, values in positions.items()}
+    for name, found in named.items():
+        if not len(found) or not ((found >= 0) & (found <= 1)).all():
+            raise InputError(f"positions of {name}: legal: one or more numbers from 0 to 1")
     axes = new_axes(ax, INCHES)
     fewest = min(map(len, named.values()))
     low, high = _chance(fewest)
@@ -392,26 +397,16 @@ def panel_inside(
     axes.set_aspect("equal")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    axes.set_xlabel("level of the interval of one run", fontsize=TEXT["normal"])
-    axes.set_ylabel("runs inside", fontsize=TEXT["normal"])
     axes.set_title("Runs in their intervals", fontsize=TEXT["title"], loc="left")
-    axes.tick_params(labelsize=TEXT["small"])
+    name_axes(axes, x="level of the interval of one run", y="runs inside")
     axes.grid(color="#e8ecf0", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     # Left of the line at the usual level.
     axes.text(
         0.93, 0.06, "too narrow, or beside", ha="right", fontsize=TEXT["small"], color="#666666"
     )
     axes.legend(loc="upper left", fontsize=TEXT["small"], frameon=False)
     return axes
-
-
-def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    found = np.asarray(values, np.float64).ravel()
-    if not len(found) or not ((found >= 0) & (found <= 1)).all():
-        raise InputError(f"positions of {name}: legal: one or more numbers from 0 to 1")
-    return found
 
 
 def _chance(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from tasksim.base.units import duration_text, format_bandwidth, format_size, format_time
 from tasksim.run.facts import BOUND_NAMES, above, run_facts
-from tasksim.run.metrics import (
-    idleness_percent,
-    kernel_statistics,
-    task_counts,
-)
+from tasksim.run.metrics import idleness_percent, kernel_statistics, task_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tasksim.run.bounds import Bounds
     from tasksim.run.compare import Comparison, KernelComparison, MessageComparison, Side
@@ -110,25 +108,21 @@ def memory_table(run: Run) -> str:
     from tasksim.run.copystatistics import pair_statistics
 
     pairs = pair_statistics(run)
+    most_used: dict[int, int] = {}
+    if run.memory is not None:
+        for memory in np.unique(run.memory.memory).tolist():
+            most_used[memory] = int(run.memory.used_bytes[run.memory.memory == memory].max())
     rows = [
         [
             memory.name,
-            _NONE if memory.size_bytes is None else format_size(memory.size_bytes),
-            _peak(run, index),
+            _known(memory.size_bytes, format_size),
+            _known(most_used.get(index), format_size),
             format_size(sum(pair.bytes for pair in pairs if pair.target == memory.name)),
             format_size(sum(pair.bytes for pair in pairs if pair.source == memory.name)),
         ]
         for index, memory in enumerate(run.memories)
     ]
     return table(["memory", "size", "most used", "copied in", "out"], rows)
-
-
-def _peak(run: Run, memory: int) -> str:
-    """Return the most bytes ever used of a memory, if that is known."""
-    if run.memory is None:
-        return _NONE
-    used = run.memory.used_bytes[run.memory.memory == memory]
-    return format_size(int(used.max())) if len(used) else _NONE
 
 
 def transfer_table(run: Run) -> str:
@@ -245,17 +239,14 @@ def _compared_copies(a: Side, b: Side) -> list[list[str]]:
         [f"idle, for {text}", *(_share(s.idle_waits_s[kind], _capacity_s(s)) for s in (a, b)), ""]
         for kind, text in waits.items()
     ]
-    sizes = [
-        _NONE if side.transferred_bytes is None else format_size(side.transferred_bytes)
-        for side in (a, b)
-    ]
+    sizes = [_known(side.transferred_bytes, format_size) for side in (a, b)]
     change = _percent(_ratio(b.transferred_bytes or 0, a.transferred_bytes or 0))
     known = a.transferred_bytes is not None and b.transferred_bytes is not None
     return [
         *rows,
-        ["copies", _number(a.transfers), _number(b.transfers), ""],
+        ["copies", _known(a.transfers), _known(b.transfers), ""],
         ["copied", *sizes, change if known else ""],
-        ["evictions", _number(a.evictions), _number(b.evictions), ""],
+        ["evictions", _known(a.evictions), _known(b.evictions), ""],
     ]
 
 
@@ -269,8 +260,9 @@ def _share(seconds: float | None, whole_s: float) -> str:
     return "unknown" if seconds is None else f"{100 * seconds / (whole_s or 1.0):.1f} %"
 
 
-def _number(count: int | None) -> str:
-    return _NONE if count is None else str(count)
+def _known(value: Any, text: Callable[[Any], str] = str) -> str:
+    """Return *value* as a *text*, or a dash if it is not known."""
+    return _NONE if value is None else text(value)
 
 
 def _kernel_comparison(kernels: Sequence[KernelComparison]) -> str:
@@ -281,11 +273,11 @@ def _kernel_comparison(kernels: Sequence[KernelComparison]) -> str:
             str(k.count_a) if k.count_a == k.count_b else f"{k.count_a} / {k.count_b}",
             format_time(k.total_a_s),
             format_time(k.total_b_s),
-            _NONE if k.mean_a_s is None else format_time(k.mean_a_s),
-            _NONE if k.mean_b_s is None else format_time(k.mean_b_s),
+            _known(k.mean_a_s, format_time),
+            _known(k.mean_b_s, format_time),
             _percent(k.mean_ratio),
             *([_percent(k.alone_ratio)] if alone else []),
-            _NONE if k.ks_distance is None else f"{k.ks_distance:.3f}",
+            _known(k.ks_distance, "{:.3f}".format),
         ]
         for k in kernels
     ]
@@ -386,25 +378,16 @@ def path_profile_table(profile: PathProfile) -> str:
     waiting: start                           250 ms  25.0 %
     """
     whole_s = profile.makespan_s or 1.0
-    rows = [
-        [f"in {k.kernel}", str(k.tasks), str(k.of), *_time(k.total_s, whole_s)]
-        for k in profile.kernels
-    ]
-    rows += [
-        [f"waiting: {why}", _copies(profile) if why == "transfer" else "", "", *_time(s, whole_s)]
-        for why, s in profile.waited_s.items()
-        if s
-    ]
-    return table([_tasks(profile.tasks), "on the path", "in the run", "time", "share"], rows)
-
-
-def _time(seconds: float, whole_s: float) -> list[str]:
-    return [format_time(seconds), f"{100 * seconds / whole_s:.1f} %"]
-
-
-def _copies(profile: PathProfile) -> str:
     many = "copy" if profile.copies == 1 else "copies"
-    return f"{profile.copies} {many}, {format_size(profile.copied_bytes)}"
+    copies = f"{profile.copies} {many}, {format_size(profile.copied_bytes)}"
+    parts = [(f"in {k.kernel}", str(k.tasks), str(k.of), k.total_s) for k in profile.kernels]
+    parts += [
+        (f"waiting: {why}", copies if why == "transfer" else "", "", seconds)
+        for why, seconds in profile.waited_s.items()
+        if seconds
+    ]
+    rows = [[*texts, format_time(s), f"{100 * s / whole_s:.1f} %"] for *texts, s in parts]
+    return table([_tasks(profile.tasks), "on the path", "in the run", "time", "share"], rows)
 
 
 def path_message_line(found: PathMessages) -> str:

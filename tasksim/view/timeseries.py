@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.errors import InputError
 from tasksim.run.copystatistics import data_arrival_s
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from tasksim.run.record import Run
@@ -27,9 +26,17 @@ __all__ = [
     "overlap_depths",
     "overlap_levels",
     "pairs",
+    "refuse_infinite_times",
     "thinned",
     "used_curve",
 ]
+
+
+def refuse_infinite_times(run: Run, name: str) -> None:
+    """Raise :exc:`InputError` for the run called *name* if a time of its tasks is not finite."""
+    for column in ("submitted_s", "ready_s", "start_s", "end_s"):
+        if not np.isfinite(getattr(run.tasks, column)).all():
+            raise InputError(f"run {name}: {column} of its tasks is not finite")
 
 
 def pairs(transfers: TransferTable) -> list[tuple[int, int, Int64]]:
@@ -137,13 +144,12 @@ def idle_spans(run: Run) -> dict[str, Spans]:
         "queue": [(ready, taken), (arrival, start)],
         "transfer": [(taken, arrival)],
     }
-    return {reason: _spans(worker, parts) for reason, parts in spans.items()}
-
-
-def _spans(worker: NDArray[np.integer[Any]], parts: Sequence[tuple[Float64, Float64]]) -> Spans:
-    begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
-    longer = end > begin
-    return np.tile(worker, len(parts))[longer], begin[longer], end[longer]
+    found = {}
+    for reason, parts in spans.items():
+        begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
+        longer = end > begin
+        found[reason] = np.tile(worker, len(parts))[longer], begin[longer], end[longer]
+    return found
 
 
 def used_curve(table: MemoryTable, memory: int, until_s: float) -> tuple[Float64, Int64]:

@@ -9,6 +9,7 @@ make of it, the page computes by the same operations in the same order
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import isfinite, log
 from typing import TYPE_CHECKING, Any, Final
@@ -66,17 +67,14 @@ def node_axes(resolved: Resolved, resolver: Resolver, tasks: int, most_machines:
     offered = {*(n for n in _NODE_COUNTS if n <= most), present - 1, present, present + 1, most}
     room = min(_MAX_NODE_COUNTS, _MAX_CUT_TASKS // max(tasks, 1), most_machines)
     nearest = sorted(offered - {0}, key=lambda n: (abs(log(n / present)), n))
-    legal = [n for n in nearest if n == present or _is_legal(resolved, resolver, n)]
+    legal = [present]
+    for n in nearest:
+        with suppress(InputError):  # the network has fewer hosts
+            if n != present:
+                resolver.cluster(on_nodes(resolved.scenario, n), resolved.platform)
+                legal.append(n)
     values = tuple(sorted(legal[: max(room, 1)]))
     return [Axis("nodes", "", present, values)] if len(values) > 1 else []
-
-
-def _is_legal(resolved: Resolved, resolver: Resolver, nodes: int) -> bool:
-    try:
-        resolver.cluster(on_nodes(resolved.scenario, nodes), resolved.platform)
-    except InputError:  # the network has fewer hosts
-        return False
-    return True
 
 
 def on_nodes(scenario: Setup, nodes: int) -> Setup:
@@ -189,7 +187,11 @@ class Cuts:
         }  # fmt: skip
         columns["size"] = table.size_bytes
         columns["handle"], columns["task"] = table.handle, table.task
-        columns["latency_factor"] = _latency_factors(network, table.size_bytes)
+        # As Ways.transfers has it.
+        sizes, which = np.unique(table.size_bytes, return_inverse=True)
+        enveloped = (sizes + network.model.envelope_bytes).tolist()
+        factors = [network.model.factors(size)[0] for size in enveloped]
+        columns["latency_factor"] = np.array(factors, np.float64)[which]
         pairs = np.unique(table.source.astype(np.int64) * len(works) + table.target)
         described = {
             "nodes": len(works),
@@ -208,14 +210,6 @@ class Cuts:
         }
         self.described.append(self._keep(described))
         return _Cut(len(self.described) - 1, works, {})
-
-
-def _latency_factors(network: Network, size_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the factor of each message's latency, as ``Ways.transfers`` has it."""
-    sizes, which = np.unique(size_bytes, return_inverse=True)
-    model = network.model
-    known = [model.factors(size + model.envelope_bytes)[0] for size in sizes.tolist()]
-    return np.array(known, np.float64)[which]
 
 
 def _network(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, short
-from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.files import write_text
 from tasksim.core.library import WASM_PATH, wasm_status
 from tasksim.run.record import Run
 from tasksim.runtime.flat import Refused
@@ -27,7 +27,7 @@ from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import solve
 from tasksim.view.live.parameters import asked_axes, one_graph
 from tasksim.view.live.question import Unanswerable, live_question
-from tasksim.view.page.document import assembled, bundle, packed_runs
+from tasksim.view.page.document import assembled, bundle, packed_runs, refuse_page
 from tasksim.view.page.tables import subject_of
 from tasksim.view.style import kernel_colours
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tasksim.view.live.parameters import Over
     from tasksim.view.live.question import LiveQuestion
 
-__all__ = ["LivePage", "explore", "live_page", "refuse_live_page", "scenario_of_run"]
+__all__ = ["LivePage", "explore", "live_page", "scenario_of_run"]
 
 
 class LivePage:
@@ -73,7 +73,7 @@ class LivePage:
         """
         flag(force, "force")
         target = path_of(path, "path")
-        refuse_live_page(target, force=force)
+        refuse_page(target, force=force)
         write_text(target, self.html, force=force)
 
     def __repr__(self) -> str:
@@ -133,18 +133,11 @@ def explore(
     """
     flag(force, "force")
     if path is not None:
-        refuse_live_page(path_of(path, "path"), force=force)
+        refuse_page(path_of(path, "path"), force=force)
     page = live_page(_scenario(what), over=over)
     if path is not None:
         page.save(path, force)
     return page
-
-
-def refuse_live_page(path: Path, *, force: bool) -> None:
-    """Raise, before the work is done, for a path where no page can be written."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: a page is a '.html' file, not '{path.suffix}'")
-    refuse_existing(path, force=force)
 
 
 def _scenario(what: Any) -> Scenario:
@@ -203,9 +196,14 @@ def live_page(scenario: Setup, told: Setup | None = None, over: Over | None = No
         live["refused"] = f"the core for browsers is {core.why}"
     elif question is not None:
         header["kernel_colours"] = kernel_colours([*run.kernel_names, *question.kernels])
-        live["columns"] = question.shelves[0].layout
         live["command"]["settings"] = question.settings
-        data |= _blocks(question)
+        # By the ids of their elements: the data, and the columns of each graph.
+        first, *others = question.shelves
+        live["columns"] = first.layout
+        data |= {"live": _packed(question.data), "live-columns": first.text()}
+        for number, (graph, shelf) in enumerate(zip(question.graphs, others, strict=True), 1):
+            data[f"graph-{number}"] = _packed({**graph, "columns": shelf.layout})
+            data[f"graph-{number}-columns"] = shelf.text()
         data["core"] = base64.b64encode(zlib.compress(WASM_PATH.read_bytes(), 9)).decode("ascii")
         data["worker"] = bundle("liveworker")
     header["live"] = live
@@ -216,16 +214,6 @@ def live_page(scenario: Setup, told: Setup | None = None, over: Over | None = No
         page.sliders = {axis.name: list(axis.values) for axis in question.parameters}
         page.left_out = question.left_out
     return page
-
-
-def _blocks(question: LiveQuestion) -> dict[str, str]:
-    """Return the question by the ids of its elements: the data and the columns of each graph."""
-    first, *others = question.shelves
-    found = {"live": _packed(question.data), "live-columns": first.text()}
-    for number, (graph, shelf) in enumerate(zip(question.graphs, others, strict=True), 1):
-        found[f"graph-{number}"] = _packed({**graph, "columns": shelf.layout})
-        found[f"graph-{number}-columns"] = shelf.text()
-    return found
 
 
 def _packed(value: Any) -> str:

@@ -113,17 +113,13 @@ def asked_axes(scenario: Setup, over: Over) -> list[Axis]:
             raise unknown("parameter", str(name), known, graph)
         values = _values(known[name], given, graph)
         found.append(_axis(name, present.get(name), values))
-    _refuse_many(found, graph)
-    return found
-
-
-def _refuse_many(axes: list[Axis], graph: str) -> None:
-    graphs = prod(len(axis.values) for axis in axes)
+    graphs = prod(len(axis.values) for axis in found)
     if graphs > MAX_GRAPHS:
-        factors = ", ".join(f"{len(axis.values)} of {axis.name}" for axis in axes)
+        factors = ", ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
         raise InputError(
             f"{graph}: {graphs} graphs ({factors}); legal in a live page: at most {MAX_GRAPHS}"
         )
+    return found
 
 
 def _axis(name: str, base: Value | None, values: Sequence[Value]) -> Axis:

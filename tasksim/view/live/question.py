@@ -213,7 +213,10 @@ def live_question(
     InputError
         If the graphs that are asked for have too many tasks.
     """
-    _refuse(resolved)
+    if resolved.engine.get("simultaneous_pushes", "serial") != "serial":
+        raise Unanswerable("its pushes are blind, which a live page does not replay yet")
+    if not isinstance(resolved.scenario.scheduler, str):
+        raise Unanswerable("its scheduler was made in Python")
     scenario, changes = resolved.scenario, resolved.scenario.platform_changes
     library = None if scenario.library is None else Path(scenario.library)
     base, store = _machine(resolved), Store()
@@ -312,14 +315,6 @@ def _variants(
     return found, tasks
 
 
-def _refuse(resolved: Resolved) -> None:
-    """Raise :exc:`Unanswerable` for scenarios beyond a page."""
-    if resolved.engine.get("simultaneous_pushes", "serial") != "serial":
-        raise Unanswerable("its pushes are blind, which a live page does not replay yet")
-    if not isinstance(resolved.scenario.scheduler, str):
-        raise Unanswerable("its scheduler was made in Python")
-
-
 @dataclass(frozen=True)
 class _Settling:
     """What the graphs of a page share while they are settled."""
@@ -416,37 +411,20 @@ def _machine(resolved: Resolved, most_drawn: int = _MOST_DRAWN) -> _Machine:
     speeds = np.array([[platform.speeds[group.architecture]] for group in platform.classes])
     scaled = scaled and np.array_equal(raw / speeds, question.estimates)
     estimates: list[NDArray[np.float64]] | None = None
-    creations = None
+    creations: Creations | None = None
     if not scaled:
         raw, believed = np.array(question.costs), np.array(question.estimates)
-        creations = _creations(resolved)
-        if creations is not None:
-            raw = believed = _without_creations(resolved)
+        models: Any = resolved.models
+        if hasattr(models, "creations") and not platform.memory_domains:
+            creations = models.creations(resolved.graph, platform)
+        if creations is not None:  # durations are measured, and the platform adds their costs
+            free = replace(platform.overheads, creation_s=0.0, dependence_s=0.0)
+            raw = believed = models.seconds(resolved.graph, replace(platform, overheads=free))
         estimates = list(believed)
     asked = demands.asked if scaled and demands.asked is not None else []
     draws = _draws(asked, raw, most_drawn) if asked else []
     localities = prices.localities
     return _Machine(resolved, question, list(raw), scaled, localities, draws, estimates, creations)
-
-
-def _creations(resolved: Resolved) -> Creations | None:
-    """Return the creations whose costs the platform adds to measured durations."""
-    models: Any = resolved.models
-    if not hasattr(models, "creations") or resolved.platform.memory_domains:
-        return None
-    found: Creations | None = models.creations(resolved.graph, resolved.platform)
-    return found
-
-
-def _without_creations(resolved: Resolved) -> NDArray[np.float64]:
-    """Return measured durations without the costs of creations."""
-    models: Any = resolved.models
-    platform = resolved.platform
-    overheads = replace(platform.overheads, creation_s=0.0, dependence_s=0.0)
-    found: NDArray[np.float64] = models.seconds(
-        resolved.graph, replace(platform, overheads=overheads)
-    )
-    return found
 
 
 def _draws(

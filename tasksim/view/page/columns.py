@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Int64 = NDArray[np.int64]
 
-__all__ = ["Columns", "Ticks", "unpacked"]
+__all__ = ["Columns", "Ticks"]
 
 _LEVEL: Final = 6
 """Level of deflate: 9 takes three times as long and gains one percent."""
@@ -50,12 +50,12 @@ class Ticks:
 
 
 class Columns:
-    """Named columns, packed together; :func:`unpacked` reads them back.
+    """Named columns, packed together.
 
     >>> packed = Columns()
     >>> packed.whole("start", [0, 10, 25], differences=True)
-    >>> {name: column.tolist() for name, column in unpacked(packed.layout, packed.text()).items()}
-    {'start': [0, 10, 25]}
+    >>> packed.layout
+    [{'name': 'start', 'rows': 3, 'width': 1, 'kind': 'differences'}]
     """
 
     def __init__(self) -> None:
@@ -91,24 +91,3 @@ class Columns:
         rows = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), values.itemsize)
         self._planes.append(np.ascontiguousarray(rows[:, :width].T).tobytes())
         self.layout.append({"name": name, "rows": len(values), "width": width, "kind": kind})
-
-
-def unpacked(layout: list[dict[str, Any]], text: str) -> dict[str, NDArray[Any]]:
-    """Return the columns that *text* holds, as the page reads them."""
-    data = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
-    found: dict[str, NDArray[Any]] = {}
-    for column in layout:
-        size = column["rows"] * column["width"]
-        planes, data = data[:size].reshape(column["width"], column["rows"]), data[size:]
-        found[column["name"]] = _values(planes, column["kind"])
-    return found
-
-
-def _values(planes: NDArray[np.uint8], kind: str) -> NDArray[Any]:
-    if kind in ("real", "exact"):
-        return np.ascontiguousarray(planes.T).view("<f4" if kind == "real" else "<f8").ravel()
-    folded = np.zeros((planes.shape[1], 8), np.uint8)
-    folded[:, : len(planes)] = planes.T
-    numbers = folded.view("<u8").ravel()
-    values = (numbers >> 1).astype(np.int64) ^ -(numbers & 1).astype(np.int64)
-    return np.cumsum(values) if kind == "differences" else values

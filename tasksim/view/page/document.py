@@ -10,22 +10,19 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable
 from functools import cache
 from html import escape
 from importlib.resources import files
 from math import isfinite
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.errors import InputError, short
+from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts
-from tasksim.run.record import Run
 from tasksim.view.lanes import REASONS
 from tasksim.view.page.columns import Columns, Ticks
 from tasksim.view.page.tables import (
@@ -38,13 +35,14 @@ from tasksim.view.page.tables import (
     data_names,
     subject_of,
 )
-from tasksim.view.style import RUN_COLOURS, kernel_colours, run_names
+from tasksim.view.style import RUN_COLOURS, given_runs, kernel_colours, run_names
 from tasksim.view.tokens import CHART_COLOURS, COLOURS, token_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from tasksim.run.record import Run
     from tasksim.view.page.tables import Subject
 
     AnyRun = Run | str | Path
@@ -109,10 +107,7 @@ def save_page(
     target = path_of(path, "path")
     flag(force, "force")
     flag(trust, "trust")
-    several = [runs] if isinstance(runs, Run | str | PathLike) else runs
-    if not isinstance(several, Iterable):
-        raise InputError(f"runs: got {short(runs)}; legal: a run, or a list of runs")
-    given = list(several)
+    given = given_runs(runs)
     refuse_page(target, len(given), force=force)
     shown = [as_run(run) for run in given]
     called = run_names(shown) if names is None else list(names)
@@ -133,8 +128,8 @@ def save_page(
         )
 
 
-def refuse_page(path: Path, runs: int, *, force: bool) -> None:
-    """Raise, before any work, the errors of :func:`save_page` for this number of *runs*."""
+def refuse_page(path: Path, runs: int = 1, *, force: bool) -> None:
+    """Raise, before any work, the errors of a path and a number of *runs* for a page."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a page is a '.html' file, not '{path.suffix}'")
     if not 1 <= runs <= MOST_RUNS:
@@ -148,7 +143,13 @@ VERSION = 1
 
 def packed_runs(subjects: Sequence[Subject], title: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the header of a page of runs, and its blocks of columns by the id of their element."""
-    ticks = Ticks(max(map(_latest_s, subjects), default=0.0))
+    latest_s = [
+        float(np.nanmax(np.abs(getattr(table, name)), initial=0.0))
+        for run in (subject.run for subject in subjects)
+        for table in (run.tasks, run.transfers, run.messages) if table is not None
+        for name in table.dtypes if name.endswith("_s")
+    ]  # fmt: skip
+    ticks = Ticks(max(latest_s, default=0.0))
     packed = [_packed(subject, ticks) for subject in subjects]
     names = [name for subject in subjects for name in subject.run.kernel_names]
     header = {
@@ -186,12 +187,14 @@ def assembled(
         Whether its policy of security also allows to compile WebAssembly and to start workers, of
         the file's own bytes.
     """
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     parts = {
         "TITLE": escape(title),
         "SCRIPTS": " 'wasm-unsafe-eval'" if computes else "",
         "WORKERS": "; worker-src blob:" if computes else "",
         "STYLE": token_sheet(COLOURS, CHART_COLOURS) + source("style.css"),
-        "HEADER": _json(header),
+        # Nothing in it ends the script.
+        "HEADER": re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text),
         "DATA": "\n".join(
             f'<script type="application/octet-stream" id="{name}">{text}</script>'
             for name, text in data.items()
@@ -201,16 +204,6 @@ def assembled(
     first, *rest = source("page.html").split("{{")
     pieces = [piece.split("}}", 1) for piece in rest]
     return first + "".join(parts[name] + after for name, after in pieces)
-
-
-def _latest_s(subject: Subject) -> float:
-    """Return the time furthest from 0 that the page holds of a run."""
-    run = subject.run
-    tables = [t for t in (run.tasks, run.transfers, run.messages) if t is not None]
-    times = [
-        getattr(table, name) for table in tables for name in table.dtypes if name.endswith("_s")
-    ]
-    return max(float(np.nanmax(np.abs(column), initial=0.0)) for column in times)
 
 
 def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
@@ -241,14 +234,6 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
         "columns": columns.layout,
     }
     return described, columns.text()
-
-
-def _json(value: Any) -> str:
-    """Return *value* as JSON that may stand in a page: nothing in it ends the script."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
 
 
 _IMPORT: Final = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)

@@ -27,7 +27,7 @@ from tasksim.run.disturbance import (
     others_s,
 )
 from tasksim.view.rungraph import graph_of_run
-from tasksim.view.timeseries import pairs, thinned, used_curve
+from tasksim.view.timeseries import pairs, refuse_infinite_times, thinned, used_curve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,9 +96,7 @@ def subject_of(run: Run, name: str, *, trust: bool = False) -> Subject:
     InputError
         If times of tasks are not finite.
     """
-    for column in ("submitted_s", "ready_s", "start_s", "end_s"):
-        if not np.isfinite(getattr(run.tasks, column)).all():
-            raise InputError(f"run {name}: {column} of its tasks is not finite")
+    refuse_infinite_times(run, name)
     graph = graph_of_run(run, trust=trust)
     modelled = None if graph is None else _modelled_s(run, graph, trust=trust)
     if modelled is not None:
@@ -173,7 +171,17 @@ def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
     """
     tasks = subject.run.tasks
     start, end = ticks.of(tasks.start_s), ticks.of(tasks.end_s)
-    _add_timeline(columns, subject, start, end)
+    order = np.lexsort((tasks.task, end, start, tasks.worker))
+    worker = tasks.worker[order]
+    before = np.zeros(len(order), dtype=np.int64)
+    same = worker[1:] == worker[:-1]
+    before[1:][same] = end[order][:-1][same]
+    counts = np.bincount(tasks.worker, minlength=len(subject.run.workers))
+    columns.whole("worker_tasks", counts)
+    columns.whole("task", order, differences=True)
+    columns.whole("gap", start[order] - before)
+    columns.whole("duration", (end - start)[order])
+    # The others are in the order of the tasks.
     columns.whole("kernel", tasks.kernel)
     columns.whole("priority", tasks.priority, differences=True)
     columns.whole("number", tasks.task.astype(np.int64) - np.arange(len(tasks)))
@@ -197,21 +205,6 @@ def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
         columns.whole("arrival", np.where(came, start - arrival + 1, 0))
     if subject.graph is not None:
         _add_graph(columns, subject.graph)
-
-
-def _add_timeline(columns: Columns, subject: Subject, start: Int64, end: Int64) -> None:
-    """Add which tasks each worker ran, one after another."""
-    tasks = subject.run.tasks
-    order = np.lexsort((tasks.task, end, start, tasks.worker))
-    worker = tasks.worker[order]
-    before = np.zeros(len(order), dtype=np.int64)
-    same = worker[1:] == worker[:-1]
-    before[1:][same] = end[order][:-1][same]
-    counts = np.bincount(tasks.worker, minlength=len(subject.run.workers))
-    columns.whole("worker_tasks", counts)
-    columns.whole("task", order, differences=True)
-    columns.whole("gap", start[order] - before)
-    columns.whole("duration", (end - start)[order])
 
 
 def _add_graph(columns: Columns, graph: TaskGraph) -> None:
@@ -305,17 +298,11 @@ def add_messages(columns: Columns, run: Run, ticks: Ticks) -> int:
     columns.whole("message_target", messages.target[order])
     columns.whole("message_bytes", messages.size_bytes[order], differences=True)
     columns.whole("message_handle", messages.handle[order], differences=True)
-    columns.whole("message_task", _rows(run, messages.task[order]), differences=True)
+    # The rows of their first readers in the table of tasks; -1: in none.
+    reader, known = messages.task[order], np.append(run.tasks.task, -2)
+    row = np.searchsorted(known[:-1], reader)
+    columns.whole("message_task", np.where(known[row] == reader, row, -1), differences=True)
     return len(messages)
-
-
-def _rows(run: Run, tasks: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return where the first reader of each message is in the table of tasks; -1: nowhere."""
-    known = run.tasks.task
-    if not len(known):
-        return np.full(len(tasks), -1, np.int64)
-    place = np.minimum(np.searchsorted(known, tasks), len(known) - 1)
-    return np.where(known[place] == tasks, place, -1).astype(np.int64)
 
 
 def add_others(columns: Columns, run: Run, ticks: Ticks) -> dict[str, Any] | None:

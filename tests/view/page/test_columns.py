@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.view.page.columns import Columns, Ticks, unpacked
+from tasksim.view.page.columns import Columns, Ticks
+from tests.view.page.unpacking import unpacked
 
 whole = st.lists(st.integers(-(2**52), 2**52), max_size=50)
 

@@ -9,8 +9,8 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.view.page.columns import unpacked
 from tests.view.conftest import from_rows, make_hybrid, make_run
+from tests.view.page.unpacking import unpacked
 
 HEADER = re.compile(r'<script type="application/json" id="header">(.*?)</script>', re.DOTALL)
 DATA = re.compile(
