@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tasksim.base.errors import InputError
 from tasksim.formats.runs import read_trace
 
 
@@ -22,3 +23,39 @@ def test_a_long_description_before_the_events_hides_no_trace(tmp_path, before):
     run = read_trace(path).run
     assert run.kernel_names == ("mm",)
     assert run.makespan_s == pytest.approx(30e-6)
+
+
+def slice_(name, start, pid=1, **keys):
+    return {"ph": "X", "name": name, "pid": pid, "tid": 1, "ts": start, "dur": 5} | keys
+
+
+def read(tmp_path, text):
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    return read_trace(path)
+
+
+@pytest.mark.parametrize("end", [",\n", "\n", ""])
+def test_an_array_of_events_may_lack_its_end(tmp_path, end):
+    """Chrome allows that, for programs that write an event after the other, or are killed."""
+    lines = ",\n".join(json.dumps(slice_(name, at)) for name, at in (("f", 0), ("g", 6)))
+    assert read(tmp_path, f"[{lines}{end}").run.kernel_names == ("f", "g")
+
+
+def test_an_array_that_ends_within_an_event_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"trace\.json:1:.*: not JSON"):
+        read(tmp_path, json.dumps([slice_("f", 0), slice_("g", 6)])[:-9])
+
+
+def test_slices_that_never_end_are_counted(tmp_path):
+    events = [slice_("f", 0), {"ph": "B", "name": "main", "pid": 1, "tid": 1, "ts": 6}]
+    assert (
+        "slices that begin (B) and never end are not tasks: 1"
+        in read(tmp_path, json.dumps(events)).notes
+    )
+
+
+def test_threads_of_two_processes_are_two_workers(tmp_path):
+    """Both are thread 1 of their process, and run at once."""
+    run = read(tmp_path, json.dumps([slice_("f", 0), slice_("f", 2, pid=2)])).run
+    assert [worker.name for worker in run.workers] == ["1/thread 1", "2/thread 1"]

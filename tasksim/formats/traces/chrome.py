@@ -9,6 +9,7 @@ import math
 import zlib
 from bisect import bisect_right
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -87,6 +88,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     events = [event for event in events if isinstance(event, dict)]
     workers = _worker_names(events, own)
     tasks = [it for it in slices if it[1].get("cat") == TASK] or _outermost(found, slices)
+    _name_equal_threads(workers, slices)
     for at, event in tasks:
         _add(found, at, event, workers)
     _add_flows(found, events, tasks)
@@ -113,7 +115,12 @@ def _json(path: Path) -> Any:
         except zlib.error as error:
             raise InputError(f"{path}: the compressed file is damaged: {error}") from None
     try:
-        return parse_json(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        if text.lstrip().startswith("[") and not text.rstrip().endswith("]"):
+            # Chrome's array may lack its end, so that tools can write it as they go.
+            with suppress(json.JSONDecodeError):
+                return parse_json(text.rstrip().removesuffix(",") + "]")
+        return parse_json(text)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -143,6 +150,8 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
             yield begun, {**first, "dur": event["ts"] - first["ts"]}
         else:
             found.bad("an end (E) without a beginning", at)
+    if without_end := sum(map(len, open_.values())):
+        found.note(f"slices that begin (B) and never end are not tasks: {without_end}")
 
 
 def _outermost(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
@@ -180,6 +189,17 @@ def _worker_names(events: list[Event], own: dict[str, Any]) -> dict[Place, tuple
         ):
             found[1, number + 1] = (worker[0], worker[1])
     return found
+
+
+def _name_equal_threads(
+    workers: dict[Place, tuple[str, str]], slices: list[tuple[int, Event]]
+) -> None:
+    """Give threads without a name whose number occurs in several processes names of their own."""
+    unnamed = {_place(event) for _, event in slices} - workers.keys()
+    count = Counter(thread for _, thread in unnamed)
+    for process, thread in unnamed:
+        if count[thread] > 1:
+            workers[process, thread] = (f"{process}/thread {thread}", "")
 
 
 def _add(found: Records, at: int, event: Event, workers: dict[Place, tuple[str, str]]) -> None:
