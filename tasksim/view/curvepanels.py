@@ -16,13 +16,13 @@ from tasksim.view.rungraph import graph_of_run
 from tasksim.view.slicepanels import slice_edges
 from tasksim.view.style import (
     RUN_COLOURS,
-    TEXT,
     listed_runs,
     name_axes,
     name_runs,
     new_axes,
     run_names,
     time_axis,
+    write_note,
 )
 from tasksim.view.timeseries import thinned
 
@@ -69,11 +69,7 @@ def panel_ready(
     axes = new_axes(ax, _HEIGHT_INCHES)
     curves = _draw_curves(runs, axes, lambda run: thinned(*ready_curve(run)), until_s)
     if not any(np.any(curve > 0) for curve in curves):
-        note = "every task started as soon as it was ready"
-        axes.text(
-            0.5, 0.5, note, transform=axes.transAxes, ha="center", va="center",
-            fontsize=TEXT["small"], color="#555555",
-        )  # fmt: skip
+        write_note(axes, "every task started as soon as it was ready")
     return _finished(axes, runs, "ready tasks", max(1.0, axes.get_ylim()[1]), legend, whole=True)
 
 

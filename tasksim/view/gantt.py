@@ -34,8 +34,10 @@ from tasksim.view.style import (
     time_axis,
     width_points,
     worker_label,
+    write_note,
 )
 from tasksim.view.timeseries import idle_spans
+from tasksim.view.tokens import CHART_COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -219,9 +221,10 @@ def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 WAITS = {
+    # Paler than on pages, where an idle row has a ground: colour-blind eyes tell it from kernels.
     "dependency": ("waits for a task", "#e6ebf2"),
-    "queue": ("waits for runtime", "#fbe3b5"),
-    "transfer": ("waits for data", "#a8a8a8"),
+    "queue": ("waits for the runtime", CHART_COLOURS["idle-runtime"][0]),
+    "transfer": ("waits for data", CHART_COLOURS["idle-data"][0]),
 }
 """Reason for idleness -> its name in the legend and its colour, paler than that of any kernel."""
 
@@ -295,6 +298,8 @@ def panel_gantt(
         note = "; ".join(filter(None, [note, draw_message_arrows(axes, run)]))
     height = draw_marks(axes, marks)
     draw_names(axes, run, kernels)
+    if len(run.tasks) and run.makespan_s <= 0:
+        write_note(axes, "all tasks took no time")
     named = run_title(run) if title is None else title
     long = len(named) + len(note) > _TITLE_LETTERS
     axes.set_title(

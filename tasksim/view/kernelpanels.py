@@ -25,6 +25,7 @@ from tasksim.view.style import (
     new_axes,
     run_names,
     shortened,
+    write_note,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def panel_kernel_totals(runs: Run | Sequence[Run], ax: Axes | None = None) -> Ax
         if statistics is not None:
             axes.bar(place, statistics.total_s, width, **_look(colours[kernel], run))
     _kernel_axis(axes, table, listed_runs(runs))
-    _duration_axis(axes, "total time")
+    _duration_axis(axes, "total time", table)
     return axes
 
 
@@ -102,7 +103,7 @@ def panel_kernel_distributions(runs: Run | Sequence[Run], ax: Axes | None = None
     if shortest > 0 and max(s.max_s for s in present) >= _LOG_FROM * shortest:
         axes.set_yscale("log")
     _kernel_axis(axes, table, listed_runs(runs))
-    _duration_axis(axes, "duration")
+    _duration_axis(axes, "duration", table)
     return axes
 
 
@@ -155,7 +156,10 @@ def _kernel_axis(axes: Axes, table: ByKernel, runs: Sequence[Run]) -> None:
         name_runs(axes, handles)
 
 
-def _duration_axis(axes: Axes, label: str) -> None:
+def _duration_axis(axes: Axes, label: str, table: ByKernel) -> None:
+    if not any(s.max_s > 0 for row in table.values() for s in row if s is not None):
+        axes.set_ylim(0.0, 1.0)  # not a length that Matplotlib makes up around 0
+        write_note(axes, "all tasks took no time")
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
         axes.yaxis.set_major_locator(log_ticks(low, high))

@@ -56,6 +56,7 @@ __all__ = [
     "time_axis",
     "width_points",
     "worker_label",
+    "write_note",
 ]
 
 WIDTH_INCHES = 11.0
@@ -252,6 +253,20 @@ def most_of(amounts: Mapping[str, float], count: int) -> list[str]:
     """
     largest = set(sorted(amounts, key=lambda name: -amounts[name])[:count])
     return [name for name in amounts if name in largest]
+
+
+def write_note(axes: Axes, text: str) -> None:
+    """Write into the middle of empty *axes* why there is nothing."""
+    axes.text(
+        0.5,
+        0.5,
+        text,
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        fontsize=TEXT["small"],
+        color="#555555",
+    )
 
 
 def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:

@@ -4,12 +4,15 @@ import resource
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tasksim.view
 from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
+from tasksim.view.gantt import WAITS
 from tasksim.view.style import KERNEL_COLOURS
 
 OTHERS = (
@@ -151,6 +154,20 @@ def test_panels_with_the_same_unit_have_the_same_ticks(make):
     gantt, path = figure(make.run(duration_s=86400.0), ("gantt", "path")).axes
     assert list(gantt.get_xticks()) == list(path.get_xticks())
     assert not any("e" in text.get_text() for text in path.get_xticklabels())
+
+
+def test_panels_of_tasks_that_took_no_time_say_it(make):
+    run = make.rows([(0, 0, 0.0, 0.0), (1, 1, 0.0, 0.0)], 2)
+    panels = ("gantt", "kernels", "distributions")
+    for axes in figure(run, panels).axes:
+        assert "all tasks took no time" in [text.get_text() for text in axes.texts]
+    for axes in figure(make.run(), panels).axes:
+        assert "all tasks took no time" not in [text.get_text() for text in axes.texts]
+
+
+def test_figures_and_pages_have_one_name_for_a_wait():
+    script = Path(tasksim.view.__file__).with_name("page") / "script" / "waits.js"
+    assert all(f'"{name}"' in script.read_text() for name, _ in WAITS.values())
 
 
 def test_a_panel_without_ready_tasks_says_why(make):
