@@ -126,7 +126,7 @@ def test_what_is_saved_has_it_too(show, disturbed):
         " URL.createObjectURL = make;"
         " return Promise.all(saved.map((blob) => blob.text())); })()"
     )
-    assert svg.count('fill="url(#others)"') == 1
+    assert svg.count('fill="url(#others)"') == 2  # in the chart, and in the legend
     rows = [line.split(",") for line in csv.splitlines()]
     at = rows[0].index("processor_time_s")
     assert rows[0][at : at + 3] == ["processor_time_s", "others_s", "preemptions"]
