@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.recording.calls import Submission, note_times
@@ -106,10 +107,11 @@ class _Watch:
         A pool starts a worker in the place of one that has ended (``maxtasksperchild``). Workers of
         one pool take their calls from the same queue, their first argument in all libraries.
         """
-        place = _place_of_initializer(process)
-        if place is None:
+        target, arguments = process._target, process._args
+        names = [] if target is None else list(signature(target).parameters)[: len(arguments)]
+        if INITIALIZER not in names:
             return original(process)
-        arguments = process._args
+        place = names.index(INITIALIZER)
         initializer = WorkerStart(arguments[place])
         process._args = (*arguments[:place], initializer, *arguments[place + 1 :])
         launch = self._log.launching()
@@ -168,12 +170,3 @@ def _function_of(process: Any) -> Any:
     names = (getattr(unwrapped(function), "__module__", ""), type(process).__module__)
     roots = {str(name).partition(".")[0] for name in names[: 1 if process._target else 2]}
     return None if roots & LIBRARIES else function
-
-
-def _place_of_initializer(process: Any) -> int | None:
-    """Return the place of a worker's initializer among its arguments; None: it is no worker."""
-    from inspect import signature
-
-    target, count = process._target, len(process._args)
-    names = [] if target is None else list(signature(target).parameters)[:count]
-    return names.index(INITIALIZER) if INITIALIZER in names else None

@@ -360,7 +360,11 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
         values = np.unique(column[:, res.samples.names.index(name)])
         found, style = _slice(model, name, middle, values), "o"
         if found is None or len(values) < 2:
-            values, found = _everywhere(res, name)
+            # Where parameters vary together only, there is no other way to see more than a point.
+            first = np.unique(res.group, return_index=True)[1]
+            chosen = first[decimated(res.predicted_s[first], MEANS)]
+            values = res.samples.parameters[chosen, res.samples.names.index(name)]
+            found = res.predicted_s[chosen]
     spread = np.quantile(res.shape, (0.025, 0.975))
     low_s, high_s = (
         found[None, :] + spread[:, None] * res.scale_s.mean()
@@ -376,17 +380,6 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
         error = np.maximum(np.vstack((found - low_s, high_s - found)), 0.0)
         axes.errorbar(values, found, error, fmt="o", color=DARK, markersize=4, linewidth=1,
                       label="model, 95 % of samples")  # fmt: skip
-
-
-def _everywhere(res: Residuals, name: str) -> tuple[Floats, Floats]:
-    """Return one parameter of each measured configuration, and what is predicted for it.
-
-    Where parameters vary together only, there is no other way to see more than one point.
-    """
-    first = np.unique(res.group, return_index=True)[1]
-    chosen = first[decimated(res.predicted_s[first], MEANS)]
-    column = res.samples.names.index(name)
-    return res.samples.parameters[chosen, column], res.predicted_s[chosen]
 
 
 def _slice(

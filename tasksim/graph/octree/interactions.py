@@ -174,9 +174,23 @@ def _groups(
     counted = COUNTED_M2L if weights is None else COUNTED_P2P
     keys, sums = [np.empty(0, np.int64)], [np.empty((3, 0), np.int64)]
     for first, partners in _partner_blocks(tree, level, relation):
-        target, source, counts = _runs(first, partners, group_size, weights, counted)
+        group = partners // group_size  # of -1, no partner, it is -1 again
+        starts_run = np.ones(group.shape, dtype=np.bool_)
+        # Partners are sorted, hence those of one group are side by side.
+        np.not_equal(group[:, 1:], group[:, :-1], out=starts_run[:, 1:])
+        starts = np.flatnonzero(starts_run)
+        of_source, cell = group.ravel()[starts], first + starts // partners.shape[1]
+        exists = of_source != _NONE
+        with counting(*counted[1], kernels=counted[0]):
+            counts = np.zeros((3, len(starts)), dtype=np.int64)  # pairs, target cells, work
+            counts[0] = np.diff(starts, append=partners.size)
+            counts[1] = 1  # the target cell itself
+            if weights is not None:
+                counts[2] = np.add.reduceat(weights[partners].ravel(), starts) * weights[cell]
+            counts = counts[:, exists]
         # One number per group pair, in the order of the pairs: NumPy sorts those faster.
-        key, total = _sum_by_key(target // group_size * groups + source, counts, counted)
+        pair = cell[exists] // group_size * groups + of_source[exists].astype(np.int64)
+        key, total = _sum_by_key(pair, counts, counted)
         keys.append(key)
         sums.append(total)
     key, (pairs, target_cells, work) = _sum_by_key(np.concatenate(keys), np.hstack(sums), counted)
@@ -193,36 +207,6 @@ def _groups(
         source_cells=source_cells,
         work=work,
     )
-
-
-def _runs(
-    first: int, partners: Int32, group_size: int, weights: Int64 | None, counted: Counted
-) -> tuple[Int64, Int64, Int64]:
-    """Return the sums for each cell of a block and each group of its partners.
-
-    Returns
-    -------
-    target, source : int64 array [runs]
-        The cell and the group.
-    counts : int64 array [3, runs]
-        Pairs, target cells (1: the cell itself) and work.
-    """
-    group = partners // group_size  # of -1, no partner, it is -1 again
-    starts_run = np.ones(group.shape, dtype=np.bool_)
-    # Partners are sorted, hence those of one group are side by side.
-    np.not_equal(group[:, 1:], group[:, :-1], out=starts_run[:, 1:])
-    starts = np.flatnonzero(starts_run)
-    source = group.ravel()[starts]
-    row = starts // partners.shape[1]
-    exists = source != _NONE
-    with counting(*counted[1], kernels=counted[0]):
-        counts = np.ones((3, len(starts)), dtype=np.int64)
-        counts[0] = np.diff(starts, append=partners.size)
-        counts[2] = 0
-        if weights is not None:
-            counts[2] = np.add.reduceat(weights[partners].ravel(), starts) * weights[first + row]
-        counts = counts[:, exists]
-    return first + row[exists], source[exists].astype(np.int64), counts
 
 
 def _sum_by_key(keys: Int64, values: Int64, counted: Counted) -> tuple[Int64, Int64]:

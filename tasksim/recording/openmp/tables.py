@@ -142,7 +142,11 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     start, end, submitted = (
         _seconds(column - origin) for column in (pieces.start_ns, pieces.end_ns, pieces.created_ns)
     )
-    submitted = _submitted(pieces, submitted, end)
+    # A later piece of a task, or the part of a thread in a region, is there with what comes before.
+    last = np.full(len(pieces), -np.inf)
+    np.maximum.at(last, pieces.after, end[pieces.before])
+    waits = ((pieces.role != Role.TASK) | (pieces.phase != Phase.FIRST)) & np.isfinite(last)
+    submitted = np.where(waits, np.minimum(submitted, last), submitted)
     ready, released_by = ready_times(graph, submitted, end)
     ready = np.maximum(ready, _free_s(pieces, start, end))
     cpu_ns = np.clip(pieces.cpu_ns, 0, pieces.end_ns - pieces.start_ns)
@@ -188,20 +192,6 @@ def _free_s(
     again = datum[1:] == datum[:-1]
     np.maximum.at(found, piece[1:][again], end[piece[:-1][again]])
     return found
-
-
-def _submitted(
-    pieces: Pieces, created: NDArray[np.float64], end: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return when each piece is there to be executed, as far as its dependencies allow.
-
-    A task is there when it is created, a later piece of it or the part of a thread in a region
-    with what comes before.
-    """
-    last = np.full(len(pieces), -np.inf)
-    np.maximum.at(last, pieces.after, end[pieces.before])
-    waits = (pieces.role != Role.TASK) | (pieces.phase != Phase.FIRST)
-    return np.where(waits & np.isfinite(last), np.minimum(created, last), created)
 
 
 def _seconds(nanoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
