@@ -1,5 +1,6 @@
 """Chrome's JSON as other tools write it."""
 
+import gzip
 import json
 
 import pytest
@@ -59,3 +60,13 @@ def test_threads_of_two_processes_are_two_workers(tmp_path):
     """Both are thread 1 of their process, and run at once."""
     run = read(tmp_path, json.dumps([slice_("f", 0), slice_("f", 2, pid=2)])).run
     assert [worker.name for worker in run.workers] == ["1/thread 1", "2/thread 1"]
+
+
+def test_a_compressed_file_of_an_unknown_format_is_not_called_wrong_json(tmp_path):
+    """A single table of StarVZ's, for example, whose folder is what can be read."""
+    path = tmp_path / "rec.tasks.csv.gz"
+    path.write_bytes(gzip.compress(b"Control,JobId\n,1\n"))
+    with pytest.raises(
+        InputError, match=r"begins with 'Control,JobId.*'; legal: Chrome's JSON, or"
+    ):
+        read_trace(path)

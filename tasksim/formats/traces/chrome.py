@@ -124,6 +124,12 @@ def _json(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
+        begin = error.doc.lstrip().partition("\n")[0][:20]
+        if path.suffix == ".gz" and begin[:1] not in ("{", "["):  # only the suffix spoke for it
+            raise InputError(
+                f"{path}: a compressed file that begins with '{begin}'; legal: Chrome's JSON, or a "
+                "file or folder of another format ('tasksim list formats')"
+            ) from None
         raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
 
 
