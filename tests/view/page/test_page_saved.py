@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tasksim.view.memorypanels import memory_colours
+from tasksim.view.style import kernel_colours
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import state
 
@@ -59,6 +60,17 @@ def test_what_is_visible_is_saved_as_svg(show, browser, saved, cholesky):
 
 def texts_of(root):
     return [found.text for found in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_tasks_of_a_saved_picture_have_the_colours_of_their_kernels(show, browser, saved, cholesky):
+    show(cholesky)
+    name = "{http://www.w3.org/2000/svg}"
+    fills = {
+        box.find(f"{name}title").text.split()[0]: box.get("fill")
+        for box in ET.parse(saved("svg")).getroot().iter(f"{name}rect")
+        if box.find(f"{name}title") is not None
+    }
+    assert fills == kernel_colours(cholesky.kernel_names)
 
 
 def test_a_saved_picture_says_what_its_colours_lines_and_axes_are(show, browser, saved, cholesky):

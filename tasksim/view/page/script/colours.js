@@ -22,7 +22,7 @@ export function rgb(colour) {
 
 /** Return "#rrggbb" of red, green and blue. */
 export function hex(parts) {
-  return `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+  return `#${Array.from(parts, (part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Return the modes that say something about these runs. */
