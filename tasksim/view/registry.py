@@ -52,6 +52,10 @@ class Look:
     kernels: tuple[str, ...] = ()
 
 
+def _always(run: Run) -> bool:  # noqa: ARG001
+    return True
+
+
 @dataclass(frozen=True)
 class Panel:
     """A kind of panel, with its place, its height and its runs.
@@ -101,7 +105,7 @@ class Panel:
     place: Place
     draw: Callable[[Sequence[Run], Axes, Look], Any]
     height_inches: Callable[[Run], float]
-    shows: Callable[[Run], bool] = lambda _: True
+    shows: Callable[[Run], bool] = _always
     needs: str = ""
     by_default: bool = False
     more_inches: float = 0.0
