@@ -227,6 +227,10 @@ def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> N
         click.echo(f"\n{path_message_line(messages)}")
 
 
+def _percent_of(seconds: float, whole_s: float) -> str:
+    return f"{100 * seconds / whole_s:.1f} %" if whole_s else "-"
+
+
 def _blame_table(blamed: Blamed) -> str:
     from tasksim.base.units import format_time
     from tasksim.view.texttables import table
@@ -235,7 +239,7 @@ def _blame_table(blamed: Blamed) -> str:
     least_s = MIN_SHOWN_SHARE * run.makespan_s
     if best is None:
         rows = [
-            [name, format_time(seconds), f"{100 * seconds / run.makespan_s:.1f} %"]
+            [name, format_time(seconds), _percent_of(seconds, run.makespan_s)]
             for name, seconds in run.rows()
             if abs(seconds) >= least_s
         ]

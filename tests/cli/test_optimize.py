@@ -64,6 +64,13 @@ def test_tight_bounds_are_for_graphs(tasksim):
     assert done.errors == ["Error: run is a run; legal with --tight: a graph"]
 
 
+def test_blame_of_a_run_that_takes_no_time_has_no_shares(tasksim):
+    tasksim("simulate chain length=2 duration=0 --workers 1 -o run")
+    found = tasksim("bounds run --blame")
+    assert found.code == 0
+    assert "%" not in found.out
+
+
 def test_blame_splits_the_makespan_of_a_run(tasksim):
     tasksim(f"simulate {SMALL_QUESTION} --scheduler eager -o run")
     done = tasksim("bounds run --blame")
