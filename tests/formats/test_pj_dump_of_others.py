@@ -23,7 +23,8 @@ State, p1, STATE, 10.0, 11.0, 1.0, 1.0, last
 """)  # fmt: skip
     run = trace.run
     assert [run.kernel_names[kernel] for kernel in run.tasks.kernel] == ["main", "last"]
-    assert run.tasks.end_s.tolist() == pytest.approx([0.010, 0.011])
+    assert run.tasks.end_s.tolist() == pytest.approx([10.0, 11.0])  # Paje's are in seconds
+    assert "times are assumed to be in seconds, as usual in Paje" in trace.notes
     assert "3 states within others count as parts of these" in trace.notes
 
 
@@ -34,7 +35,8 @@ State, CPU0, Worker State, 0.0, 9.0, 9.0, 0.0, Idle
 State, CPU0, Worker State, 1.0, 3.0, 2.0, 1.0, potrf
 State, CPU0, Worker State, 4.0, 8.0, 4.0, 1.0, trsm
 """)  # fmt: skip
-    assert trace.run.makespan_s == pytest.approx(0.007)
+    assert trace.run.makespan_s == pytest.approx(0.007)  # StarPU's are in milliseconds
+    assert "times are assumed to be in milliseconds, as StarPU writes them" in trace.notes
     assert len(trace.run) == 2
 
 

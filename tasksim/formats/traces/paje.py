@@ -58,6 +58,8 @@ NO_TASKS: Final = frozenset(
     )
 )  # fmt: skip
 """States of workers other than tasks, by StarPU's names."""
+STATES_OF_STARPU: Final = ("Worker State", "Thread State")
+"""Types of StarPU's states that may be tasks."""
 NATURES: Final = ("Container", "State", "Variable", "Link", "Event")
 LINK_KEY: Final = re.compile(
     r"c\d+_h(\d{1,9})_b(\d{1,18})_t(-?\d{1,9})_q(\d{1,18})_r([0-3])_m(\d{1,4})_m(\d{1,4})"
@@ -70,12 +72,12 @@ MISSING: Final = ("", "0", "-1", "X", "x", "NA")
 
 
 def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
-    """Return the run in the output of ``pj_dump``, with StarPU's times in milliseconds.
+    """Return the run in the output of ``pj_dump``.
 
     Parameters
     ----------
     path : Path
-        The CSV file, maybe compressed.
+        The CSV file, maybe compressed. StarPU's times are in milliseconds, all others in seconds.
     skip_bad : bool, default False
         Whether malformed rows are skipped and counted.
 
@@ -93,7 +95,6 @@ def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
                 f"pj_dump {path.name} > {path.stem}.csv"
             )
     found = Records(path, skip_bad=skip_bad)
-    found.note("times are assumed to be in milliseconds, as StarPU writes them")
     add_states(found, path)
     if not len(found) and not found.skipped:
         others = sum(fields[0] != "State" for _, fields in csv_rows(path))
@@ -106,11 +107,15 @@ def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
 
 def add_states(found: Records, path: Path) -> None:
-    """Add the tasks among the states of workers: those with a JobId, or all if none has one."""
+    """Add the tasks among the states of workers: those with a JobId, or all if none has one.
+
+    Times are in milliseconds if StarPU wrote them, and else in seconds, as Paje's are.
+    """
     for line, row in _states(found, path):
         if row.get("JobId", "0") not in MISSING or row.get("SubmitOrder", "0") not in MISSING:
             add_record(found, _fields(row), line, row["ResourceId"])
     if len(found):
+        found.note("times are assumed to be in milliseconds, as StarPU writes them")
         return
     _add_outermost(found, path)
 
@@ -125,13 +130,27 @@ def _add_outermost(found: Records, path: Path) -> None:
     if not rows:
         return
     found.note("no state has a JobId: every state that is not one of StarPU's own counts as a task")
+    of_starpu = any(row["Type"] in STATES_OF_STARPU for _, row in rows)
+    unit = "milliseconds, as StarPU writes them" if of_starpu else "seconds, as usual in Paje"
+    found.note(f"times are assumed to be in {unit}")
     inner = _inner(rows)
     for line, row in rows:
         if line not in inner:
             fields = {**_fields(row), "JobId": str(len(found))}
+            if not of_starpu:
+                for name in ("StartTime", "EndTime"):
+                    fields[name] = _milliseconds(fields[name])
             add_record(found, fields, line, row["ResourceId"])
     if inner:
         found.note(f"{len(inner)} states within others count as parts of these")
+
+
+def _milliseconds(seconds: str) -> str:
+    """Return a time in milliseconds; what is no number stays, and is refused as a record."""
+    try:
+        return repr(1e3 * float(seconds))
+    except ValueError:
+        return seconds
 
 
 def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:
