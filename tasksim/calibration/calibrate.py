@@ -394,7 +394,7 @@ class KernelCampaign(Campaign):
     def _measured_how(
         self, kernel: str, rows: Sequence[MeasuredConfiguration], earlier: Entry | None
     ) -> Measured:
-        """Return how *kernel* was measured, now and before, and why the measurement stopped.
+        """Return how this calibration and earlier ones measured *kernel*, and why this one stopped.
 
         *rows* are the measured configurations.
         """

@@ -82,10 +82,10 @@ STUDY_COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "tree": ("tasksim.cli.study_tree:tree", "Fit a decision tree: C, Python, text, picture."),
 }
-GRAPH = "GRAPH"
+GRAPH_PLACEHOLDER = "GRAPH"
 """Placeholder for a graph in the place of a command of ``tasksim tune``."""
 TUNE_COMMANDS = {
-    GRAPH: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
+    GRAPH_PLACEHOLDER: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
     "report": ("tasksim.cli.tune_report:reporting", "Judge choices by real runs on this machine."),
     "table": ("tasksim.cli.tune_table:table", "Judge methods on measurements made elsewhere."),
 }
@@ -158,7 +158,7 @@ class Tuning(LazyGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse *args*; a first word that is no command is a graph."""
         if args and args[0] not in (*self.parts, *ctx.help_option_names, "--debug"):
-            args = [GRAPH, *args]
+            args = [GRAPH_PLACEHOLDER, *args]
         return super().parse_args(ctx, args)
 
 

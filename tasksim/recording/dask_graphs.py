@@ -65,7 +65,7 @@ def record_dask(log: Log, patches: Patches, _: Results) -> None:
 
 
 class _Watch:
-    """What Dask calls while it computes, which reports to a log."""
+    """Callbacks of Dask, which log what it computes."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

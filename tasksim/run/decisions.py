@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.run.recordtables import INT8, INT32, REAL, RecordTable, no_column
+from tasksim.run.recordtables import FLOAT64, INT8, INT32, RecordTable, no_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ NO_QUEUE: Final = -1
 TERMS: Final = ("free_s", "transfer_s", "duration_s", "energy_s", "end_s", "cost_s")
 """Columns with the terms of an estimate."""
 
-_TERM: Final = REAL | {"unknown": np.nan}
+_TERM: Final = FLOAT64 | {"unknown": np.nan}
 
 
 class DecisionStep(IntEnum):
@@ -55,7 +55,7 @@ class DecisionTable(RecordTable):
     what: ClassVar[str] = "decision table"
     rows: ClassVar[str] = "decision steps"
 
-    time_s: NDArray[np.float64] = field(metadata=REAL)
+    time_s: NDArray[np.float64] = field(metadata=FLOAT64)
     task: NDArray[np.int32] = field(metadata=INT32)
     """Number of the task in its graph."""
     step: NDArray[np.int8] = field(metadata=INT8)

@@ -33,7 +33,7 @@ INT64: Final = {"dtype": np.dtype(np.int64)}
 INT32: Final = {"dtype": np.dtype(np.int32)}
 INT16: Final = {"dtype": np.dtype(np.int16)}
 INT8: Final = {"dtype": np.dtype(np.int8)}
-REAL: Final = {"dtype": np.dtype(np.float64)}
+FLOAT64: Final = {"dtype": np.dtype(np.float64)}
 
 
 def no_column() -> NDArray[Any]:
@@ -148,19 +148,19 @@ class TaskTable(RecordTable):
     worker: NDArray[np.integer[Any]] = field(metadata=INT16 | {"wider": INT32["dtype"]})
     """Index into the run's ``workers``; 32 bits if there are more than 32767."""
     priority: NDArray[np.int32] = field(metadata=INT32)
-    submitted_s: NDArray[np.float64] = field(metadata=REAL)
-    ready_s: NDArray[np.float64] = field(metadata=REAL)
+    submitted_s: NDArray[np.float64] = field(metadata=FLOAT64)
+    ready_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time when it was submitted and its dependencies were done."""
-    start_s: NDArray[np.float64] = field(metadata=REAL)
-    end_s: NDArray[np.float64] = field(metadata=REAL)
+    start_s: NDArray[np.float64] = field(metadata=FLOAT64)
+    end_s: NDArray[np.float64] = field(metadata=FLOAT64)
     released_by: NDArray[np.int32] = field(metadata=INT32)
     """Task whose end made it ready; -1 if it waited for its submission."""
     popped_s: NDArray[np.float64] = field(
-        default_factory=no_column, metadata=REAL | {"unknown": np.nan}
+        default_factory=no_column, metadata=FLOAT64 | {"unknown": np.nan}
     )
     """Time when its worker took it from the scheduler; NaN (default) if unknown."""
     cpu_s: NDArray[np.float64] = field(
-        default_factory=no_column, metadata=REAL | {"unknown": np.nan}
+        default_factory=no_column, metadata=FLOAT64 | {"unknown": np.nan}
     )
     """Processor time of its worker's thread in a native run; NaN (default) if unknown."""
     preemptions: NDArray[np.int32] = field(
@@ -208,11 +208,11 @@ class TransferTable(RecordTable):
     """Memory that it was copied to."""
     size_bytes: NDArray[np.int64] = field(metadata=INT64)
     """Number of copied bytes."""
-    requested_s: NDArray[np.float64] = field(metadata=REAL)
+    requested_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time of the request."""
-    start_s: NDArray[np.float64] = field(metadata=REAL)
+    start_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Start of the copy."""
-    end_s: NDArray[np.float64] = field(metadata=REAL)
+    end_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Arrival of the datum."""
     reason: NDArray[np.int8] = field(metadata=INT8)
     """A :class:`TransferReason`."""
@@ -248,7 +248,7 @@ class MemoryTable(RecordTable):
     what: ClassVar[str] = "memory table"
     rows: ClassVar[str] = "changes"
 
-    time_s: NDArray[np.float64] = field(metadata=REAL)
+    time_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time of the change."""
     memory: NDArray[np.int16] = field(metadata=INT16)
     """Index into the run's ``memories``."""
@@ -288,15 +288,15 @@ class MessageTable(RecordTable):
     priority: NDArray[np.int32] = field(metadata=INT32)
     task: NDArray[np.int32] = field(metadata=INT32)
     """Task that caused it: the first one that reads the datum there, or the one that wrote it."""
-    posted_s: NDArray[np.float64] = field(metadata=REAL)
+    posted_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time when the sender submitted it."""
-    ready_s: NDArray[np.float64] = field(metadata=REAL)
+    ready_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time when the datum was ready to be sent."""
-    awaited_s: NDArray[np.float64] = field(metadata=REAL)
+    awaited_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time when the receiver was ready for it."""
-    start_s: NDArray[np.float64] = field(metadata=REAL)
+    start_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time when the data began to move."""
-    end_s: NDArray[np.float64] = field(metadata=REAL)
+    end_s: NDArray[np.float64] = field(metadata=FLOAT64)
     """Time when they arrived."""
 
     @property

@@ -147,7 +147,7 @@ class OneNode:
 
 
 def ran_selectively(done: Selective, others_share: float | None = None, messages: int = 0) -> Ran:
-    """Return what a tuning keeps of a selective run, with the number of all its *messages*."""
+    """Return the figures of a selective run for its tuning; *messages* is the number of all."""
     run, effort = done.run, done.effort
     return Ran(
         run.makespan_s, done.wall_s, effort.executed, len(run),

@@ -46,7 +46,7 @@ SLICES: Final = ("X", "B", "E")
 """Phases of slices: complete ones, beginnings, ends."""
 FLOWS: Final = ("s", "t", "f")
 """Phases of a flow, in order: its start, steps and end."""
-READ: Final = (*SLICES, "M", *FLOWS)
+PHASES_READ: Final = (*SLICES, "M", *FLOWS)
 """Phases that the reader uses: slices, names of workers, arrows."""
 TASK, COPY = "task", "copy"
 """Categories of the slices that tasksim writes."""
@@ -94,7 +94,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     _add_flows(found, events, tasks)
     if not own:
         phases = (str(event.get("ph")) for event in events)
-        for phase, count in Counter(phase for phase in phases if phase not in READ).items():
+        for phase, count in Counter(phase for phase in phases if phase not in PHASES_READ).items():
             found.note(
                 f"{count} events of phase {phase[:20]} are not used: tasks are slices (X, B, E)"
             )

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STARVZ", "add_tables", "read_starvz", "write_starvz"]
 
-TASKS: Final = "rec.tasks.csv"
-STATES: Final = "paje.worker_state.csv"
+TASKS_CSV: Final = "rec.tasks.csv"
+STATES_CSV: Final = "paje.worker_state.csv"
 HANDLES: Final = "rec.data_handles.csv"
 DAG_CSV: Final = "dag.csv"
 LINK_CSV: Final = "paje.link.csv"
@@ -74,8 +74,8 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """
     from tasksim.formats.traces.recorded_trace import assembled
 
-    states = _find(path, STATES)
-    tasks = _find(path, TASKS)
+    states = _find(path, STATES_CSV)
+    tasks = _find(path, TASKS_CSV)
     found = Records(path if tasks is None else tasks, skip_bad=skip_bad)
     found.name = path.resolve().name
     named = {} if states is None else _workers(states)
@@ -474,8 +474,8 @@ def _ms(times_s: Any) -> Any:
 def _is_starvz(path: Path, head: bytes) -> bool:
     if head or (path / "run.json").exists():
         return False
-    return _find(path, TASKS) is not None or any(
-        (path / name).is_file() for name in ("application.parquet", STATES, f"{STATES}.gz")
+    return _find(path, TASKS_CSV) is not None or any(
+        (path / name).is_file() for name in ("application.parquet", STATES_CSV, f"{STATES_CSV}.gz")
     )
 
 

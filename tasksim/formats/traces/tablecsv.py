@@ -17,7 +17,7 @@ from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
 from tasksim.formats.traces.textlines import (
-    SEPARATORS,
+    FIELD_SEPARATORS,
     csv_rows,
     csv_table,
     head_text,
@@ -74,7 +74,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
-    header, rows = csv_table(path, SEPARATORS)
+    header, rows = csv_table(path, FIELD_SEPARATORS)
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _times(path, header)

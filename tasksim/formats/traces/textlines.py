@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "FIELD_SEPARATORS",
     "GZIP",
     "READ_SHARE",
-    "SEPARATORS",
     "csv_rows",
     "csv_table",
     "head_text",
@@ -32,7 +32,7 @@ __all__ = [
 GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
-SEPARATORS: Final = ",;\t"
+FIELD_SEPARATORS: Final = ",;\t"
 """Characters between the fields of tables that spreadsheets write, the usual one first."""
 READ_SHARE: Final = 0.7
 """Share of the time of an import after which the text is read (measured: a million tasks)."""
@@ -63,7 +63,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             raise InputError(f"{path}:{number + 1}: the file is cut short: {error}") from None
 
 
-def separator_of(line: str, separators: str = SEPARATORS) -> str:
+def separator_of(line: str, separators: str = FIELD_SEPARATORS) -> str:
     """Return the one of *separators* that a line has most often, the first one in a tie."""
     return max(separators, key=line.count)
 

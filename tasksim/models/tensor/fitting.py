@@ -189,7 +189,7 @@ earlier samples, the first time is along an extrapolated tensor."""
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """What a tensor keeps of its samples: their mean and number in each observed cell.
+    """Mean and number of the samples in each observed cell of a tensor.
 
     Attributes
     ----------
