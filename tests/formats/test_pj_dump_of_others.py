@@ -28,6 +28,14 @@ State, p1, STATE, 10.0, 11.0, 1.0, 1.0, last
     assert "3 states within others count as parts of these" in trace.notes
 
 
+@pytest.mark.parametrize("start", ["x", "nan", "-1", "1e400"])
+def test_a_state_without_times_is_refused_in_its_unit(tmp_path, start):
+    with pytest.raises(
+        InputError, match=r"dump\.csv:1: a state from .* legal: finite seconds from"
+    ):
+        read(tmp_path, f"State, p1, STATE, {start}, 10.0, 10.0, 0.0, main\n")
+
+
 def test_a_tasks_own_pushed_over_starpus_states_stay(tmp_path):
     """Old traces push the kernel over ``Idle``: it is at depth 1, but within no other task."""
     trace = read(tmp_path, """\

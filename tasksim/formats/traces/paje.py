@@ -12,6 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.numerals import decimal_number
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import HEAD_BYTES, Format
@@ -138,19 +139,15 @@ def _add_outermost(found: Records, path: Path) -> None:
         if line not in inner:
             fields = {**_fields(row), "JobId": str(len(found))}
             if not of_starpu:
-                for name in ("StartTime", "EndTime"):
-                    fields[name] = _milliseconds(fields[name])
+                start_s, end_s = (decimal_number(row[name]) for name in ("Start", "End"))
+                if start_s is None or end_s is None or start_s < 0:
+                    got = f"{row['Start'][:20]} to {row['End'][:20]}"
+                    found.bad(f"a state from {got}; legal: finite seconds from 0", line)
+                    continue
+                fields |= {"StartTime": repr(1e3 * start_s), "EndTime": repr(1e3 * end_s)}
             add_record(found, fields, line, row["ResourceId"])
     if inner:
         found.note(f"{len(inner)} states within others count as parts of these")
-
-
-def _milliseconds(seconds: str) -> str:
-    """Return a time in milliseconds; what is no number stays, and is refused as a record."""
-    try:
-        return repr(1e3 * float(seconds))
-    except ValueError:
-        return seconds
 
 
 def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:
