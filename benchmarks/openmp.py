@@ -32,7 +32,9 @@ others use is given to them. Printed, as medians over the calm pairs with the wo
 - *with all*: the prediction with work that much longer, and half of the start;
 - *costs*: what recordings on one thread predict for two with the runtime's costs, as
   ``tasksim calibrate openmp`` measures them, without any of these programs: the medians of three
-  measurements before, between and after the rounds; and the same for all pairs, calm or not.
+  measurements before, between and after the rounds; and the same for all pairs, calm or not;
+- *fastest*: the shortest of these predictions over the shortest makespan on two threads, of all
+  pairs, calm or not: neighbours only make runs longer, so the shortest of many has the least of it.
 
 Then the costs of recording: processor time per task of 50 us, and once per program.
 """
@@ -191,12 +193,13 @@ class Row(NamedTuple):
     with_all: float
     with_costs: float
     with_costs_of_all: float
+    fastest: float
 
 
 HEADER: Final = (
     f"{'':13} {'tasks':>5} {'calm':>7} {'2 threads':>10} {'itself, 1':>17} {'itself, 2':>17} "
     f"{'spread':>15} {'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8} "
-    f"{'costs':>7} {'all pairs':>9}"
+    f"{'costs':>7} {'all pairs':>9} {'fastest':>8}"
 )
 
 
@@ -360,9 +363,16 @@ def row_of(
     longer = (tasks_2 + creation_2) / (tasks_1 + creation_1)
     team = replace(Platform.identical(2), overheads=overheads)
 
-    def costed(pair: Pair) -> float:
-        run = simulate(pair.one.run, team, scheduler="libomp", durations="measured")
-        return run.makespan_s / pair.two.run.makespan_s - 1
+    def costed_s(pair: Pair) -> float:
+        return simulate(
+            pair.one.run, team, scheduler="libomp", durations="measured"
+        ).makespan_s  # fmt: skip
+
+    teams = [pair for pair in pairs if len(pair.two.run.workers) == 2]
+    predicted_s = {id(pair): costed_s(pair) for pair in [*calm, *teams]}
+
+    def error(pair: Pair) -> float:
+        return predicted_s[id(pair)] / pair.two.run.makespan_s - 1
 
     alone_s = [each.simulate(2).makespan_s for each in one]
     return Row(
@@ -381,8 +391,11 @@ def row_of(
         creation_2 - creation_1,
         late_s,
         (statistics.median(alone_s) * longer + late_s / 2) / real_s - 1,
-        statistics.median(map(costed, calm)),
-        statistics.median(costed(pair) for pair in pairs if len(pair.two.run.workers) == 2),
+        statistics.median(map(error, calm)),
+        statistics.median(map(error, teams)),
+        min(predicted_s[id(pair)] for pair in teams)
+        / min(pair.two.run.makespan_s for pair in teams)
+        - 1,
     )
 
 
@@ -399,7 +412,7 @@ def line(row: Row) -> str:
         f"{typical(row.spread):6.1%} ({max(map(abs, row.spread)):6.1%}) "
         f"{row.predicted:+8.1%} {row.longer:6.2f} "
         f"{1e6 * row.creation_s:6.0f} us {1e6 * row.start_s:4.0f} us {row.with_all:+8.1%} "
-        f"{row.with_costs:+7.1%} {row.with_costs_of_all:+9.1%}"
+        f"{row.with_costs:+7.1%} {row.with_costs_of_all:+9.1%} {row.fastest:+8.1%}"
     )
 
 
@@ -418,6 +431,7 @@ def summary(rows: list[Row]) -> None:
         "with all": [abs(row.with_all) for row in rows],
         "costs": [abs(row.with_costs) for row in rows],
         "all pairs": [abs(row.with_costs_of_all) for row in rows],
+        "fastest": [abs(row.fastest) for row in rows],
     }
     calm, pairs = sum(row.calm for row in rows), sum(row.pairs for row in rows)
     print(f"{calm} of {pairs} pairs of {len(rows)} programs are calm")
