@@ -270,7 +270,8 @@ def test_all_malformed_files_are_told_and_nothing_is_written(sampling, tmp_path)
     (sampling / "bus/laptop.latency").write_text("0\tsoon\n1\t0\n")
     (sampling / "codelets/45/work.laptop").write_text("42\n")
     lines = error_of(sampling, "laptop", tmp_path / "lib").splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 3
+    assert lines[2] == "skip_bad=True imports the machine without malformed files"
     assert f"{sampling}/bus/laptop.latency:1:3: expected a latency in us, found 'soon'" in lines
     assert any(f"{sampling}/codelets/45/work.laptop:1:1: " in line for line in lines)
     assert not (tmp_path / "lib").exists()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.base.units import exact_quantity
+from tasksim.base.units import counted, exact_quantity
 from tasksim.formats.starpu.bus import Host, PlatformXml, XmlLink, XmlRoute
 
 if TYPE_CHECKING:
@@ -79,9 +79,11 @@ class MachineFields:
 
     def summary(self) -> str:
         """Return a summary: ``12 CPUs, 3 Tesla M2070``."""
-        models = [gpu.properties.get("model") or "CUDA device" for gpu in self.gpus]
-        counted = [f"{models.count(model)} {model}" for model in dict.fromkeys(models)]
-        return ", ".join([f"{self.cpus} CPUs", *counted])
+        models = [gpu.properties.get("model") for gpu in self.gpus]
+        known = [f"{models.count(model)} {model}" for model in dict.fromkeys(filter(None, models))]
+        unknown = models.count(None) + models.count("")
+        others = [counted(unknown, "CUDA device")] if unknown else []
+        return ", ".join([counted(self.cpus, "CPU"), *known, *others])
 
     def description(self, synchronous: Sequence[str]) -> dict[str, Any]:
         """Return the fields of the platform file for the hardware and its costs."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
 from tasksim.base.lockfile import locked
 from tasksim.formats.samples.starpufiles import read_starpu_out
@@ -138,7 +138,7 @@ def import_machine(
     ...     xml = "<platform version='4'><host id='CPU0'/><host id='RAM'/></platform>"
     ...     _ = (folder / "bus" / "laptop.platform.v4.xml").write_text(xml)
     ...     import_machine(folder, "laptop", folder / "library").summary
-    '1 CPUs'
+    '1 CPU'
     """
     sampling, library = path_of(sampling, "sampling"), path_of(library, "library")
     flag(skip_bad, "skip_bad")
@@ -152,7 +152,8 @@ def import_machine(
     reader = _Reader()
     bus, kernels = _read_bus(found, host, reader), _read_codelets(found, host, reader)
     if reader.problems and not skip_bad:
-        raise InputError("\n".join(reader.problems))
+        way_out = f"{option('skip_bad', 'True')} imports the machine without malformed files"
+        raise InputError("\n".join([*reader.problems, way_out]))
     hardware = machine_fields(bus, f"{found.folder / 'bus'}/{host}")
     with (  # both are complete before either has its name
         locked(models),  # platform and models are of one import

@@ -41,6 +41,8 @@ _LLVM: Final = re.compile(r"lib(i?omp5?)\.so(\.\d+)*$")
 """Names of LLVM's runtime: libomp.so.5, and Intel's build of it, libiomp5.so."""
 _GNU: Final = re.compile(r"libgomp\.so(\.\d+)*$")
 _LISTED: Final = re.compile(r"^\s*(\S+) => (/.*) \(0x[0-9a-f]+\)$", re.MULTILINE)
+_DETACH: Final = "omp_fulfill_event"
+"""Function that ends a detached task: programs with such tasks call it."""
 _OMP_NAME: Final = re.compile(r"(GOMP|OMP|GOACC|OACC)_")
 
 
@@ -161,11 +163,18 @@ def _refuse_missing(path: Path, runtime: Path) -> None:
     with contextlib.suppress(ValueError, LookupError):  # no sections: its symbols alone are known
         wanted |= {version for version in needs_of(path).versions if _OMP_NAME.match(version)}
     missing = sorted(wanted - offered)
-    if missing:
+    if not missing:
+        return
+    if _DETACH in program.wanted:
+        # No libomp understands the creation of such a task by GCC, whatever versions it has.
         raise InputError(
-            f"{path}: needs {', '.join(missing)}, which {runtime} lacks; a newer libomp may have "
-            f"it: {option('libomp', 'PATH')}"
+            f"{path}: has tasks with 'detach', which LLVM's OpenMP runtime supports in programs "
+            "of Clang only: compile it with Clang"
         )
+    raise InputError(
+        f"{path}: needs {', '.join(missing)} of GCC's OpenMP runtime, which {runtime} lacks: "
+        f"compile it with Clang, or give a newer libomp: {option('libomp', 'PATH')}"
+    )
 
 
 def find_runtime(libomp: Any = None, machine: str = "") -> Path:

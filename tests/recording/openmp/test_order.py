@@ -282,7 +282,7 @@ int main(void)
 
 
 def test_a_detached_task_has_ended_when_its_event_is_fulfilled(compiled, recorded):
-    # libomp lacks the version of omp_fulfill_event that programs of GCC ask for.
+    # libomp supports detached tasks in programs of Clang only.
     recording = recorded(compiled(DETACHED, "clang")).recording
     graph = recording.graph
     (next_,) = (t for t in range(len(graph)) if _line(graph, t) == "next")

@@ -91,8 +91,24 @@ int main(int count, char **values)
 }
 """
     program = compiled(source)
-    with pytest.raises(InputError, match=r"needs GOMP_target_ext, which .* lacks"):
+    needs = r"needs GOMP_target_ext of GCC's OpenMP runtime, which .* lacks: compile it with Clang"
+    with pytest.raises(InputError, match=needs):
         find_program(program)
+
+
+def test_detached_tasks_of_gcc_are_refused(compiled):
+    source = """
+#include <omp.h>
+int main(void)
+{
+    omp_event_handle_t event;
+#pragma omp task detach(event)
+    omp_fulfill_event(event);
+    return 0;
+}
+"""
+    with pytest.raises(InputError, match=r"has tasks with 'detach'.*programs of Clang only"):
+        find_program(compiled(source))
 
 
 def test_without_a_runtime_packages_are_named(fib, monkeypatch, tmp_path):
