@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, option
-from tasksim.graph.taskgraph import WORKER_START, Binding
+from tasksim.graph.taskgraph import THREAD_START, WORKER_START, Binding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,8 @@ class MeasuredDurations:
     executed each task at once. On a platform with more workers, what a task does between two
     creations takes longer by that platform's costs of a creation.
 
-    The start of a worker of a pool takes no time on a platform that has too few workers for it.
+    The start of a thread of OpenMP, or of a worker of a pool, takes no time on a platform that has
+    too few workers for it.
 
     See Also
     --------
@@ -168,14 +169,15 @@ class MeasuredDurations:
 def _starts(run: Run) -> dict[str, list[tuple[int, int]]]:
     """Return per architecture the starts of workers: the task, and the number of the worker."""
     found: dict[str, list[tuple[int, int]]] = {}
-    if WORKER_START not in run.kernel_names:
+    is_start = np.array([name in (WORKER_START, THREAD_START) for name in run.kernel_names])
+    chosen = np.flatnonzero(is_start[run.tasks.kernel])
+    if not len(chosen):
         return found
     number: list[int] = []
     count: Counter[str] = Counter()
     for worker in run.workers:
         number.append(count[worker.architecture])
         count[worker.architecture] += 1
-    chosen = np.flatnonzero(run.tasks.kernel == run.kernel_names.index(WORKER_START))
     for task, worker in zip(run.tasks.task[chosen], run.tasks.worker[chosen], strict=True):
         kind = run.workers[worker].architecture
         found.setdefault(kind, []).append((int(task), number[worker]))

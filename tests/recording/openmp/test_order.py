@@ -404,6 +404,18 @@ def test_a_thread_that_starts_late_does_so_in_a_replay(compiled, recorded):
     assert recording.account.waiting_s >= run.tasks.duration_s[start]
 
 
+def test_threads_that_a_replay_lacks_do_not_start_in_it(compiled, recorded):
+    """Eight threads start one beside the other; one thread would start seven one after another."""
+    source = program(task("work_"), body="work_();").replace("num_threads(2)", "num_threads(8)")
+    recording = recorded(compiled(source)).recording
+    graph = recording.graph
+    starts = [t for t in range(len(graph)) if graph.kernel_of(t) == "thread start"]
+    assert len(starts) == 7
+    for workers in (1, 3, 8):
+        replayed_s = recording.simulate(workers).tasks.duration_s[starts]
+        assert (replayed_s > 0).sum() == workers - 1
+
+
 def test_an_undeferred_task_with_dependences_has_the_name_of_its_place(compiled, recorded):
     """libomp waits for them first, and then no longer knows the place of a task of GCC's."""
     source = program(
