@@ -15,8 +15,8 @@ import numpy as np
 from tasksim.base.arguments import one_of
 from tasksim.models.quantiles import FENCE
 from tasksim.models.tensor.bases import BASES, Trend, choose_base, fit_base
-from tasksim.models.tensor.completed import CONTINUATION_METHODS
-from tasksim.models.tensor.fitting import Fitted, bounds_of, completed, errors_of, fit
+from tasksim.models.tensor.completed import CONTINUATION_METHODS, bounds_of
+from tasksim.models.tensor.fitting import Fitted, completed, errors_of, fit
 from tasksim.models.tensor.grid import Cells, cell_indices, observed, support_of
 from tasksim.models.tensor.kriging import MAX_ROWS, krige, learn_scales
 from tasksim.models.tensor.model import TensorBase
