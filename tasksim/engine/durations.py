@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.graph.taskgraph import THREAD_START
 from tasksim.models.fitted import columns
-from tasksim.models.rows import DURATION, SIZE
+from tasksim.models.rows import DURATION, RECORDED_SIZE, SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,6 +96,7 @@ class Demands:
         self._seconds = models.seconds(graph, platform) if isinstance(models, PerTask) else None
         if self._seconds is None:
             self._all = list(_demands(graph, platform, models))
+            self._without_worker = _starts_without_worker(graph, platform)
 
     @property
     def asked(self) -> Sequence[Demand] | None:
@@ -108,7 +110,7 @@ class Demands:
         result = np.full(self._shape, np.inf)
         for group, tasks, model, table, rows, speed in self._all:
             result[group, tasks] = model.predict(table)[rows] / speed
-        return result
+        return self._without_idle_starts(result)
 
     def draws(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return a duration drawn for each task in each class of workers."""
@@ -117,11 +119,28 @@ class Demands:
         result = np.full(self._shape, np.inf)
         for demand, draw in zip(self._all, self._samplers, strict=True):
             result[demand.group, demand.tasks] = draw(rng) / demand.speed
-        return result
+        return self._without_idle_starts(result)
+
+    def _without_idle_starts(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return *seconds*, with no time for the starts of threads that the platform lacks."""
+        for task in self._without_worker:
+            seconds[np.isfinite(seconds[:, task]), task] = 0.0
+        return seconds
 
     @cached_property
     def _samplers(self) -> list[Draw]:
         return [demand.model.sampler(demand.table[demand.rows]) for demand in self._all]
+
+
+def _starts_without_worker(graph: TaskGraph, platform: Platform) -> NDArray[np.intp]:
+    """Return the starts of a recording's threads for which *platform* has no worker.
+
+    The first worker is there at once.
+    """
+    if THREAD_START not in graph.kernels:
+        return np.zeros(0, np.intp)
+    starts = np.flatnonzero(graph.kernel == graph.kernels.index(THREAD_START))
+    return starts[max(len(platform.workers) - 1, 0) :]
 
 
 class Demand(NamedTuple):
@@ -169,8 +188,9 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
 class Asked:
     """The parameters of a graph's tasks for their models, with each distinct row once.
 
-    A model may need ``size_bytes``, which the kernel does not have: the size of the data that a
-    task accesses, without scratch. Tasks of one configuration may differ in it.
+    A model may need ``size_bytes``, or ``bytes`` if it is of a recording, which the kernel does not
+    have: the size of the data that a task accesses, without scratch. Tasks of one configuration may
+    differ in it.
 
     Kernels that share such a model are one codelet of StarPU, whose tasks all have the same number
     of data: if one kernel accesses fewer data than another, its first datum counts again. StarPU
@@ -211,14 +231,17 @@ class Asked:
         """
         names = self.graph.parameter_names[kernel]
         clock_hz = clock_hz if model.extrapolates else None
-        if SIZE in names or SIZE not in getattr(model, "names_", ()):
+        needed = getattr(model, "names_", ())
+        size = [name for name in (SIZE, RECORDED_SIZE) if name in needed and name not in names]
+        if not size:
             given = self.graph.parameters[kernel]
             rows: NDArray[np.integer] = self.graph.row[self.tasks(kernel)]
         else:
             if kernel not in self._with_size:
                 self._with_size[kernel] = self._rows_with_size(kernel)
             given, rows = self._with_size[kernel]
-            names = (*names, SIZE)
+            given = given[:, [*range(len(names)), *[-1] * len(size)]]
+            names = (*names, *size)
         categories = self.graph.categories.get(self.graph.kernels[kernel])
         table = columns(model, names, given, clock_hz, categories, keep_unseen=True)
         if model.categories_ and not (known := model.knows(table)[rows]).all():

@@ -215,7 +215,7 @@ def names_wrong_columns(factory: Factory) -> None:
         return
     others = ("extra", *model.names_[1:])
     message = _refused(lambda: columns(model, others, rows), InputError, "a column is missing")
-    for told in ("unseen at fit time: extra", f"now missing: {model.names_[0]}"):
+    for told in (f"needs the parameter {model.names_[0]}", "got extra"):
         demand(told in message, f"the message does not say '{told}': {message}")
 
 

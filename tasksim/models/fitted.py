@@ -133,13 +133,13 @@ def columns(
     model._check_fitted("predict")
     missing = [name for name in model.names_ if name not in names and name != CLOCK]
     if missing:
-        message = (
-            "the parameters should match those of the samples that the model was fitted to; "
-            f"seen at fit time, yet now missing: {listed(missing, MAX_LISTED_NAMES)}"
+        needed = ("parameters " if len(missing) > 1 else "parameter ") + listed(
+            missing, MAX_LISTED_NAMES
         )
+        message = f"the model needs the {needed}"
         if unseen := [name for name in names if name not in model.names_]:
             near = nearest(unseen[0], missing)
-            message += f"; unseen at fit time: {listed(unseen, MAX_LISTED_NAMES)}{near}"
+            message += f"; got {listed(unseen, MAX_LISTED_NAMES)}{near}"
         raise model._refusal(message)
     if CLOCK in model.names_ and CLOCK not in names:
         clock = highest_clock(model) if clock_hz is None else clock_hz

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOCK",
     "DURATION",
+    "RECORDED_SIZE",
     "SIZE",
     "checked_table",
     "describe_row",
@@ -35,6 +36,8 @@ __all__ = [
 
 SIZE: Final = "size_bytes"
 """The parameter that every task has implicitly: the bytes of the data it accesses."""
+RECORDED_SIZE: Final = "bytes"
+"""Its name in recordings of OpenMP programs, and so in models of their kernels."""
 
 DURATION: Final = "duration_s"
 """The parameter with a task's own duration, in seconds."""

@@ -169,6 +169,23 @@ def test_a_model_may_ask_for_the_size_of_the_data_that_a_task_accesses():
     assert durations(graph, platform("cpu"), models).tolist() == [[1.0, 8.0, 1.0]]
 
 
+def test_models_of_recordings_ask_for_the_same_by_another_name():
+    models = Library({("copy", "cpu"): by_size((100, 1.0), (400, 8.0), name="bytes")})
+    assert durations(copies((10, 90), (100, 300)), platform("cpu"), models).tolist() == [[1.0, 8.0]]
+    given = copies((10, 90), (100, 300), bytes=400)
+    assert durations(given, platform("cpu"), models).tolist() == [[8.0, 8.0]]
+
+
+def test_starts_of_threads_that_a_platform_lacks_take_no_time():
+    """Three threads of a recording started; the platform has its first thread alone."""
+    builder = GraphBuilder("recorded")
+    for kernel in ("work", *["thread start"] * 3):
+        builder.insert(kernel)
+    models = ConstantLibrary({"work": 5.0, "thread start": 1.0})
+    found = durations(builder.build(), platform("cpu"), models)
+    assert found.tolist() == [[5.0, 0.0, 0.0, 0.0]]
+
+
 def test_scratch_has_no_size_and_a_task_without_data_has_0():
     builder = GraphBuilder("scratch")
     data, work = builder.handle("x", size_bytes=100), builder.handle("w", size_bytes=300)
@@ -203,8 +220,8 @@ def test_each_size_is_asked_for_once():
 
 
 def test_other_parameters_than_the_size_must_be_there():
-    models = Library({("copy", "cpu"): by_size((100, 1.0), name="bytes")})
-    with pytest.raises(InputError, match="now missing: bytes"):
+    models = Library({("copy", "cpu"): by_size((100, 1.0), name="n")})
+    with pytest.raises(InputError, match="needs the parameter n; got m"):
         durations(copies((10, 90), m=1), platform("cpu"), models)
 
 

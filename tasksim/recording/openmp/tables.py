@@ -9,6 +9,7 @@ import numpy as np
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import from_pairs, pointers_of_counts
 from tasksim.graph.taskgraph import THREAD_START, HandleBlock, TaskGraph
+from tasksim.models.rows import RECORDED_SIZE
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.openmp.history import INTERRUPTED_NS
 from tasksim.recording.openmp.names import UNKNOWN
@@ -115,7 +116,7 @@ def _parameters(
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[NDArray[np.float64], ...], NDArray[np.int32]]:
     """Return per kernel its parameters and a table of their values, and per piece its row.
 
-    A kernel whose tasks all name data has the size of these as its parameter, ``bytes``.
+    A kernel whose tasks all name data has the size of these as its parameter.
     """
     total = np.bincount(
         pieces.access_piece, weights=sizes[pieces.access_datum], minlength=len(kernel)
@@ -130,7 +131,7 @@ def _parameters(
     for number in np.flatnonzero(~unnamed).tolist():
         mine = order[limits[number] : limits[number + 1]]
         values, row[mine] = np.unique(total[mine], return_inverse=True)
-        names[number], tables[number] = ("bytes",), values.astype(np.float64)[:, None]
+        names[number], tables[number] = (RECORDED_SIZE,), values.astype(np.float64)[:, None]
     return tuple(names), tuple(tables), row
 
 
