@@ -42,7 +42,7 @@ only its interface."""
 OFFERED: Final = "{ global: tasksim_*; local: *; };\n"
 """Exported symbols. Templates of C++'s library in the core stay local: otherwise those of another
 library in the process could replace them, or be replaced by them."""
-OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; tasksim_*; local: *; };\n"
+OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; GOMP_taskloop*; tasksim_*; local: *; };\n"
 """Exported symbols of the recorder of OpenMP programs: ours, and the one that runtimes look for."""
 STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""

@@ -101,6 +101,10 @@ def _environment(
         (links / program.wants).symlink_to(program.runtime)
         search = found.get("LD_LIBRARY_PATH")
         found["LD_LIBRARY_PATH"] = f"{links}:{search}" if search else str(links)
+    if program.has_taskloops:
+        # The recorder mends a defect of LLVM's runtime: its functions are found before the others.
+        preloaded = found.get("LD_PRELOAD")
+        found["LD_PRELOAD"] = f"{preloaded}:{tool.name}" if preloaded else tool.name
     others = found.get("OMP_TOOL_LIBRARIES")
     found |= {
         "OMP_TOOL": "enabled",

@@ -58,11 +58,14 @@ class OpenMPProgram:
         Name of the runtime that it was linked with, as ``libgomp.so.1``.
     runtime
         Path of the runtime that replaces it; None if it already is one that can be recorded.
+    has_taskloops
+        Whether GCC compiled it, or a library of it, with taskloops.
     """
 
     path: Path
     wants: str
     runtime: Path | None
+    has_taskloops: bool = False
 
     def summary(self) -> str:
         """Return a line that says how the program is recorded."""
@@ -122,7 +125,8 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
     if gnu is not None:
         _refuse_override(path, elf, gnu)
         _refuse_missing(path, runtime)
-    return OpenMPProgram(path, gnu or str(llvm), runtime)
+    parts = [path, *(Path(where) for name, where in libraries.items() if where and name != gnu)]
+    return OpenMPProgram(path, gnu or str(llvm), runtime, any(map(_has_taskloops, parts)))
 
 
 def _libraries_of(path: Path, elf: Elf) -> dict[str, str | None]:
@@ -175,6 +179,14 @@ def _refuse_missing(path: Path, runtime: Path) -> None:
         f"{path}: needs {', '.join(missing)} of GCC's OpenMP runtime, which {runtime} lacks: "
         f"compile it with Clang, or give a newer libomp: {option('libomp', 'PATH')}"
     )
+
+
+def _has_taskloops(path: Path) -> bool:
+    """Return whether a program or a library names GCC's function for taskloops."""
+    try:
+        return b"GOMP_taskloop" in path.read_bytes()
+    except OSError:
+        return False
 
 
 def find_runtime(libomp: Any = None, machine: str = "") -> Path:
