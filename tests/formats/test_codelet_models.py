@@ -102,7 +102,7 @@ def test_entries_without_samples_or_with_few_are_told():
     model, notes = only(history(entry(8, 4.0, n=9), entry(16, 0.0, n=0, key=2)))
     assert model.predict([[8]])[0] == 4e-6
     assert notes == [
-        "cpu: 1 entries without samples, left out",
+        "cpu: left out: entries without samples (1 of 2)",
         "cpu: fewer than 10 samples: size 8",
     ]
     assert only(Implementation()) == (None, ["cpu: no measurements, left out"])

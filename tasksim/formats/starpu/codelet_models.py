@@ -327,7 +327,7 @@ def _history(implementations: Sequence[Implementation], notes: list[str]) -> Siz
     best = [min(same, key=_order) for _, same in groupby(entries, _key)]
     used = [e for e in best if e.n > 0 and e.mean_us > 0]
     if len(used) < len(best):
-        notes.append(f"{len(best) - len(used)} entries without samples, left out")
+        notes.append(f"left out: entries without samples ({len(best) - len(used)} of {len(best)})")
     if not used:
         notes.append("no measurements, left out")
         return None
