@@ -30,6 +30,14 @@ ADDR2LINE_TIMEOUT_S: Final = 120.0
 few."""
 REACH_BYTES: Final = 96
 """Number of bytes before a call in which its arguments are sought: some twenty instructions."""
+LEA: Final = 0x8D
+"""Opcode of x86 that computes an address."""
+PUSH: Final = 0x68
+"""Opcode of x86 that pushes four bytes."""
+MOV: Final = 0xB8
+"""Opcode of x86, without the number of the register, that moves four bytes to it."""
+MOV_TO: Final = 0xC7
+"""Opcode of x86 that moves four bytes to the place that the next one to three bytes name."""
 OF_GCC: Final = "._omp_fn."
 """Part of the name of a function that GCC made of the body of a task or a region."""
 NOWHERE: Final = -1
@@ -113,8 +121,8 @@ def _told_apart(
 def _bodies(path: Path, addresses: Mapping[int, int], symbols: Symbols) -> dict[int, int]:
     """Return for sites the address of the function that the creating code refers to last.
 
-    Any four bytes before the call that lead to the very start of a function made of a task are
-    such a reference, relative or absolute.
+    A reference is an instruction of x86 that takes the very start of a function made of a task, in
+    the function that creates the task.
     """
     starts = {
         start for start, name in zip(symbols.starts, symbols.names, strict=True)
@@ -124,15 +132,32 @@ def _bodies(path: Path, addresses: Mapping[int, int], symbols: Symbols) -> dict[
     if not starts:
         return found
     for number, address in addresses.items():
-        begin = address - REACH_BYTES
-        code = read_code(path, begin, REACH_BYTES)
-        for at in range(len(code) - 4, -1, -1):
+        around = symbols.around(address)
+        reach = REACH_BYTES if around is None else min(around[1], REACH_BYTES)
+        begin = address - reach
+        code = read_code(path, begin, reach)
+        for at in range(len(code) - 4, 0, -1):
             value = int.from_bytes(code[at : at + 4], "little", signed=True)
-            target = next((t for t in (begin + at + 4 + value, value) if t in starts), None)
-            if target is not None:
-                found[number] = target
+            if _is_relative(code, at) and begin + at + 4 + value in starts:
+                found[number] = begin + at + 4 + value
+                break
+            if value in starts and _is_immediate(code, at):
+                found[number] = value
                 break
     return found
+
+
+def _is_relative(code: bytes, at: int) -> bool:
+    """Return whether the four bytes at *at* are what ``lea`` adds to the instruction pointer.
+
+    Other numbers may lead to a function by chance: ``mov $1, %r9d`` to one that is 441 bytes away.
+    """
+    return at >= 2 and code[at - 2] == LEA and code[at - 1] & 0b11000111 == 0b101
+
+
+def _is_immediate(code: bytes, at: int) -> bool:
+    """Return whether the four bytes at *at* are a number that an instruction moves or pushes."""
+    return code[at - 1] == PUSH or code[at - 1] & 0xF8 == MOV or MOV_TO in code[max(at - 4, 0) : at]
 
 
 def _bare(site: Site) -> str:
