@@ -33,8 +33,6 @@ from tasksim.calibration.fit_locality import (
     without_far_data,
 )
 from tasksim.calibration.recorded_samples import (
-    FOOTPRINT,
-    ITERATION,
     is_known,
     is_told,
     is_trace,
@@ -49,6 +47,7 @@ from tasksim.calibration.write_library import (
     earlier_terms,
     write_recorded_platform,
 )
+from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
 from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.store import (
     Entry,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.rows import DURATION, SIZE
 from tasksim.models.samples import Samples
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from tasksim.run.samples import RecordedRun
 
 __all__ = [
-    "FOOTPRINT",
-    "ITERATION",
     "Name",
     "Parts",
     "is_known",
@@ -33,12 +32,6 @@ __all__ = [
     "samples_of",
     "unused_parameters",
 ]
-
-ITERATION: Final = "iteration"
-"""Parameter of imported tasks that numbers them: no duration depends on it."""
-FOOTPRINT: Final = "footprint"
-"""Parameter of imported tasks that only tells configurations apart: a formula of it means nothing.
-"""
 
 Name = tuple[str, str]
 """A kernel and an architecture."""

@@ -70,3 +70,20 @@ def test_a_compressed_file_of_an_unknown_format_is_not_called_wrong_json(tmp_pat
         InputError, match=r"begins with 'Control,JobId.*'; legal: Chrome's JSON, or"
     ):
         read_trace(path)
+
+
+def test_sums_are_no_tasks(tmp_path):
+    """PyTorch's profiler adds a span over all of it, clang a total per kind of its work."""
+    total = {"count": 2, "avg ms": 5}
+    trace = read(tmp_path, json.dumps([
+        slice_("aten::mm", 0),
+        slice_("PyTorch Profiler (0)", 0, pid="Spans", cat="Trace", args={"Op count": 0}),
+        slice_("Total Frontend", 0, pid=3, args=total),
+        slice_("Total Backend", 0, pid=4, args=total),
+        slice_("Total energy", 6, args={"count": 3}),
+    ]))  # fmt: skip
+    assert trace.run.kernel_names == ("aten::mm", "Total energy")
+    assert len(trace.run.workers) == 1
+    assert trace.notes[0] == (
+        "3 slices are no tasks but sums: the span of PyTorch's profiler, or clang's totals"
+    )

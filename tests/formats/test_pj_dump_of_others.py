@@ -67,3 +67,19 @@ def test_a_paje_trace_is_refused_with_what_makes_it_readable(tmp_path, comment):
 def test_rows_without_states_are_refused_with_what_is_missing(tmp_path):
     with pytest.raises(InputError, match=r"dump\.csv: no state of a worker .* got 2 other rows"):
         read(tmp_path, "Container, 0, M, 0, 1, 1, m\nVariable, m, power, 0, 1, 1, 5\n")
+
+
+def test_states_of_two_types_on_one_container_are_one_worker(tmp_path):
+    """MPI's states within those of the program are parts of these, others are tasks."""
+    trace = read(tmp_path, """\
+State, p1, USER, 0.0, 10.0, 10.0, 0.0, solve
+State, p1, MPI, 2.0, 3.0, 1.0, 0.0, MPI_Send
+State, p1, MPI, 11.0, 12.0, 1.0, 0.0, MPI_Recv
+State, p1, USER, 12.0, 13.0, 1.0, 0.0, write
+State, p2, MPI, 2.0, 3.0, 1.0, 0.0, MPI_Recv
+""")  # fmt: skip
+    run = trace.run
+    assert [worker.name for worker in run.workers] == ["p1", "p2"]
+    names = [run.kernel_names[kernel] for kernel in run.tasks.kernel]
+    assert names == ["solve", "MPI_Recv", "MPI_Recv", "write"]
+    assert "1 states within others count as parts of these" in trace.notes

@@ -1,6 +1,7 @@
 """Traces of other tools: written, read back, imported; what is wrong is told with its line."""
 
 import gzip
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -410,3 +411,24 @@ def test_no_reader_knows_it(tmp_path):
     (tmp_path / "x.bin").write_bytes(b"\0\1\2")
     with pytest.raises(TasksimError, match="not a format that imports runs"):
         read_trace(tmp_path / "x.bin")
+
+
+def test_modes_that_exclude_each_other_are_refused_with_the_file(tmp_path):
+    """R says that the order counts, RWC that it does not."""
+    text = TASKS_REC.replace(
+        "Handles: a0\nModes: R\nSizes: 800", "Handles: a0 a0\nModes: R RWC\nSizes: 800 800"
+    )
+    path = tmp_path / "tasks.rec"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"tasks\.rec: .*a0"):
+        read_trace(path)
+
+
+def test_models_of_a_trace_leave_iterations_out(tmp_path):
+    """Each task has an iteration of its own, which tells nothing about how long it takes."""
+    rows = [f"k,w0,{at},{at + 1 + at % 2},{1 + at % 2}e9,{at}\n" for at in range(0, 24, 3)]
+    path = tmp_path / "t.csv"
+    path.write_text(f"kernel,worker,start,end,flop,iteration\n{''.join(rows)}")
+    save_trace(read_trace(path), tmp_path / "run", models=True)
+    entry = json.loads((tmp_path / "run" / "models" / "k.json").read_text())
+    assert "iteration" not in json.dumps(entry)

@@ -27,6 +27,7 @@ __all__ = [
     "duration_words",
     "find_duration",
     "has_unit",
+    "name_and_unit",
     "name_parts",
     "other_parts",
     "run_number",
@@ -177,6 +178,17 @@ def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tupl
         f" with its unit: {option('duration', f'{header[-1]}:us')} (units:"
         f" {', '.join(DURATION_UNITS)})"
     )
+
+
+def name_and_unit(heading: str) -> tuple[str, str | None]:
+    """Return the name in a *heading*, and the unit at its end; None if it has none.
+
+    >>> name_and_unit("Start (ms)"), name_and_unit("end_us"), name_and_unit("start")
+    (('Start', 'ms'), ('end', 'us'), ('start', None))
+    """
+    match = _UNIT.search(heading)
+    name = heading[: match.start()] if match else heading
+    return name.rstrip(" _.[("), _unit(heading)
 
 
 def has_unit(name: str) -> bool:

@@ -60,6 +60,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
     Of tasksim's own files all tasks are read, with copies. Of others, each outermost complete slice
     (``X``, or ``B`` and ``E``) of a thread is a task, and flows (``s``, ``f``) are dependencies.
+    Sums that PyTorch's profiler and clang add as slices are left out.
 
     Parameters
     ----------
@@ -85,6 +86,8 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     own = known.get("tasksim") if isinstance(known, dict) else None
     own = own if isinstance(own, dict) else {}
     slices = list(_slices(found, events))
+    if not own:
+        slices = _without_sums(found, slices)
     events = [event for event in events if isinstance(event, dict)]
     workers = _worker_names(events, own)
     tasks = [it for it in slices if it[1].get("cat") == TASK] or _outermost(found, slices)
@@ -158,6 +161,29 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
             found.bad("an end (E) without a beginning", at)
     if without_end := sum(map(len, open_.values())):
         found.note(f"slices that begin (B) and never end are not tasks: {without_end}")
+
+
+def _without_sums(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
+    """Return the slices that are work: a sum of others has a thread of its own, as if it ran."""
+    kept = [it for it in slices if not _is_sum(it[1])]
+    if len(kept) < len(slices):
+        found.note(
+            f"{len(slices) - len(kept)} slices are no tasks but sums: the span of PyTorch's "
+            "profiler, or clang's totals"
+        )
+    return kept
+
+
+def _is_sum(event: Event) -> bool:
+    """Return whether a slice is the span of a whole profile (PyTorch) or a total (clang)."""
+    if event.get("pid") == "Spans" and event.get("cat") == "Trace":
+        return True
+    given = event.get("args")
+    return (
+        str(event.get("name")).startswith("Total ")
+        and isinstance(given, dict)
+        and {"count", "avg ms"} <= given.keys()
+    )
 
 
 def _outermost(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[int, Event]]:

@@ -18,6 +18,7 @@ from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import HEAD_BYTES, Format
 from tasksim.formats.traces.records import Records, transfer_table
 from tasksim.formats.traces.recutils import (
+    FOOTPRINT,
     add_record,
     counted,
     ms_text,
@@ -27,6 +28,7 @@ from tasksim.formats.traces.recutils import (
 )
 from tasksim.formats.traces.starvz_ranks import name_nodes
 from tasksim.formats.traces.textlines import csv_rows, head_text
+from tasksim.graph.taskgraph import task_parameter
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
@@ -151,7 +153,11 @@ def _add_outermost(found: Records, path: Path) -> None:
 
 
 def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:
-    """Return the lines of the states that begin within another of their container and type."""
+    """Return the lines of the states within another of their container.
+
+    Within another of their type are those that begin in it, deeper; depths of two types do not
+    compare, so that those of another type also end in it.
+    """
     stacks: dict[tuple[str, str], list[tuple[float, float, float, int]]] = {}
     for line, row in rows:
         try:
@@ -160,13 +166,22 @@ def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:
             continue  # refused when it is added
         stacks.setdefault((row["ResourceId"], row["Type"]), []).append((start, depth, end, line))
     inner = set[int]()
-    for states in stacks.values():
+    outer: dict[str, list[tuple[float, float, int, str]]] = {}
+    for (container, kind), states in stacks.items():
         outer_depth, outer_end = 0.0, -np.inf
         for start, depth, end, line in sorted(states):
             if depth > outer_depth and start < outer_end:
                 inner.add(line)
             else:
                 outer_depth, outer_end = depth, end
+                outer.setdefault(container, []).append((start, -end, line, kind))
+    for all_types in outer.values():
+        until, of_type = -np.inf, ""
+        for start, minus_end, line, kind in sorted(all_types):
+            if kind != of_type and -minus_end <= until and start < until:
+                inner.add(line)
+            elif -minus_end > until:
+                until, of_type = -minus_end, kind
     return inner
 
 
@@ -406,13 +421,8 @@ def _footprints(run: Run, graph: TaskGraph | None) -> list[int]:
     """Return a number of each task's configuration: StarPU's footprint, or one of our own."""
     if graph is None:
         return [0] * (int(run.tasks.task.max(initial=-1)) + 1)
-    found = graph.row.astype(np.int64) + 1
-    for kernel, names in enumerate(graph.parameter_names):
-        if "footprint" in names:
-            these = graph.kernel == kernel
-            table = graph.parameters[kernel][:, names.index("footprint")]
-            found[these] = table[graph.row[these]].astype(np.int64)
-    numbers: list[int] = found.tolist()
+    own, theirs = graph.row + 1, task_parameter(graph, FOOTPRINT)
+    numbers: list[int] = np.where(np.isnan(theirs), own, theirs).astype(np.int64).tolist()
     return numbers
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
 __all__ = [
+    "FOOTPRINT",
+    "ITERATION",
     "LONGEST_NODE",
     "LONGEST_RANK",
     "add_record",
@@ -33,6 +35,11 @@ __all__ = [
 
 TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
 """Fields of times; the last is tasksim's own, which StarPU has in sched_tasks.rec."""
+ITERATION: Final = "iteration"
+"""Parameter of imported tasks that numbers them: no duration depends on it."""
+FOOTPRINT: Final = "footprint"
+"""Parameter of imported tasks that only tells configurations apart: a formula of it means nothing.
+"""
 LONGEST_NODE: Final = 5
 """Maximum number of digits of a memory node: records of runs number them with 16 bits."""
 LONGEST_RANK: Final = 6
@@ -199,12 +206,12 @@ def _parameters(fields: dict[str, str]) -> dict[str, float]:
     found: dict[str, float] = {}
     footprint = fields.get("Footprint")
     if footprint:
-        found["footprint"] = float(int(footprint, 16))
+        found[FOOTPRINT] = float(int(footprint, 16))
     if fields.get("GFlop"):
         found["flop"] = float(fields["GFlop"]) * 1e9
     if not all(math.isfinite(value) and value >= 0 for value in found.values()):
         raise ValueError("its footprint or flop is not a finite number from 0")
     iteration = fields.get("Iteration", "").split()
     if iteration and int(iteration[0]) >= 0:
-        found["iteration"] = float(int(iteration[0]))
+        found[ITERATION] = float(int(iteration[0]))
     return found

@@ -19,6 +19,8 @@ from tasksim.formats.graphs import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import (
+    FOOTPRINT,
+    ITERATION,
     LONGEST_NODE,
     add_record,
     counted,
@@ -34,6 +36,7 @@ from tasksim.formats.traces.starvz_ranks import (
     name_nodes,
 )
 from tasksim.formats.traces.textlines import READ_SHARE, csv_table
+from tasksim.graph.taskgraph import task_parameter
 from tasksim.platform.description import MAX_MEMORIES
 from tasksim.run.recordtables import TransferTable
 
@@ -282,12 +285,12 @@ def _parameters(extra: dict[str, Any]) -> dict[str, float]:
     footprint = extra["Footprint"]
     if isinstance(footprint, str) and footprint:
         with suppress(ValueError, OverflowError):
-            found["footprint"] = float(abs(int(footprint, 16)))
+            found[FOOTPRINT] = float(abs(int(footprint, 16)))
     flop, iteration = _number(extra["GFlop"], 0.0), _number(extra["Iteration"], -1.0)
     if 0 < flop < math.inf:
         found["flop"] = flop * 1e9
     if 0 <= iteration < math.inf:
-        found["iteration"] = iteration
+        found[ITERATION] = iteration
     return found
 
 
@@ -399,15 +402,10 @@ def _of_graph(run: Run, graph: TaskGraph | None) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     if graph is None:
         return columns
-    for column, parameter, scale in (("Iteration", "iteration", 1.0), ("GFlop", "flop", 1e-9)):
+    for column, parameter, scale in (("Iteration", ITERATION, 1.0), ("GFlop", "flop", 1e-9)):
         if not all(parameter in names for names in graph.parameter_names):
             continue
-        values = np.zeros(len(graph))
-        for kernel, names in enumerate(graph.parameter_names):
-            these = graph.kernel == kernel
-            table = graph.parameters[kernel][:, names.index(parameter)]
-            values[these] = table[graph.row[these]] * scale
-        columns[column] = values[run.tasks.task]
+        columns[column] = task_parameter(graph, parameter)[run.tasks.task] * scale
     return columns
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections import Counter
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.registry import Format
+from tasksim.formats.samples.columns import DURATION_UNITS, name_and_unit
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
 from tasksim.formats.traces.textlines import (
     FIELD_SEPARATORS,
@@ -40,8 +43,6 @@ __all__ = [
     "write_task_table",
 ]
 
-UNITS: Final = {"": 1.0, "_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
-"""Suffixes of ``start``, ``end``, ``submitted`` -> unit; a column without one is in seconds."""
 TIMES: Final = ("start", "end", "submitted", "ready", "popped", "duration")
 KNOWN: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
 COLUMNS: Final = (
@@ -49,6 +50,8 @@ COLUMNS: Final = (
     "popped_s", "start_s", "end_s", "depends",
 )  # fmt: skip
 """Columns that are written, followed by one per parameter."""
+BRACKETED: Final = re.compile(r"(.+?)\s*[\[(](.*)[\])]")
+"""Heading with brackets at its end, which hold a unit."""
 
 
 def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
@@ -58,11 +61,12 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     ----------
     path : Path
         CSV with a header, separated by commas, semicolons or tabs. ``start`` and ``end``, or
-        ``duration`` instead of one of them, are required, with a suffix ``_s``, ``_ms``, ``_us`` or
-        ``_ns``; the default is seconds. All other columns are optional: ``task`` (a name or
-        number), ``kernel``, ``worker``, ``architecture``, ``memory``, ``priority``, ``submitted``,
-        ``ready``, ``popped``, ``depends`` (tasks separated by spaces). Any further numeric column
-        is a parameter. Copies come from ``run.copies.csv`` beside ``run.csv``.
+        ``duration`` instead of one of them, are required, in s, ms, us or ns as the name says
+        (``start_ms``, ``Start [ms]``); the default is seconds, or ISO dates and times. All other
+        columns are optional: ``task`` (a name or number), ``kernel``, ``worker``,
+        ``architecture``, ``memory``, ``priority``, ``submitted``, ``ready``, ``popped``,
+        ``depends`` (tasks separated by spaces). Any further numeric column is a parameter. Copies
+        come from ``run.copies.csv`` beside ``run.csv``.
     skip_bad : bool, default False
         Whether malformed rows are skipped and counted.
 
@@ -75,10 +79,13 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
     found = Records(path, skip_bad=skip_bad)
     header, rows = csv_table(path, FIELD_SEPARATORS)
+    header = [name.lower() if name.lower() in KNOWN else name for name in header]
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
-    times = _times(path, header)
-    others = [name for name in header if name not in (*KNOWN, *times)]
+    times = _Times(path, header)
+    others = [name for name in header if name not in (*KNOWN, *times.columns)]
+    unnamed = [name for name in others if name and not name.isidentifier()]
+    others = [name for name in others if name.isidentifier()]
     lost: Counter[str] = Counter()
     for line, fields in rows:
         if len(fields) != len(header):
@@ -88,6 +95,8 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     for name in ("worker", "kernel"):
         if name not in header:
             found.note(f"the table has no {name} of each task: the same one for all is assumed")
+    for name in unnamed:
+        found.note(f"column '{name}' is not a parameter: its name is not of letters, digits and _")
     for name, count in lost.items():
         found.note(
             f"column {name} is not a parameter in {count} rows: it has no number from 0 there"
@@ -97,41 +106,122 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     return assembled(found)
 
 
-def _times(path: Path, header: list[str]) -> dict[str, tuple[str, float]]:
-    """Return time -> its column, and the seconds of its unit."""
-    legal = {name + unit: (name, scale) for name in TIMES for unit, scale in UNITS.items()}
-    found = {name: legal[name] for name in header if name in legal}
-    names = [which for which, _ in found.values()]
-    if len(set(names)) < len(names):
-        raise InputError(f"{path}:1: a time occurs in two units: {', '.join(found)}")
-    if len({"start", "end", "duration"} & set(names)) < 2:
-        raise InputError(
-            f"{path}:1: got columns {', '.join(header)}; legal: start and end (or duration), with "
-            "a unit: start_s, start_ms, start_us, start_ns"
-        )
-    return found
+class _Times:
+    """Times of a table: numbers in the units of their columns, or dates, but not both.
+
+    Attributes
+    ----------
+    columns : dict
+        Heading -> the time in its column, and the unit; None if the heading has none.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or occurs twice, or its unit is unknown.
+    """
+
+    def __init__(self, path: Path, header: list[str]) -> None:
+        self.columns = {each: time for each in header if (time := _time_of(each)) is not None}
+        self._first: datetime | None = None
+        self._are_numbers = False
+        for heading, (_, unit) in self.columns.items():
+            bracketed = BRACKETED.fullmatch(heading)
+            if unit is None and bracketed is not None:
+                raise InputError(
+                    f"{path}:1: {heading}: got the unit '{bracketed[2]}'; legal: "
+                    f"{', '.join(DURATION_UNITS)}"
+                )
+        names = [name for name, _ in self.columns.values()]
+        if len(set(names)) < len(names):
+            raise InputError(f"{path}:1: a time occurs in two units: {', '.join(self.columns)}")
+        if len({"start", "end", "duration"} & set(names)) < 2:
+            raise InputError(
+                f"{path}:1: got columns {', '.join(header)}; legal: start and end (or duration), "
+                "with a unit: start_s, start_ms, start_us, start_ns"
+            )
+        self._with_unit = [heading for heading, (_, unit) in self.columns.items() if unit]
+
+    @property
+    def are_dates(self) -> bool:
+        """Whether the times are seconds since a date, before which others may be."""
+        return self._first is not None
+
+    def read(self, row: dict[str, str]) -> dict[str, float]:
+        """Return the times of a row in seconds, NaN where a cell is empty.
+
+        Raises
+        ------
+        ValueError
+            If a cell is not a time, or it is not clear which one.
+        """
+        return {
+            name: self._seconds(heading, row[heading]) if row[heading] else math.nan
+            for heading, (name, _) in self.columns.items()
+        }
+
+    def _seconds(self, heading: str, text: str) -> float:
+        name, unit = self.columns[heading]
+        try:
+            value = float(text) / DURATION_UNITS[unit or "s"]
+        except ValueError:
+            if unit is None and name != "duration":
+                return self._since_first(heading, text)
+            raise ValueError(f"{heading}: got '{text[:40]}'; legal: a number") from None
+        if unit is None and self._with_unit:
+            raise ValueError(
+                f"{heading}: got '{text[:40]}' without a unit, but {self._with_unit[0]} has one; "
+                f"legal: a unit in each heading, such as {heading}_s"
+            )
+        if name != "duration":
+            self._are_numbers = True
+            if self._first is not None:
+                raise ValueError(f"{heading}: got '{text[:40]}'; legal: a date, as above")
+        return value
+
+    def _since_first(self, heading: str, text: str) -> float:
+        """Return the seconds since the first date of the table, so that microseconds stay exact."""
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError(
+                f"{heading}: got '{text[:40]}'; legal: a number, or a date such as "
+                "2026-01-31T12:00:00.5"
+            ) from None
+        self._first = self._first or date
+        if self._are_numbers:
+            raise ValueError(f"{heading}: got '{text[:40]}'; legal: a number, as above")
+        if (date.tzinfo is None) != (self._first.tzinfo is None):
+            raise ValueError(f"{heading}: got '{text[:40]}'; legal: all dates with a zone, or none")
+        return (date - self._first).total_seconds()
+
+
+def _time_of(heading: str) -> tuple[str, str | None] | None:
+    """Return the time that a *heading* names, and its unit if it has one; None if it names none."""
+    name, unit = name_and_unit(heading)
+    bracketed = BRACKETED.fullmatch(heading)
+    if unit is None and bracketed is not None:
+        name = bracketed[1]
+    return (name.lower(), unit) if name.lower() in TIMES else None
 
 
 def _add(
     found: Records,
     row: dict[str, str],
-    times: dict[str, tuple[str, float]],
+    times: _Times,
     others: list[str],
     line: int,
     lost: Counter[str],
 ) -> None:
-    at: dict[str, float] = {}
-    for column, (name, scale) in times.items():
-        try:
-            at[name] = float(row[column]) * scale if row[column] else math.nan
-        except ValueError:
-            found.bad(f"{column}: got '{row[column][:40]}'; legal: a number", line)
-            return
+    try:
+        at = times.read(row)
+    except ValueError as error:
+        found.bad(str(error), line)
+        return
     if "start" not in at:
         at["start"] = at["end"] - at["duration"]
     if "end" not in at:
         at["end"] = at["start"] + at["duration"]
-    if any(time < 0 for time in at.values()):
+    if not times.are_dates and any(time < 0 for time in at.values()):
         found.bad("a time is negative", line)
         return
     try:
@@ -167,10 +257,10 @@ def _values(row: dict[str, str], names: list[str]) -> dict[str, float | str]:
         try:
             value = float(row[name])
         except ValueError:
-            if row[name].strip() and name.isidentifier():
+            if row[name].strip():
                 found[name] = row[name].strip()
             continue
-        if math.isfinite(value) and value >= 0 and name.isidentifier():
+        if math.isfinite(value) and value >= 0:
             found[name] = value
     return found
 
@@ -227,9 +317,8 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
 
 def _parameters(graph: TaskGraph) -> list[str]:
     """Return the names of all parameters without a column."""
-    taken = {name + unit for name in TIMES for unit in UNITS} | set(KNOWN)
     names = dict.fromkeys(name for these in graph.parameter_names for name in these)
-    return [name for name in names if name not in taken]
+    return [name for name in names if name.lower() not in KNOWN and _time_of(name) is None]
 
 
 COPY_COLUMNS: Final = (
@@ -314,8 +403,9 @@ def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
         return False
     first = head_text(head).partition("\n")[0]
     header = [name.strip() for name in first.split(separator_of(first))]
-    legal = {name + unit for name in ("start", "end") for unit in UNITS}
-    return bool(legal & set(header)) and bool({"task", "kernel", "worker"} & set(header))
+    times = {time[0] for time in map(_time_of, header) if time is not None}
+    names = {name.lower() for name in header}
+    return bool({"start", "end"} & times) and bool({"task", "kernel", "worker"} & names)
 
 
 TASK_TABLE = Format(

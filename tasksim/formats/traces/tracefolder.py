@@ -11,6 +11,7 @@ from tasksim.base.documents.sections import NAME_PATTERN
 from tasksim.base.errors import TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
+from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
 from tasksim.run.account import runtime_costs
 from tasksim.run.foldernames import PLATFORM, refuse_run_folder
 from tasksim.run.runfolder import fill
@@ -27,8 +28,6 @@ __all__ = ["MODELS", "save_trace"]
 
 MODELS = "models"
 """Folder of the kernel models, in the folder of the run."""
-FOOTPRINT = "footprint"
-"""Name of the parameter that only distinguishes configurations, without being a size."""
 
 
 def save_trace(
@@ -222,7 +221,7 @@ def _samples(run: Run) -> dict[str, dict[str, Samples]]:
                     graph.parameter_names[number], table, run.tasks.duration_s[rows],
                     categories=graph.categories.get(kernel, {}),
                 )  # fmt: skip
-                found.setdefault(kernel, {})[name] = some
+                found.setdefault(kernel, {})[name] = some.without([ITERATION])
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import GraphError, InputError
 from tasksim.graph.csr import cycle_text, find_cycle, from_edges, topological_order
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
@@ -172,7 +172,10 @@ def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
         handle_blocks=tuple(HandleBlock(name, 0, 0, at) for at, name in enumerate(names)),
         categories=categories,
     )
-    graph.validate()
+    try:
+        graph.validate()
+    except GraphError as error:  # such as a datum accessed in two modes that exclude each other
+        raise InputError(f"{found.path}: {error}") from None
     return graph
 
 
@@ -281,10 +284,7 @@ def _accesses(found: Records, order: Int64) -> Accesses:
     places = first + np.arange(len(task))
     handle = np.array(found.access_handle)[places].astype(np.int32)
     mode = np.array(found.access_mode)[places].astype(np.int8)
-    try:
-        return merge_repeated(Accesses(task, handle, mode), len(order))
-    except Exception as error:
-        raise InputError(f"{found.path}: {error}") from None
+    return merge_repeated(Accesses(task, handle, mode), len(order))
 
 
 def _with_data(found: Records, ran: Ran, edges: Int64, accesses: Accesses) -> Int64:
