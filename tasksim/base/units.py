@@ -76,6 +76,13 @@ _EXAMPLES: Final[dict[Dimension, str]] = {
     "power": "9.5 W",
     "factor": "1.5",
 }
+_MIN_HOURS_S: Final = 36000.0
+"""Duration in seconds from which hours are easier to read: five digits of seconds are not."""
+_MIN_DAYS_H: Final = 100
+"""Duration in hours from which days are: an hour is then a hundredth at most, as the last of three
+digits is."""
+_MAX_DAYS_S: Final = 1e9
+"""Duration in seconds above which only the order of magnitude counts: thirty years."""
 _NUMBER: Final = r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _QUANTITY: Final = re.compile(rf"({_NUMBER})\s*(.*)", re.DOTALL)
 _FACTOR: Final = re.compile(rf"[x×]?\s*({_NUMBER})")
@@ -165,15 +172,17 @@ def exact_quantity(value: float, dimension: Dimension) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Return a duration with three digits, for people; never in minutes or hours.
+    """Return a duration with three digits, for people, in hours or days from ten hours on.
 
     A duration below a picosecond counts as 0: it is the residue of a subtraction.
 
-    >>> format_time(0.0123), format_time(75.0), format_time(7200.0), format_time(1e-15)
-    ('12.3 ms', '75 s', '7200 s', '0 s')
+    >>> format_time(0.0123), format_time(7200.0), format_time(45240.0), format_time(1e-15)
+    ('12.3 ms', '7200 s', '12 h 34 min', '0 s')
     """
     if abs(seconds) < 1e-12:
         return "0 s"
+    if _MIN_HOURS_S <= abs(seconds) < _MAX_DAYS_S:
+        return _hours(seconds)
     steps = (("ns", 1e-9, 1e3), ("us", 1e-6, 1e3), ("ms", 1e-3, 1e3), ("s", 1.0, math.inf))
     return _human(seconds, steps, "s")
 
@@ -240,10 +249,28 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration with four digits: ``1.234 s``, ``56.78 ms``, ``12345 s``."""
+    """Return a duration with four digits, in hours or days from ten hours on.
+
+    >>> duration_text(0.05678), duration_text(12345.4), duration_text(2844748.0)
+    ('56.78 ms', '12345 s', '32 d 22 h')
+    """
+    if _MIN_HOURS_S <= abs(seconds) < _MAX_DAYS_S:
+        return _hours(seconds)
     factor, unit = time_unit(abs(seconds))
     value = seconds * factor
     return f"{value:.0f} {unit}" if 1000 <= abs(value) < 1e9 else f"{value:.4g} {unit}"
+
+
+def _hours(seconds: float) -> str:
+    """Return ``12 h 34 min`` or, from a hundred hours on, ``32 d 22 h``, rounded to half a part."""
+    minutes = round(abs(seconds) / 60)
+    if minutes < 60 * _MIN_DAYS_H:
+        whole, units, rest = minutes // 60, ("h", "min"), minutes % 60
+    else:
+        hours = round(abs(seconds) / 3600)
+        whole, units, rest = hours // 24, ("d", "h"), hours % 24
+    text = f"{whole} {units[0]}" + (f" {rest} {units[1]}" if rest else "")
+    return f"-{text}" if seconds < 0 else text
 
 
 def _parse_number(number: float | Decimal, dimension: Dimension) -> float:

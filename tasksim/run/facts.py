@@ -81,7 +81,7 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
         for what, part in parts
     ]
     facts += [
-        ("efficiency", f"{100 * efficiency(run):.1f} %"),
+        ("efficiency", f"{100 * efficiency(run):.1f} %" if run.makespan_s else "-"),
         ("mean wait", ", ".join(means)),
     ]
     if run.transfers is not None:

@@ -22,6 +22,7 @@ from tasksim.view.lanes import (
     lanes,
     transfer_legend,
 )
+from tasksim.view.names import shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
@@ -30,7 +31,6 @@ from tasksim.view.style import (
     most_of,
     new_axes,
     run_title,
-    shortened,
     time_axis,
     width_points,
     worker_label,

@@ -12,6 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.view.bands import MAX_VECTOR_BOXES
+from tasksim.view.names import shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
@@ -24,7 +25,6 @@ from tasksim.view.style import (
     name_runs,
     new_axes,
     run_names,
-    shortened,
     write_note,
 )
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import TransferReason
 from tasksim.view.bands import Boxes, add_bands
-from tasksim.view.style import shortened
+from tasksim.view.names import shortened
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from matplotlib.patches import Patch
 from tasksim.run.metrics import idle_s, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
+from tasksim.view.names import shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
@@ -19,7 +20,6 @@ from tasksim.view.style import (
     name_axes,
     new_axes,
     run_names,
-    shortened,
     time_axis,
     width_points,
 )

@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from tasksim.base.errors import InputError, short
 from tasksim.base.units import duration_text, time_unit
 from tasksim.run.record import Run
+from tasksim.view.names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KERNEL_COLOURS",
-    "NAME_LETTERS",
     "PALETTE",
     "RUN_COLOURS",
     "TEXT",
@@ -52,7 +52,6 @@ __all__ = [
     "new_figure",
     "run_names",
     "run_title",
-    "shortened",
     "time_axis",
     "width_points",
     "worker_label",
@@ -106,8 +105,6 @@ RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 
 _RED_SHARE: Final = 0.11
 """Share of the circle of hues, on each side of red, that is left to the colours of copies."""
-NAME_LETTERS: Final = 40
-"""Maximum length of the name of a kernel in a legend, which then has three columns."""
 _WORKER_LETTERS: Final = 24
 """Maximum length of the name of a worker beside its row, which has three quarters of the width."""
 _CHARACTER_WIDTH: Final = 0.6
@@ -303,20 +300,6 @@ def fitting(texts: Sequence[str], width_points: float) -> list[str]:
     most = max(12, int((width_points - _HANDLE_POINTS) / (_CHARACTER_WIDTH * TEXT["small"])))
     head = 2 * most // 3
     return [t if len(t) <= most else f"{t[:head]} … {t[head + 3 - most :]}" for t in texts]
-
-
-def shortened(text: str, most: int = NAME_LETTERS) -> str:
-    r"""Return *text* without its middle if it is longer than *most*; without tabs and line breaks.
-
-    >>> shortened("a\tb", 9), shortened("abcdefghij", 7)
-    ('a b', 'abc…hij')
-    """
-    if not text.isprintable():
-        text = "".join(letter if letter.isprintable() else " " for letter in text)
-    if len(text) <= most:
-        return text
-    half = (most - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
 
 
 def run_title(run: Run) -> str:

@@ -36,11 +36,21 @@ __all__ = [
     "worker_table",
 ]
 
+LINE_LETTERS: Final = 80
+"""Width of a terminal in letters, into which tables with long names are to fit."""
+LONG_NAME_LETTERS: Final = 40
+"""Length of a name up to which tables may be wider than a terminal: a reader can still follow."""
+MIN_NAME_LETTERS: Final = 24
+"""Number of letters that a name keeps at least, even if its table is then too wide."""
 _NONE = "-"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Return *rows* in aligned columns, the first *left* of them to the left.
+
+    If the first column has names longer than :data:`LONG_NAME_LETTERS`, these lose their middle
+    so that lines fit into :data:`LINE_LETTERS`. Lists without headers stay as they are: their cells
+    are sentences.
 
     >>> print(table(["kernel", "tasks"], [["potrf", "4"], ["gemm", "120"]]))
     kernel  tasks
@@ -49,6 +59,14 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     """
     lines = [list(headers), *map(list, rows)] if any(headers) else [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    if any(headers) and widths[0] > LONG_NAME_LETTERS:
+        from tasksim.view.names import distinct  # hardly ever needed
+
+        others = sum(widths[1:]) + 2 * (len(widths) - 1)
+        most = max(MIN_NAME_LETTERS, LINE_LETTERS - others)
+        names = distinct([line[0] for line in lines], most)
+        lines = [[name, *line[1:]] for name, line in zip(names, lines, strict=True)]
+        widths[0] = max(map(len, names))
     return "\n".join(
         "  ".join(
             cell.ljust(width) if index < left else cell.rjust(width)
@@ -65,13 +83,13 @@ def run_summary(run: Run) -> str:
 
 def kernel_table(run: Run) -> str:
     """Return count and durations of each kernel."""
-    busy_s = float(run.tasks.duration_s.sum()) or 1.0
+    busy_s = float(run.tasks.duration_s.sum())
     rows = [
         [
             s.kernel,
             str(s.count),
             format_time(s.total_s),
-            f"{100 * s.total_s / busy_s:.1f} %",
+            f"{100 * s.total_s / busy_s:.1f} %" if busy_s else _NONE,
             *map(format_time, (s.mean_s, s.median_s, s.std_s, s.min_s, s.max_s)),
         ]
         for s in kernel_statistics(run)

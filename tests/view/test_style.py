@@ -100,6 +100,7 @@ def test_the_colour_of_a_kernel_does_not_depend_on_known_ones():
         (1.5e-5, "15 us"),
         (2e-9, "2 ns"),
         (12345.6, "12346 s"),
+        (45270, "12 h 34 min"),
         (-0.25, "-250 ms"),
     ],
 )

@@ -5,6 +5,7 @@ import sys
 from tasksim.run.bounds import Bounds
 from tasksim.run.compare import compare
 from tasksim.run.critical import practical_critical_path
+from tasksim.run.facts import run_facts
 from tasksim.view import texttables as tables
 
 
@@ -16,6 +17,20 @@ def example(make, **changes):
 def test_columns_are_aligned():
     text = tables.table(["name", "n"], [["a", "100"], ["long", "5"]])
     assert text.splitlines() == ["name    n", "a     100", "long    5"]
+
+
+def test_long_names_lose_their_middle_where_a_table_is_wider_than_a_terminal():
+    name = f"tile::update<{'double, ' * 30}long>(Matrix const&)"
+    headers = ["kernel", *(f"column {number}" for number in range(6))]
+    rows = [[kernel, *["1.5 ms"] * 6] for kernel in (name, f"{name}X", "copy")]
+    lines = tables.table(headers, rows).splitlines()
+    assert [line.split("  ")[0].strip() for line in lines] == [
+        "kernel", "tile::updat…rix const&)", "tile::updat…ix const&)X", "copy",
+    ]  # fmt: skip
+    assert len({len(line) for line in lines}) == 1
+    # With room, names keep what fits into 80 letters; sentences under no header stay.
+    assert len(tables.table(["in", "time"], [[name, "1 s"]]).splitlines()[1]) == 79
+    assert tables.table(["", ""], [["graph", name]], left=2) == f"graph  {name}"
 
 
 def test_run_summary(make):
@@ -31,6 +46,12 @@ def test_run_summary(make):
         "mean wait      0 s for dependencies, 667 ms for a worker",
         "took           12 ms",
     ]
+
+
+def test_a_run_without_time_has_no_efficiency_and_no_shares(make):
+    run = make.rows([(0, 0, 0.0, 0.0), (3, 1, 0.0, 0.0)], 2)
+    assert dict(run_facts(run))["efficiency"] == "-"
+    assert tables.kernel_table(run).splitlines()[1].split()[:5] == ["potrf", "1", "0", "s", "-"]
 
 
 def test_kernel_table(make):

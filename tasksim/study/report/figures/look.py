@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.curves import facets_of
-from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure, shortened
+from tasksim.view.names import shortened
+from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

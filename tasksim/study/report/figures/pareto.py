@@ -22,7 +22,8 @@ from tasksim.study.report.figures.look import (
     plain_axes,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.view.style import TEXT, shortened
+from tasksim.view.names import shortened
+from tasksim.view.style import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

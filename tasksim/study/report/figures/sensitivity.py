@@ -10,7 +10,8 @@ from matplotlib.colors import LogNorm, Normalize
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.look import BOUND_COLOUR, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure, file_name
-from tasksim.view.style import TEXT, new_figure, shortened
+from tasksim.view.names import shortened
+from tasksim.view.style import TEXT, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,10 +3,21 @@
 const TIMES = [["s", 1], ["ms", 1e3], ["µs", 1e6], ["ns", 1e9]];
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** Return seconds with four digits and a fitting unit: "1.234 ms". */
+/** Return seconds with four digits and a fitting unit: "1.234 ms"; from ten hours on "12 h 34 min". */
 export function timeText(seconds) {
+  const size = Math.abs(seconds);
+  if (size >= 36000 && size < 1e9) return `${seconds < 0 ? "-" : ""}${hoursText(size)}`;
   const [unit, factor] = unitOf(Math.abs(seconds));
   return `${digits(seconds * factor)} ${unit}`;
+}
+
+/** Return hours and minutes or, from a hundred hours on, days and hours, as reports in text do. */
+function hoursText(seconds) {
+  const minutes = Math.round(seconds / 60), hours = Math.round(seconds / 3600);
+  const [whole, unit, rest, part] = minutes < 6000
+    ? [Math.floor(minutes / 60), "h", minutes % 60, "min"]
+    : [Math.floor(hours / 24), "d", hours % 24, "h"];
+  return `${whole} ${unit}${rest ? ` ${rest} ${part}` : ""}`;
 }
 
 /** Return seconds with a sign, as differences have. */
