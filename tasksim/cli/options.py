@@ -386,8 +386,9 @@ _WHERE = (
         "--durations",
         metavar="KERNEL=TIME,...",
         help="Duration per kernel, in seconds or with a unit, used instead of its model;"
-        " cuda:gemm=3ms on one architecture. For a recorded run: 'measured', 'means', or 'alone',"
-        " the measured durations without the time that other programs took.",
+        " cuda:gemm=3ms on one architecture, *=1s for all other kernels. For a recorded run:"
+        " 'measured', 'means', or 'alone', the measured durations without the time that other"
+        " programs took.",
     ),
     click.option(
         "--model-names",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.models.rows import DURATION
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
@@ -31,6 +33,9 @@ __all__ = [
 
 Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
+
+OTHERS: Final = "*"
+"""Name in place of a kernel that stands for all kernels without a name of their own."""
 
 Durations: TypeAlias = "Seconds | Word"
 """Seconds by name, or a word for the durations of a recorded run."""
@@ -56,7 +61,8 @@ def seconds_by_name(given: Any) -> Seconds:
     Parameters
     ----------
     given : str, mapping or sequence of pairs
-        ``"potrf=1,cuda:gemm=3 ms"``; or name -> seconds, or a text with a unit; or kernel -> a
+        ``"potrf=1,cuda:gemm=3 ms"``, of which each item ends in ``=SECONDS``: names of kernels may
+        have commas and equals signs; or name -> seconds, or a text with a unit; or kernel -> a
         mapping, architecture -> seconds.
 
     Raises
@@ -73,8 +79,8 @@ def seconds_by_name(given: Any) -> Seconds:
     """
     pairs: list[tuple[Any, Any]] = []
     if isinstance(given, str):
-        for item in given.split(","):
-            name, equals, value = (part.strip() for part in item.partition("="))
+        for item in _items(given):
+            name, equals, value = (part.strip() for part in item.rpartition("="))
             architecture, colon, kernel = name.rpartition(":")
             if not (kernel and equals and value) or (colon and not architecture):
                 from tasksim.run.measured import WORDS
@@ -100,7 +106,7 @@ def seconds_by_name(given: Any) -> Seconds:
             ) from None
     seconds: dict[str, float] = {}
     for name, value in pairs:
-        if not (isinstance(name, str) and _kernel(name)):
+        if not (isinstance(name, str) and name.rpartition(":")[2]):
             raise InputError(
                 f"{option('durations')}: got {short(name)}; legal: the name of a kernel, or "
                 "ARCHITECTURE:KERNEL"
@@ -111,29 +117,53 @@ def seconds_by_name(given: Any) -> Seconds:
     return tuple(seconds.items())
 
 
+def _items(text: str) -> Iterator[str]:
+    """Yield the items ``NAME=SECONDS`` of *text*; a comma before the equals sign is the name's."""
+    begun = ""
+    for part in text.split(","):
+        begun += part
+        if "=" in part:
+            yield begun
+            begun = ""
+        else:
+            begun += ","
+    if begun:
+        yield begun.removesuffix(",")
+
+
 def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
     """Return the seconds of the kernels of *graph*, in the order of its kernels.
 
-    Kernels that tasksim knows but the graph happens to lack (``tiles=1`` has no gemm) are
-    left out.
+    ``*`` stands for each kernel that is not named. Kernels that tasksim knows but the graph happens
+    to lack (``tiles=1`` has no gemm) are left out.
 
     Raises
     ------
     InputError
         If a kernel is unknown.
     """
-    for name, _ in given:
-        kernel = _kernel(name)
-        if kernel not in graph.kernels and not _is_dense_kernel(kernel):
+    known = set(graph.kernels)
+    of_kernel: dict[str, dict[str, float]] = {kernel: {} for kernel in graph.kernels}
+    of_others: dict[str, float] = {}
+    for name, seconds in given:
+        architecture, kernel = _split(name, known)
+        if kernel == OTHERS and OTHERS not in known:
+            of_others[architecture] = seconds
+        elif kernel in known:
+            of_kernel[kernel][name] = seconds
+        elif not _is_dense_kernel(kernel):
             raise unknown("kernel", kernel, graph.kernels, option("durations"))
-    seconds = dict(given)
-    ordered = [name for kernel in graph.kernels for name in seconds if _kernel(name) == kernel]
-    return {name: seconds[name] for name in ordered}
+    found: dict[str, float] = {}
+    for kernel, named in of_kernel.items():
+        others = of_others.items()
+        found |= named or {f"{a}:{kernel}" if a else kernel: seconds for a, seconds in others}
+    return found
 
 
 def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]:
     """Return the kernels of *graph* without a duration, in *seconds* or in their tasks."""
-    given = {_kernel(name) for name in seconds}
+    known = set(graph.kernels)
+    given = {_split(name, known)[1] for name in seconds}
     named = zip(graph.kernels, graph.parameter_names, strict=True)
     return [kernel for kernel, names in named if kernel not in given and DURATION not in names]
 
@@ -168,16 +198,17 @@ def known_durations(
             legal[kind] = own
     legal |= {name: (name,) for name in users}
     where: dict[str, tuple[str, ...]] = {}
-    for name in seconds:
-        architecture = name.rpartition(":")[0]
+    kernels = set(graph.kernels)
+    split = {name: _split(name, kernels) for name in seconds}
+    for name, (architecture, _) in split.items():
         if architecture not in legal:
             raise unknown("architecture", architecture, filter(None, legal), option("durations"))
         where[name] = legal[architecture]
     model_of = dict(zip(graph.kernels, graph.model_names, strict=True))
-    given: dict[str, dict[str, float]] = {model_of[_kernel(name)]: {} for name in seconds}
+    given: dict[str, dict[str, float]] = {model_of[kernel]: {} for _, kernel in split.values()}
     # Names of fewer architectures come later, and so take precedence.
-    for name in sorted(seconds, key=lambda name: -len(where[name]) if ":" in name else -inf):
-        given[model_of[_kernel(name)]] |= dict.fromkeys(where[name], seconds[name])
+    for name in sorted(seconds, key=lambda name: -len(where[name]) if split[name][0] else -inf):
+        given[model_of[split[name][1]]] |= dict.fromkeys(where[name], seconds[name])
     if models is None:
         return ConstantLibrary(given)
     from tasksim.models.files.store import ModelLibrary  # already imported if there are models
@@ -210,8 +241,20 @@ class _Completed:
         return self._constants if kernel in self._constants.kernels() else self._others
 
 
-def _kernel(name: str) -> str:
-    return name.rpartition(":")[2]
+def _split(name: str, kernels: Collection[str]) -> tuple[str, str]:
+    """Return architecture, or nothing, and kernel of *name*; *kernels* may have colons: ``a::f``.
+
+    >>> _split("cuda:a::f", {"a::f"}), _split("cuda:gemm", {"a::f"})
+    (('cuda', 'a::f'), ('cuda', 'gemm'))
+    """
+    architecture, rest = "", name
+    while rest not in kernels and ":" in rest:
+        rest = rest.partition(":")[2]
+        architecture = name[: len(name) - len(rest) - 1]
+    if rest in kernels:
+        return architecture, rest
+    architecture, _, kernel = name.rpartition(":")
+    return architecture, kernel
 
 
 def _seconds(given: Any, name: str) -> float:

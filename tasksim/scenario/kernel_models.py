@@ -32,6 +32,8 @@ __all__ = [
 
 MAX_REMEDIES = 2
 """Number of remedies of one kind in a message: StarPU's machines have LU in eight variants."""
+MAX_NAMED_KERNELS = 12
+"""Most kernels that a message names one by one: more do not fit a few lines."""
 MACHINE = "mymachine"
 """Placeholder in examples for the name of the user's own machine."""
 
@@ -210,11 +212,13 @@ def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
 
 
 def _as_durations(kernels: Sequence[str]) -> str:
-    """Return the option for durations of *kernels*.
+    """Return the option for durations of *kernels*, or of all at once if these are many.
 
     >>> _as_durations(["pack", "relax"])
     'durations=pack=SECONDS,relax=SECONDS'
     """
+    if len(kernels) > MAX_NAMED_KERNELS:
+        return option("durations", f"'{kernels[0]}=SECONDS,*=SECONDS'")
     return option("durations", ",".join(f"{kernel}=SECONDS" for kernel in kernels))
 
 

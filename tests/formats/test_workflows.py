@@ -358,7 +358,7 @@ def test_nodes_in_subgraphs_of_dot_count_and_their_defaults_end_with_them(tmp_pa
     ("old", "new", "message"),
     [
         ('#71" ]\n', '#71" ]\n}\n', "12: got 'subgraph' after the graph; legal: one"),
-        ("task_4 } }", "task_4 } -> task_3 }", "11: got an edge of a subgraph"),
+        ("task_4 } }", "task_4 } -- task_3 }", "11: got '--'; legal: '->'"),
         ("}\nsubgraph {", "\nsubgraph {", "the file ends before the graph does: a '}' is missing"),
         ("subgraph cluster_0 {", "subgraph cluster_0 [", "4: got '['; legal: '{'"),
     ],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
-from itertools import pairwise
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +31,7 @@ _TOKEN: Final = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)
     |(?P<quoted>"(?:[^"\\]|\\.)*")
     |(?P<arrow>->|--)
+    |(?P<html><)
     |(?P<mark>[{}\[\];,=:])
     |(?P<word>(?:[A-Za-z0-9_.+\x80-\U0010ffff]++|-(?![->]))+)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
@@ -48,9 +52,31 @@ BEGIN: Final = re.compile(
 )
 """Pattern of the beginning of a file: comments, then a directed graph."""
 DEFAULTS: Final = ("node", "edge", "graph")
+DURATIONS: Final = (DURATION, "duration")
+"""Attributes that are a node's duration in seconds."""
 STATEMENT_ENDS: Final = ("]", ";", "{")
 """Marks behind which a node or an edge may begin."""
 GFLOP: Final = 1e9
+MAX_SUBGRAPH_EDGES: Final = 10_000_000
+"""Most edges to and from subgraphs: ``{a b} -> {c d}`` has four, so a short file can have more than
+fit the memory."""
+MAX_SINGLE_KERNELS: Final = 100
+"""Most kernels of a graph without sizes and durations for which labels of single tasks are kept:
+more durations than that nobody types, and labels are then names of tasks."""
+_ESCAPE: Final = re.compile(r'\\(["\n\\])')
+_ESCAPED: Final = {'"': '"', "\n": ""}
+_LINE_ENDS: Final = re.compile(r"(?:\\[nlr]|\n)+")
+_ANGLES: Final = re.compile(r"[<>]")
+_TAG: Final = re.compile(r"<[^>]*>")
+_BREAK: Final = re.compile(r"<br\b[^>]*>|</t[dr]>", re.IGNORECASE)
+_LAUNCH: Final = re.compile(r"([^\s|{}<>]+)<<<")
+"""Pattern of a kernel with its launch configuration, as in a dump of a CUDA graph."""
+_PLACE: Final = re.compile(r"<\d+/\d+>\s*")
+"""Pattern of thread and virtual process, before the name of a task of PaRSEC."""
+_CALL: Final = re.compile(r"([^\s()<>{}\[\],]+)\s*[({].*")
+"""Pattern of a name with arguments: ``POTRF(0)<0>{0}``."""
+_ADDRESS: Final = re.compile(r"p?0x[0-9a-fA-F]+")
+"""Pattern of a pointer, which Taskflow takes for the name of a task without one."""
 _NEGATIVE: Final = re.compile(r"-\d+(\.\d*)?")
 
 
@@ -73,13 +99,27 @@ class Statement(NamedTuple):
     attributes: dict[str, str]
 
 
+@dataclass
+class _Open:
+    """A subgraph that is being read."""
+
+    defaults: dict[str, str]
+    """Defaults of nodes outside of it."""
+    begin: int
+    """Number of the mentions of nodes before it."""
+    before: list[list[str]] = field(default_factory=list)
+    """Ends of edges that lead to it: ``a -> {``."""
+
+
 def read_dot(path: Path) -> GraphInput:
     """Return the task graph in a DOT file.
 
     ``size`` of a node is its flop, and that of an edge its bytes; an edge of 0, negative or no
     bytes is a mere dependency, and a node without a size among others with one has 0 flop.
-    ``duration_s`` of a node, which tasksim writes, is its duration in seconds, ``label`` its kernel
-    if several nodes share it. Of several edges between two nodes, the first counts.
+    ``duration_s`` of a node, which tasksim writes, is its duration in seconds. Its kernel is
+    ``kernel``, or the first line of its ``label``, without arguments in parentheses: if several
+    nodes share it, or no node has a size or a duration and there are at most 100 of them. Of
+    several edges between two nodes, the first counts; invisible ones do not.
 
     Parameters
     ----------
@@ -93,8 +133,7 @@ def read_dot(path: Path) -> GraphInput:
     """
     jobs = Jobs(path)
     found = _Parser(jobs, read_text(path)).parse()
-    labels = Counter(attributes.get("label", "") for attributes in found.nodes.values())
-    shared = {label for label, count in labels.items() if label and count > 1}
+    kernels = _kernels(found.nodes)
     silent = sizeless = 0
     has_sizes = any("size" in attributes for attributes in found.nodes.values())
     for name, attributes in found.nodes.items():
@@ -102,12 +141,11 @@ def read_dot(path: Path) -> GraphInput:
         values: dict[str, float] = {}
         if "size" in attributes:
             values[FLOP] = jobs.number(attributes["size"], f"size of {name}", line)
-        named = next((word for word in (DURATION, "duration") if word in attributes), None)
+        named = next((word for word in DURATIONS if word in attributes), None)
         if named is not None:  # as from_networkx has it
             values[DURATION] = jobs.number(attributes[named], f"{named} of {name}", line)
         silent += DURATION not in values
-        kernel = attributes.get("kernel") or attributes.get("label", "")
-        kernel = kernel if kernel in shared or "kernel" in attributes else "task"
+        kernel = kernels[name]
         if has_sizes and not values and kernel == "task":  # SimGrid's root and end
             values[FLOP] = 0.0
             sizeless += 1
@@ -125,17 +163,66 @@ def read_dot(path: Path) -> GraphInput:
         jobs.notes.append(f"{twice} edges are repeated: the first of each counts")
     if sizeless:
         jobs.notes.append(f"nodes without a size count as 0 flop, as in SimGrid: {sizeless}")
-    if silent:
+    if found.invisible:
+        jobs.notes.append(f"{found.invisible} edges are invisible (style=invis): left out")
+    if silent and not has_sizes:
+        jobs.notes.append(
+            f"{silent} nodes have neither a duration nor a size: durations need models, or "
+            f"--durations KERNEL=SECONDS"
+        )
+    elif silent:
         jobs.notes.append(
             "sizes are in flop, as in SimGrid: durations need a speed (--flop-rate) or models"
         )
     return jobs.build()
 
 
+def _kernels(nodes: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Return the kernel of each node, by its ``kernel`` or its label."""
+    title_of = cache(_title)
+    titles = {
+        name: title_of(attributes.get("label", ""), "record" in attributes.get("shape", ""))
+        for name, attributes in nodes.items()
+    }
+    shared = Counter(titles.values())
+    single = len(shared) <= MAX_SINGLE_KERNELS and not any(
+        word in attributes for attributes in nodes.values() for word in ("size", *DURATIONS)
+    )
+    return {
+        name: _escaped(nodes[name].get("kernel", ""))
+        or (title if single or shared[title] > 1 else "")
+        or "task"
+        for name, title in titles.items()
+    }
+
+
+def _title(label: str, is_record: bool) -> str:
+    """Return the first line of a label, without arguments; empty if it names no kind of task."""
+    if not label or label == "\\N":
+        return ""
+    lines = [_escaped(line).strip() for line in _LINE_ENDS.split(label)]
+    if is_record:
+        launched = _LAUNCH.search("\n".join(lines))
+        fields = "\n".join(lines).translate({ord(mark): "\n" for mark in "{}|"}).splitlines()
+        lines = [launched[1]] if launched else [each.strip() for each in fields]
+    # CUDA numbers the nodes of a graph in the first line.
+    words = [line for line in lines if line]
+    title = next((line for line in words if not line.isdecimal()), words[0] if words else "")
+    title = _PLACE.sub("", title, count=1) if title.startswith("<") else title
+    call = _CALL.fullmatch(title)
+    return call[1] if call else "" if _ADDRESS.fullmatch(title) else title
+
+
+def _escaped(text: str) -> str:
+    """Return *text* with its escapes replaced by what they stand for."""
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
 class _Found(NamedTuple):
     nodes: dict[str, dict[str, str]]
     line: dict[str, int]
     edges: list[tuple[str, str, dict[str, str], int]]
+    invisible: int
 
 
 class _Parser:
@@ -145,8 +232,13 @@ class _Parser:
         self._jobs = jobs
         self._tokens = self._split(text)
         self._token: Token | Statement | None = next(self._tokens, None)
-        self._found = _Found({}, {}, [])
+        self._nodes: dict[str, dict[str, str]] = {}
+        self._line: dict[str, int] = {}
+        self._edges: list[tuple[str, str, dict[str, str], int]] = []
+        self._invisible = self._of_subgraphs = 0
         self._defaults: dict[str, str] = {}
+        self._mentions: list[str] = []
+        self._open: list[_Open] = []
 
     def parse(self) -> _Found:
         """Return nodes and edges."""
@@ -159,43 +251,50 @@ class _Parser:
             self._jobs.name = self._token.text or self._jobs.name
             self._pass()
         self._mark("{")
-        outer: list[dict[str, str]] = []  # the outer defaults of each open subgraph
         while True:
             # Most statements of a large file come as a whole: they pass none of the checks below.
             while isinstance(whole := self._token, Statement):
-                names = [whole.first] if whole.other is None else [whole.first, whole.other]
-                self._insert(names, whole.attributes)
+                if whole.other is None:
+                    self._insert_node(whole.first, whole.attributes)
+                else:
+                    names = [[self._mention(whole.first)], [self._mention(whole.other)]]
+                    self._insert_edges(names, whole.attributes, whole.line)
                 self._pass()
-            if not outer and self._peek("}"):
+            if not self._open and self._peek("}"):
                 break
             if self._peek("}"):
-                self._pass()
-                self._defaults = outer.pop()
-                if self._peek("->") or self._peek("--"):
-                    message = "got an edge of a subgraph; legal: edges of nodes"
-                    raise self._error(message, self._next("->"))
-            elif self._opens_subgraph():
-                outer.append(dict(self._defaults))
-            else:
+                self._close_subgraph()
+            elif not self._opens_subgraph([]):
                 self._statement()
         self._mark("}")
         if self._token is not None:
             got = self._token.text[:40]
             raise self._error(f"got '{got}' after the graph; legal: one graph", self._token)
-        return self._found
+        return _Found(self._nodes, self._line, self._edges, self._invisible)
 
-    def _opens_subgraph(self) -> bool:
-        """Skip ``subgraph NAME {`` or ``{``; nodes of a subgraph count."""
+    def _opens_subgraph(self, before: list[list[str]]) -> bool:
+        """Skip ``subgraph NAME {`` or ``{``, to which the nodes *before* have edges."""
         if self._peek("subgraph"):
             self._pass()
             if self._token is not None and self._token.is_name:
                 self._pass()
             self._mark("{")
-            return True
-        if self._peek("{"):
+        elif self._peek("{"):
             self._pass()
-            return True
-        return False
+        else:
+            return False
+        self._open.append(_Open(dict(self._defaults), len(self._mentions), before))
+        return True
+
+    def _close_subgraph(self) -> None:
+        """Skip ``}``; the nodes of the subgraph are an end of the edges around it."""
+        self._pass()
+        closed = self._open.pop()
+        self._defaults = closed.defaults
+        if closed.before or self._peek("->") or self._peek("--"):
+            inside = self._mentions[closed.begin :]
+            self._count_edges(len(inside))
+            self._chain([*closed.before, list(dict.fromkeys(inside))])
 
     def _statement(self) -> None:
         if self._peek(";") or self._peek(","):
@@ -208,29 +307,67 @@ class _Parser:
             self._pass()
             self._next("a value")
             return
-        names = [first]
+        self._port()
+        if self._peek("->") or self._peek("--"):
+            self._chain([[self._mention(first)]])
+        else:
+            self._insert_node(first, self._attributes())
+
+    def _chain(self, ends: list[list[str]]) -> None:
+        """Read the rest of an edge, behind these *ends*, up to a subgraph."""
+        line = 0 if self._token is None else self._token.line
         while self._peek("->") or self._peek("--"):
             arrow = self._next("->")
             if arrow.text == "--":
                 raise self._error("got '--'; legal: '->', as tasks depend in one direction", arrow)
-            names.append(self._name())
-        self._insert(names, self._attributes())
+            if self._opens_subgraph(ends):
+                return
+            ends.append([self._mention(self._name())])
+            self._port()
+        self._insert_edges(ends, self._attributes(), line)
 
-    def _insert(self, names: list[Token], attributes: dict[str, str]) -> None:
-        """Keep a node, or the edges between the nodes of these *names*."""
-        first = names[0]
-        if len(names) == 1 and first.text.lower() in DEFAULTS:
-            if first.text.lower() == "node":
+    def _port(self) -> None:
+        """Skip the port of a node, where its edge is drawn: ``:f1:sw``."""
+        while self._peek(":"):
+            self._pass()
+            self._name()
+
+    def _insert_node(self, name: Token, attributes: dict[str, str]) -> None:
+        """Keep a node, or the defaults of nodes."""
+        if name.text.lower() in DEFAULTS:
+            if name.text.lower() == "node":
                 self._defaults.update(attributes)
-            return
-        for name in names:
-            if name.text not in self._found.nodes:
-                self._found.nodes[name.text] = dict(self._defaults)
-                self._found.line[name.text] = name.line
-        if len(names) == 1:
-            self._found.nodes[first.text].update(attributes)
-        for one, other in pairwise(names):
-            self._found.edges.append((one.text, other.text, attributes, one.line))
+        else:
+            self._nodes[self._mention(name)].update(attributes)
+
+    def _mention(self, name: Token) -> str:
+        """Return the node of this *name*, which is there from its first mention on."""
+        if name.text not in self._nodes:
+            self._nodes[name.text] = dict(self._defaults)
+            self._line[name.text] = name.line
+        if self._open:
+            self._mentions.append(name.text)
+        return name.text
+
+    def _insert_edges(self, ends: list[list[str]], attributes: dict[str, str], line: int) -> None:
+        """Keep the edges from all nodes of each of the *ends* to all of the next."""
+        for some, others in pairwise(ends):
+            if len(some) != 1 or len(others) != 1:
+                self._count_edges(len(some) * len(others))
+            if "invis" in attributes.get("style", ""):
+                self._invisible += len(some) * len(others)
+                continue
+            self._edges.extend(
+                (one, other, attributes, line) for one, other in product(some, others)
+            )
+
+    def _count_edges(self, count: int) -> None:
+        """Refuse more edges of subgraphs than fit the memory."""
+        self._of_subgraphs += count
+        if self._of_subgraphs > MAX_SUBGRAPH_EDGES:
+            raise self._jobs.error(
+                f"edges of subgraphs: got more than {MAX_SUBGRAPH_EDGES:,}; legal: fewer"
+            )
 
     def _attributes(self) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -270,14 +407,31 @@ class _Parser:
             if match is None:
                 raise self._jobs.error(f"got '{text[at : at + 20].splitlines()[0]}'", line)
             word = match[0]
+            if match.lastgroup == "html":
+                word = self._html(text, at, line)
+                last = '"'
+                yield Token(_plain(word), line, True)
+                line += word.count("\n")
+                at += len(word)
+                continue
             if match.lastgroup == "quoted":
                 last = '"'
-                yield Token(re.sub(r"\\(.)", r"\1", word[1:-1]), line, True)
+                yield Token(_unquoted(word), line, True)
             elif match.lastgroup != "space":
                 last = word
                 yield Token(word, line, match.lastgroup == "word")
             line += word.count("\n")
             at = match.end()
+
+    def _html(self, text: str, begin: int, line: int) -> str:
+        """Return the text in angles that begins there, with those inside of it."""
+        depth = 0
+        for angle in _ANGLES.finditer(text, begin):
+            depth += 1 if angle[0] == "<" else -1
+            if not depth:
+                return text[begin : angle.end()]
+        got = text[begin : begin + 20].splitlines()[0]
+        raise self._jobs.error(f"got '{got}', a text in angles without its end", line)
 
     def _peek(self, text: str) -> bool:
         token = self._token
@@ -310,6 +464,16 @@ class _Parser:
 
     def _error(self, message: str, token: Token | Statement) -> Exception:
         return self._jobs.error(message, token.line)
+
+
+def _unquoted(text: str) -> str:
+    """Return a text in quotes without them; other escapes than that of a quote are a label's."""
+    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[0]), text[1:-1])
+
+
+def _plain(markup: str) -> str:
+    """Return the lines of a text in angles, without its tags."""
+    return html.unescape(_TAG.sub("", _BREAK.sub("\n", markup[1:-1]))).strip()
 
 
 def write_dot(run: Run, path: Path, force: bool = False) -> None:
