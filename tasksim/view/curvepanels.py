@@ -16,6 +16,7 @@ from tasksim.view.rungraph import graph_of_run
 from tasksim.view.slicepanels import slice_edges
 from tasksim.view.style import (
     RUN_COLOURS,
+    RUN_DASHES,
     listed_runs,
     name_axes,
     name_runs,
@@ -166,7 +167,8 @@ def _draw_curves(
         if steps is None:
             continue
         colour = RUN_COLOURS[number % len(RUN_COLOURS)]
-        axes.plot(*steps, drawstyle="steps-post", color=colour, linewidth=1.0, label=name)
+        look: Any = {"color": colour, "linestyle": RUN_DASHES[number % len(RUN_DASHES)]}
+        axes.plot(*steps, drawstyle="steps-post", linewidth=1.0, label=name, **look)
         if fill and len(drawn) == 1:
             axes.fill_between(*steps, step="post", color=colour, alpha=0.2, linewidth=0)
         found.append(steps[1])

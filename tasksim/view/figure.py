@@ -105,8 +105,8 @@ def _on_one_axis(
     """Return the panels over time of *runs*, from the top; the last has the labels of the axis."""
     until_s = _until_s(runs)
     cells: list[Cell] = []
-    for run in runs:
-        look = Look(until_s, title=_title(run, all_runs))
+    for run, name in zip(runs, run_names(runs), strict=True):
+        look = Look(until_s, title=_title(run, all_runs, name if len(runs) > 1 else ""))
         for panel in _at("per run", panels):
             if panel.shows(run):
                 cells.append(Cell(panel, [run], look, panel.height_inches(run), axis))
@@ -146,12 +146,17 @@ def _legend_inches(runs: Sequence[Run]) -> float:
     return 0.1 + _LINE_INCHES * -(-len(names) // columns)
 
 
-def _title(run: Run, runs: Sequence[Run]) -> str:
-    """Return the title of a run, with its graph where that differs."""
-    if len(graph_labels(runs)) == 1:
-        return run_title(run)
-    graph = shorten(run.graph_label, _TITLE_LETTERS, placeholder=" \N{HORIZONTAL ELLIPSIS}")
-    return f"{graph}: {run_title(run)}"
+def _title(run: Run, runs: Sequence[Run], name: str) -> str:
+    """Return the title of a run, with its graph where that differs.
+
+    The title begins with the *name* that curves of the run have, if that says something else.
+    """
+    title = run_title(run)
+    if len(graph_labels(runs)) > 1:
+        graph = shorten(run.graph_label, _TITLE_LETTERS, placeholder=" \N{HORIZONTAL ELLIPSIS}")
+        title = f"{graph}: {title}"
+    told = all(fact in title or fact in run.graph_label for fact in name.split(", "))
+    return title if told else f"{name}: {title}"
 
 
 def _at(place: Place, panels: Mapping[str, Panel]) -> list[Panel]:

@@ -221,8 +221,7 @@ def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 WAITS = {
-    # Paler than on pages, where an idle row has a ground: colour-blind eyes tell it from kernels.
-    "dependency": ("waits for a task", "#e6ebf2"),
+    "dependency": ("waits for a task", CHART_COLOURS["idle-dependency"][0]),
     "queue": ("waits for the runtime", CHART_COLOURS["idle-runtime"][0]),
     "transfer": ("waits for data", CHART_COLOURS["idle-data"][0]),
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Moved = TransferTable | MessageTable
 
 __all__ = [
+    "DARK_REASONS",
     "REASONS",
     "Lane",
     "arrows_shown",
@@ -130,6 +131,9 @@ REASONS = {
     TransferReason.EVICTION: ("copy to make room", "#5d0d0a"),
 }
 """Reason for a copy -> its name in the legend and its colour."""
+
+DARK_REASONS: Final = {TransferReason.EVICTION: "#b08a84"}
+"""Colours of copies that are others on dark pages, whose ground would swallow the dark red."""
 
 _MAX_LEVELS: Final = 6
 """Maximum number of levels for simultaneous copies; further copies share the last level, as thinner

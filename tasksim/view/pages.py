@@ -65,7 +65,12 @@ img { max-width: 100%; height: auto; display: block; margin: .8rem 0; }
 code, pre { background: var(--band); border-radius: var(--radius); padding: 0 .25rem;
   font-family: var(--mono); }
 pre { padding: .5rem .9rem; overflow-x: auto; font-size: .85rem; }
-@media print { body { margin: 0; max-width: none; } .wide { overflow: visible; } }
+@media print {
+  body { margin: 0; max-width: none; } .wide, pre { overflow: visible; }
+  pre { white-space: pre-wrap; } table { font-size: .75rem; }
+  th, td { padding: .15rem .4rem; } td { white-space: normal; }
+  tr, img, .finding { break-inside: avoid; } h2 { break-after: avoid; }
+}
 """
 )
 """Style of a page, light or dark as the reader's system. Figures are drawn on white; in the dark,

@@ -34,6 +34,7 @@ __all__ = [
     "KERNEL_COLOURS",
     "PALETTE",
     "RUN_COLOURS",
+    "RUN_DASHES",
     "TEXT",
     "WIDTH_INCHES",
     "fits",
@@ -101,6 +102,8 @@ PALETTE = (
 
 RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 """Colours of the curves of several runs in one panel, in order; further runs start again."""
+RUN_DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 3)), (0, (2, 2)), (0, (8, 3, 2, 3)))
+"""Lines of these curves, as on pages: equal curves are both seen, also without colours."""
 
 
 _RED_SHARE: Final = 0.11

@@ -49,7 +49,8 @@ CHART_COLOURS: Final = {
     "dependency": ("#56a0d8", "#7cc0f5"),
     "data": ("#c91214", "#ff6b6b"),
     "runtime": ("#d99a00", "#f0c24b"),
-    "idle-dependency": ("#cfdff0", "#2f4256"),
+    # As on white figures, where trsm_ru has the pale blue that one expects here.
+    "idle-dependency": ("#cad0d3", "#2f4256"),
     "idle-data": ("#a8a8a8", "#77808a"),
     "idle-runtime": ("#fbe3b5", "#6a5426"),
 }

@@ -207,6 +207,23 @@ def test_curves_of_several_runs_are_in_one_panel(make):
     assert [line.get_label() for line in ready.lines] == ["simulated", "native"]
 
 
+def test_charts_of_runs_that_look_alike_have_the_names_of_their_curves(make):
+    runs = [make.run(), make.run()]
+    gantt, other, ready = figure(runs, ("gantt", "ready")).axes
+    names = [line.get_label() for line in ready.lines]
+    assert names == ["run (1)", "run (2)"]
+    titles = [axes.get_title(loc="left").split(":")[0] for axes in (gantt, other)]
+    assert titles == names
+    seeded = [runs[0], dataclasses.replace(runs[0], scheduler="eager", seed=1)]
+    gantt, other = figure(seeded, ("gantt",)).axes
+    assert gantt.get_title(loc="left").startswith("lws, seed 0: simulated, lws, on ")
+
+
+def test_equal_curves_of_several_runs_are_both_seen(make):
+    (ready,) = figure([make.run(), make.run()], ("ready",)).axes
+    assert [line.is_dashed() for line in ready.lines] == [False, True]
+
+
 def test_curves_below_each_other_share_one_legend(make):
     runs = [make.run(), make.run(kind="native", seed=1)]
     ready, submitted = figure(runs, ("ready", "submitted")).axes

@@ -23,7 +23,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts
-from tasksim.view.lanes import REASONS
+from tasksim.view.lanes import DARK_REASONS, REASONS
 from tasksim.view.page.columns import Columns, Ticks
 from tasksim.view.page.tables import (
     add_copies,
@@ -158,7 +158,10 @@ def packed_runs(subjects: Sequence[Subject], title: str) -> tuple[dict[str, Any]
         "tick_exponent": ticks.exponent,
         "kernel_colours": kernel_colours(names),
         "run_colours": RUN_COLOURS,
-        "reasons": [{"name": name, "colour": colour} for name, colour in REASONS.values()],
+        "reasons": [
+            {"name": name, "colour": colour, "dark": DARK_REASONS.get(reason, colour)}
+            for reason, (name, colour) in REASONS.items()
+        ],
         "runs": [described for described, _ in packed],
     }
     return header, {f"data-{number}": text for number, (_, text) in enumerate(packed)}

@@ -1,18 +1,19 @@
 // The app: what people do with the page, and what follows from it.
 
 import { Chart, TOP } from "./chart.js";
-import { MODES, hex, modesOf, rgb } from "./colours.js";
+import { MODES, modesOf } from "./colours.js";
 import { Controls } from "./controls.js";
 import { bandDetails, copyDetails, taskDetails } from "./details.js";
 import { element } from "./dom.js";
 import { csvOf, pngOf, save, svgOf } from "./exports.js";
 import { toHash } from "./hash.js";
-import { HATCHED, OTHERS } from "./hatching.js";
 import { followKeys } from "./keys.js";
+import { marked } from "./marked.js";
+import { placeText, reveal } from "./pinning.js";
 import { followPointer } from "./pointer.js";
 import { Playing } from "./playing.js";
 import { Matches, parseQuery } from "./query.js";
-import { foldedAtFirst } from "./rows.js";
+import { foldedAtFirst, innerGroups } from "./rows.js";
 import { hasSameGraph } from "./rundata.js";
 import { Scene } from "./scene.js";
 import { MOST_LEVELS, THEMES, applyHash, firstState } from "./state.js";
@@ -20,9 +21,9 @@ import { TableView } from "./tableview.js";
 import { readTheme } from "./theme.js";
 import { countText, sizeText, timeText } from "./units.js";
 import { Viewport } from "./viewport.js";
-import { WAITS } from "./waits.js";
 import { PANELS } from "./panels.js";
 
+const PAPER_RATIO = 2; // dots per pixel of the chart that is printed: 200 dots per inch on A4
 const HASH_PAUSE = 200; // milliseconds: browsers refuse more than some changes a second
 
 /** Return the last time that something is drawn at: the end of a run, or a bound. */
@@ -36,7 +37,7 @@ export class App {
     Object.assign(this, { root, header, runs, frames: [] });
     this.viewport = new Viewport(latestOf(runs));
     this.state = firstState(runs);
-    this.scene = this.#sceneOf(runs);
+    this.scene = new Scene(runs, header);
     this.chart = new Chart(this.scene, this.viewport, this.state);
     this.controls = new Controls(this, header);
     this.tables = new TableView(this);
@@ -48,12 +49,6 @@ export class App {
     this.tables.box.before(this.playing.box);
   }
 
-  #sceneOf(runs) {
-    const scene = new Scene(runs, this.header);
-    scene.reasonColours = this.header.reasons.map(({ colour }) => rgb(colour));
-    return scene;
-  }
-
   /** Show other runs in the place of these: what is found and zoomed to stays, and what is pinned in the same graph. */
   showRuns(runs) {
     const whole = this.#isWhole(), { pin } = this.state;
@@ -61,7 +56,7 @@ export class App {
     this.viewport.extend(latestOf(runs));
     if (whole) this.viewport.fit();
     const { pixels } = this.scene;
-    this.scene = Object.assign(this.#sceneOf(runs), { pixels });
+    this.scene = Object.assign(new Scene(runs, this.header), { pixels });
     this.chart.show(this.scene);
     const run = pin && (runs[pin.run.number] ?? runs[0]);
     this.state.pin = run && hasSameGraph(run, pin.run) ? { run, task: pin.task } : null;
@@ -87,9 +82,11 @@ export class App {
     this.draw();
     followPointer(this);
     followKeys(this);
-    new ResizeObserver(() => { if (this.chart.resize()) this.draw(true); }).observe(this.chart.box);
+    new ResizeObserver(() => { if (!this.isOnPaper && this.chart.resize()) this.draw(true); }).observe(this.chart.box);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#applyTheme());
     window.addEventListener("hashchange", () => this.#followHash());
+    window.addEventListener("beforeprint", () => this.#paintForPaper(true));
+    window.addEventListener("afterprint", () => this.#paintForPaper(false));
   }
 
   // Drawing
@@ -108,14 +105,25 @@ export class App {
     this.frames.push(performance.now() - begin);
     if (this.frames.length > 1000) this.frames.shift();
     this.controls.update(this.state, this.colour);
+    this.controls.showLegend(this.scene.colouring, this.colour, this.state, marked(this));
     this.tables.update(this.state);
     this.#showDetails();
     this.#keepHash();
   }
 
-  #applyTheme() {
-    this.root.dataset.theme = this.state.theme;
-    document.documentElement.dataset.theme = this.state.theme;
+  /** Paint the chart as paper needs it, which is white and has finer dots than a screen; and as it was. */
+  #paintForPaper(on) {
+    if (on ? this.theme.dark : this.isLightened) this.#applyTheme(on ? "light" : this.state.theme);
+    this.isLightened = on && document.documentElement.dataset.theme !== this.state.theme;
+    this.chart.resize(on ? Math.max(PAPER_RATIO, window.devicePixelRatio) : window.devicePixelRatio);
+    this.isOnPaper = on; // the box is then laid out for a page, while the picture keeps the width that it is painted for
+    this.draw(true);
+    this.chart.showOnPaper(on);
+  }
+
+  #applyTheme(theme = this.state.theme) {
+    this.root.dataset.theme = theme;
+    document.documentElement.dataset.theme = theme;
     this.theme = readTheme(this.root);
     this.recolour();
   }
@@ -123,7 +131,6 @@ export class App {
   /** Colour the tasks anew: mode, filter or theme have changed. */
   recolour() {
     this.scene.colour(this.colour, this.theme, (run) => this.flagsOf(run));
-    this.controls.showLegend(this.scene.colouring, this.colour, this.state, this.#marked());
     this.draw();
   }
 
@@ -131,20 +138,7 @@ export class App {
   get colour() { return modesOf(this.runs).includes(this.state.colour) ? this.state.colour : "kernel"; }
 
   /** What colours in the chart say: {name, colour}. */
-  get legend() { return [...this.scene.colouring.legend, ...this.#marked()]; }
-  #marked() { return [...this.#others(), ...this.#reasons(), ...this.#waits()]; }
-
-  #others() { return this.runs.some((run) => run.slotOthers) ? [{ name: OTHERS, colour: HATCHED }] : []; }
-
-  #reasons() {
-    const found = new Set(this.runs.flatMap((run) => (run.copies?.reasons ?? [])));
-    return this.header.reasons.filter((_, reason) => found.has(reason));
-  }
-
-  #waits() {
-    return !this.state.waits ? [] : Object.entries(WAITS).map(([kind, name]) => ({ name, colour: hex(this.theme.waits[kind]) }));
-  }
-
+  get legend() { return [...this.scene.colouring.legend, ...marked(this)]; }
   /** Return a flag per task of a run, 1: it is not filtered away; null: all are shown. */
   flagsOf(run) {
     const { only, hidden } = this.state;
@@ -245,6 +239,14 @@ export class App {
     this.change({ foldedChanged: true });
   }
 
+  /** Open all groups of rows, or close them if all are open. */
+  foldAll() {
+    const { folded } = this.state;
+    if (folded.size) folded.clear();
+    else for (const id of innerGroups(this.chart.trees)) folded.add(id);
+    this.change({ foldedChanged: true });
+  }
+
   /** Pin a task, or none; show it. */
   pin(run, task) {
     this.state.pin = run ? { run, task } : null;
@@ -256,7 +258,7 @@ export class App {
   #say() {
     const { pin } = this.state;
     const cut = pin && this.chart.arrowsCut ? " More arrows than can be followed: the first 400 each way are drawn." : "";
-    this.controls.say(pin ? `Pinned ${pin.run.label(pin.task)}.${cut}` : "");
+    this.controls.say(pin ? `Pinned ${placeText(pin)}.${cut}` : "");
   }
 
   pinPresent() {
@@ -264,35 +266,6 @@ export class App {
     if (hover?.task >= 0) return this.pin(hover.run, hover.task);
     const found = matches?.at(match);
     if (found) this.pin(found.run, found.task);
-  }
-
-  pinNeighbour(step) {
-    const { pin } = this.state;
-    if (!pin) return;
-    const slot = pin.run.slotOf[pin.task] + step, worker = pin.run.worker[pin.task];
-    if (slot >= pin.run.firstSlot[worker] && slot < pin.run.firstSlot[worker + 1]) {
-      this.#goTo(pin.run, pin.run.slotTask[slot]);
-    }
-  }
-
-  pinReleaser() {
-    const { pin } = this.state;
-    const by = pin ? pin.run.releasedBy[pin.task] : -1;
-    if (by >= 0) this.#goTo(pin.run, by);
-  }
-
-  #goTo(run, task) {
-    this.viewport.show(run.start(task), run.end(task));
-    this.pin(run, task);
-  }
-
-  zoomToPin() {
-    const { pin } = this.state;
-    if (!pin) return;
-    const [start, end] = [pin.run.start(pin.task), pin.run.end(pin.task)];
-    const room = 4 * Math.max(end - start, 1e-6 * this.viewport.until);
-    this.viewport.set(start - room, end + room);
-    this.draw();
   }
 
   setLevels(step) {
@@ -320,7 +293,7 @@ export class App {
     this.state.match = (match < 0 && step < 0 ? matches.length : match) + step;
     this.state.match = (this.state.match + matches.length) % matches.length;
     const { run, task } = matches.at(this.state.match);
-    this.viewport.show(run.start(task), run.end(task));
+    reveal(this, run, task);
     this.controls.sayFound(matches, this.state.match);
     this.draw();
   }

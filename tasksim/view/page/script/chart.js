@@ -19,7 +19,7 @@ export class Chart {
     this.over = element("canvas", { className: "over" });
     this.box = element("div", {
       className: "chart", tabIndex: 0, role: "application",
-      ariaLabel: "Chart of the runs. Keys: W S zoom, A D move, F all, slash search, question mark help",
+      ariaLabel: "Chart of the runs. Keys: W S zoom, A D move, F all, period pins a task, slash search, question mark help",
     }, this.picture, this.over);
     this.trees = scene.runs.map(treeOf);
   }
@@ -30,10 +30,9 @@ export class Chart {
     this.curves.clear();
   }
 
-  /** Take the size of the page; return whether it has changed. */
-  resize() {
+  /** Take the size of the page, with `ratio` dots per pixel; return whether it has changed. */
+  resize(ratio = window.devicePixelRatio || 1) {
     const { clientWidth: width, clientHeight: height } = this.box;
-    const ratio = window.devicePixelRatio || 1;
     if (width === this.fullWidth && height === this.fullHeight && ratio === this.ratio) return false;
     Object.assign(this, { fullWidth: width, fullHeight: height, ratio });
     for (const canvas of [this.picture, this.over]) {
@@ -104,6 +103,17 @@ export class Chart {
     this.arrowsCut = paintOverlay(context, this.view, state);
     this.#paintCursor(context);
     if (play) this.#paintPlayed(context);
+  }
+
+  /** Show a copy of what is painted, which a page of paper scales; or no more. Browsers print what is painted just before without its pixels. */
+  showOnPaper(on) {
+    this.paper?.remove();
+    if (!on) return;
+    const { width, height } = this.picture;
+    this.paper = element("canvas", { className: "paper", width, height });
+    const context = this.paper.getContext("2d");
+    for (const canvas of [this.picture, this.over]) context.drawImage(canvas, 0, 0);
+    this.box.append(this.paper);
   }
 
   /** Return from where to where each run has its rows. */

@@ -1,7 +1,7 @@
 // Controls around the chart: the bar above it, with search, views and exports; legend and details beside it.
 
 import { MODES, modesOf } from "./colours.js";
-import { button, element } from "./dom.js";
+import { button, element, refill } from "./dom.js";
 import { icon } from "./icons.js";
 import { KEYS } from "./keys.js";
 import { PANELS, panelsOf } from "./panels.js";
@@ -111,7 +111,7 @@ export class Controls {
   /** Show the facts of the runs; those that were open stay open. */
   #showFacts() {
     const open = [...this.facts.querySelectorAll("details")].map((box) => box.open);
-    this.facts.replaceChildren(element("h2", {}, "Runs"), ...this.app.runs.map((run, number) => element("details", { open: open[number] ?? false },
+    refill(this.facts, element("h2", {}, "Runs"), ...this.app.runs.map((run, number) => element("details", { open: open[number] ?? false },
       element("summary", {}, element("b", {}, run.name), ` ${timeText(run.makespan)}`),
       list(run.header.facts))));
   }
@@ -177,7 +177,7 @@ export class Controls {
         onclick: () => this.app.toggleKernel(kernel),
       }, swatch(colour), name);
     });
-    this.legend.replaceChildren(element("h2", {}, `Colours: ${MODES[colour]}`), ...entries,
+    refill(this.legend, element("h2", {}, `Colours: ${MODES[colour]}`), ...entries,
       ...others.map(({ name, colour }) => element("div", {}, swatch(colour), name)));
   }
 

@@ -18,6 +18,18 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Replace the children of an element. If one has the focus, the new one with its name gets it, or the one in its place. */
+export function refill(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement : place;
+  const alike = () => [...place.querySelectorAll(focused.tagName)];
+  const name = (node) => (node.querySelector(".name, b") ?? node).textContent; // without its number
+  const [before, number] = focused === place ? ["", -1] : [name(focused), alike().indexOf(focused)];
+  place.replaceChildren(...children);
+  if (number < 0) return;
+  const now = alike();
+  (now.find((node) => name(node) === before) ?? now[number])?.focus({ preventScroll: true });
+}
+
 /** Return a button that calls a function. */
 export function button(text, title, onclick) {
   return element("button", { type: "button", title, onclick }, text);

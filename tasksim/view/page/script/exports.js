@@ -184,7 +184,7 @@ function taskShapes(app, { run, worker, height }, y) {
 function copyShapes(app, { run, link, height }, y) {
   const { start, endOf, reason, handle } = run.copies;
   return Array.from({ length: link.end - link.first }, (_, i) => {
-    const copy = link.first + i, { colour } = app.header.reasons[reason[copy]];
+    const copy = link.first + i, { colour } = app.scene.reasons[reason[copy]];
     return spanShape(app.chart.view, start[copy], endOf(copy), y, height, colour, run.dataName(handle[copy]));
   });
 }

@@ -3,6 +3,7 @@
 import { ticks, timeText } from "./units.js";
 
 const LINE = 12; // pixels: names closer to each other would overlap
+const WIDEST_LETTER = 12; // pixels: of Chinese and Japanese ones, arrows, W
 const BOUND_NAMES = { critical_path_s: "critical path", area_s: "area bound" };
 
 /** Return the marks of a run: its bounds and its makespan, in order of time. */
@@ -60,7 +61,7 @@ export function paintNames(context, view) {
 /** Return a text, without its middle if it is wider than `room` pixels. */
 export function fitted(context, text, room) {
   // To measure takes longer than to write: short texts fit, whatever letters they have.
-  if (text.length * 4 <= room || context.measureText(text).width <= room) return text;
+  if (text.length * WIDEST_LETTER <= room || context.measureText(text).width <= room) return text;
   const letters = Array.from(text);
   const without = (kept) => `${letters.slice(0, Math.ceil(kept / 2)).join("")}…${letters.slice(letters.length - Math.floor(kept / 2)).join("")}`;
   let low = 1, high = letters.length - 1;

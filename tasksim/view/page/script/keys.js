@@ -1,5 +1,7 @@
 // Keys: what each does, for the page and for its help.
 
+import { pinBeside, pinNeighbour, pinReleaser, zoomToPin } from "./pinning.js";
+
 /** The keys, and what they do to an app. */
 export const KEYS = [
   [["w", "+", "="], "zoom in", (app) => app.zoom(1 / 1.5)],
@@ -15,12 +17,15 @@ export const KEYS = [
   [["n"], "next task found", (app) => app.nextMatch(1)],
   [["N", "p"], "task found before", (app) => app.nextMatch(-1)],
   [["Enter"], "pin what is under the pointer, or found", (app) => app.pinPresent()],
-  [["."], "pin the next task of the worker", (app) => app.pinNeighbour(1)],
-  [[","], "pin the task before on the worker", (app) => app.pinNeighbour(-1)],
-  [["r"], "pin what released the pinned task", (app) => app.pinReleaser()],
-  [["z"], "zoom to the pinned task", (app) => app.zoomToPin()],
+  [["."], "pin the next task of the worker; the first one, while none is pinned", (app) => pinNeighbour(app, 1)],
+  [[","], "pin the task before on the worker", (app) => pinNeighbour(app, -1)],
+  [["j"], "pin the task beside it on the worker below", (app) => pinBeside(app, 1)],
+  [["u"], "pin the task beside it on the worker above", (app) => pinBeside(app, -1)],
+  [["r"], "pin what released the pinned task", (app) => pinReleaser(app)],
+  [["z"], "zoom to the pinned task", (app) => zoomToPin(app)],
   [["]"], "arrows a level further", (app) => app.setLevels(1)],
   [["["], "arrows a level less", (app) => app.setLevels(-1)],
+  [["e"], "open all groups of workers, or close them", (app) => app.foldAll()],
   [["c"], "practical critical path", (app) => app.togglePath()],
   [["i"], "what idle workers waited for", (app) => app.toggleWaits()],
   [["m"], "messages between nodes", (app) => app.toggleMessages()],

@@ -1,6 +1,6 @@
 // The panel of a live page: numbers against the base, sliders with their curves, schedulers, the command.
 
-import { button, element, setText, shape } from "./dom.js";
+import { button, element, refill, setText, shape } from "./dom.js";
 import { isSeed, optionScale, scaleOf } from "./livesettings.js";
 import { changeText, countText, energyText, flopText, percentText, rateText, sizeText, timeText } from "./units.js";
 import { iconButton } from "./widgets.js";
@@ -249,7 +249,7 @@ export class LivePanel {
       shown.push(...known.filter(([text]) => text === view.settings.scheduler));
     }
     const most = Math.max(...shown.map(([, value]) => value)), valueText = view.measure === "energy" ? energyText : timeText;
-    this.rivals.replaceChildren(...shown.map(([text, value]) => bar(text, valueText(value), 0, value / most,
+    refill(this.rivals, ...shown.map(([text, value]) => bar(text, valueText(value), 0, value / most,
       text === view.settings.scheduler, () => view.setScheduler(text))));
     for (const { scale, curve } of this.rows.values()) drawCurve(curve, view.curves.get(scale.key), scale, view.settings);
     this.#showMatters(now);
@@ -271,7 +271,7 @@ export class LivePanel {
     const least = Math.min(0, ...shown.map(({ low }) => Math.log(low)));
     const most = Math.max(0, ...shown.map(({ high }) => Math.log(high)));
     const place = (ratio) => (Math.log(ratio) - least) / (most - least || 1);
-    this.matters.replaceChildren(...shown.map(({ label, low, high, scale }) => bar(label,
+    refill(this.matters, ...shown.map(({ label, low, high, scale }) => bar(label,
       `${changeText(low - 1)} to ${changeText(high - 1)}`, place(low), place(high), false,
       () => this.#goTo(scale), place(1))));
   }

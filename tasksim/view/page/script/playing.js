@@ -1,6 +1,6 @@
 // Playing: a bar to play a run and to step through it, and what was going on at the time that is played.
 
-import { button, element } from "./dom.js";
+import { button, element, refill } from "./dom.js";
 import { icon } from "./icons.js";
 import { Playback } from "./playback.js";
 import { countText, sizeText, timeText } from "./units.js";
@@ -218,7 +218,7 @@ export class Playing {
   #show(name, parts) {
     const place = this.places[name];
     place.parentElement.hidden = !parts.length;
-    place.replaceChildren(...parts);
+    refill(place, ...parts);
   }
 
   #task(task) {

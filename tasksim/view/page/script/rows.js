@@ -3,7 +3,7 @@
 export const HEIGHTS = {
   run: 26, group: 18, panel: 74, leastPanel: 44, mostPanel: 220, least: 5, most: 72, link: 14,
 };
-const BAND = 90; // of a closed group, where there is room: its share is read to a percent
+const BAND = 300; // of a closed group, where there is room: more says no more about its share
 const FOLDED_FROM = 48; // workers of a group that is closed at first where not all have room
 
 /** Return the tree of rows of a run: {id, kind, label, workers, children}. */
@@ -56,15 +56,30 @@ function grouped(items, keyOf) {
 /** Return the groups that are closed at first: large ones, where rows are too many to be seen. */
 export function foldedAtFirst(trees, room) {
   const workers = trees.reduce((sum, tree) => sum + tree.workers.length, 0);
-  if (workers * HEIGHTS.least <= room) return new Set();
+  return workers * HEIGHTS.least <= room ? new Set() : innerGroups(trees, FOLDED_FROM);
+}
+
+/** Return the groups that hold workers themselves, at least so many. */
+export function innerGroups(trees, least = 1) {
   const found = new Set();
   const visit = (row) => {
     const isInner = row.children.some((child) => child.kind === "worker");
-    if (isInner && row.workers.length >= FOLDED_FROM) found.add(row.id);
+    if (isInner && row.workers.length >= least) found.add(row.id);
     row.children.forEach(visit);
   };
   trees.forEach(visit);
   return found;
+}
+
+/** Return the row of a worker, or of the closed group that it is in. */
+export function rowOf(rows, run, worker) {
+  // Later rows are deeper in the tree.
+  return rows.filter((row) => row.run === run && row.workers.includes(worker)).at(-1);
+}
+
+/** Return the workers of a tree from the top, whether their groups are open or not. */
+export function workersInOrder(row) {
+  return row.kind === "worker" ? row.workers : row.children.flatMap(workersInOrder);
 }
 
 /** Return the open rows from the top, each with `y`, `height` and `depth`; and the height of all. */

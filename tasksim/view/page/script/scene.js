@@ -1,6 +1,6 @@
 // The scene: what there is to be painted, made anew where colours or filters change.
 
-import { colouring } from "./colours.js";
+import { colouring, rgb } from "./colours.js";
 import { Coverage, Level } from "./coverage.js";
 import { StepIntegral } from "./integral.js";
 import { WaitCoverage } from "./waits.js";
@@ -16,7 +16,8 @@ export class Scene {
   /** Colour all tasks; `shown(run)` is a flag per task, or null: all are. */
   colour(mode, theme, shown) {
     this.colouring = colouring(this.runs, mode, this.header, theme);
-    Object.assign(this, { theme, waits: [] });
+    const reasons = this.header.reasons.map(({ name, colour, dark }) => ({ name, colour: theme.dark ? dark : colour }));
+    Object.assign(this, { theme, waits: [], reasons, reasonColours: reasons.map(({ colour }) => rgb(colour)) });
     this.coverage = this.runs.map((run) => {
       const flags = shown(run), key = mode === "kernel" && !flags ? this.colouring.palette.join() : "";
       // In a live page the base stays, while what is compared with it changes at each move of a slider.

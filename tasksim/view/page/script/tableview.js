@@ -1,6 +1,6 @@
 // The view of tables below the chart: tabs, sorting, all or the visible stretch of time.
 
-import { button, element } from "./dom.js";
+import { button, element, refill } from "./dom.js";
 import { TABLES, sortRows, tableOf } from "./tables.js";
 import { check, iconButton } from "./widgets.js";
 
@@ -50,7 +50,7 @@ export class TableView {
     const body = sorted.map((row) => element("tr", {}, ...row.map((cell, number) => (
       element("td", { className: typeof cell === "number" ? "number" : "" },
         isNaN(cell) && typeof cell === "number" ? "–" : columns[number][1](cell))))));
-    this.place.replaceChildren(
+    refill(this.place,
       ...(rows.length ? [element("table", {}, element("thead", {}, element("tr", {}, ...head)),
         element("tbody", {}, ...body))] : []),
       element("p", {}, note));
