@@ -159,14 +159,7 @@ def choose_linear(
     predicted
         Graphs that will be predicted. Unless *search* is none, terms are also searched for if
         their tasks have sizes that are neither in *items* nor in *earlier*.
-
-    Raises
-    ------
-    InputError
-        If *search* is unknown.
     """
-    if search not in SEARCHES:
-        raise InputError(f"search: got '{search}'; legal: {', '.join(SEARCHES)}")
     graphs = [item for item in items if isinstance(item, TaskGraph)]
     found: set[str] = set()
     if search == "all":

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.arguments import flag, path_of
+from tasksim.base.arguments import flag, one_of, path_of
 from tasksim.base.errors import InputError, listed, option, short
 from tasksim.base.lockfile import locked
 from tasksim.base.units import format_time
 from tasksim.calibration.fit_kernels import (
+    SEARCHES,
     Fits,
     LinearKernels,
     Search,
@@ -254,6 +255,7 @@ def calibrate_from(
     """
     destination = Destination(path_of(library, "library"), named_machine(machine), 1)
     flag(replace, "replace")
+    one_of(search, SEARCHES, "search")
     recorded = _loaded(runs, trust=flag(trust, "trust"))
     graphs = predicted_graphs(predicted)
     found = _Fitting(recorded, destination, dict(terms or {}), search, graphs, replace)

@@ -152,6 +152,9 @@ def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({**found.to_json(), "output": path})
         return
+    from tasksim.native.cluster.mpi_library import loaded_mpi
+
+    click.echo(f"mpi            {loaded_mpi()}")
     click.echo("messages of more than   latency  bandwidth")
     for line in found.lines():
         rate = 1e-9 / line.per_byte_s

@@ -96,6 +96,7 @@ def doctor(
         "wasm": {"available": wasm.available, "why": wasm.why, "path": wasm.path},
         **({} if missing else _machine()),
         "openmp": _openmp(),
+        "mpi": _mpi(),
         "libraries": [str(path) for path in libraries()],
     }
     if as_json:
@@ -119,6 +120,29 @@ def _openmp() -> dict[str, Any]:
     except TasksimError as error:
         return {"available": False, "why": str(error), "recorder": None, "runtime": None}
     return {"available": True, "why": None, "recorder": recorder, "runtime": runtime}
+
+
+def _mpi() -> dict[str, Any]:
+    """Return the MPI that mpi4py loads, or why there is none."""
+    from tasksim.native.cluster.mpi_library import probed_mpi
+
+    nothing = {"name": None, "path": None, "ignored": None}
+    if version_of("mpi4py") is None:
+        why = f"mpi4py is not installed: pip install 'tasksim[{EXTRAS['mpi4py']}]'"
+        return {"available": False, "why": why, **nothing}
+    found = probed_mpi()
+    if isinstance(found, str):
+        return {"available": False, "why": f"mpi4py cannot be imported: {found}", **nothing}
+    return {"available": True, "why": None, **asdict(found)}
+
+
+def _mpi_text(found: dict[str, Any]) -> str:
+    if not found["available"]:
+        return f"none: {found['why']}"
+    text = f"{found['name']}" + (f", {found['path']}" if found["path"] else "")
+    if found["ignored"] is None:
+        return text
+    return f"{text}, not the environment's: MPI4PY_LIBMPI={found['ignored']} selects that"
 
 
 def _machine() -> dict[str, Any]:
@@ -265,6 +289,7 @@ def _compiled_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
             if openmp["available"]
             else f"programs cannot be recorded: {openmp['why']}",
         ),
+        ("mpi", _mpi_text(found["mpi"])),
     ]
 
 

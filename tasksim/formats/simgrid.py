@@ -228,7 +228,8 @@ def _parameters(cluster: Element, topology: str, problems: XmlProblems) -> list[
     shape, example = _SHAPES[topology]
     text = problems.attribute(cluster, "topo_parameters")
     if "limiter_link" in cluster.attributes:
-        problems.at(cluster, "limiter_link on flat clusters only", "one")
+        what = f"no limiter_link on a {topology}: without it, hosts send and receive at full speed"
+        problems.at(cluster, f"{what} at once, as cables with SPLITDUPLEX do", "one")
     groups = [[whole_number(word.strip()) for word in part.split(",")] for part in text.split(";")]
     lengths = [int(length) if length != "n" else None for length in shape.split(";")]
     fits = len(groups) == len(lengths) and all(

@@ -13,7 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import GraphError
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.csr import owner
+from tasksim.graph.csr import owner, owner_of_each
 from tasksim.graph.dependencies import Accesses
 from tasksim.graph.handles import INT32_LIMIT
 
@@ -279,7 +279,7 @@ def decode(codes: array[int], ends: array[int]) -> Accesses:
     if len(coded) and coded.max() >= INT32_LIMIT:
         place = int(np.argmax(coded >= INT32_LIMIT))
         raise GraphError(f"task #{owner(limits, place)}: accesses handle {coded[place]}: no such")
-    task_of = np.repeat(np.arange(len(limits) - 1, dtype=np.int32), np.diff(limits))
+    task_of = owner_of_each(limits, np.int32)
     return Accesses(task_of, coded.astype(np.int32), modes)
 
 

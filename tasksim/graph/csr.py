@@ -5,7 +5,7 @@ The neighbours of node ``i`` are ``indices[pointers[i]:pointers[i + 1]]``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "from_edges",
     "from_pairs",
     "owner",
+    "owner_of_each",
     "pointers_of_counts",
     "spans",
     "topological_order",
@@ -55,13 +56,30 @@ def from_pairs(sources: Int64, targets: Int64, nodes: int) -> tuple[Int64, Int32
 
 def transpose(pointers: Int64, indices: Int32, nodes: int) -> tuple[Int64, Int32]:
     """Return the lists of the reversed edges, ascending."""
-    sources = np.repeat(np.arange(len(pointers) - 1, dtype=np.int64), np.diff(pointers))
+    sources = owner_of_each(pointers)
     return from_pairs(indices.astype(np.int64), sources, nodes)
 
 
 def owner(pointers: Int64, position: int) -> int:
     """Return the node whose list holds the index at *position*."""
     return int(np.searchsorted(pointers, position, side="right")) - 1
+
+
+@overload
+def owner_of_each(pointers: Int64) -> Int64: ...
+
+
+@overload
+def owner_of_each(pointers: Int64, dtype: type[np.int32]) -> Int32: ...
+
+
+def owner_of_each(pointers: Int64, dtype: type[np.integer[Any]] = np.int64) -> Integers:
+    """Return, for each index of the lists, the node whose list holds it.
+
+    >>> owner_of_each(np.array([0, 2, 2, 5])).tolist()
+    [0, 0, 2, 2, 2]
+    """
+    return np.repeat(np.arange(len(pointers) - 1, dtype=dtype), np.diff(pointers))
 
 
 def pointers_of_counts(counts: Integers) -> Int64:

@@ -26,6 +26,7 @@ __all__ = [
     "Accesses",
     "first_repeated",
     "infer_dependencies",
+    "last_writer",
     "merge_repeated",
 ]
 
@@ -127,6 +128,20 @@ def merge_repeated(accesses: Accesses, tasks: int) -> Accesses:
     keep = np.empty(len(task), dtype=bool)
     keep[order] = first | ~merged[np.cumsum(first) - 1]
     return accesses._replace(mode=combined).take(keep)
+
+
+def last_writer(handle: Int64, writes: NDArray[np.bool_]) -> Int64:
+    """Return the index of the last write before each access to the same datum; -1 if none.
+
+    *handle* is sorted.
+
+    >>> last_writer(np.array([3, 3, 3, 5]), np.array([True, False, True, False])).tolist()
+    [-1, 0, 0, -1]
+    """
+    last = np.maximum.accumulate(np.where(writes, np.arange(len(handle)), -1))
+    before = np.concatenate((np.full(1, -1, np.int64), last))[: len(handle)]
+    found: Int64 = np.where(handle[before] == handle, before, -1)
+    return found
 
 
 def infer_dependencies(accesses: Accesses) -> Int64:

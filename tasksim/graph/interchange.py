@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.errors import CycleError, GraphError, InputError, expect, unknown
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import GraphBuilder, access
+from tasksim.graph.csr import owner_of_each
 from tasksim.graph.taskgraph import Binding, HandleBlock, TaskGraph
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
         nx.set_node_attributes(G, dict(zip(G, durations, strict=True)), "duration_s")
     for handle, after in zip(graph.hint_handle.tolist(), graph.hint_after.tolist(), strict=True):
         (G.nodes[after - 1] if after else G.graph).setdefault("wont_use", []).append(handle)
-    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
+    before = owner_of_each(graph.successor_ptr).tolist()
     G.add_edges_from(zip(before, graph.successors.tolist(), strict=True))
     return G
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.csr import owner_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,7 +125,7 @@ def task_bytes(
     """Return the bytes that each task accesses without scratch, or the sums of given ones."""
     if bytes_of_access is None:
         bytes_of_access = accessed_bytes(graph)
-    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    owner = owner_of_each(graph.access_ptr)
     return np.bincount(owner, bytes_of_access, minlength=len(graph)).astype(np.float64)
 
 

@@ -289,8 +289,10 @@ class TaskGraph:
         pools, one after another, the largest counts: their processes take the same workers.
         """
         if WORKER_START in self.kernels:
+            from tasksim.graph.csr import owner_of_each
+
             starts = np.flatnonzero(self.kernel == self.kernels.index(WORKER_START))
-            before = np.repeat(np.arange(len(self)), np.diff(self.successor_ptr))
+            before = owner_of_each(self.successor_ptr)
             waited_for: dict[int, list[int]] = {task: [] for task in starts.tolist()}
             for edge in np.flatnonzero(np.isin(self.successors, starts)).tolist():
                 waited_for[int(self.successors[edge])].append(int(before[edge]))
@@ -537,7 +539,7 @@ def _check_order(graph: TaskGraph) -> None:
 
     Of a cycle, :exc:`CycleError` names the tasks.
     """
-    from tasksim.graph.csr import cycle_text, find_cycle, owner, topological_order
+    from tasksim.graph.csr import cycle_text, find_cycle, owner, owner_of_each, topological_order
 
     after, tasks = graph.successors, len(graph)
     if (place := _first((after < 0) | (after >= tasks))) is not None:
@@ -552,7 +554,7 @@ def _check_order(graph: TaskGraph) -> None:
     if (place := _first(unordered)) is not None:
         task = graph.label(owner(graph.successor_ptr, place))
         raise GraphError(f"{task}: successors are not ascending, or not distinct")
-    before = np.repeat(np.arange(tasks, dtype=np.int32), np.diff(graph.successor_ptr))
+    before = owner_of_each(graph.successor_ptr, np.int32)
     if (place := _first(after <= before)) is None:
         return
     earlier, later = int(after[place]), int(before[place])

@@ -12,6 +12,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.graph.csr import owner_of_each
 from tasksim.graph.taskgraph import MAIN_THREAD, WORKER_START
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.asyncio_tasks import Place
@@ -224,7 +225,7 @@ def ready_times(
     graph: TaskGraph, submitted: NDArray[np.float64], end: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return the time when each task was ready, and the task that released it; -1: none."""
-    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    before = owner_of_each(graph.successor_ptr)
     after = graph.successors
     ready = submitted.copy()
     np.maximum.at(ready, after, end[before])

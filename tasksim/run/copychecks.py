@@ -14,6 +14,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.csr import owner_of_each
 from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 from tasksim.run.copystatistics import data_arrival_s
 
@@ -270,8 +271,7 @@ class Coherence:
         """Return task and handle of all accesses with modes *of_mode*, without reduced data."""
         handle = self._graph.access_handle.astype(np.int64)
         wanted = of_mode[self._graph.access_mode] & ~self._reduced[handle]
-        counts = np.diff(self._graph.access_ptr)
-        task = np.repeat(np.arange(len(self._graph), dtype=np.int64), counts)
+        task = owner_of_each(self._graph.access_ptr)
         return task[wanted], handle[wanted]
 
     def _write_keys(self, handle: Ints, rank: Ints) -> Ints:

@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.access_mode import READING_MODES, WRITING_MODES, AccessMode
 from tasksim.graph.commutation import commutative_handles
+from tasksim.graph.csr import owner_of_each
 from tasksim.run.copychecks import CopyChecker, others, place, require, require_order
 from tasksim.run.record import Run
 from tasksim.run.tablechecks import first_wrong, limits_of
@@ -230,7 +231,7 @@ class _Checker:
         self.demand(here == there, lambda row: f"ran {here[row]}, the graph says {there[row]}")
 
     def dependencies(self, graph: TaskGraph) -> None:
-        before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+        before = owner_of_each(graph.successor_ptr)
         after = graph.successors
         if self.run.messages is not None:
             before, after = _binding_across_nodes(self.run, graph, before, after)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.csr import owner_of_each
+from tasksim.graph.dependencies import last_writer
 from tasksim.graph.flop import task_flop
+from tasksim.graph.taskgraph import task_parameter
 
 if TYPE_CHECKING:
-    from tasksim.base.arrays import Bools, Floats, Ints
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
@@ -44,13 +47,9 @@ def task_costs(run: Run, graph: TaskGraph) -> dict[str, Floats]:
 
 def _moved_bytes(graph: TaskGraph) -> Floats | None:
     """Return the bytes that each task of a communication kernel moves; None without such tasks."""
-    found = None
-    for index, names in enumerate(graph.parameter_names):
-        if {"bytes", "ranks"} <= set(names):
-            found = np.zeros(len(graph)) if found is None else found
-            mine = graph.kernel == index
-            found[mine] = graph.parameters[index][:, names.index("bytes")][graph.row[mine]]
-    return found
+    communicates = ~np.isnan(task_parameter(graph, "ranks"))
+    moved = np.where(communicates, task_parameter(graph, "bytes"), np.nan)
+    return None if np.isnan(moved).all() else np.nan_to_num(moved)
 
 
 def _bytes_of_others(graph: TaskGraph, worker: Ints, start_s: Floats) -> Floats:
@@ -65,8 +64,8 @@ def _bytes_of_others(graph: TaskGraph, worker: Ints, start_s: Floats) -> Floats:
     handle = graph.access_handle[counts].astype(np.int64)
     order = np.argsort(handle, kind="stable")  # by datum, then in submission order
     handle, mode = handle[order], graph.access_mode[counts][order]
-    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[counts][order]
-    writer = _last_writer(handle, mode != AccessMode.R)
+    task = owner_of_each(graph.access_ptr)[counts][order]
+    writer = last_writer(handle, mode != AccessMode.R)
     reads = np.flatnonzero((mode != AccessMode.W) & (writer >= 0))
     reads = reads[worker[task[writer[reads]]] != worker[task[reads]]]
     reads = reads[np.argsort(start_s[task[reads]], kind="stable")]
@@ -74,11 +73,3 @@ def _bytes_of_others(graph: TaskGraph, worker: Ints, start_s: Floats) -> Floats:
     firsts = reads[np.unique(versions, axis=1, return_index=True)[1]]
     sizes = graph.handle_size[handle[firsts]].astype(np.float64)
     return np.bincount(task[firsts], sizes, minlength=len(graph)).astype(np.float64)
-
-
-def _last_writer(handle: Ints, writes: Bools) -> Ints:
-    """Return, per access sorted by *handle*, the index of the last write before it; -1: none."""
-    places = np.where(writes, np.arange(len(handle)), -1)
-    before = np.concatenate(([-1], np.maximum.accumulate(places)[:-1])) if len(handle) else places
-    first = np.searchsorted(handle, handle)  # first access to the datum
-    return np.where(before >= first, before, -1)

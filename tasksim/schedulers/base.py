@@ -351,9 +351,9 @@ def access_tables(graph: TaskGraph, chosen: Bools) -> dict[str, Int64]:
     """Return the data of each task, by the *chosen* ones of its accesses, and the sizes of data."""
     import numpy as np
 
-    from tasksim.graph.csr import pointers_of_counts
+    from tasksim.graph.csr import owner_of_each, pointers_of_counts
 
-    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[chosen]
+    task = owner_of_each(graph.access_ptr)[chosen]
     return {
         "access_ptr": pointers_of_counts(np.bincount(task, minlength=len(graph))),
         "access_handle": graph.access_handle[chosen].astype(np.int64),

@@ -71,11 +71,11 @@ class Darts(Scheduler):
 
     def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
         """Return the data that each task reads, each once, and their sizes."""
-        from tasksim.graph.csr import pointers_of_counts
+        from tasksim.graph.csr import owner_of_each, pointers_of_counts
 
         graph = view.graph
         reads = np.isin(graph.access_mode, list(FETCHING_MODES))
-        task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[reads]
+        task = owner_of_each(graph.access_ptr)[reads]
         pairs = np.stack([task, graph.access_handle[reads].astype(np.int64)])
         task, handle = np.unique(pairs, axis=1)
         return {

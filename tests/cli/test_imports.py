@@ -81,7 +81,7 @@ def folder(tmp_path_factory):
         ("bounds run", "numpy pyarrow", 113, 470),
         ("compare run run", "numpy numpy.ma pyarrow", 110, 470),
         ("validate run", "numpy pyarrow", 107, 470),
-        ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 70, 580),
+        ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 71, 580),
     ],
 )
 def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):

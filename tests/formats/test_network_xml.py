@@ -148,6 +148,10 @@ def test_zones_of_many_hosts_are_read_in_linear_time(tmp_path):
         (CLUSTER.format(' topology="TORUS" topo_parameters="4,4,4"'), "a radical of 64 hosts"),
         (CLUSTER.format(' topology="TORUS" topo_parameters="4,x"'), "counts such as 4,4,4"),
         (CLUSTER.format(' topology="FAT_TREE"'), "topo_parameters"),
+        (
+            CLUSTER.format(' topology="TORUS" topo_parameters="4,2,2" limiter_link="5GBps"'),
+            "expected no limiter_link on a TORUS: without it, hosts send and receive at full speed",
+        ),
         (CLUSTER.format(' sharing_policy="FATPIPE"'), "sharing_policy: SPLITDUPLEX"),
         (CLUSTER.format("") * 2, "expected one zone around all others, found 2"),
         (GRID.replace("gw_src='router'", "gw_src='ruter'"), "did you mean 'router'?"),

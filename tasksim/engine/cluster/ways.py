@@ -13,7 +13,7 @@ import numpy as np
 
 from tasksim.base.sums import total
 from tasksim.engine.ticks import END_ROUNDING_TICKS, TICKS_PER_S
-from tasksim.graph.csr import pointers_of_counts
+from tasksim.graph.csr import owner_of_each, pointers_of_counts
 from tasksim.network.description import routes
 from tasksim.network.model import SHORTEST_S
 
@@ -173,11 +173,11 @@ def _uses(
 
     The links of a way are in the order of their first occurrence.
     """
-    way = np.repeat(np.arange(len(source)), np.diff(pointers))
+    way = owner_of_each(pointers)
     taken = np.ones(len(route))
     if network.model.cross_traffic:
         back_pointers, back = routes(network.topology, target, source)
-        way = np.concatenate((way, np.repeat(np.arange(len(source)), np.diff(back_pointers))))
+        way = np.concatenate((way, owner_of_each(back_pointers)))
         taken = np.concatenate((taken, np.full(len(back), network.model.cross_traffic)))
         route = np.concatenate((route, back))
     shared = network.links.shared

@@ -14,7 +14,7 @@ import numpy as np
 from tasksim.engine.data.accesses import Hints, HintWaits, hint_waits
 from tasksim.engine.locality import FarCharge, FarCosts
 from tasksim.graph.commutation import ready_at_first
-from tasksim.graph.csr import pointers_of_counts, spans
+from tasksim.graph.csr import owner_of_each, pointers_of_counts, spans
 from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _lists(pointers: Int64, chosen: Int64) -> tuple[Int64, Int64]:
 
 def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
     """Return the first *tasks* of *graph*, with the dependencies between them."""
-    source = np.repeat(np.arange(tasks), np.diff(graph.successor_ptr[: tasks + 1]))
+    source = owner_of_each(graph.successor_ptr[: tasks + 1])
     target = graph.successors[: len(source)]
     kept = target < tasks
     accesses = int(graph.access_ptr[tasks])

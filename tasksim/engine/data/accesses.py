@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.csr import Int64, pointers_of_counts, spans
+from tasksim.graph.csr import Int64, owner_of_each, pointers_of_counts, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def _in_order(graph: TaskGraph) -> Int64:
     bits, whether it reads at all.
     """
     reads, writes = _READ[graph.access_mode], _WRITTEN[graph.access_mode]
-    keys = np.repeat(np.arange(len(graph), dtype=np.int64), np.diff(graph.access_ptr))
+    keys = owner_of_each(graph.access_ptr)
     keys <<= 1
     keys |= ~writes
     keys <<= 31
@@ -119,7 +119,7 @@ def writers(graph: TaskGraph) -> list[list[int]]:
     """Return the tasks that write each datum, in order of number."""
     writes = _WRITTEN[graph.access_mode]
     handle = graph.access_handle[writes]
-    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
+    task = owner_of_each(graph.access_ptr)[writes]
     task = task[np.lexsort((task, handle))]
     ends = np.cumsum(np.bincount(handle, minlength=graph.handles))
     return [part.tolist() for part in np.split(task, ends[:-1])] if graph.handles else []
@@ -165,7 +165,7 @@ def hint_waits(graph: TaskGraph, receive: int | None = None) -> HintWaits:
     tasks, hints = len(graph) + 1, graph.hints
     if not hints:
         return HintWaits(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-    user = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    user = owner_of_each(graph.access_ptr)
     keys = graph.access_handle.astype(np.int64) * tasks + user
     order = np.argsort(keys)
     keys, mode, user = keys[order], graph.access_mode[order], user[order]

@@ -17,6 +17,7 @@ from tasksim.formats.traces.tracegraph import (
     submission_order,
     through,
 )
+from tasksim.graph.csr import owner_of_each
 from tasksim.run.account import WORKER_STATES
 from tasksim.run.record import MemoryInfo, Run, TaskTable, WorkerInfo
 from tasksim.run.tablechecks import check_references
@@ -191,7 +192,7 @@ def _readiness(
     """Return when each task was ready, and which task released it (-1: its submission)."""
     released = np.full(len(graph), -1, dtype=np.int32)
     ready = submitted.copy()
-    source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    source = owner_of_each(graph.successor_ptr)
     target = graph.successors
     order = np.lexsort((source, end[source], target))
     target, source = target[order], source[order]

@@ -36,6 +36,7 @@ from tasksim.formats.traces.starvz_ranks import (
     name_nodes,
 )
 from tasksim.formats.traces.textlines import READ_SHARE, csv_table
+from tasksim.graph.csr import owner_of_each
 from tasksim.graph.taskgraph import task_parameter
 from tasksim.platform.description import MAX_MEMORIES
 from tasksim.run.recordtables import TransferTable
@@ -358,7 +359,7 @@ def _tables(run: Run) -> dict[str, dict[str, Any]]:
         "version": {"Version": ["tasksim"]},
     }
     if graph is not None:
-        owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+        owner = owner_of_each(graph.successor_ptr)
         tables["dag"] = {
             "JobId": list(map(str, graph.successors.tolist())),
             "Dependent": list(map(str, owner.tolist())),

@@ -11,12 +11,11 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
 from tasksim.base.files import read_text, refuse_existing, write_text
 from tasksim.base.progress import follow_text, watched
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.jobs import DURATION, FLOP, Jobs
+from tasksim.graph.csr import owner_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -515,7 +514,7 @@ def _edge_bytes(graph: TaskGraph) -> dict[tuple[int, int], int]:
     size = graph.handle_size.tolist()
     passed: dict[tuple[int, int], int] = {}
     last: dict[int, int] = {}
-    owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
+    owner = owner_of_each(graph.successor_ptr).tolist()
     edges = set(zip(owner, graph.successors.tolist(), strict=True))
     for task in watched(range(len(graph)), "tasks", until=0.4):
         accesses = graph.accesses_of(task)

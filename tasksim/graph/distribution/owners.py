@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.registry import Registry
+from tasksim.graph.csr import owner_of_each
 from tasksim.graph.dependencies import MODE_WRITES
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
             raise InputError(f"owner parameter: node of kernel {graph.kernels[number]}: {legal}")
         executor[tasks] = said
     owners = np.zeros(graph.handles, np.int64)
-    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    task = owner_of_each(graph.access_ptr)
     for chosen in (np.ones(len(task), np.bool_), MODE_WRITES[graph.access_mode]):
         found, first = np.unique(graph.access_handle[chosen], return_index=True)
         owners[found] = executor[task[chosen][first]]

@@ -19,7 +19,7 @@ import numpy as np
 
 from tasksim.base.extras import needed_for
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.csr import pointers_of_counts
+from tasksim.graph.csr import owner_of_each, pointers_of_counts
 from tasksim.graph.dependencies import MODE_READS, MODE_WRITES
 from tasksim.graph.distribution.owners import Placement
 from tasksim.graph.flop import task_flop
@@ -79,8 +79,7 @@ def affinity_of(graph: TaskGraph) -> Affinity:
     datum that it reads is sent there, and every other datum that it writes is sent back. A
     dependency without data weighs a byte.
     """
-    counts = np.diff(graph.access_ptr)
-    task = np.repeat(np.arange(len(graph)), counts)
+    task = owner_of_each(graph.access_ptr)
     used = graph.access_mode != AccessMode.SCRATCH
     task, handle, mode = task[used], graph.access_handle[used], graph.access_mode[used]
     home = np.full(len(graph), -1, np.int64)
@@ -90,7 +89,7 @@ def affinity_of(graph: TaskGraph) -> Affinity:
     without_data = np.flatnonzero(home < 0)
     home[without_data] = graph.handles + np.arange(len(without_data))
     times = MODE_READS[mode].astype(np.int64) + MODE_WRITES[mode]
-    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    before = owner_of_each(graph.successor_ptr)
     source = np.concatenate((home[task], home[before]))
     target = np.concatenate((handle, home[graph.successors]))
     weight = np.concatenate((times * graph.handle_size[handle], np.ones(len(before))))

@@ -18,7 +18,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.progress import watched
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.csr import from_edges, pointers_of_counts, spans
+from tasksim.graph.csr import from_edges, owner_of_each, pointers_of_counts, spans
 from tasksim.graph.dependencies import (
     MODE_READS,
     MODE_WRITES,
@@ -157,8 +157,7 @@ def distribute(
     owner = _nodes(owners, graph.handles, nodes, "owners", "datum", -0)
     given = np.full(len(graph), -1) if executor is None else executor
     chosen = _nodes(given, len(graph), nodes, "executor", "task", -1)
-    counts = np.diff(graph.access_ptr)
-    task = np.repeat(np.arange(len(graph), dtype=np.int32), counts)
+    task = owner_of_each(graph.access_ptr, np.int32)
     accesses = Accesses(task, graph.access_handle, graph.access_mode)
     computed = _executors(accesses, graph.handle_size, owner, len(graph))
     node = np.where(chosen < 0, computed, chosen).astype(np.int32)
@@ -281,7 +280,7 @@ class _Cut:
     def _columns(self) -> tuple[Int64, dict[str, NDArray[Any]]]:
         """Return the data of the nodes, ``node << 32 | handle``, and columns of all tasks."""
         access_ptr, handle, mode = self._merged_accesses()
-        operation = np.repeat(np.arange(len(self._node), dtype=np.int32), np.diff(access_ptr))
+        operation = owner_of_each(access_ptr, np.int32)
         handles, place = self._numbered(handle, access_ptr[self._begin])
         accesses = Accesses(operation, place, mode)
         ordering = self._with_data_of_ranks(accesses) if self.graph.by_rank else accesses

@@ -10,6 +10,7 @@ the machine's load.
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -19,6 +20,7 @@ import numpy as np
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.versions import version_of
 from tasksim.native.cluster.launch import launched_rank, launched_ranks
+from tasksim.native.cluster.mpi_library import loaded_mpi
 from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ class Ranks:
 def world(what: str) -> Ranks:
     """Return all ranks of this launch, after a check that their versions of tasksim agree.
 
-    Raise :exc:`InputError` if mpi4py is not installed; *what* names the feature that needs it.
+    Raise :exc:`InputError` if mpi4py is not installed; *what* names the feature that needs it. Rank
+    0 warns if mpi4py has loaded another MPI than that of the environment.
     """
     try:
         from mpi4py import MPI
@@ -116,10 +119,12 @@ def world(what: str) -> Ranks:
     if launched != ranks.size:
         raise InputError(
             f"mpiexec started {launched} ranks, but mpi4py sees {ranks.size}: they belong to "
-            "different MPIs; use the mpiexec of the MPI that mpi4py was built for"
+            f"different MPIs; use the mpiexec of the MPI that mpi4py has loaded, {loaded_mpi()}"
         )
     versions = ranks.comm.allgather(version_of("tasksim"))
     ranks.together(lambda: refuse_unequal(versions))
+    if ranks.rank == 0 and (told := loaded_mpi().warning()) is not None:
+        warnings.warn(told, stacklevel=2)
     return ranks
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.graph.csr import pointers_of_counts
+from tasksim.graph.csr import owner_of_each, pointers_of_counts
 from tasksim.run.disturbance import MAX_OWN_GAP_S
 from tasksim.run.record import Disturbance, TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
@@ -63,7 +63,7 @@ class RankRecord:
 def check_part(part: LocalPart, tasks: TaskTable) -> None:
     """Raise :exc:`CheckFailed` unless each task of *part* started after its predecessors ended."""
     graph = part.graph
-    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    before = owner_of_each(graph.successor_ptr)
     early = tasks.start_s[graph.successors] < tasks.end_s[before]
     if early.any():
         edge = int(np.argmax(early))

@@ -240,6 +240,8 @@ class _Columns:
         self.completed = np.zeros(tasks, bool)
         self.region_site = np.full(regions, NO_SITE, np.int64)
         self.region_size = np.zeros(regions, np.int64)
+        self.region_of = np.full(regions, NOTHING, np.int64)
+        """Per parallel region, the task that began it."""
         self.steps = [array("q") for _ in _STEP_COLUMNS]
         self.deps: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]] = []
         self.counts: dict[str, int] = {}
@@ -285,7 +287,17 @@ class _Columns:
         )
 
     def inherit_sites(self, of_runtime: NDArray[np.int64]) -> None:
-        """Give tasks that the runtime created in parts of a taskloop the site of their creators."""
+        """Give the runtime's own tasks and regions the site of those around them.
+
+        It creates tasks in parts of a taskloop, and a region in each team of a league.
+        """
+        around = np.append(self.region, NOTHING)[self.region_of]  # nothing around nothing
+        while True:
+            outer = np.append(self.region_site, NO_SITE)[around]
+            inner = (self.region_site == NO_SITE) & (outer != NO_SITE)
+            if not inner.any():
+                break
+            self.region_site[inner] = outer[inner]
         while True:
             todo = np.isin(self.site, of_runtime) & (self.creator != NOTHING)
             todo &= ~np.isin(self.site[self.creator], of_runtime)
@@ -535,7 +547,9 @@ class _Reader:
         self._go_on()
 
     def _encountered(self) -> None:
-        self._columns.region_site[self._next_region - 1] = self._head >> 16 & 0xFFFF
+        region = self._next_region - 1
+        self._columns.region_site[region] = self._head >> 16 & 0xFFFF
+        self._columns.region_of[region] = self._columns.numbers.task(self._body)
 
     def _cancel(self) -> None:
         self._columns.count("cancellations")

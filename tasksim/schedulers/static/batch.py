@@ -65,10 +65,12 @@ def _batch(problem: Problem, *, longest: bool, rounds: bool) -> Plan:
     in_round = np.zeros(problem.tasks, dtype=bool)
     while ready:
         tasks = ready.tasks
-        if not (rounds and in_round[tasks].any()):
-            in_round[tasks] = True
         end = (ready.starts() + ready.costs).min(axis=1)
-        key = np.where(in_round[tasks], -end if longest else end, np.inf)
+        key = -end if longest else end
+        if rounds:
+            if not in_round[tasks].any():
+                in_round[tasks] = True
+            key = np.where(in_round[tasks], key, np.inf)
         ready.place_earliest(int(tasks[key == key.min()].min()))
     return ready.table.plan()
 

@@ -333,14 +333,25 @@ class Frontier:
     def __init__(self, problem: Problem, *, by_class: bool = False) -> None:
         self.table = Timetable(problem)
         """The plan so far."""
-        self._by_class = by_class
         self._countdown = Countdown(problem)
         self._column_of = problem.class_of if by_class else np.arange(problem.workers)
         self._memory_of = memory_of_class(problem) if by_class else problem.memory_of
         self._costs_s = problem.costs_s if by_class else problem.costs_s[:, problem.class_of]
+        self._never = np.where(np.isinf(self._costs_s), inf, 0.0)
+        """Infinite where a task cannot run, added to its arrivals once rather than asked each time.
+        """
+        self._workers_of: list[Ints] = []
+        """The workers of each class, by class."""
+        self._free = self.table.free
+        """When the first worker of each column is free; 0 for a class without workers."""
+        if by_class:
+            classes = range(len(self._memory_of))
+            self._workers_of = [np.flatnonzero(problem.class_of == one) for one in classes]
+            self._free = np.zeros(len(classes))
         self._count = 0
         self._task = np.zeros(16, dtype=np.int64)
         self._arrival = np.zeros((16, len(self._memory_of)))
+        """Infinite where no worker of the column can run the task."""
         self._cost = np.zeros((16, len(self._memory_of)))
         for task in self._countdown.first:
             self._add(task)
@@ -363,14 +374,8 @@ class Frontier:
 
         It is infinite if no worker of the column can run the task.
         """
-        free = self.table.free
-        if self._by_class:
-            free = np.full(len(self._memory_of), inf)
-            np.minimum.at(free, self._column_of, self.table.free)
-            free[np.isinf(free)] = 0.0  # a class without workers
-        starts = np.maximum(self._arrival[: self._count], free)
-        found: Floats = np.where(np.isinf(self.costs), inf, starts)
-        return found
+        starts: Floats = np.maximum(self._arrival[: self._count], self._free)
+        return starts
 
     def least(self, *values: Floats) -> tuple[int, int]:
         """Return the task and the worker of the least value.
@@ -388,12 +393,17 @@ class Frontier:
 
     def place(self, task: int, worker: int) -> None:
         """Place *task* on *worker* after all tasks there, and add the tasks that are ready then."""
-        row = self._row(task)
-        arrival = float(self._arrival[row, self._column_of[worker]])
+        self._place(self._row(task), worker)
+
+    def _place(self, row: int, worker: int) -> None:
+        task, column = int(self._task[row]), int(self._column_of[worker])
+        arrival = float(self._arrival[row, column])
         self.table.place(task, worker, max(arrival, float(self.table.free[worker])))
+        if self._workers_of:
+            self._free[column] = self.table.free[self._workers_of[column]].min()
         self._count -= 1
-        for column in (self._task, self._arrival, self._cost):
-            column[row] = column[self._count]
+        for values in (self._task, self._arrival, self._cost):
+            values[row] = values[self._count]
         self._delay(task)
         for after in self._countdown.placed(task):
             self._add(after)
@@ -402,7 +412,7 @@ class Frontier:
         """Place *task* on the worker where it ends first; a tie goes to the lowest number."""
         row, column = self._row(task), self._column_of
         starts = np.maximum(self.table.free, self._arrival[row, column])
-        self.place(task, int((starts + self._cost[row, column]).argmin()))
+        self._place(row, int((starts + self._cost[row, column]).argmin()))
 
     def _row(self, task: int) -> int:
         return int(np.flatnonzero(self.tasks == task)[0])
@@ -414,9 +424,14 @@ class Frontier:
             self._cost = np.concatenate((self._cost, self._cost))
         row = self._count
         self._task[row] = task
-        self._arrival[row] = np.array(self.table.arrivals(task))[self._memory_of]
         self._cost[row] = self._costs_s[task]
+        self._arrival[row] = self._arrivals(task)
         self._count += 1
+
+    def _arrivals(self, task: int) -> Floats:
+        """Return when the data of *task* can be in each column; never where it cannot run."""
+        arrivals: Floats = np.array(self.table.arrivals(task))[self._memory_of] + self._never[task]
+        return arrivals
 
     def _delay(self, placed: int) -> None:
         """Delay the tasks that commute with *placed*."""
@@ -426,7 +441,7 @@ class Frontier:
         handles = set(commuting[placed])
         for row, task in enumerate(self.tasks.tolist()):
             if not handles.isdisjoint(commuting.get(task, ())):
-                self._arrival[row] = np.array(self.table.arrivals(task))[self._memory_of]
+                self._arrival[row] = self._arrivals(task)
 
 
 class _Waits:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.base.arrays import Bools, Floats, Ints
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform, Worker, WorkerClass
@@ -80,7 +80,7 @@ def flows_of(graph: TaskGraph) -> Flows:
     it, from each task of that run.
     """
     from tasksim.graph.csr import spans
-    from tasksim.graph.dependencies import MODE_WRITES
+    from tasksim.graph.dependencies import MODE_WRITES, last_writer
 
     task, handle, mode = _accesses_by_handle(graph)
     if not len(task):
@@ -89,7 +89,7 @@ def flows_of(graph: TaskGraph) -> Flows:
     starts = _runs(handle, mode)
     ends = np.append(starts[1:], len(task))
     first_mode = mode[starts]
-    writer = _last_writer(handle[starts], MODE_WRITES[first_mode])
+    writer = last_writer(handle[starts], MODE_WRITES[first_mode])
     reads = np.flatnonzero(_FETCHES[first_mode])
     homeless = reads[writer[reads] < 0]
     fed = reads[writer[reads] >= 0]
@@ -109,11 +109,11 @@ def flows_of(graph: TaskGraph) -> Flows:
 
 def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
     """Return the dependencies of *graph* and those implied by *flows*, with their data."""
-    from tasksim.graph.csr import pointers_of_counts
+    from tasksim.graph.csr import owner_of_each, pointers_of_counts
 
     between = flows.source >= 0
     tasks = len(graph)
-    source = np.repeat(np.arange(tasks, dtype=np.int64), np.diff(graph.successor_ptr))
+    source = owner_of_each(graph.successor_ptr)
     waits = (source << 32) | graph.successors
     data = (flows.source[between] << 32) | flows.target[between]
     keys, where = np.unique(np.concatenate((waits, data)), return_inverse=True)
@@ -137,7 +137,9 @@ def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
 
 def _accesses_by_handle(graph: TaskGraph) -> tuple[Int64, Int64, NDArray[np.int8]]:
     """Return task, handle and mode of accesses to data of nonzero size, sorted by handle."""
-    task = np.repeat(np.arange(len(graph), dtype=np.int64), np.diff(graph.access_ptr))
+    from tasksim.graph.csr import owner_of_each
+
+    task = owner_of_each(graph.access_ptr)
     handle, mode = graph.access_handle.astype(np.int64), graph.access_mode
     kept = np.flatnonzero((mode != AccessMode.SCRATCH) & (graph.handle_size[handle] > 0))
     order = kept[np.argsort(handle[kept], kind="stable")]
@@ -150,16 +152,6 @@ def _runs(handle: Int64, mode: NDArray[np.int8]) -> Int64:
     new = np.ones(len(handle), dtype=bool)
     new[1:] = (handle[1:] != handle[:-1]) | (mode[1:] != mode[:-1]) | write[1:]
     return np.flatnonzero(new)
-
-
-def _last_writer(handle: Int64, writes: Bools) -> Int64:
-    """Return, per run, the last run before it that wrote its handle; -1 if there is none."""
-    number = np.arange(len(handle), dtype=np.int64)
-    last = np.maximum.accumulate(np.where(writes, number, -1))
-    before = np.concatenate((np.array([-1], dtype=np.int64), last[:-1]))
-    same = handle[np.maximum(before, 0)] == handle
-    found: Int64 = np.where(same, before, -1)
-    return found
 
 
 class Initial(NamedTuple):

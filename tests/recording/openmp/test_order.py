@@ -424,3 +424,24 @@ def test_an_undeferred_task_with_dependences_has_the_name_of_its_place(compiled,
     )  # fmt: skip
     before = order(recorded(compiled(source)).recording)
     assert before("writer", "undeferred")
+
+
+@pytest.mark.parametrize("with_", ["gcc", "clang"])
+def test_the_regions_of_teams_have_the_name_of_their_place(compiled, recorded, with_):
+    """libomp begins a region for the league and one in each team, of which it tells no place."""
+    source = """\
+int main(void) {
+  double x[2] = {0};
+#pragma omp teams num_teams(2) shared(x)
+  {
+#pragma omp parallel
+#pragma omp single
+#pragma omp task
+    x[0] += 1;
+  }
+  return 0;
+}
+"""
+    kernels = recorded(compiled(source, with_)).recording.graph.kernels
+    assert "parallel main:3" in kernels
+    assert not any("unknown place" in name for name in kernels)

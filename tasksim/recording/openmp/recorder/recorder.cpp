@@ -71,7 +71,8 @@ void on_thread_end(Data*) {
 void on_parallel_begin(Data* task, const Frame* frame, Data* region, unsigned, int, const void* code) {
   if (Thread* t = here()) {
     region->value = t->new_region();
-    code = sites.called_from(frame, code);
+    // libomp gives the regions of a teams construct a place of its own.
+    code = sites.outside(sites.called_from(frame, code));
     t->put_times(PARALLEL | bits(BEGIN, 8) | bits(region->value, 16), true);
     t->put(ENCOUNTERED | bits(sites.number(folder, code), 16), of(task));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <unwind.h>
 
 #include <atomic>
@@ -37,9 +38,10 @@ class Sites {
   }
 
   // The innermost place on the stack of this thread that is neither the runtime's nor this
-  // library's; null if there is none.
+  // library's, nor where threads begin; null if there is none.
   const void* caller() const {
-    Search search{this, module_of(reinterpret_cast<const void*>(&visit)), nullptr};
+    Search search{this, module_of(reinterpret_cast<const void*>(&visit)),
+                  module_of(reinterpret_cast<const void*>(&pthread_create)), nullptr};
     _Unwind_Backtrace(visit, &search);
     return search.found;
   }
@@ -72,6 +74,7 @@ class Sites {
   struct Search {
     const Sites* sites;
     const void* own;
+    const void* threads;
     const void* found;
   };
 
@@ -84,7 +87,8 @@ class Sites {
     auto& search = *static_cast<Search*>(given);
     const auto* code = reinterpret_cast<const void*>(_Unwind_GetIP(context));
     const void* module = module_of(code);
-    if (module == search.own || module == search.sites->runtime_) return _URC_NO_REASON;
+    if (module == search.own || module == search.sites->runtime_ || module == search.threads)
+      return _URC_NO_REASON;
     search.found = code;
     return _URC_END_OF_STACK;
   }
