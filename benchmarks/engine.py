@@ -26,6 +26,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -56,6 +58,7 @@ def loop_s() -> float:
 
 def engine(tiles: int, scheduler: str, repetitions: int) -> None:
     """Print the engine's rate, the median of some repetitions."""
+    from tasksim.engine.question import Question
     from tasksim.engine.replay import Replay
     from tasksim.graph.apps.registry import generate
     from tasksim.platform.description import Platform
@@ -64,10 +67,10 @@ def engine(tiles: int, scheduler: str, repetitions: int) -> None:
     begun = time.perf_counter()
     graph = generate("cholesky", tiles=tiles)
     build_s = time.perf_counter() - begun
-    costs = [[COSTS[graph.kernels[k]] for k in graph.kernel.tolist()]]
+    costs = np.array([[COSTS[graph.kernels[k]] for k in graph.kernel.tolist()]])
     walls = []
     for _ in range(repetitions):
-        replay = Replay(graph, Platform.identical(12), create(scheduler), costs)
+        replay = Replay(Question(graph, Platform.identical(12), create(scheduler), costs, costs))
         begun = time.perf_counter()
         makespan = replay.run(random.Random(0))
         walls.append(time.perf_counter() - begun)
@@ -182,17 +185,18 @@ def machines(data_bytes: float) -> dict[str, Platform]:
 
 def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]:
     """Return how many tasks there are, and the CPU time of one in microseconds."""
+    from tasksim.engine.question import Question
     from tasksim.engine.replay import Replay
     from tasksim.graph.apps.registry import generate
     from tasksim.schedulers.registry import create
 
     graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
     platform = machines(float(graph.handle_size.sum()))[machine]
-    costs = [
+    costs = np.array([
         [SECONDS[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
         for c in platform.classes
-    ]
-    replay = Replay(graph, platform, create(scheduler), costs)
+    ])  # fmt: skip
+    replay = Replay(Question(graph, platform, create(scheduler), costs, costs))
     begun = time.process_time()
     replay.run(random.Random(0))
     return len(graph), 1e6 * (time.process_time() - begun) / len(graph)

@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, ClassVar
 from starpu_simgrid import percentile
 
 from tasksim.engine.choice import replayed
-from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
+from tasksim.engine.cluster.cluster import ClusterReplay
 from tasksim.engine.durations import durations
-from tasksim.engine.question import Question
+from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.formats.platforms import load_network
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
@@ -139,7 +139,7 @@ class Clusters:
             NodeQuestion(platform, create(row["scheduler"]), costs, costs)
             for _ in range(grid.nodes)
         ]
-        replay = ClusterReplay(cut, nodes, self._network(row), pushes)
+        replay = ClusterReplay(ClusterQuestion(cut, nodes, self._network(row), pushes))
         makespan_s = replay.run(0)
         wall_s = time.perf_counter() - begun
         return self._row(row, makespan_s, len(cut.messages), cut.messages.bytes, wall_s)

@@ -14,7 +14,6 @@ from copy import deepcopy
 from functools import wraps
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import pytest
 from equal import difference
 
@@ -71,27 +70,14 @@ def _keeping(begin, twins):
     """
 
     @wraps(begin)
-    def kept(self, *given, **named):
-        self.asked = asked = _asked(twins, *given, **named)
+    def kept(self, question):
+        if question.scheduler not in twins:
+            twins[question.scheduler] = deepcopy(question.scheduler)
+        self.asked = asked = dataclasses.replace(question, scheduler=twins[question.scheduler])
         with _the_same_error(asked, random.Random(0)):
-            begin(self, *given, **named)
+            begin(self, question)
 
     return kept
-
-
-def _asked(
-    twins, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
-    simultaneous_pushes=None, submitted_s=None, slowing=None, decisions=False,
-):  # fmt: skip
-    if scheduler not in twins:
-        twins[scheduler] = deepcopy(scheduler)
-    shape = len(platform.classes), len(graph)
-    costs = np.array(costs, np.float64).reshape(shape)
-    estimates = costs if estimates is None else np.array(estimates, np.float64).reshape(shape)
-    pushes = simultaneous_pushes or pushes
-    due = None if submitted_s is None else np.array(submitted_s, np.float64)
-    its = twins[scheduler]
-    return Question(graph, platform, its, costs, estimates, far, pushes, due, slowing, decisions)
 
 
 def _compared(run):
@@ -117,8 +103,7 @@ def _ways_to_ask(asked):
     """Return *asked*, and, where the core has a shorter replay for it, the same for the longer."""
     if asked.needs_machine:
         return [asked]
-    fields = {field.name: getattr(asked, field.name) for field in dataclasses.fields(asked)}
-    return [asked, Longer(**fields | {"scheduler": deepcopy(asked.scheduler)})]
+    return [asked, Longer(**vars(asked) | {"scheduler": deepcopy(asked.scheduler)})]
 
 
 @contextmanager

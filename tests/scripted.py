@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from collections import deque
 
+import numpy as np
+
+from tasksim.engine.question import Question
 from tasksim.engine.replay import Replay
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import (
@@ -117,6 +120,14 @@ class Played:
         return [m for m in range(mask.bit_length()) if mask >> m & 1]
 
 
+def replay_of(graph, platform, scheduler, costs, estimates=None, **more):
+    """Return a replay on SimPy's engine; the scheduler expects *estimates*, or else *costs*."""
+    shape = len(platform.classes), len(graph)
+    costs = np.array(costs, np.float64).reshape(shape)
+    estimates = costs if estimates is None else np.array(estimates, np.float64).reshape(shape)
+    return Replay(Question(graph, platform, scheduler, costs, estimates, **more))
+
+
 def play(graph, platform, plan, ahead=None, **options):
     """Replay *graph*, whose tasks say how long they take; *plan*: per worker, or a scheduler."""
     scheduler = Scripted(plan, ahead) if isinstance(plan, dict) else create(plan)
@@ -126,7 +137,7 @@ def play(graph, platform, plan, ahead=None, **options):
         column = graph.parameter_names[kernel].index("duration_s")
         durations.append(float(graph.parameters[kernel][graph.row[task], column]))
     table = [durations] * len(platform.classes)
-    replay = Replay(graph, platform, scheduler, table, **options)
+    replay = replay_of(graph, platform, scheduler, table, **options)
     replay.run(random.Random(0))
     return Played(replay)
 

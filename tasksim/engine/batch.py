@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tasksim.engine.choice import Engine
-    from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.series import Desk
-    from tasksim.engine.question import Question
+    from tasksim.engine.question import ClusterQuestion, Question
     from tasksim.engine.simulation import Simulation
     from tasksim.run.record import TaskTable
 

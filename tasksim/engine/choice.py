@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.progress import noting
-from tasksim.engine.question import Question
+from tasksim.engine.question import ClusterQuestion, Question
 
 if TYPE_CHECKING:
     from tasksim.base.progress import CountProgress
-    from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.outcome import Ended
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.engine.question import NodeQuestion
 
 __all__ = [
     "ENGINES", "Engine", "Replayed", "as_data", "check_engine", "plans_of", "replayed",
@@ -87,7 +86,7 @@ def replayed_by_core(
     if not isinstance(question, Question):
         from tasksim.engine.compiled.cluster import CompiledCluster
 
-        cluster = CompiledCluster(*question)
+        cluster = CompiledCluster(question)
         cluster.run(seed, progress)
         return Replayed(cluster, "compiled")
     from tasksim.engine.compiled.replay import CompiledReplay
@@ -101,48 +100,36 @@ def _replayed_by_simpy(
     question: Question | ClusterQuestion, seed: int, why: str, progress: CountProgress | None
 ) -> Replayed:
     """Replay *question* on SimPy's engine, for the reason *why*."""
+    if question.needs_threads:
+        raise _only_by_core(question)
     if not isinstance(question, Question):
         from tasksim.engine.cluster.cluster import ClusterReplay
 
-        for node in question.nodes:
-            if node.has_threads(question.simultaneous_pushes, question.cores):
-                raise _only_by_core(node.scheduler)
-        cluster = ClusterReplay(*question)
+        cluster = ClusterReplay(question)
         cluster.run(seed, progress)
         return Replayed(cluster, "simpy", why)
-    if question.needs_threads:
-        raise _only_by_core(question.scheduler)
     from tasksim.base.threadclock import no_garbage_collection
     from tasksim.engine.replay import Replay
 
     with no_garbage_collection():
-        believed = question.estimates.tolist()
-        alike = question.costs is question.estimates
-        times = question.submitted_s
-        replay = Replay(
-            question.graph,
-            question.platform,
-            question.scheduler,
-            believed if alike else question.costs.tolist(),
-            believed,
-            question.far,
-            question.simultaneous_pushes,
-            submitted_s=None if times is None else times.tolist(),
-            slowing=question.slowing,
-            decisions=question.decisions,
-        )
+        replay = Replay(question)
     replay.run(random.Random(seed), progress)
     return Replayed(replay, "simpy", why)
 
 
-def _only_by_core(scheduler: Scheduler) -> InputError:
+def _only_by_core(question: Question | ClusterQuestion) -> InputError:
     """Return the error for the threads of StarPU-SimGrid, which only the core can replay."""
     from tasksim.core.library import status
 
+    asked: Question | NodeQuestion
+    if isinstance(question, Question):
+        asked = question
+    else:
+        asked = next(filter(question.has_threads, question.nodes))
     core = status()
     cure = "use engine auto or compiled" if core.available else f"the core is {core.why}"
     return InputError(
-        f"scheduler {scheduler.name} with simultaneous pushes 'blind' needs the threads of "
+        f"scheduler {asked.scheduler.name} with simultaneous pushes 'blind' needs the threads of "
         f"StarPU-SimGrid, which only the compiled core replays: {cure}"
     )
 
@@ -183,7 +170,7 @@ def as_data(question: Question | ClusterQuestion, seed: int) -> dict[str, Any]:
     if not isinstance(question, Question):
         from tasksim.engine.compiled.cluster import CompiledCluster
 
-        return CompiledCluster(*question).as_data(seed)
+        return CompiledCluster(question).as_data(seed)
     from tasksim.engine.compiled.replay import CompiledReplay
 
     return CompiledReplay(question).as_data(seed)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import demand
+from tasksim.engine.question import Question
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
@@ -169,12 +170,12 @@ def runtime_costs(factory: Factory) -> None:
 def respects_abilities(factory: Factory) -> None:
     """A kernel that only one class of workers can run goes there."""
     graph = generate("cholesky", tiles=6)
-    costs = [
+    costs = np.array([
         [np.inf if graph.kernel_of(t) == "potrf" else 2.0 for t in range(len(graph))],
         [np.inf if graph.kernel_of(t) == "gemm" else 1.0 for t in range(len(graph))],
-    ]
+    ])  # fmt: skip
     platform = two_classes()
-    replay = Replay(graph, platform, factory(), costs)
+    replay = Replay(Question(graph, platform, factory(), costs, costs))
     replay.run(random.Random(0))
     classes, worker = class_of(platform), replay.ledger.worker
     allowed = all(costs[classes[w]][t] < np.inf for t, w in enumerate(worker))

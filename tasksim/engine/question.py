@@ -1,22 +1,37 @@
-"""Question to an engine: one replay of a graph on a machine, and what it needs of the engine."""
+"""Question to an engine: one replay on a machine or a cluster, and what it needs of the engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
-    from tasksim.engine.locality import FarCharge
+    from tasksim.engine.locality import FarCharge, FarPart
     from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
+    from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.network.description import Network
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Question", "can_be_threads", "needs_machine"]
+__all__ = [
+    "SEEDS_PER_RUN",
+    "ClusterQuestion",
+    "NodeQuestion",
+    "Question",
+    "can_be_threads",
+    "needs_machine",
+]
+
+SEEDS_PER_RUN: Final = 1 << 20
+"""Distance between the seeds of two runs; the seeds of the nodes of one run are consecutive, and
+there are fewer nodes than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +80,57 @@ class Question:
         if self.simultaneous_pushes != "blind" or self.submitted_s is not None:
             return False
         return self.slowing is None and can_be_threads(self.platform, self.scheduler)
+
+
+class NodeQuestion(NamedTuple):
+    """A node of a cluster, with its scheduler and the costs of its tasks.
+
+    *costs* and *estimates* have a row per class of workers of *platform* and a column per task of
+    the whole graph; *slowing* is the slowdown of neighbouring tasks, *far* the extra cost of data
+    that left the cache.
+    """
+
+    platform: Platform
+    scheduler: Scheduler
+    costs: NDArray[np.float64]
+    estimates: NDArray[np.float64]
+    slowing: Slowing | None = None
+    far: FarPart | None = None
+
+
+class ClusterQuestion(NamedTuple):
+    """One replay of a cluster for an engine.
+
+    Attributes
+    ----------
+    distribution : Distribution
+        The graph, cut into a part per node.
+    nodes : sequence of NodeQuestion
+        The nodes.
+    network : Network
+        The network between them, whose hosts are counted.
+    simultaneous_pushes : {"serial", "blind"}
+        Whether a push sees the other pushes of its instant.
+    cores : int or None
+        Number of cores that all nodes share; None: each worker has its own core.
+    """
+
+    distribution: Distribution
+    nodes: Sequence[NodeQuestion]
+    network: Network
+    simultaneous_pushes: SimultaneousPushes = "serial"
+    cores: int | None = None
+
+    def has_threads(self, node: NodeQuestion) -> bool:
+        """Return whether the workers of *node* are StarPU-SimGrid's threads."""
+        if self.simultaneous_pushes != "blind" or self.cores or node.slowing is not None:
+            return False
+        return can_be_threads(node.platform, node.scheduler, of_cluster=True)
+
+    @property
+    def needs_threads(self) -> bool:
+        """Whether the workers of any node are StarPU-SimGrid's threads."""
+        return any(map(self.has_threads, self.nodes))
 
 
 def needs_machine(platform: Platform) -> bool:

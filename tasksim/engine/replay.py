@@ -30,15 +30,9 @@ from tasksim.schedulers.decisions import Decisions
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
 
     from tasksim.base.progress import CountProgress
-    from tasksim.engine.locality import FarCharge
-    from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.engine.slowing import Slowing
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.engine.question import Question
 
 __all__ = ["Replay"]
 
@@ -48,23 +42,8 @@ class Replay:
 
     Parameters
     ----------
-    graph, platform, scheduler : TaskGraph, Platform, Scheduler
-        The graph, the machine and the policy.
-    costs : sequence of sequences of float
-        Durations of tasks in seconds, ``[class][task]``; infinite if a class cannot run a task.
-    estimates : sequence of sequences of float, optional
-        The scheduler's estimates of the durations; by default the costs.
-    far : FarCharge, optional
-        Addition to a task's cost when it starts, for data that left the cache.
-    simultaneous_pushes : {"serial", "blind"}
-        ``blind``: all pushes of one instant choose before any of them is committed, as in
-        StarPU-SimGrid.
-    submitted_s : sequence of float, optional
-        Submission time of each task, ascending; by default they follow from the platform's cost.
-    slowing : Slowing, optional
-        Slowdown of tasks by each other; by default there is none.
-    decisions : bool, default False
-        Record the decisions of the scheduler.
+    question : Question
+        The graph, the machine, the scheduler, and the costs of the tasks.
 
     Attributes
     ----------
@@ -76,40 +55,33 @@ class Replay:
         The view of the scheduler.
     """
 
-    def __init__(
-        self,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
-        costs: Sequence[Sequence[float]],
-        estimates: Sequence[Sequence[float]] | None = None,
-        far: FarCharge | None = None,
-        simultaneous_pushes: SimultaneousPushes = "serial",
-        *,
-        submitted_s: Sequence[float] | None = None,
-        slowing: Slowing | None = None,
-        decisions: bool = False,
-    ) -> None:
+    def __init__(self, question: Question) -> None:
+        graph, platform, scheduler = question.graph, question.platform, question.scheduler
         self._graph = graph
         self._scheduler = scheduler
         self._clock = Clock()
         overheads = OverheadTicks.of(platform.overheads)
+        costs: list[list[float]] = question.costs.tolist()
+        alike = question.costs is question.estimates
+        estimates = costs if alike else question.estimates.tolist()
         able = able_classes(graph, costs)
-        due = None if submitted_s is None else [ticks(time_s) for time_s in submitted_s]
+        due = None
+        if question.submitted_s is not None:
+            due = [ticks(time_s) for time_s in question.submitted_s.tolist()]
         release = Release(graph, submitted=not overheads.submission and due is None)
         self.ledger = Ledger(graph, platform, able)
         self.node = Node(
-            Facts(graph, platform, scheduler, costs if estimates is None else estimates, able),
+            Facts(graph, platform, scheduler, estimates, able),
             self._clock,
             self.ledger,
             release,
             overheads,
-            Charges(platform, costs, far),
-            blind=simultaneous_pushes == "blind",
-            slowing=slowing,
+            Charges(platform, costs, question.far),
+            blind=question.simultaneous_pushes == "blind",
+            slowing=question.slowing,
         )
         self.view = self.node.view
-        if decisions:
+        if question.decisions:
             clock = self._clock
             self.view.decisions = Decisions(len(platform.workers), lambda: clock.now)
         self._submission = Submission(self.node, release, overheads.submission, due)

@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError
 from tasksim.engine.choice import Engine, check_engine, replayed
 from tasksim.engine.outcome import machine
 from tasksim.engine.pricing import FarDataRule, Noise, Prices
-from tasksim.engine.question import Question
+from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.platform.description import Platform, class_of
 from tasksim.run.bounds import bounds
 from tasksim.run.record import FarData, Run
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.progress import CountProgress
-    from tasksim.engine.cluster.cluster import ClusterQuestion
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.durations import Models
     from tasksim.engine.machine.instant import SimultaneousPushes
@@ -254,7 +253,6 @@ class Settled:
 
         Raises :exc:`InputError` if the grid has another number of nodes.
         """
-        from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
         from tasksim.schedulers.static.follower import StaticScheduler
 
         cluster, costs, nodes = asked.cluster, {}, []

@@ -16,9 +16,9 @@ from tiers import LONG
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.core import interface
 from tasksim.engine.choice import replayed
-from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
 from tasksim.engine.compiled.cluster import CompiledCluster
 from tasksim.engine.locality import FarCosts, FarPart
+from tasksim.engine.question import ClusterQuestion, NodeQuestion
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network
 from tasksim.runtime.flat import Refused
@@ -152,7 +152,7 @@ def many_messages():
     for seed in range(100):
         question = drawn_cluster(seed, "lws")
         if len(question.distribution.messages) > 4:
-            return CompiledCluster(*question)
+            return CompiledCluster(question)
     raise AssertionError("no seed has five messages")
 
 

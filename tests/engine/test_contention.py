@@ -19,8 +19,7 @@ from tasksim import Platform
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
-from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
-from tasksim.engine.question import Question
+from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.engine.slowing import busy_estimates
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder

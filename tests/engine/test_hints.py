@@ -9,10 +9,9 @@ import pytest
 
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
-from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.data.accesses import Hints, hint_waits, ordered_accesses
-from tasksim.engine.question import Question
+from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network

@@ -18,8 +18,7 @@ from tiers import LONG, few
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
-from tasksim.engine.cluster.cluster import ClusterQuestion, NodeQuestion
-from tasksim.engine.question import Question
+from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.engine.slowing import slowing_of
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch, W

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from scripted import machine
+from scripted import machine, replay_of
 
 import tasksim
 from tasksim import RW, GraphBuilder, R, W
 from tasksim.engine.data import open_requests
-from tasksim.engine.replay import Replay
 from tasksim.schedulers.registry import create
 
 
@@ -30,7 +29,7 @@ def replayed(graph, scheduler, size):
     platform = machine(devices=2, cores=1, size=size, direct=size is None)
     costs = [[2.0] * len(graph) if c.architecture == "cuda" else [30.0] * len(graph)
              for c in platform.classes]  # fmt: skip
-    replay = Replay(graph, platform, create(scheduler), costs)
+    replay = replay_of(graph, platform, create(scheduler), costs)
     makespan = replay.run(random.Random(0))
     log = replay.node.memories.log
     return makespan, replay.ledger.worker, replay.ledger.start, log.task, log.source, log.end
@@ -52,7 +51,7 @@ def test_nothing_is_left_when_all_is_done(monkeypatch):
     monkeypatch.setattr(open_requests, "MANY_REQUESTS", 1)
     graph = tasksim.generate("cholesky", tiles=6, tile_size=1)
     platform = machine(devices=2, cores=1, size=100)
-    replay = Replay(graph, platform, create("dmda"), [[1.0] * len(graph)] * 3)
+    replay = replay_of(graph, platform, create("dmda"), [[1.0] * len(graph)] * 3)
     replay.run(random.Random(0))
     requests = replay.node.memories.requests
     assert (requests.of, requests._apart) == ({}, {})

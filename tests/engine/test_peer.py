@@ -12,8 +12,8 @@ import random
 import statistics
 
 import pytest
+from scripted import replay_of
 
-from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.registry import create
@@ -52,7 +52,7 @@ def makespan_s(machine, application, tiles, scheduler):
         overheads=Overheads(submission_s=1e-6, task_s=3e-6),
     )
     costs = [[duration[graph.kernel_of(task)] for task in range(len(graph))]]
-    return Replay(graph, platform, create(scheduler), costs).run(random.Random(0))
+    return replay_of(graph, platform, create(scheduler), costs).run(random.Random(0))
 
 
 @pytest.mark.parametrize(("position", "scheduler"), list(enumerate(["eager", "prio", "lws"])))

@@ -7,13 +7,12 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted import GPU0, GPU1, RAM, machine, tasks
+from scripted import GPU0, GPU1, RAM, machine, replay_of, tasks
 from tiers import few
 
 import tasksim
 from tasksim.engine.data.copies import Copies
 from tasksim.engine.data.readiness import MAX_HEAP_ENTRIES_PER_TASK, Readiness
-from tasksim.engine.replay import Replay
 from tasksim.graph.builder import R
 from tasksim.schedulers import queues
 from tasksim.schedulers.queues import first_ready
@@ -166,7 +165,7 @@ def test_a_run_is_the_same_whether_what_tasks_lack_is_kept_or_not(scheduler, siz
     costs = [[draw.uniform(1, 9) for _ in graph.kernel] for _ in platform.classes]
 
     def run():
-        replay = Replay(graph, platform, create(scheduler), costs)
+        replay = replay_of(graph, platform, create(scheduler), costs)
         return replay.run(random.Random(0)), replay.ledger.worker, replay.ledger.start
 
     monkeypatch.setattr(queues, "EXCESS_TASKS_THRESHOLD", 10**9)

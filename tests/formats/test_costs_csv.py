@@ -8,11 +8,11 @@ import random
 import pytest
 from classic import TOPCUOGLU
 from click.testing import CliRunner
+from scripted import replay_of
 
 from tasksim.base.errors import CycleError, InputError
 from tasksim.cli.main import cli
 from tasksim.engine.durations import durations
-from tasksim.engine.replay import Replay
 from tasksim.formats.costs_csv import read_costs
 from tasksim.models.kinds.given import GivenCosts, GivenModel
 from tasksim.schedulers.registry import create
@@ -44,7 +44,7 @@ def ends_s(found, scheduler="heft"):
     """The ends of a simulation, and those that the scheduler planned, in seconds."""
     graph, platform, models = found
     policy = create(scheduler)
-    replay = Replay(graph, platform, policy, durations(graph, platform, models).tolist())
+    replay = replay_of(graph, platform, policy, durations(graph, platform, models).tolist())
     replay.run(random.Random(0))
     return list(replay.ledger.end), policy.plan.end_s.tolist()
 

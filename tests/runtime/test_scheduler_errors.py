@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compiled_core import needs_core
+from scripted import replay_of
 
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.choice import replayed
 from tasksim.engine.question import Question
-from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.native.compiled import CompiledExecution
 from tasksim.native.execution import Execution
@@ -31,11 +31,11 @@ def platform(**overheads):
 
 
 def replay(scheduler, **overheads):
-    Replay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
+    replay_of(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
 
 
 def machine(scheduler, **overheads):
-    Replay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
+    replay_of(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
 
 
 def called(scheduler, *, pushes="serial", **overheads):

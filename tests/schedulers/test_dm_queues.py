@@ -8,9 +8,9 @@ from math import nan
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import replay_of
 
 from tasksim.engine.conformance import parametrize_with_checks
-from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 from tasksim.schedulers.dmdasd import LevelSums, Ranks, WeighedTasks
@@ -135,7 +135,7 @@ def test_where_nothing_is_moved_data_do_not_matter(one, other):
     costs = [[1.0 + (task % 7) / 3 for task in range(len(graph))]]
 
     def run(name):
-        replay = Replay(graph, Platform.identical(5), create(name), costs)
+        replay = replay_of(graph, Platform.identical(5), create(name), costs)
         replay.run(random.Random(0))
         return replay.ledger.worker, list(replay.ledger.start)
 

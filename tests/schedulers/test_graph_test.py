@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import replay_of
 
 from tasksim.base.errors import InputError
 from tasksim.engine.conformance import checks
-from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder
 from tasksim.platform.description import Memory, Overheads, Platform, Worker
@@ -43,7 +43,7 @@ def mixed_platform(overheads=None):
 
 
 def run(graph, platform, costs, scheduler="graph_test"):
-    replay = Replay(graph, platform, create(scheduler), costs)
+    replay = replay_of(graph, platform, create(scheduler), costs)
     replay.run(random.Random(0))
     return replay
 

@@ -7,10 +7,10 @@ from functools import partial
 from math import nan
 
 import pytest
+from scripted import replay_of
 
 from tasksim.base.errors import InputError
 from tasksim.engine.conformance import checks
-from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Memory, Overheads, Platform, Worker, WorkerClass
@@ -259,11 +259,11 @@ def test_devices_run_what_they_are_good_at(name):
     cpu = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
     cuda = {"potrf": 1.0, "trsm": 1.0, "syrk": 0.3, "gemm": 0.2}
     costs = [[times[graph.kernel_of(t)] for t in range(len(graph))] for times in (cuda, cpu)]
-    replay = Replay(graph, mixed_platform(2, 4), create(name), costs)
+    replay = replay_of(graph, mixed_platform(2, 4), create(name), costs)
     makespan = replay.run(random.Random(0))
     gemms = [t for t in range(len(graph)) if graph.kernel_of(t) == "gemm"]
     assert sum(replay.ledger.worker[t] < 2 for t in gemms) > 0.8 * len(gemms)
-    eager = Replay(graph, mixed_platform(2, 4), create("eager"), costs)
+    eager = replay_of(graph, mixed_platform(2, 4), create("eager"), costs)
     # Luck of ties is worth 1 %: eager, too, leaves few gemms to the cores.
     assert makespan < 1.02 * eager.run(random.Random(0))
 
@@ -312,7 +312,7 @@ def test_many_classes_of_workers():
         overheads=Overheads(),
     )
     graph = generate("fork-join", width=140)
-    replay = Replay(graph, platform, Heteroprio(), [[1.0] * len(graph)] * len(names))
+    replay = replay_of(graph, platform, Heteroprio(), [[1.0] * len(graph)] * len(names))
     assert replay.run(random.Random(0)) == 4.0
 
 

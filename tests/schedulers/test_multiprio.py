@@ -6,9 +6,9 @@ import random
 from math import inf
 
 import pytest
+from scripted import replay_of
 
 from tasksim.base.errors import InputError
-from tasksim.engine.replay import Replay
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.platform.description import Memory, Platform, Worker, WorkerClass
 from tasksim.schedulers.registry import create
@@ -166,7 +166,7 @@ def test_a_run_with_a_core_and_a_device(on_core, makespan_s):
         memories=(Memory(0, "ram"),),
     )
     durations = [[1.0, 6.0, on_core, 6.0], [1.0, 1.0, 3.0, 1.0]]
-    replay = Replay(builder.build(), platform, create("multiprio"), durations)
+    replay = replay_of(builder.build(), platform, create("multiprio"), durations)
     replay.run(random.Random(0))
     assert max(replay.ledger.end) == makespan_s
     assert replay.ledger.worker[1] == replay.ledger.worker[3] == 1

@@ -9,11 +9,11 @@ import pytest
 from classic import processors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import replay_of
 from strategies import costs, graphs, platforms
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
@@ -93,7 +93,7 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
     real = [[row * data.draw(st.sampled_from([0.5, 1.0, 3.0])) for row in c] for c in estimates]
     name = data.draw(st.sampled_from(sorted(ALGORITHMS)))
     scheduler = create(f"{name}:order={order}")
-    replay = Replay(graph, platform, scheduler, real, estimates)
+    replay = replay_of(graph, platform, scheduler, real, estimates)
     replay.run(random.Random(0))
     assert replay.ledger.worker == scheduler.plan.worker.tolist()
 
@@ -103,7 +103,7 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
 def test_plans_can_be_followed_with_several_memories(data, graph, name):
     platform = processors([0, 1, 1, 2])
     estimates = data.draw(costs(graph, platform))
-    replay = Replay(graph, platform, create(name), estimates)
+    replay = replay_of(graph, platform, create(name), estimates)
     replay.run(random.Random(0))
     assert max(replay.ledger.end, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
 
@@ -116,7 +116,7 @@ def test_what_is_written_is_sent_before_its_readers_are_ready():
     g.insert("task", W(y))
     g.insert("task", R(x), R(y))
     times = [[1.0, 9, 9], [9.0, 4, 9], [9.0, 9, 1]]
-    replay = Replay(g.build(), processors([0, 1, 2]), create("heft"), times)
+    replay = replay_of(g.build(), processors([0, 1, 2]), create("heft"), times)
     replay.run(random.Random(0))
     assert list(replay.ledger.end) == pytest.approx([1, 4, 6])
 
@@ -128,7 +128,7 @@ def test_data_at_home_are_sent_some_tasks_ahead():
         g.insert("task", R(g.handle(f"x{k}", size_bytes=3)), after=[k - 1] if k else [])
     times = [[50.0] * 9, [4.0] * 9]
     scheduler = Fixed([[], list(range(9))])
-    replay = Replay(g.build(), processors([0, 1]), scheduler, times)
+    replay = replay_of(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
     assert max(replay.ledger.end) == pytest.approx(3 + 9 * 4)
 
@@ -142,7 +142,7 @@ def test_data_that_commute_are_sent_when_they_are_free():
     g.insert("task")
     scheduler = Fixed([[0], [2, 1]])
     times = [[1.0, 1.0, 5.0]] * 2
-    replay = Replay(g.build(), processors([0, 1]), scheduler, times)
+    replay = replay_of(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
     assert list(replay.ledger.end) == pytest.approx([1, 6, 5])
 
@@ -252,7 +252,7 @@ def test_a_worker_that_cannot_run_the_task(tmp_path):
     cpu = Platform.identical(1)
     platform = Platform("two", (*cpu.workers, Worker(1, "gpu0", "gpu", 0)), (Memory(0, "ram"),))
     scheduler = create(written(tmp_path, "task,worker\n0,0\n1,gpu0\n2,0\n"))
-    replay = Replay(graph, platform, scheduler, [[1.0] * 3, [float("inf")] * 3])
+    replay = replay_of(graph, platform, scheduler, [[1.0] * 3, [float("inf")] * 3])
     with pytest.raises(InputError, match=r"plan.csv:3: worker 'gpu0' cannot run task #1"):
         replay.run(random.Random(0))
 

@@ -9,10 +9,10 @@ import pytest
 from by_the_book import ByTheBook, problems, rows
 from classic import ARABNEJAD, TOPCUOGLU, graph_of, problem_of, processors
 from hypothesis import given, settings
+from scripted import replay_of
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.engine.replay import Replay
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Platform
 from tasksim.schedulers.registry import create
@@ -160,7 +160,7 @@ def test_wba_draws_from_the_seed_of_the_run():
     found = set()
     for seed in range(8):
         scheduler = create("wba:alpha=1")
-        Replay(graph_of(10, volumes), processors(range(3)), scheduler, table).run(
+        replay_of(graph_of(10, volumes), processors(range(3)), scheduler, table).run(
             random.Random(seed)
         )
         found.add(tuple(scheduler.plan.worker.tolist()))

@@ -12,11 +12,11 @@ from by_the_book import ByTheBook, problems, rows
 from classic import assert_valid, processors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import replay_of
 from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.core import interface
-from tasksim.engine.replay import Replay
 from tasksim.graph.analysis import critical_path
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, W
@@ -256,7 +256,7 @@ def test_a_plan_without_a_run_knows_the_same_copies_as_one_in_a_run(tmp_path):
     graph = generate("cholesky", tiles=4)
     times = [[1.0] * len(graph)] * len(platform.classes)
     alone = Problem.of(graph, platform, times)
-    seen = Problem.of_view(Replay(graph, platform, create("heft"), times).node.view)
+    seen = Problem.of_view(replay_of(graph, platform, create("heft"), times).node.view)
     assert alone.latency_s.ravel().tolist() == pytest.approx(seen.latency_s.ravel().tolist())
     inverse = alone.seconds_per_byte
     assert inverse.ravel().tolist() == pytest.approx(seen.seconds_per_byte.ravel().tolist())

@@ -15,10 +15,10 @@ from classic import (
     processors,
     timeline,
 )
+from scripted import replay_of
 
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import durations
-from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W
@@ -114,7 +114,7 @@ def test_a_simulation_of_the_classic_model_is_the_plan(name, order, example):
     costs, volumes = example
     table = np.array(costs, dtype=float).T.tolist()
     scheduler = create(f"{name}:order={order}")
-    replay = Replay(graph_of(len(costs), volumes), processors(range(3)), scheduler, table)
+    replay = replay_of(graph_of(len(costs), volumes), processors(range(3)), scheduler, table)
     replay.run(random.Random(0))
     assert replay.ledger.worker == scheduler.plan.worker.tolist()
     assert list(replay.ledger.end) == pytest.approx(scheduler.plan.end_s.tolist())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from tasksim.engine.machine.node import Charges, Membership, Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.workers import begin
 from tasksim.engine.outcome import Reports
-from tasksim.engine.question import can_be_threads
+from tasksim.engine.question import SEEDS_PER_RUN
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.ledger import Ledger, able_classes
@@ -44,61 +44,14 @@ from tasksim.runtime.rules import READY, dropped
 from tasksim.runtime.view import Facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
 
     from tasksim.base.progress import CountProgress
-    from tasksim.engine.cluster.communicator import Protocol
-    from tasksim.engine.locality import FarPart
-    from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.engine.slowing import Slowing
-    from tasksim.graph.distribution.parts import Distribution
-    from tasksim.network.description import Network
-    from tasksim.platform.description import Platform
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.engine.question import ClusterQuestion, NodeQuestion
 
-__all__ = ["SEEDS_PER_RUN", "ClusterQuestion", "ClusterReplay", "Member", "NodeQuestion"]
-
-SEEDS_PER_RUN: Final = 1 << 20
-"""Distance between the seeds of two runs; the seeds of the nodes of one run are consecutive, and
-there are fewer nodes than this."""
-
-
-class NodeQuestion(NamedTuple):
-    """A node of the cluster, with its scheduler and the costs of its tasks.
-
-    *costs* and *estimates* have a row per class of workers of *platform* and a column per task of
-    the whole graph; *slowing* is the slowdown of neighbouring tasks, *far* the extra cost of data
-    that left the cache.
-    """
-
-    platform: Platform
-    scheduler: Scheduler
-    costs: NDArray[np.float64]
-    estimates: NDArray[np.float64]
-    slowing: Slowing | None = None
-    far: FarPart | None = None
-
-    def has_threads(self, simultaneous_pushes: SimultaneousPushes, cores: int | None) -> bool:
-        """Return whether its workers are StarPU-SimGrid's threads; *cores* are those shared."""
-        if simultaneous_pushes != "blind" or cores or self.slowing is not None:
-            return False
-        return can_be_threads(self.platform, self.scheduler, of_cluster=True)
-
-
-class ClusterQuestion(NamedTuple):
-    """One replay of a cluster for an engine, which :func:`tasksim.engine.choice.replayed` chooses.
-
-    *cores* is the number of cores that all nodes share; None: each worker has its own core.
-    """
-
-    distribution: Distribution
-    nodes: Sequence[NodeQuestion]
-    network: Network
-    simultaneous_pushes: SimultaneousPushes = "serial"
-    cores: int | None = None
+__all__ = ["ClusterReplay", "Member"]
 
 
 class Member(NamedTuple):
@@ -124,18 +77,8 @@ class ClusterReplay:
 
     Parameters
     ----------
-    distribution : Distribution
-        The graph, cut into a part per node.
-    nodes : sequence of NodeQuestion
-        The nodes.
-    network : Network
-        The network between them, whose hosts are counted.
-    simultaneous_pushes : {"serial", "blind"}
-        As for :class:`~tasksim.engine.replay.Replay`.
-    cores : int, optional
-        Number of cores that all nodes share; by default each worker has its own core.
-    protocol : Protocol, optional
-        Steps around the data of a message; by default those of the network's model.
+    question : ClusterQuestion
+        The graph, cut into a part per node, the nodes, and the network between them.
 
     Attributes
     ----------
@@ -145,36 +88,29 @@ class ClusterReplay:
         The messages, with their times.
     """
 
-    def __init__(
-        self,
-        distribution: Distribution,
-        nodes: Sequence[NodeQuestion],
-        network: Network,
-        simultaneous_pushes: SimultaneousPushes = "serial",
-        cores: int | None = None,
-        protocol: Protocol | None = None,
-    ) -> None:
-        self.distribution = distribution
+    def __init__(self, question: ClusterQuestion) -> None:
+        distribution, nodes, network, pushes, cores = question
+        self._distribution = distribution
         self._clock = Clock()
         self._cores = None if cores is None else SharedCores(self._clock, cores)
-        self._blind = simultaneous_pushes == "blind"
-        self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
+        self._blind = pushes == "blind"
+        self._protocol = protocol_of(network.model, by_rank=distribution.graph.by_rank)
         self._model = network.model
         self._flows = Flows(self._clock, network)
         works = [Work(part) for part in distribution.parts]
         send, receive = ends_of_messages(distribution.messages, works)
         self.messages = Messages(distribution.messages, send.tolist(), receive.tolist())
         self.members = [
-            self._member(number, work, question)
-            for number, (work, question) in enumerate(zip(works, nodes, strict=True))
+            self._member(number, work, node)
+            for number, (work, node) in enumerate(zip(works, nodes, strict=True))
         ]
 
-    def _member(self, number: int, work: Work, question: NodeQuestion) -> Member:
-        platform, scheduler, slowing = question.platform, question.scheduler, question.slowing
+    def _member(self, number: int, work: Work, asked: NodeQuestion) -> Member:
+        platform, scheduler = asked.platform, asked.scheduler
         overheads = OverheadTicks.of(platform.overheads)
-        costs = _of_part(question.costs, work)
-        alike = question.costs is question.estimates
-        estimates = costs if alike else _of_part(question.estimates, work)
+        costs = _of_part(asked.costs, work)
+        alike = asked.costs is asked.estimates
+        estimates = costs if alike else _of_part(asked.estimates, work)
         try:
             able = able_classes(work.graph, costs)
         except InputError as error:
@@ -190,13 +126,13 @@ class ClusterReplay:
             ledger,
             release,
             overheads,
-            Charges(platform, costs, None if question.far is None else work.charge(question.far)),
+            Charges(platform, costs, None if asked.far is None else work.charge(asked.far)),
             blind=self._blind,
             member=Membership(
                 work.visible, work.order.tolist(), work.hints, work.first_ready,
                 communicator.take, communicator.hear_end, self._idle, self._over, self._cores,
             ),
-            slowing=slowing,
+            slowing=asked.slowing,
         )  # fmt: skip
         submission = Submission(node, release, overheads.submission)
         return Member(work, ledger, node, submission, communicator)
@@ -235,14 +171,10 @@ class ClusterReplay:
             max(member.ledger.end[: member.work.own_tasks], default=0.0) for member in self.members
         )
 
-    def outcome(self) -> ClusterOutcome:
-        """Return the result of the replay."""
-        nodes = [_outcome_of(member) for member in self.members]
-        return ClusterOutcome(self.distribution, nodes, self.messages)
-
     def records(self) -> dict[str, Any]:
         """Return the fields of a run with the records of the replay, by name."""
-        return cluster_records(self.outcome())
+        nodes = [_outcome_of(member) for member in self.members]
+        return cluster_records(ClusterOutcome(self._distribution, nodes, self.messages))
 
     # State of all nodes together
 

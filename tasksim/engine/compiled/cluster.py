@@ -12,7 +12,6 @@ import numpy as np
 
 from tasksim.base.progress import watched
 from tasksim.core import interface, library
-from tasksim.engine.cluster.cluster import SEEDS_PER_RUN
 from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages, protocol_of
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome, cluster_records
 from tasksim.engine.cluster.ways import Ways, way_table
@@ -27,6 +26,7 @@ from tasksim.engine.compiled.flat import (
 )
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Reports
+from tasksim.engine.question import SEEDS_PER_RUN
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import (
@@ -41,16 +41,12 @@ from tasksim.runtime.flat import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from tasksim.base.progress import CountProgress
-    from tasksim.engine.cluster.cluster import NodeQuestion
-    from tasksim.engine.cluster.communicator import Protocol
-    from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.graph.distribution.parts import Distribution
-    from tasksim.network.description import Network
+    from tasksim.engine.question import ClusterQuestion, NodeQuestion
     from tasksim.network.model import HostCost
     from tasksim.runtime.flat import Ported
 
@@ -75,7 +71,7 @@ class CompiledCluster:
 
     Parameters
     ----------
-    distribution, nodes, network, simultaneous_pushes, cores, protocol
+    question : ClusterQuestion
         As for :class:`~tasksim.engine.cluster.cluster.ClusterReplay`.
 
     Raises
@@ -88,29 +84,19 @@ class CompiledCluster:
     tasksim.engine.cluster.cluster.ClusterReplay : The reference engine.
     """
 
-    def __init__(
-        self,
-        distribution: Distribution,
-        nodes: Sequence[NodeQuestion],
-        network: Network,
-        simultaneous_pushes: SimultaneousPushes = "serial",
-        cores: int | None = None,
-        protocol: Protocol | None = None,
-    ) -> None:
+    def __init__(self, question: ClusterQuestion) -> None:
         core = interface.functions()
         if core is None:
             raise Refused(f"the core is {library.status().why}")
-        self._core = core
-        self.distribution = distribution
-        self._pushes = simultaneous_pushes
-        self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
+        self._core, self._asked = core, question
+        distribution, network = question.distribution, question.network
+        self._protocol = protocol_of(network.model, by_rank=distribution.graph.by_rank)
         self._network = network
-        self._cores = cores or 0
+        self._cores = question.cores or 0
         # The shares of the time before a replay are those of 16 nodes.
         self._works = [Work(part) for part in watched(distribution.parts, "nodes", until=0.7)]
         self._table = distribution.messages
         self.messages = NotedMessages(*ends_of_messages(self._table, self._works))
-        self._questions = nodes
         self._column = Arrays()
         self._alone: dict[int, int | None] = {}
         self._kept: list[Any] = [self._column]
@@ -146,10 +132,14 @@ class CompiledCluster:
         ends = (c["end_s"][: w.own_tasks] for c, w in zip(self.columns, self._works, strict=True))
         return max(float(column.max(initial=0.0)) for column in ends)
 
+    def records(self) -> dict[str, Any]:
+        """Return the fields of a run with the records of the replay, by name."""
+        return cluster_records(self.outcome())
+
     def outcome(self) -> ClusterOutcome:
         """Return the result of the replay."""
         core, handle, nodes = self._core, self._handle, []
-        for node, (work, asked) in enumerate(zip(self._works, self._questions, strict=True)):
+        for node, (work, asked) in enumerate(zip(self._works, self._asked.nodes, strict=True)):
             noted = interface.Outcome()
             core.tasksim_cluster_outcome(handle, node, ctypes.byref(noted))
             log = None
@@ -160,11 +150,7 @@ class CompiledCluster:
             nodes.append(
                 NodeOutcome(work, asked.platform, self.columns[node], log, noted.evictions, numa)
             )
-        return ClusterOutcome(self.distribution, nodes, self.messages)
-
-    def records(self) -> dict[str, Any]:
-        """Return the fields of a run with the records of the replay, by name."""
-        return cluster_records(self.outcome())
+        return ClusterOutcome(self._asked.distribution, nodes, self.messages)
 
     def as_data(self, seed: int) -> dict[str, Any]:
         """Return the input of the core as numbers, texts and arrays by name.
@@ -209,7 +195,7 @@ class CompiledCluster:
     def _parts(self, seed: int) -> Iterator[_Part]:
         """Yield the question of each node."""
         works = watched(self._works, "nodes", until=1.0)
-        for node, (work, asked) in enumerate(zip(works, self._questions, strict=True)):
+        for node, (work, asked) in enumerate(zip(works, self._asked.nodes, strict=True)):
             policy = ported(asked.scheduler)
             if policy is None:
                 raise Refused(f"scheduler {asked.scheduler.name} is no policy of the core")
@@ -263,8 +249,8 @@ class CompiledCluster:
                 None if asked.slowing is None else flat_contention(asked.slowing, work.graph)
             ),
             machine=True,
-            blind=self._pushes == "blind",
-            threads=asked.has_threads(self._pushes, self._cores),
+            blind=self._asked.simultaneous_pushes == "blind",
+            threads=self._asked.has_threads(asked),
             **scheduler_fields(asked.scheduler),
         )
 

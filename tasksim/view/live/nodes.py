@@ -177,7 +177,7 @@ class Cuts:
     def _settled(self, resolved: Resolved) -> _Cut:
         asked = Settled().question_on_nodes(resolved.simulation())
         distribution, network = asked.distribution, asked.network
-        data = CompiledCluster(*asked).as_data(0)["cluster"]
+        data = CompiledCluster(asked).as_data(0)["cluster"]
         works = [Work(part) for part in distribution.parts]
         table = distribution.messages
         columns = {

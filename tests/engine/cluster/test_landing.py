@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tasksim.engine.clock import Clock, Routine
-from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
+from tasksim.engine.cluster.cluster import ClusterReplay
 from tasksim.engine.data.landing import Landing
+from tasksim.engine.question import ClusterQuestion, NodeQuestion
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network
@@ -94,7 +95,7 @@ def replayed(platform, network, g, costs):
     questions = [NodeQuestion(platform, create("eager"), costs, costs) for _ in range(2)]
     graph = g.build()
     cut = distribute(graph, [int(h == 1) for h in range(graph.handles)], 2)
-    replay = ClusterReplay(cut, questions, read_network(network).sized(2))
+    replay = ClusterReplay(ClusterQuestion(cut, questions, read_network(network).sized(2)))
     replay.run(0)
     return replay.records()["messages"]
 

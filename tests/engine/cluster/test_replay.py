@@ -7,8 +7,9 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import CheckFailed, InputError, SchedulerError
-from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
+from tasksim.engine.cluster.cluster import ClusterReplay
 from tasksim.engine.durations import durations
+from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, W
@@ -33,7 +34,7 @@ def replayed(graph, owners, nodes, network, scheduler="eager", workers=1, second
     costs = np.full((1, len(graph)), seconds)
     platform = tasksim.Platform.identical(workers)
     questions = [NodeQuestion(platform, create(scheduler), costs, costs) for _ in range(nodes)]
-    replay = ClusterReplay(cut, questions, read_network(network).sized(nodes))
+    replay = ClusterReplay(ClusterQuestion(cut, questions, read_network(network).sized(nodes)))
     replay.run(0)
     return replay.records()
 
@@ -121,7 +122,7 @@ def test_what_a_node_that_is_no_owner_writes_goes_home():
     costs = np.ones((1, 2))
     platform = tasksim.Platform.identical(1)
     questions = [NodeQuestion(platform, create("eager"), costs, costs) for _ in range(2)]
-    replay = ClusterReplay(cut, questions, read_network(IDEAL).sized(2))
+    replay = ClusterReplay(ClusterQuestion(cut, questions, read_network(IDEAL).sized(2)))
     assert replay.run(0) == pytest.approx(2.022)
 
 
@@ -146,15 +147,12 @@ def test_a_part_that_is_the_whole_graph_is_replayed_as_that(scheduler):
     platform = tasksim.Platform.identical(4)
     costs = durations(graph, platform, ConstantLibrary(CHOLESKY))
     cut = distribute(graph, np.zeros(graph.handles, int), 1)
-    cluster = ClusterReplay(
-        cut,
-        [NodeQuestion(platform, create(scheduler), costs, costs)],
-        read_network(SHARED).sized(1),
-    )
+    node = NodeQuestion(platform, create(scheduler), costs, costs)
+    cluster = ClusterReplay(ClusterQuestion(cut, [node], read_network(SHARED).sized(1)))
     cluster.run(0)
     import random
 
-    alone = Replay(graph, platform, create(scheduler), costs.tolist())
+    alone = Replay(Question(graph, platform, create(scheduler), costs, costs))
     alone.run(random.Random(0))
     assert list(cluster.members[0].ledger.start) == list(alone.ledger.start)
 
@@ -243,7 +241,7 @@ def run_with(schedulers):
     costs = durations(graph, platform, ConstantLibrary(CHOLESKY))
     cut = distribute(graph, owners_of(graph, Grid(1, 2)), 2)
     questions = [NodeQuestion(platform, scheduler, costs, costs) for scheduler in schedulers]
-    return ClusterReplay(cut, questions, read_network(SHARED).sized(2)).run(0)
+    return ClusterReplay(ClusterQuestion(cut, questions, read_network(SHARED).sized(2))).run(0)
 
 
 def test_a_scheduler_that_drops_tasks_is_named_with_its_node():
