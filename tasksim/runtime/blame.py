@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["blamed", "blaming"]
 
 SCHEDULER_METHODS: Final = frozenset(
-    ("attach", "push", "choose", "commit", "pop", "started", "finished"),
+    ("attach", "push", "choose", "chosen", "commit", "pop", "started", "finished"),
 )
 """Methods of a scheduler that a clock calls."""
 TASK_METHODS: Final = frozenset(("push", "choose", "commit", "started", "finished"))

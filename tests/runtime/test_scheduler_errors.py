@@ -34,10 +34,6 @@ def replay(scheduler, **overheads):
     replay_of(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
 
 
-def machine(scheduler, **overheads):
-    replay_of(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
-
-
 def called(scheduler, *, pushes="serial", **overheads):
     costs = np.ones((1, len(GRAPH)))
     question = Question(
@@ -74,7 +70,7 @@ def compiled(scheduler, **overheads):
 
 
 CLOCKS = [
-    replay, machine, needs_core(called), needs_core(called_machine), native, needs_core(compiled)
+    replay, needs_core(called), needs_core(called_machine), native, needs_core(compiled)
 ]  # fmt: skip
 both = pytest.mark.parametrize("clock", CLOCKS)
 
@@ -125,6 +121,34 @@ def test_an_error_names_class_method_task_file_and_line(clock, method):
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+class Chooses(Fails):
+    """Chooses a worker at push, apart from the commitment to it."""
+
+    def choose(self, task):
+        self.fail("choose")
+        return 0
+
+    def chosen(self, choice):
+        self.fail("chosen")
+        return choice
+
+    def commit(self, task, choice):
+        self.fail("commit")
+        self.push(task)
+
+
+def blind(scheduler):
+    replay = replay_of(GRAPH, platform(), scheduler, [[1.0] * 3], simultaneous_pushes="blind")
+    replay.run(random.Random(0))
+
+
+@pytest.mark.parametrize("clock", [blind, needs_core(called_machine)])
+@pytest.mark.parametrize("method", ["choose", "chosen", "commit"])
+def test_an_error_of_a_choice_names_its_method(clock, method):
+    with pytest.raises(SchedulerError, match=rf"scheduler Chooses failed in {method}.*: no"):
+        clock(Chooses(ValueError("no"), method))
+
+
 @both
 def test_a_scheduler_cannot_end_the_program(clock):
     with pytest.raises(SchedulerError, match=r"failed in pop.*: SystemExit: 0"):
@@ -137,7 +161,7 @@ def test_what_the_user_asked_wrongly_stays_as_it_is(clock):
         clock(Fails(InputError("option x is 7"), "attach"))
 
 
-@pytest.mark.parametrize("clock", [replay, machine, needs_core(called), needs_core(called_machine)])
+@pytest.mark.parametrize("clock", [replay, needs_core(called), needs_core(called_machine)])
 def test_an_interruption_stays_an_interruption(clock):
     with pytest.raises(KeyboardInterrupt):
         clock(Fails(KeyboardInterrupt(), "push"))
@@ -182,7 +206,7 @@ def test_a_scheduler_that_wakes_workers_for_ever_is_stopped(clock, overheads):
         clock(Circles(), **overheads)
 
 
-@pytest.mark.parametrize("clock", [machine, needs_core(called)])
+@pytest.mark.parametrize("clock", [replay, needs_core(called)])
 def test_so_it_is_where_asking_takes_time(clock):
     with pytest.raises(SchedulerError, match=r"makes no progress"):
         clock(Circles(), progress_s=1e-6)
@@ -198,7 +222,7 @@ class Polls(Eager):
         return task
 
 
-@pytest.mark.parametrize("clock", [machine, needs_core(called_machine)])
+@pytest.mark.parametrize("clock", [replay, needs_core(called_machine)])
 def test_asking_again_while_a_task_runs_is_no_circle_where_it_takes_time(clock):
     clock(Polls(), progress_s=1e-4)
 
