@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.engine.machine.view import Sleepers
 from tasksim.platform.description import WorkerClass
-from tasksim.runtime.sleepers import Sleepers
 
 CLASS_OF = [0, 0, 1, 1, 0, 2]
 CLASSES = [
