@@ -14,6 +14,7 @@ until no flow joins. Except for rounding, the result equals that of sharing all 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -110,26 +111,23 @@ class Filling:
                 self._rising[link] -= 1
 
 
+@dataclass(slots=True, eq=False)
 class Flow:
     """A message under way, in bytes, with shares in bytes per tick.
 
     :func:`settle` sets ``settled``, its new share, and ``stop``, the link that limits it.
     """
 
-    __slots__ = (
-        "done", "factor", "number", "remaining", "settled",
-        "share", "since", "stop", "value", "way",
-    )  # fmt: skip
-
-    def __init__(
-        self, way: Way, factor: float, size: float, done: Callable[[Any], None], value: Any
-    ) -> None:
-        self.way, self.factor, self.remaining = way, factor, size
-        self.done, self.value = done, value
-        self.number = 0
-        self.share = self.settled = 0.0
-        self.stop = AT_LIMIT
-        self.since = 0
+    way: Way
+    factor: float
+    remaining: float
+    done: Callable[[Any], None]
+    value: Any
+    number: int = 0
+    share: float = 0.0
+    settled: float = 0.0
+    stop: int = AT_LIMIT
+    since: int = 0
 
 
 On: TypeAlias = "Mapping[int, Mapping[int, tuple[Flow, float]]]"

@@ -6,6 +6,7 @@ pairs of hosts at once, equal to the last bit, for the core.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,6 +33,7 @@ MAX_KNOWN_ROUTES: Final = 100_000
 all-to-all programs on more than three hundred nodes drop any."""
 
 
+@dataclass(slots=True, eq=False)
 class Way:
     """The way from one host to another, which all messages between them share.
 
@@ -39,12 +41,10 @@ class Way:
     with the cost of a byte on it.
     """
 
-    __slots__ = ("latency_s", "limit", "uses", "weight")
-
-    def __init__(
-        self, latency_s: float, limit: float, weight: float, uses: tuple[tuple[int, float], ...]
-    ) -> None:
-        self.latency_s, self.limit, self.weight, self.uses = latency_s, limit, weight, uses
+    latency_s: float
+    limit: float
+    weight: float
+    uses: tuple[tuple[int, float], ...]
 
 
 class Ways:

@@ -13,6 +13,7 @@ A copy waits for all copies requested earlier that exclude it, even if they wait
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,18 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["Copy", "CopyEngines"]
 
 
+@dataclass(slots=True, eq=False)
 class Copy:
     """A requested copy."""
 
-    __slots__ = ("blocked_by", "blocks", "done", "pair", "size", "started", "value")
-
-    def __init__(
-        self, pair: tuple[int, int], size: float, done: Callable[[Copy], None], value: Any
-    ) -> None:
-        self.pair, self.size, self.done, self.value = pair, size, done, value
-        self.blocks: list[Copy] = []
-        self.blocked_by = 0
-        self.started = 0
+    pair: tuple[int, int]
+    size: float
+    done: Callable[[Copy], None]
+    value: Any
+    blocks: list[Copy] = field(default_factory=list)
+    blocked_by: int = 0
+    started: int = 0
 
 
 class CopyEngines:

@@ -8,6 +8,7 @@ route crosses twice counts twice.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
@@ -67,14 +68,15 @@ MAX_KNOWN_COMBINATIONS = 20_000
 three devices have 400 to 900, so only machines with many more drop any."""
 
 
+@dataclass(slots=True, eq=False)
 class Flow:
     """A copy under way, with its remaining bytes and its rate in bytes per tick."""
 
-    __slots__ = ("done", "path", "rate", "remaining", "value")
-
-    def __init__(self, path: Path, size: float, done: Callable[[Any], None], value: Any) -> None:
-        self.path, self.remaining, self.done, self.value = path, size, done, value
-        self.rate = 0.0
+    path: Path
+    remaining: float
+    done: Callable[[Any], None]
+    value: Any
+    rate: float = 0.0
 
 
 class Network:

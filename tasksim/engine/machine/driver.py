@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ BLOCKED: Final = 3
 it."""
 
 
+@dataclass(slots=True, eq=False)
 class Driver:
     """A worker with its number, its memory, its routine, and the intake of data for its tasks.
 
@@ -33,20 +35,13 @@ class Driver:
     phase of its pops within an instant.
     """
 
-    __slots__ = ("intake", "memory", "phase", "pipeline", "routine", "turns", "worker")
-
-    def __init__(
-        self,
-        worker: int,
-        memory: int,
-        pipeline: int,
-        routine: Routine,
-        intake: Intake,
-        turns: Turns | None,
-        phase: float,
-    ) -> None:
-        self.worker, self.memory, self.pipeline = worker, memory, pipeline
-        self.routine, self.intake, self.turns, self.phase = routine, intake, turns, phase
+    worker: int
+    memory: int
+    pipeline: int
+    routine: Routine
+    intake: Intake
+    turns: Turns | None
+    phase: float
 
 
 class Intake:
