@@ -100,14 +100,14 @@ class Arrays:
     """Arrays, and structures, that a structure of the core points to, kept alive."""
 
     def __init__(self) -> None:
-        self._at: dict[int | None, NDArray[Any] | FlatStructure] = {}
+        self._at: dict[int, NDArray[Any] | FlatStructure] = {}
 
-    def __call__(self, values: Iterable[Any] | NDArray[Any], dtype: type[np.generic]) -> int | None:
+    def __call__(self, values: Iterable[Any] | NDArray[Any], dtype: type[np.generic]) -> int:
         """Return the address of *values* as a contiguous array of *dtype*."""
         array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype)
         # An empty part of another array has an address of its own, too.
         array = np.ascontiguousarray(array, dtype) if array.size else np.empty(0, dtype)
-        place = interface.address(array, dtype)
+        place: int = array.ctypes.data
         self._at[place] = array
         return place
 
@@ -272,24 +272,20 @@ def policy_structure(
     policy: Ported, view: View | None, rng: random.Random, kept: list[Any]
 ) -> interface.Scheduler:
     """Return the policy with its options, its tables and the state of its random generator."""
-    numbers, tables = policy.numbers, policy.tables(view, rng)
-    twister = np.array(rng.getstate()[1], np.uint32)
-    values = np.array(list(numbers.values()), np.float64)
-    columns = [np.ascontiguousarray(table, np.int64) for table in tables.values()]
-    lengths = np.array([len(column) for column in columns], np.int64)
+    numbers, tables, column = policy.numbers, policy.tables(view, rng), Arrays()
     number_names, table_names = _texts(numbers), _texts(tables)
-    places = (ctypes.c_void_p * len(columns))(*(c.ctypes.data for c in columns))
-    kept += [twister, values, columns, lengths, number_names, table_names, places]
+    places = (ctypes.c_void_p * len(tables))(*(column(t, np.int64) for t in tables.values()))
+    kept += [column, number_names, table_names, places]
     return interface.Scheduler(
         name=policy.name.encode(),
         numbers=len(numbers),
         number_names=ctypes.addressof(number_names),
-        number_values=interface.address(values, np.float64),
-        tables=len(columns),
+        number_values=column(numbers.values(), np.float64),
+        tables=len(tables),
         table_names=ctypes.addressof(table_names),
         table_values=ctypes.addressof(places),
-        table_lengths=interface.address(lengths, np.int64),
-        twister=interface.address(twister, np.uint32),
+        table_lengths=column(map(len, tables.values()), np.int64),
+        twister=column(rng.getstate()[1], np.uint32),
     )
 
 
