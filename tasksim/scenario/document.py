@@ -80,7 +80,7 @@ def encode(
         seconds = scenario.durations
     elif seconds is None and scenario.durations is not None:
         seconds = dict(scenario.durations)
-    sources = {} if found is None else found.sources()
+    sources = {} if found is None else found.sources
     data: dict[str, Any] = {
         "version": VERSION,
         "clock": scenario.clock,

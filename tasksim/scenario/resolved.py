@@ -219,18 +219,19 @@ class Resolved:
         """Number of nodes."""
         return 1 if self.cluster is None else len(self.cluster.nodes)
 
+    @cached_property
     def sources(self) -> dict[str, str]:
-        """Return the source of each kernel's durations; empty if all kernels have the same source.
+        """Source of each kernel's durations; empty if all kernels have the same source.
 
         A source is ``given``, ``models``, or ``tasks`` for durations of the tasks themselves.
         """
         models, given = self.models, {name.rpartition(":")[2] for name in self.seconds or ()}
         if models is None or not hasattr(models, "model"):
             return {}
-        found = {}
+        found, groups = {}, self.platform.classes
         for kernel, name in zip(self.graph.kernels, self.graph.model_names, strict=True):
             found[kernel] = "given" if kernel in given else "tasks"
-            for group in () if kernel in given else self.platform.classes:
+            for group in () if kernel in given else groups:
                 with suppress(InputError):
                     models.model(name, group.models)
                     found[kernel] = "models"
@@ -564,7 +565,7 @@ class Resolver:
             from tasksim.formats.platforms import load_platform
 
             file = self._cluster_file(scenario)
-            library = None if scenario.library is None else Path(scenario.library)
+            library = scenario.library
             name = scenario.platform if file is None else file.like
             key = ("platform", name, library, *changes)
             return self.once(key, lambda: load_platform(name, library, changes))

@@ -30,14 +30,14 @@ def total_s(run, graph, kernel):
 @pytest.mark.parametrize("graph", ["bulk-cholesky tiles=4", "summa tiles=3 rows=2"])
 def test_barriers_need_no_model_and_take_no_time(graph):
     found = resolve(Scenario(graph, platform="xeon-24c"))
-    assert found.sources()["barrier"] == "tasks"
+    assert found.sources["barrier"] == "tasks"
     assert total_s(solve(found, check=True), found.graph, "barrier") == 0.0
     assert found.bounds()["critical_path_s"] > 0
 
 
 def test_a_barrier_takes_what_it_is_told_to_take():
     free, told = (resolve(s) for s in (BULK, BULK.vary(durations="barrier=1ms")))
-    assert told.sources() == {**dict.fromkeys(CHOLESKY, "models"), "barrier": "given"}
+    assert told.sources == {**dict.fromkeys(CHOLESKY, "models"), "barrier": "given"}
     barriers = sum(free.graph.kernel_of(t) == "barrier" for t in range(len(free.graph)))
     runs = [solve(found) for found in (free, told)]
     assert total_s(runs[1], told.graph, "barrier") == pytest.approx(barriers * 1e-3)
@@ -53,7 +53,7 @@ def test_what_is_given_wins_and_models_give_the_rest():
     named = asked.vary(models=library)
     alone = resolve(Scenario(graph, platform="xeon-24c"))
     for found in map(resolve, (asked, named)):
-        assert found.sources() == {k: "given" if k == "gemm" else "models" for k in CHOLESKY}
+        assert found.sources == {k: "given" if k == "gemm" else "models" for k in CHOLESKY}
         run = solve(found)
         assert total_s(run, graph, "gemm") == pytest.approx(5e-3)
         for kernel in ("potrf", "trsm", "syrk"):

@@ -160,9 +160,7 @@ def test_wba_draws_from_the_seed_of_the_run():
     found = set()
     for seed in range(8):
         scheduler = create("wba:alpha=1")
-        replay_of(graph_of(10, volumes), processors(range(3)), scheduler, table).run(
-            random.Random(seed)
-        )
+        replay_of(graph_of(10, volumes), processors(range(3)), scheduler, table).run(seed)
         found.add(tuple(scheduler.plan.worker.tolist()))
     assert len(found) > 1
 
