@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError
 from tasksim.base.progress import noting
 from tasksim.engine.question import ClusterQuestion, Question
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tasksim.engine.question import NodeQuestion
 
 __all__ = [
-    "ENGINES", "Engine", "Replayed", "as_data", "check_engine", "plans_of", "replayed",
-    "replayed_by_core", "series_of",
+    "ENGINES", "Engine", "Replayed", "as_data", "plans_of", "replayed", "replayed_by_core",
+    "series_of",
 ]  # fmt: skip
 
 Engine = Literal["auto", "simpy", "compiled"]
@@ -39,12 +39,6 @@ class Replayed(NamedTuple):
     replay: Ended
     engine: str
     why: str = ""
-
-
-def check_engine(engine: str) -> None:
-    """Raise :exc:`InputError` unless *engine* is one."""
-    if engine not in ENGINES:
-        raise unknown("engine", engine, ENGINES)
 
 
 def replayed(

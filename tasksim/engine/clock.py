@@ -30,7 +30,6 @@ FIRST_PHASE: Final = 0.0
 LAST_PHASE: Final = inf
 """Phase of events at the end of an instant, such as sharing a network anew among all flows."""
 
-
 EVENTS_PER_LOOK: Final = 1000
 """Number of events between two looks at a run: some ten milliseconds."""
 
@@ -86,13 +85,14 @@ class Clock(Environment):
         """Call *callback* after *delay* ticks with an event of that *value*."""
         Wait(self, delay, phase, value).callbacks.append(callback)
 
-    def run_watched(self, look: Callable[[], None]) -> None:
+    def run_watched(self, look: Callable[[], None] | None) -> None:
         """Run until no event is left; call *look* after every :data:`EVENTS_PER_LOOK` events."""
         with suppress(EmptySchedule):
             while True:
                 for _ in range(EVENTS_PER_LOOK):
                     self.step()
-                look()
+                if look is not None:
+                    look()
 
     def at_once(self, event: Event) -> None:
         """Process *event*, which was triggered just now, before the caller continues."""

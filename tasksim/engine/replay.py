@@ -92,15 +92,14 @@ class Replay:
         *progress* is called from time to time with the number of finished tasks and of all tasks.
         Raises :exc:`SchedulerError` if the scheduler breaks a rule or fails.
         """
+        look = None
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
             begin(self.node, rng)
             self._submission.begin()
+            if progress is not None:
+                look = Reports(progress, len(self._graph), self.ledger.finished).look
             with suppress(AllDone):
-                if progress is None:
-                    self._clock.run()
-                else:
-                    reports = Reports(progress, len(self._graph), self.ledger.finished)
-                    self._clock.run_watched(reports.look)
+                self._clock.run_watched(look)
         self.ledger.close(TICKS_PER_S)
         if not self.ledger.over():
             self.node.refuse_what_is_stuck()

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
-from tasksim.engine.choice import Engine, check_engine, replayed
+from tasksim.engine.choice import ENGINES, Engine, replayed
 from tasksim.engine.outcome import machine
 from tasksim.engine.pricing import FarDataRule, Noise, Prices
 from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
@@ -139,7 +140,7 @@ class Simulation(NamedTuple):
             If the scheduler drops or repeats a task, or gives a task to a worker that cannot run
             it; on a cluster, the message names the node.
         """
-        check_engine(engine)
+        one_of(engine, ENGINES, "engine")
         settled, cluster = Settled(), self.cluster
         question: Question | ClusterQuestion
         if cluster is None:

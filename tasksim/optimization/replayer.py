@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.choice import check_engine, plans_of, replayed
+from tasksim.engine.choice import ENGINES, plans_of, replayed
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.simulation import Settled
 from tasksim.schedulers.static.follower import Planned
@@ -54,7 +55,7 @@ class Replayer:
     """
 
     def __init__(self, simulation: Simulation, engine: Engine = "auto") -> None:
-        check_engine(engine)
+        one_of(engine, ENGINES, "engine")
         if simulation.cluster is not None:
             nodes = len(simulation.cluster.nodes)
             raise InputError(f"a plan is for a single node; got {nodes} nodes")

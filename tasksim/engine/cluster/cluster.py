@@ -146,6 +146,7 @@ class ClusterReplay:
         Raises :exc:`SchedulerError`, with the number of the node, if a scheduler breaks a rule or
         fails, and :exc:`InputError` if a task can never run.
         """
+        look = None
         with no_garbage_collection():
             try:
                 communicators = [member.communicator for member in self.members]
@@ -154,13 +155,11 @@ class ClusterReplay:
                     begin(member.node, random.Random(seed * SEEDS_PER_RUN + number))
                 for member in self.members:
                     member.submission.begin()
+                if progress is not None:
+                    tasks = sum(len(member.ledger.state) for member in self.members)
+                    look = Reports(progress, tasks, self._finished).look
                 with suppress(AllDone):
-                    if progress is None:
-                        self._clock.run()
-                    else:
-                        tasks = sum(len(member.ledger.state) for member in self.members)
-                        reports = Reports(progress, tasks, self._finished)
-                        self._clock.run_watched(reports.look)
+                    self._clock.run_watched(look)
             except (Exception, SystemExit) as error:
                 raise self._blamed(error) from error
         for member in self.members:

@@ -236,7 +236,7 @@ class Communicator:
         """Note the tasks that read each received message, and their number."""
         for task, message in enumerate(self._message, self._own):
             if self._messages.target[message] == self.number and self._messages.lands[message]:
-                readers = [r for r in self._node.successors(task) if r < self._own]
+                readers = [r for r in self._node.graph.successors_of(task) if r < self._own]
                 self._readers[message] = len(readers)
                 for reader in readers:
                     self._reads.setdefault(reader, []).append(message)

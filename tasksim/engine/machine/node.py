@@ -195,12 +195,6 @@ class Node:
         order = [*cores[::-1], *devices[::-1]]
         return Landing(self.clock, platform.allocation, order, max(1, platform.copying.fetches))
 
-    # Begin and end of a run
-
-    def successors(self, task: int) -> list[int]:
-        """Return the tasks that wait for *task*, including communication."""
-        return self.graph.successors_of(task)
-
     def _idle(self) -> bool:
         return self.ledger.idle() and not self.memories.requests.of
 
@@ -266,7 +260,7 @@ class Node:
     def _release_successors(self, task: int, routine: Routine, pusher: int | None) -> Steps:
         """Push each successor that is ready now, and follow hints, in order."""
         said = self.hints.waiting.get(task, ())
-        pauses = self.hints.among(task, self.successors(task)) if said else ()
+        pauses = self.hints.among(task, self.graph.successors_of(task)) if said else ()
         hints = iter(said)
         for successor in self._release.complete_in_turn(task, pauses):
             if successor == PAUSE:
