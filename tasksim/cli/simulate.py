@@ -24,7 +24,16 @@ from tasksim.cli.options import (
     seed_option,
     trust_option,
 )
-from tasksim.cli.output import Results, describe_run, note, print_json, refuse_figure, warn
+from tasksim.cli.output import (
+    Results,
+    describe_run,
+    note,
+    note_written,
+    print_json,
+    print_run,
+    refuse_figure,
+    warn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,7 +206,7 @@ class _Asked:
 
         answers = {own: sure, **{rival.scheduler: rival.prediction for rival in rivals}}
         save_figure(figure_sure(answers), self.plot, force=force)
-        note(f"Wrote {self.plot}")
+        note_written(self.plot)
 
 
 def _is_of_this_machine(resolved: Resolved) -> bool:
@@ -463,7 +472,7 @@ def _said_by(sources: dict[str, str]) -> str:
 
 
 def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | None) -> None:
-    advice, sources = resolved.advice(), resolved.sources()
+    advice, sources = resolved.advice(), resolved.sources
     guessed, overfull = advice["beyond_contention"], advice["overfull"]
     said = [line for lines in advice.values() for line in lines]
     for message in said if sure is None else [*said, *sure.warnings()]:
@@ -487,11 +496,6 @@ def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | No
             }
         )
         return
-    from tasksim.view.texttables import kernel_table, run_summary
-
-    summary = run_summary(run)
-    if sources:
-        summary += f"\ndurations by   {_said_by(sources)}"
-    click.echo(f"{summary}\n\n{kernel_table(run)}")
+    print_run(run, f"\ndurations by   {_said_by(sources)}" if sources else "")
     if sure is not None:
         click.echo(f"\n{sure.text()}")
