@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import resource
 import statistics
 import subprocess
@@ -72,7 +71,7 @@ def engine(tiles: int, scheduler: str, repetitions: int) -> None:
     for _ in range(repetitions):
         replay = Replay(Question(graph, Platform.identical(12), create(scheduler), costs, costs))
         begun = time.perf_counter()
-        makespan = replay.run(random.Random(0))
+        makespan = replay.run(0)
         walls.append(time.perf_counter() - begun)
     wall = statistics.median(walls)
     print(
@@ -198,7 +197,7 @@ def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]
     ])  # fmt: skip
     replay = Replay(Question(graph, platform, create(scheduler), costs, costs))
     begun = time.process_time()
-    replay.run(random.Random(0))
+    replay.run(0)
     return len(graph), 1e6 * (time.process_time() - begun) / len(graph)
 
 

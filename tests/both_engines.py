@@ -8,7 +8,6 @@ last bit, or the same error. The test sees what SimPy's engine gave.
 from __future__ import annotations
 
 import dataclasses
-import random
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
@@ -74,7 +73,7 @@ def _keeping(begin, twins):
         if question.scheduler not in twins:
             twins[question.scheduler] = deepcopy(question.scheduler)
         self.asked = asked = dataclasses.replace(question, scheduler=twins[question.scheduler])
-        with _the_same_error(asked, random.Random(0)):
+        with _the_same_error(asked, 0):
             begin(self, question)
 
     return kept
@@ -84,12 +83,11 @@ def _compared(run):
     """Return a run that the core makes, too."""
 
     @wraps(run)
-    def compared(self, rng, *progress):
-        its_rng = deepcopy(rng)
-        with _the_same_error(self.asked, deepcopy(rng)):
-            makespan_s = run(self, rng, *progress)
+    def compared(self, seed, *progress):
+        with _the_same_error(self.asked, seed):
+            makespan_s = run(self, seed, *progress)
         for asked in _ways_to_ask(self.asked):
-            found = _compiled(asked, deepcopy(its_rng))
+            found = _compiled(asked, seed)
             if isinstance(found, Exception):
                 raise AssertionError("the core fails") from found
             if found is not None and (differs := difference(asked, self, found)):
@@ -107,25 +105,25 @@ def _ways_to_ask(asked):
 
 
 @contextmanager
-def _the_same_error(asked, rng):
+def _the_same_error(asked, seed):
     """Ask the core what ends here in an error: it may also refuse what SimPy's engine refuses."""
     try:
         yield
     except Exception as error:
-        found = _compiled(asked, rng, may_refuse=True)
+        found = _compiled(asked, seed, may_refuse=True)
         if found is not None and repr(found) != repr(error):
             raise AssertionError(f"the core has ended in {found!r}") from error
         raise
 
 
-def _compiled(asked, rng, *, may_refuse=False):
+def _compiled(asked, seed, *, may_refuse=False):
     """Return the core's replay, or the error in which it has ended; None: it leaves that to SimPy.
 
     *may_refuse*: for any reason.
     """
     try:
         replay = CompiledReplay(asked)
-        replay.run(rng)
+        replay.run(seed)
     except Refused as refusal:
         if may_refuse or any(reason in str(refusal) for reason in BY_DESIGN):
             return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import deque
 
 import numpy as np
@@ -138,7 +137,7 @@ def play(graph, platform, plan, ahead=None, **options):
         durations.append(float(graph.parameters[kernel][graph.row[task], column]))
     table = [durations] * len(platform.classes)
     replay = replay_of(graph, platform, scheduler, table, **options)
-    replay.run(random.Random(0))
+    replay.run(0)
     return Played(replay)
 
 

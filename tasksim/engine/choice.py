@@ -6,19 +6,23 @@ compare with.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from tasksim.base.errors import InputError
 from tasksim.base.progress import noting
+from tasksim.base.threadclock import no_garbage_collection
 from tasksim.engine.question import ClusterQuestion, Question
 
 if TYPE_CHECKING:
     from tasksim.base.progress import CountProgress
+    from tasksim.engine.cluster.cluster import ClusterReplay
+    from tasksim.engine.compiled.cluster import CompiledCluster
     from tasksim.engine.compiled.plans import CompiledPlans
+    from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.outcome import Ended
     from tasksim.engine.question import NodeQuestion
+    from tasksim.engine.replay import Replay
 
 __all__ = [
     "ENGINES", "Engine", "Replayed", "as_data", "plans_of", "replayed", "replayed_by_core",
@@ -77,17 +81,20 @@ def replayed_by_core(
     question: Question | ClusterQuestion, seed: int, progress: CountProgress | None = None
 ) -> Replayed:
     """Replay *question* on the core; raise ``Refused`` if the core does not support it."""
-    if not isinstance(question, Question):
-        from tasksim.engine.compiled.cluster import CompiledCluster
-
-        cluster = CompiledCluster(question)
-        cluster.run(seed, progress)
-        return Replayed(cluster, "compiled")
-    from tasksim.engine.compiled.replay import CompiledReplay
-
-    replay = CompiledReplay(question)
-    replay.run(random.Random(seed), progress)
+    replay = _on_core(question)
+    replay.run(seed, progress)
     return Replayed(replay, "compiled", replay.why)
+
+
+def _on_core(question: Question | ClusterQuestion) -> CompiledReplay | CompiledCluster:
+    """Return the replay of *question* on the core; raise ``Refused`` if it does not support it."""
+    if isinstance(question, Question):
+        from tasksim.engine.compiled.replay import CompiledReplay
+
+        return CompiledReplay(question)
+    from tasksim.engine.compiled.cluster import CompiledCluster
+
+    return CompiledCluster(question)
 
 
 def _replayed_by_simpy(
@@ -96,19 +103,21 @@ def _replayed_by_simpy(
     """Replay *question* on SimPy's engine, for the reason *why*."""
     if question.needs_threads:
         raise _only_by_core(question)
-    if not isinstance(question, Question):
-        from tasksim.engine.cluster.cluster import ClusterReplay
-
-        cluster = ClusterReplay(question)
-        cluster.run(seed, progress)
-        return Replayed(cluster, "simpy", why)
-    from tasksim.base.threadclock import no_garbage_collection
-    from tasksim.engine.replay import Replay
-
     with no_garbage_collection():
-        replay = Replay(question)
-    replay.run(random.Random(seed), progress)
+        replay = _in_simpy(question)
+    replay.run(seed, progress)
     return Replayed(replay, "simpy", why)
+
+
+def _in_simpy(question: Question | ClusterQuestion) -> Replay | ClusterReplay:
+    """Return the replay of *question* on SimPy's engine."""
+    if isinstance(question, Question):
+        from tasksim.engine.replay import Replay
+
+        return Replay(question)
+    from tasksim.engine.cluster.cluster import ClusterReplay
+
+    return ClusterReplay(question)
 
 
 def _only_by_core(question: Question | ClusterQuestion) -> InputError:
@@ -161,10 +170,4 @@ def as_data(question: Question | ClusterQuestion, seed: int) -> dict[str, Any]:
     Raises ``Refused`` if the core does not know all that is asked, or if a scheduler is none of its
     own.
     """
-    if not isinstance(question, Question):
-        from tasksim.engine.compiled.cluster import CompiledCluster
-
-        return CompiledCluster(question).as_data(seed)
-    from tasksim.engine.compiled.replay import CompiledReplay
-
-    return CompiledReplay(question).as_data(seed)
+    return _on_core(question).as_data(seed)

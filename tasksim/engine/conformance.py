@@ -176,7 +176,7 @@ def respects_abilities(factory: Factory) -> None:
     ])  # fmt: skip
     platform = two_classes()
     replay = Replay(Question(graph, platform, factory(), costs, costs))
-    replay.run(random.Random(0))
+    replay.run(0)
     classes, worker = class_of(platform), replay.ledger.worker
     allowed = all(costs[classes[w]][t] < np.inf for t, w in enumerate(worker))
     demand(allowed, "a task ran on a worker that cannot run it")

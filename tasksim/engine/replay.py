@@ -10,6 +10,7 @@ pushes that take time, in the order of their begin.
 
 from __future__ import annotations
 
+import random
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from tasksim.runtime.view import Facts
 from tasksim.schedulers.decisions import Decisions
 
 if TYPE_CHECKING:
-    import random
-
     from tasksim.base.progress import CountProgress
     from tasksim.engine.question import Question
 
@@ -86,15 +85,16 @@ class Replay:
             self.view.decisions = Decisions(len(platform.workers), lambda: clock.now)
         self._submission = Submission(self.node, release, overheads.submission, due)
 
-    def run(self, rng: random.Random, progress: CountProgress | None = None) -> float:
+    def run(self, seed: int, progress: CountProgress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
-        *progress* is called from time to time with the number of finished tasks and of all tasks.
+        *seed* is that of the scheduler's random choices. *progress* is called from time to time
+        with the number of finished tasks and of all tasks.
         Raises :exc:`SchedulerError` if the scheduler breaks a rule or fails.
         """
         look = None
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
-            begin(self.node, rng)
+            begin(self.node, random.Random(seed))
             self._submission.begin()
             if progress is not None:
                 look = Reports(progress, len(self._graph), self.ledger.finished).look

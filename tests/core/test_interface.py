@@ -116,7 +116,7 @@ def answered_when_spoilt(question, draw, monkeypatch, **how):
     replay = CompiledReplay(asked)
     replay._flat = flats
     try:
-        replay.run(random.Random(0))
+        replay.run(0)
     except (flat.Refused, TasksimError):
         return False
     replay.records()
@@ -155,7 +155,7 @@ def test_thousands_of_replays_leave_memory_flat():
             question = drawn_question(seed % 50, SCHEDULERS[seed % len(SCHEDULERS)])
             replay = CompiledReplay(OfMachines(**vars(question)))
             try:
-                replay.run(random.Random(0))
+                replay.run(0)
             except TasksimError:
                 continue
             replay.records()
@@ -170,7 +170,7 @@ def test_thousands_of_replays_leave_memory_flat():
 def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     question = drawn_question(3, "dmdas")
     replay = CompiledReplay(question)
-    replay.run(random.Random(0))
+    replay.run(0)
     first, again = (replay.records() for _ in range(2))
     table, same = first["transfers"], again["transfers"]
     before = [column.copy() for column in table.columns()]
@@ -180,5 +180,5 @@ def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     gc.collect()
     others = [CompiledReplay(question) for _ in range(20)]  # who would take memory that was freed
     for other in others:
-        other.run(random.Random(0))
+        other.run(0)
     assert all(map(np.array_equal, table.columns(), before))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import threading
 import time
@@ -54,7 +53,7 @@ def long_replay(scheduler, devices=True):
 
 def run_all(replays):
     for replay in replays:
-        replay.run(random.Random(0))
+        replay.run(0)
     time.sleep(60)
 
 
@@ -71,7 +70,7 @@ def test_no_call_takes_long(scheduler):
         return ended
 
     replay._go_on = timed
-    replay.run(random.Random(0))
+    replay.run(0)
     assert len(taken_s) > 1
     assert max(taken_s) < SOON_S
 
@@ -108,7 +107,7 @@ def test_however_often_the_core_looks_up_the_replay_is_the_same(scheduler):
                 handle, int(min(events, most))
             )
             try:
-                replay.run(random.Random(0))
+                replay.run(0)
             except TasksimError as error:
                 found.append(str(error))
             else:
@@ -125,7 +124,7 @@ def test_no_event_is_no_progress_and_no_end():
         return calls[-1]
 
     replay._go_on = patient
-    assert replay.run(random.Random(0)) > 0
+    assert replay.run(0) > 0
     assert calls[:5] == [MORE] * 5
 
 
@@ -140,10 +139,10 @@ def test_a_negative_number_of_events_ends_a_replay(tasks):
     replay = CompiledReplay(question)
     replay._go_on = partial(lambda go_on, handle, events: go_on(handle, -1), replay._go_on)
     if not tasks:
-        assert replay.run(random.Random(0)) == 0.0
+        assert replay.run(0) == 0.0
         return
     with pytest.raises(SchedulerError, match="dropped gemm #0"):
-        replay.run(random.Random(0))
+        replay.run(0)
 
 
 class Own(Eager):

@@ -19,8 +19,8 @@ def spoil(monkeypatch):
     run = CompiledReplay.run
 
     def spoilt(change):
-        def otherwise(self, rng):
-            found = run(self, rng)
+        def otherwise(self, seed):
+            found = run(self, seed)
             change(self)
             return found
 

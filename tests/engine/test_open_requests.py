@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from scripted import machine, replay_of
 
@@ -30,7 +28,7 @@ def replayed(graph, scheduler, size):
     costs = [[2.0] * len(graph) if c.architecture == "cuda" else [30.0] * len(graph)
              for c in platform.classes]  # fmt: skip
     replay = replay_of(graph, platform, create(scheduler), costs)
-    makespan = replay.run(random.Random(0))
+    makespan = replay.run(0)
     log = replay.node.memories.log
     return makespan, replay.ledger.worker, replay.ledger.start, log.task, log.source, log.end
 
@@ -52,6 +50,6 @@ def test_nothing_is_left_when_all_is_done(monkeypatch):
     graph = tasksim.generate("cholesky", tiles=6, tile_size=1)
     platform = machine(devices=2, cores=1, size=100)
     replay = replay_of(graph, platform, create("dmda"), [[1.0] * len(graph)] * 3)
-    replay.run(random.Random(0))
+    replay.run(0)
     requests = replay.node.memories.requests
     assert (requests.of, requests._apart) == ({}, {})

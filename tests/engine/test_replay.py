@@ -31,7 +31,7 @@ def replay(graph, platform, scheduler, table=None):
         table = [[COSTS[graph.kernel_of(t)] for t in range(len(graph))]] * len(platform.classes)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     result = replay_of(graph, platform, policy, table)
-    result.run(random.Random(0))
+    result.run(0)
     return result
 
 
@@ -334,4 +334,4 @@ def test_both_engines_submit_by_the_same_rule(seed, name):
     graph = builder.build()
     costs_s = [[rng.choice((1.0, 2.0, 3.0)) for _ in range(tasks)]]
     platform = with_overheads(rng.randrange(1, 4), submission_s=rng.choice((0.25, 0.5, 1.0)))
-    replay_of(graph, platform, create(name), costs_s).run(random.Random(0))  # on both engines
+    replay_of(graph, platform, create(name), costs_s).run(0)  # on both engines

@@ -155,8 +155,8 @@ def test_check_verifies_the_run(monkeypatch):
     )
 
     class Hasty(replay_module.Replay):
-        def run(self, rng, progress=None):
-            super().run(rng)
+        def run(self, seed, progress=None):
+            super().run(seed)
             self.ledger.start[:] = array("d", bytes(8 * len(self.ledger.start)))
 
     monkeypatch.setattr(replay_module, "Replay", Hasty)

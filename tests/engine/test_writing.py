@@ -78,6 +78,6 @@ def test_hints_about_one_datum_take_the_core_no_longer_the_more_there_are():
     def replay(count):
         costs = np.ones((len(platform.classes), count))
         question = Question(graphs[count], platform, create("eager"), costs, costs)
-        CompiledReplay(question).run(random.Random(0))
+        CompiledReplay(question).run(0)
 
     assert nearly_linear(replay, *graphs)

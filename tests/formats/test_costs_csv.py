@@ -45,7 +45,7 @@ def ends_s(found, scheduler="heft"):
     graph, platform, models = found
     policy = create(scheduler)
     replay = replay_of(graph, platform, policy, durations(graph, platform, models).tolist())
-    replay.run(random.Random(0))
+    replay.run(0)
     return list(replay.ledger.end), policy.plan.end_s.tolist()
 
 

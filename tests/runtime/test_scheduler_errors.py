@@ -31,7 +31,7 @@ def platform(**overheads):
 
 
 def replay(scheduler, **overheads):
-    replay_of(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
+    replay_of(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(0)
 
 
 def called(scheduler, *, pushes="serial", **overheads):
@@ -139,7 +139,7 @@ class Chooses(Fails):
 
 def blind(scheduler):
     replay = replay_of(GRAPH, platform(), scheduler, [[1.0] * 3], simultaneous_pushes="blind")
-    replay.run(random.Random(0))
+    replay.run(0)
 
 
 @pytest.mark.parametrize("clock", [blind, needs_core(called_machine)])

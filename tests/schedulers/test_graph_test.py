@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from functools import partial
 
 import pytest
@@ -44,7 +43,7 @@ def mixed_platform(overheads=None):
 
 def run(graph, platform, costs, scheduler="graph_test"):
     replay = replay_of(graph, platform, create(scheduler), costs)
-    replay.run(random.Random(0))
+    replay.run(0)
     return replay
 
 

@@ -260,12 +260,12 @@ def test_devices_run_what_they_are_good_at(name):
     cuda = {"potrf": 1.0, "trsm": 1.0, "syrk": 0.3, "gemm": 0.2}
     costs = [[times[graph.kernel_of(t)] for t in range(len(graph))] for times in (cuda, cpu)]
     replay = replay_of(graph, mixed_platform(2, 4), create(name), costs)
-    makespan = replay.run(random.Random(0))
+    makespan = replay.run(0)
     gemms = [t for t in range(len(graph)) if graph.kernel_of(t) == "gemm"]
     assert sum(replay.ledger.worker[t] < 2 for t in gemms) > 0.8 * len(gemms)
     eager = replay_of(graph, mixed_platform(2, 4), create("eager"), costs)
     # Luck of ties is worth 1 %: eager, too, leaves few gemms to the cores.
-    assert makespan < 1.02 * eager.run(random.Random(0))
+    assert makespan < 1.02 * eager.run(0)
 
 
 def test_given_orders_are_parsed():
@@ -313,7 +313,7 @@ def test_many_classes_of_workers():
     )
     graph = generate("fork-join", width=140)
     replay = replay_of(graph, platform, Heteroprio(), [[1.0] * len(graph)] * len(names))
-    assert replay.run(random.Random(0)) == 4.0
+    assert replay.run(0) == 4.0
 
 
 def test_learned_is_a_switch():

@@ -7,7 +7,6 @@ simultaneous events is its own, and heteroprio there starts from what earlier ru
 
 from __future__ import annotations
 
-import random
 import statistics
 
 import pytest
@@ -52,7 +51,7 @@ def makespan_s(machine, application, tiles, scheduler):
         overheads=Overheads(submission_s=1e-6, task_s=3e-6),
     )
     costs = [[durations[graph.kernel_of(task)] for task in range(len(graph))]]
-    return replay_of(graph, platform, create(scheduler), costs).run(random.Random(0))
+    return replay_of(graph, platform, create(scheduler), costs).run(0)
 
 
 @pytest.mark.parametrize(("position", "name"), list(enumerate(NAMES)))

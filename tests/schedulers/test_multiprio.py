@@ -167,7 +167,7 @@ def test_a_run_with_a_core_and_a_device(on_core, makespan_s):
     )
     durations = [[1.0, 6.0, on_core, 6.0], [1.0, 1.0, 3.0, 1.0]]
     replay = replay_of(builder.build(), platform, create("multiprio"), durations)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert max(replay.ledger.end) == makespan_s
     assert replay.ledger.worker[1] == replay.ledger.worker[3] == 1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 from classic import processors
@@ -94,7 +92,7 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
     name = data.draw(st.sampled_from(sorted(ALGORITHMS)))
     scheduler = create(f"{name}:order={order}")
     replay = replay_of(graph, platform, scheduler, real, estimates)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert replay.ledger.worker == scheduler.plan.worker.tolist()
 
 
@@ -104,7 +102,7 @@ def test_plans_can_be_followed_with_several_memories(data, graph, name):
     platform = processors([0, 1, 1, 2])
     estimates = data.draw(costs(graph, platform))
     replay = replay_of(graph, platform, create(name), estimates)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert max(replay.ledger.end, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
 
 
@@ -117,7 +115,7 @@ def test_what_is_written_is_sent_before_its_readers_are_ready():
     g.insert("task", R(x), R(y))
     times = [[1.0, 9, 9], [9.0, 4, 9], [9.0, 9, 1]]
     replay = replay_of(g.build(), processors([0, 1, 2]), create("heft"), times)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert list(replay.ledger.end) == pytest.approx([1, 4, 6])
 
 
@@ -129,7 +127,7 @@ def test_data_at_home_are_sent_some_tasks_ahead():
     times = [[50.0] * 9, [4.0] * 9]
     scheduler = Fixed([[], list(range(9))])
     replay = replay_of(g.build(), processors([0, 1]), scheduler, times)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert max(replay.ledger.end) == pytest.approx(3 + 9 * 4)
 
 
@@ -143,7 +141,7 @@ def test_data_that_commute_are_sent_when_they_are_free():
     scheduler = Fixed([[0], [2, 1]])
     times = [[1.0, 1.0, 5.0]] * 2
     replay = replay_of(g.build(), processors([0, 1]), scheduler, times)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert list(replay.ledger.end) == pytest.approx([1, 6, 5])
 
 
@@ -254,7 +252,7 @@ def test_a_worker_that_cannot_run_the_task(tmp_path):
     scheduler = create(written(tmp_path, "task,worker\n0,0\n1,gpu0\n2,0\n"))
     replay = replay_of(graph, platform, scheduler, [[1.0] * 3, [float("inf")] * 3])
     with pytest.raises(InputError, match=r"plan.csv:3: worker 'gpu0' cannot run task #1"):
-        replay.run(random.Random(0))
+        replay.run(0)
 
 
 def test_a_scheduler_without_its_file():

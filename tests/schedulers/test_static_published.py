@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 from classic import (
@@ -115,7 +113,7 @@ def test_a_simulation_of_the_classic_model_is_the_plan(name, order, example):
     table = np.array(costs, dtype=float).T.tolist()
     scheduler = create(f"{name}:order={order}")
     replay = replay_of(graph_of(len(costs), volumes), processors(range(3)), scheduler, table)
-    replay.run(random.Random(0))
+    replay.run(0)
     assert replay.ledger.worker == scheduler.plan.worker.tolist()
     assert list(replay.ledger.end) == pytest.approx(scheduler.plan.end_s.tolist())
 

@@ -84,6 +84,9 @@ class CompiledCluster:
     tasksim.engine.cluster.cluster.ClusterReplay : The reference engine.
     """
 
+    why = ""
+    """Remark on the engine: none, because the core calls no Python scheduler of a cluster."""
+
     def __init__(self, question: ClusterQuestion) -> None:
         core = interface.functions()
         if core is None:

@@ -116,13 +116,14 @@ class CompiledReplay:
         self._columns: dict[str, NDArray[Any]] = {}
         self._copies: NotedCopies | None = None
 
-    def run(self, rng: random.Random, progress: CountProgress | None = None) -> float:
+    def run(self, seed: int, progress: CountProgress | None = None) -> float:
         """Replay the graph; return the makespan in seconds.
 
-        *progress* is called from time to time with the number of finished tasks and of all tasks.
+        *seed* is that of the scheduler's random choices. *progress* is called from time to time
+        with the number of finished tasks and of all tasks.
         Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
         """
-        policy = self._policy
+        policy, rng = self._policy, random.Random(seed)
         if isinstance(policy, Ported):
             kept: list[Any] = []
             told = self._told(policy, rng, kept)

@@ -150,10 +150,9 @@ def test_a_part_that_is_the_whole_graph_is_replayed_as_that(scheduler):
     node = NodeQuestion(platform, create(scheduler), costs, costs)
     cluster = ClusterReplay(ClusterQuestion(cut, [node], read_network(SHARED).sized(1)))
     cluster.run(0)
-    import random
 
     alone = Replay(Question(graph, platform, create(scheduler), costs, costs))
-    alone.run(random.Random(0))
+    alone.run(0)
     assert list(cluster.members[0].ledger.start) == list(alone.ledger.start)
 
 
