@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.engine.replay import Replay
 
 __all__ = [
-    "ENGINES", "Engine", "Replayed", "as_data", "plans_of", "replayed", "replayed_by_core",
+    "ENGINES", "EndedReplay", "Engine", "as_data", "plans_of", "replayed", "replayed_by_core",
     "series_of",
 ]  # fmt: skip
 
@@ -34,7 +34,7 @@ Engine = Literal["auto", "simpy", "compiled"]
 ENGINES: Final = get_args(Engine)
 
 
-class Replayed(NamedTuple):
+class EndedReplay(NamedTuple):
     """A replay that has ended, the engine that made it, and the reason for that engine.
 
     The reason says why it was not the core, or that the core called a Python scheduler.
@@ -50,7 +50,7 @@ def replayed(
     seed: int,
     engine: Engine = "auto",
     progress: CountProgress | None = None,
-) -> Replayed:
+) -> EndedReplay:
     """Replay *question* on the core, unless SimPy's *engine* is requested or the core refuses.
 
     *progress* is called from time to time with the number of finished tasks and of all tasks.
@@ -79,11 +79,11 @@ def replayed(
 
 def replayed_by_core(
     question: Question | ClusterQuestion, seed: int, progress: CountProgress | None = None
-) -> Replayed:
+) -> EndedReplay:
     """Replay *question* on the core; raise ``Refused`` if the core does not support it."""
     replay = _on_core(question)
     replay.run(seed, progress)
-    return Replayed(replay, "compiled", replay.why)
+    return EndedReplay(replay, "compiled", replay.why)
 
 
 def _on_core(question: Question | ClusterQuestion) -> CompiledReplay | CompiledCluster:
@@ -99,14 +99,14 @@ def _on_core(question: Question | ClusterQuestion) -> CompiledReplay | CompiledC
 
 def _replayed_by_simpy(
     question: Question | ClusterQuestion, seed: int, why: str, progress: CountProgress | None
-) -> Replayed:
+) -> EndedReplay:
     """Replay *question* on SimPy's engine, for the reason *why*."""
     if question.needs_threads:
         raise _only_by_core(question)
     with no_garbage_collection():
         replay = _in_simpy(question)
     replay.run(seed, progress)
-    return Replayed(replay, "simpy", why)
+    return EndedReplay(replay, "simpy", why)
 
 
 def _in_simpy(question: Question | ClusterQuestion) -> Replay | ClusterReplay:

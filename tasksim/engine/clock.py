@@ -40,7 +40,7 @@ class Wait(Timeout):
     def __init__(
         self, clock: Clock, delay: int, phase: float = END_PHASE, value: Any = None
     ) -> None:
-        self.phase = phase
+        self.phase = phase  # first: SimPy's timeout schedules itself, which looks at the phase
         super().__init__(clock, delay, value)
 
 

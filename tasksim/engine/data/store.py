@@ -194,11 +194,14 @@ class Store:
         self.wanted.pop(handle, None)
 
     def touch(self, handle: int) -> None:
-        """Note a use of *handle*."""
+        """Note a use of *handle*: it goes behind all others that may be needed."""
         if handle in self._recent:
             self._recent.move_to_end(handle)
-        elif handle in self._sorted:
-            self._touch_sorted(handle)
+        elif self._sorted.get(handle, -1) >= 0:
+            self._candidates.remove(handle)
+            self._recent[handle] = None
+        elif handle in self._sorted:  # an unneeded datum stays unneeded
+            self._candidates.changed(handle)
 
     def take(self, handle: int) -> None:
         """Note that a task begins to use *handle*, which may have been prefetched for it."""
@@ -209,19 +212,13 @@ class Store:
                 wanted[handle] = count
             else:
                 del wanted[handle]
-        if handle in self._recent:
-            self._recent.move_to_end(handle)
-        elif handle in self._sorted:
-            self._touch_sorted(handle)
+        self.touch(handle)
 
     def want(self, handle: int) -> None:
         """Note that a task will need *handle* here, and count that as a use."""
         wanted = self.wanted
         wanted[handle] = wanted.get(handle, 0) + 1
-        if handle in self._recent:
-            self._recent.move_to_end(handle)
-        elif handle in self._sorted:
-            self._touch_sorted(handle)
+        self.touch(handle)
 
     def pin(self, handle: int) -> None:
         """Keep *handle* from leaving."""
@@ -296,11 +293,3 @@ class Store:
         self._sort_unneeded()
         while self._recent:
             self._candidates.add(self._recent.popitem(last=False)[0], unneeded=False)
-
-    def _touch_sorted(self, handle: int) -> None:
-        """Move *handle* behind all others that may be needed; an unneeded datum stays unneeded."""
-        if self._sorted[handle] >= 0:
-            self._candidates.remove(handle)
-            self._recent[handle] = None
-        else:
-            self._candidates.changed(handle)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tasksim.engine.data.memories import Memories
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
-    from tasksim.engine.ticks import OverheadTicks
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
@@ -40,18 +39,17 @@ def begin(node: Node, rng: random.Random) -> None:
     for driver in node.drivers:
         if driver.pipeline:
             architecture = node.platform.workers[driver.worker].architecture
-            device = _Device(node, driver, node.overheads, alone[architecture])
-            driver.routine.begin(device.steps())
+            driver.routine.begin(_Device(node, driver, alone[architecture]).steps())
         else:
-            driver.routine.begin(_core(node, driver, node.overheads))
+            driver.routine.begin(_core(node, driver))
 
 
-def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
+def _core(node: Node, driver: Driver) -> Steps:
     """Pop a task, wait for its data, run it, push its successors; for ever.
 
     This is the loop of StarPU's ``drivers/cpu/driver_cpu.c``, but it sleeps instead of polling.
     """
-    routine, intake = driver.routine, driver.intake
+    routine, intake, overheads = driver.routine, driver.intake, node.overheads
     routine.phase = driver.phase
     there = overheads.start if driver.worker > node.graph.starts else 0
     yield from _awake(node, driver, there)
@@ -119,13 +117,9 @@ class _Device:
     This is the loop of StarPU's ``drivers/cuda/driver_cuda.c``, but it sleeps instead of polling.
     """
 
-    def __init__(
-        self, node: Node, driver: Driver, overheads: OverheadTicks, alone: Sequence[bool]
-    ) -> None:
-        self._node = node
-        self._driver = driver
-        self._overheads = overheads
-        self._alone = alone
+    def __init__(self, node: Node, driver: Driver, alone: Sequence[bool]) -> None:
+        self._node, self._driver, self._alone = node, driver, alone
+        self._overheads = node.overheads
         self._routine, self._intake, self._worker = driver.routine, driver.intake, driver.worker
         self._start, self._end = node.ledger.start, node.ledger.end
         self._held: deque[int] = deque()
