@@ -54,13 +54,6 @@ class Reports:
         self._next_s = ended_s + max(PERIOD_S, PAUSES_PER_COUNT * (ended_s - now_s))
 
 
-class Lives(Protocol):
-    """Lives of the tasks, from a ledger or from columns of the core."""
-
-    def table(self) -> TaskTable:
-        """Return the lives as the task table of a run."""
-
-
 class Copies(Protocol):
     """Copies of the data, from a log or from columns of the core."""
 
@@ -93,7 +86,7 @@ def machine(platform: Platform) -> dict[str, Any]:
 
 def records(
     graph: TaskGraph,
-    lives: Lives,
+    tasks: TaskTable,
     copies: Copies | None,
     evictions: int,
     numa: NumaUse | None,
@@ -104,7 +97,7 @@ def records(
     *copies* are None with a single memory, accesses between memory domains, *numa*, where memory is
     uniform, and the *decisions* of the scheduler unless they were asked for.
     """
-    fields: dict[str, Any] = {"tasks": lives.table()}
+    fields: dict[str, Any] = {"tasks": tasks}
     if copies is not None:
         fields["transfers"] = copies.transfers(graph)
         fields["memory"] = copies.memory_use()

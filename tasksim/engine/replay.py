@@ -115,4 +115,4 @@ class Replay:
         noted = self.view.decisions
         decisions = None if noted is None else noted.table(TICKS_PER_S)
         evictions = memories.copies.evictions
-        return records(self._graph, self.ledger, log, evictions, numa, decisions)
+        return records(self._graph, self.ledger.table(), log, evictions, numa, decisions)

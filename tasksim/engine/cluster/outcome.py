@@ -17,7 +17,7 @@ from tasksim.run.record import MemoryInfo, MemoryTable, TaskTable, TransferTable
 from tasksim.run.recordtables import MessageTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -172,32 +172,39 @@ def _messages(outcome: ClusterOutcome) -> MessageTable:
 
 
 def _transfers(nodes: Sequence[NodeOutcome]) -> TransferTable:
-    parts, first = [], 0
-    for node in nodes:
-        if node.log is not None:
-            table = node.log.transfers(node.work.graph)
-            columns = dict(zip(table.dtypes, table.columns(), strict=True))
-            columns["handle"] = node.work.graph.data[columns["handle"]]
-            task = columns["task"]
-            own = (task >= 0) & (task < node.work.own_tasks)
-            numbers = np.append(node.work.task, -1)
-            columns["task"] = np.where(own, numbers[np.where(own, task, -1)], -1)
-            columns |= {name: columns[name] + first for name in ("source", "target")}
-            parts.append(columns)
-        first += len(node.platform.memories)
+    parts = []
+    for work, log, first in _logs(nodes):
+        columns = _columns(log.transfers(work.graph))
+        columns["handle"] = work.graph.data[columns["handle"]]
+        task = columns["task"]
+        own = (task >= 0) & (task < work.own_tasks)
+        numbers = np.append(work.task, -1)
+        columns["task"] = np.where(own, numbers[np.where(own, task, -1)], -1)
+        columns |= {name: columns[name] + first for name in ("source", "target")}
+        parts.append(columns)
     return _joined(TransferTable, parts, "end_s")
 
 
 def _memory(nodes: Sequence[NodeOutcome]) -> MemoryTable:
-    parts, first = [], 0
+    parts = []
+    for _, log, first in _logs(nodes):
+        columns = _columns(log.memory_use())
+        columns["memory"] = columns["memory"] + first
+        parts.append(columns)
+    return _joined(MemoryTable, parts, "time_s")
+
+
+def _logs(nodes: Sequence[NodeOutcome]) -> Iterator[tuple[Work, Copies, int]]:
+    """Yield the work and the log of each node that has one, and the number of its first memory."""
+    first = 0
     for node in nodes:
         if node.log is not None:
-            table = node.log.memory_use()
-            columns = dict(zip(table.dtypes, table.columns(), strict=True))
-            columns["memory"] = columns["memory"] + first
-            parts.append(columns)
+            yield node.work, node.log, first
         first += len(node.platform.memories)
-    return _joined(MemoryTable, parts, "time_s")
+
+
+def _columns(table: TransferTable | MemoryTable) -> dict[str, NDArray[Any]]:
+    return dict(zip(table.dtypes, table.columns(), strict=True))
 
 
 Table = TypeVar("Table", TransferTable, MemoryTable)

@@ -73,10 +73,8 @@ class CompiledReplay:
     Parameters
     ----------
     question : Question
-        The graph, the machine, the scheduler, and the costs of the tasks.
-    policy : Ported, optional
-        The policy of the core for the scheduler; by default the core's own, or else the Python
-        scheduler, which the core calls back.
+        The graph, the machine, the scheduler, and the costs of the tasks. The core has a policy of
+        its own for the scheduler, or else calls the Python scheduler back.
 
     Raises
     ------
@@ -88,14 +86,14 @@ class CompiledReplay:
     tasksim.engine.replay.Replay : The reference engine.
     """
 
-    def __init__(self, question: Question, policy: Ported | None = None) -> None:
+    def __init__(self, question: Question) -> None:
         core = interface.functions()
         if core is None:
             raise Refused(f"the core is {library.status().why}")
         graph, platform = question.graph, question.platform
         self._core, self._asked = core, question
         self._machine, self._threads = question.needs_machine, question.needs_threads
-        its: Ported | Called | None = policy or ported(question.scheduler)
+        its: Ported | Called | None = ported(question.scheduler)
         if its is None:
             if question.decisions:
                 raise Refused(
@@ -166,7 +164,7 @@ class CompiledReplay:
             decisions = read_decisions(partial(self._core.tasksim_replay_decisions, self._handle))
         numa = numa_use(self._asked.slowing, read)
         graph, evictions = self._asked.graph, noted.evictions
-        return records(graph, self, self._copies, evictions, numa, decisions)
+        return records(graph, self.table(), self._copies, evictions, numa, decisions)
 
     @property
     def why(self) -> str:
