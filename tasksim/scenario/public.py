@@ -17,7 +17,7 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
 from tasksim.scenario.setup import ENGINE_OPTIONS, NODE_FIELDS
-from tasksim.scenario.solving import bound, execute_isolated, replay, watched
+from tasksim.scenario.solving import bound, execute_isolated, replay
 from tasksim.scenario.solving import execute as run_natively
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def execute(
         done = execute_isolated(resolved, check=check, check_accesses=check_accesses)
     else:
         if check_accesses:
-            program = watched(bound(resolved) if program is None else program)
+            program = bound(resolved, program, check_accesses=True)
         done = run_natively(
             resolved, check=check, program=program, estimates=estimates, progress=progress
         )

@@ -24,7 +24,7 @@ from tasksim.base.errors import InputError, expect, short
 from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
-from tasksim.scenario.solving import execute, solve
+from tasksim.scenario.solving import bound, execute, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -206,7 +206,6 @@ def measure(
         If a run computes something wrong.
     """
     whole_number(repetitions, "repetitions", 1)
-    from tasksim.kernels.program import bind
 
     def runner(resolved: Resolved, program: Program) -> Callable[[], Run]:
         return lambda: execute(resolved, check=check, program=program).passed()
@@ -218,7 +217,7 @@ def measure(
         workers, seed = len(resolved.platform.workers), resolved.scenario.seed
         key = (id(resolved.graph), workers, seed)
         if key not in programs:
-            programs[key] = bind(resolved.graph, workers, seed)
+            programs[key] = bound(resolved)
             execute(resolved, check=True, program=programs[key]).passed()
         runners.append(runner(resolved, programs[key]))
     if gate is None:

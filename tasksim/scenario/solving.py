@@ -34,7 +34,6 @@ __all__ = [
     "problem_of",
     "replay",
     "solve",
-    "watched",
 ]
 
 _log = Log("scenario")
@@ -160,20 +159,20 @@ def execute(
     return Checked(run, residual, errors, problem_of(run, resolved.graph, residual))
 
 
-def bound(resolved: Resolved, *, check_accesses: bool = False) -> Program:
-    """Return the graph of a scenario bound to its data.
+def bound(
+    resolved: Resolved, program: Program | None = None, *, check_accesses: bool = False
+) -> Program:
+    """Return the graph of a scenario bound to its data, perhaps already, as *program*.
 
     With *check_accesses*, its tasks run one at a time, and fail if they write data without
     declaring it.
     """
-    from tasksim.kernels.program import bind
+    if program is None:
+        from tasksim.kernels.program import bind
 
-    program = bind(resolved.graph, len(resolved.platform.workers), resolved.scenario.seed)
-    return watched(program) if check_accesses else program
-
-
-def watched(program: Program) -> Program:
-    """Return *program* with its tasks run one at a time and their accesses checked."""
+        program = bind(resolved.graph, len(resolved.platform.workers), resolved.scenario.seed)
+    if not check_accesses:
+        return program
     from tasksim.kernels.access_check import AccessCheckedProgram
 
     return AccessCheckedProgram(program)
