@@ -242,11 +242,11 @@ class Settled:
             scheduler,
             costs,
             prices.estimates,
-            prices.charge,
-            asked.simultaneous_pushes,
-            times,
-            prices.slowing,
-            decisions,
+            far=prices.charge,
+            simultaneous_pushes=asked.simultaneous_pushes,
+            submitted_s=times,
+            slowing=prices.slowing,
+            decisions=decisions,
         )
 
     def question_on_nodes(self, asked: Simulation) -> ClusterQuestion:
@@ -269,10 +269,16 @@ class Settled:
                 # Independent plans, each followed in strict order, could wait for each other's
                 # messages in a circle.
                 own.order = "ready"
-            priced = costs[id(platform)], prices.estimates, prices.slowing, prices.far
-            nodes.append(NodeQuestion(platform, own, *priced))
-        pushes = asked.simultaneous_pushes
-        return ClusterQuestion(cut, nodes, cluster.network, pushes, cluster.shared_cores)
+            priced = costs[id(platform)], prices.estimates
+            node = NodeQuestion(platform, own, *priced, slowing=prices.slowing, far=prices.far)
+            nodes.append(node)
+        return ClusterQuestion(
+            cut,
+            nodes,
+            cluster.network,
+            simultaneous_pushes=asked.simultaneous_pushes,
+            cores=cluster.shared_cores,
+        )
 
     def _cut(self, asked: Simulation, cluster: Cluster) -> Distribution:
         """Return the parts of the graph, cut once for each number of nodes, grid and owner."""

@@ -129,11 +129,18 @@ class ClusterReplay:
             Charges(platform, costs, None if asked.far is None else work.charge(asked.far)),
             blind=self._blind,
             member=Membership(
-                work.visible, work.order.tolist(), work.hints, work.first_ready,
-                communicator.take, communicator.hear_end, self._idle, self._over, self._cores,
+                visible=work.visible,
+                order=work.order.tolist(),
+                hints=work.hints,
+                first_ready=work.first_ready,
+                communicate=communicator.take,
+                ended=communicator.hear_end,
+                idle=self._idle,
+                over=self._over,
+                cores=self._cores,
             ),
             slowing=asked.slowing,
-        )  # fmt: skip
+        )
         submission = Submission(node, release, overheads.submission)
         return Member(work, ledger, node, submission, communicator)
 
