@@ -210,19 +210,15 @@ def _models(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
 def _entry(
     kind: str, suffix: str, text: str | None, path: Path | None, library: str | None
 ) -> dict[str, Any]:
-    """Return the name and the path of a file or folder: as found, else as given."""
+    """Return the name in a library and the path of a file or folder: as found, else as given."""
     if path is not None:
-        return {"name": _name_in_library(kind, suffix, path, library), "path": _absolute(path)}
+        from tasksim.base.library import names
+
+        known = names(kind, suffix, None if library is None else Path(library))
+        name = next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
+        return {"name": name, "path": _absolute(path)}
     is_path = text is not None and (Path(text).suffix != "" or "/" in text)
     return {"name": None if is_path else text, "path": _absolute(text) if is_path else None}
-
-
-def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) -> str | None:
-    """Return the name of *path* in a library, if it is in one."""
-    from tasksim.base.library import names
-
-    known = names(kind, suffix, None if library is None else Path(library))
-    return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
 
 
 def _absolute(path: str | Path | None) -> str | None:
