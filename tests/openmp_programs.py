@@ -21,13 +21,10 @@ NO_TASKS = ("parallel ", "barrier", "serial", "thread start")
 """Beginnings of the names of kernels that are none of explicit tasks."""
 
 
-def compiler(name):
-    """The path of a compiler, also of Debian's names with versions; None if there is none."""
-    found = shutil.which(name)
-    if found is None:
-        versions = [shutil.which(f"{name}-{version}") for version in range(21, 12, -1)]
-        found = next(filter(None, versions), None)
-    return found
+def compilers(name):
+    """The paths of a compiler, also of Debian's names with versions, newest first."""
+    names = [name, *(f"{name}-{version}" for version in range(21, 12, -1))]
+    return [found for each in names if (found := shutil.which(each))]
 
 
 @dataclass

@@ -469,7 +469,8 @@ class _Reader:
             return
         ended = status in (Status.COMPLETE, Status.CANCELLED, Status.DETACH)
         if ended and self._task != NOTHING:
-            columns.completed[self._task] = status != Status.DETACH
+            if status != Status.DETACH:  # the thread that fulfils the event may be read before
+                columns.completed[self._task] = True
             columns.count("cancelled", status == Status.CANCELLED)
             columns.count("detached", status == Status.DETACH)
             self._stop(Ending.END)

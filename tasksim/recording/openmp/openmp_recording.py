@@ -388,10 +388,13 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
     counts, found = pieces.counts, []
     said = {
         "not ended": "had not ended when the recording did; what is known of them is there",
-        "cancelled": "were cancelled",
-        "detached": "were detached",
+        "cancelled": "cancelled",
+        "detached": "detached",
     }
-    found += [f"{counted(counts[what])} {text}" for what, text in said.items() if counts.get(what)]
+    for what, text in said.items():
+        if count := counts.get(what):
+            were = "" if what == "not ended" else "was " if count == 1 else "were "
+            found.append(f"{counted(count)} {were}{text}")
     if counts.get("fulfilled outside"):
         found.append(
             f"{counts['fulfilled outside']} events of detached tasks were fulfilled outside of "

@@ -291,6 +291,33 @@ def test_a_detached_task_has_ended_when_its_event_is_fulfilled(compiled, recorde
     assert {"detached", "fulfills"} <= kinds
 
 
+FULFILLED_BY_THE_CREATOR = """
+#include <omp.h>
+#include <unistd.h>
+int main(void)
+{
+    omp_event_handle_t event;
+    volatile int begun = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    {
+#pragma omp task detach(event) shared(begun)
+        begun = 1;
+        while (!begun) usleep(100);
+        usleep(1000);
+        omp_fulfill_event(event);
+    }
+    return 0;
+}
+"""
+
+
+def test_a_detached_task_whose_event_an_earlier_thread_fulfils_has_ended(compiled, recorded):
+    notes = recorded(compiled(FULFILLED_BY_THE_CREATOR, "clang")).recording.notes
+    assert "1 task was detached" in notes
+    assert not any("had not ended" in note for note in notes)
+
+
 def _line(graph, task):
     """The function of a task in DETACHED, whose outlined parts Clang calls by the file's line."""
     name = graph.kernel_of(task)
