@@ -47,6 +47,8 @@ _OUTLINED: Final = re.compile(r"\.(_omp_fn|constprop|isra|part|cold|lto_priv|ext
 """What compilers append to the names of functions that they made of a part of one."""
 _ANONYMOUS: Final = re.compile(r"^\.?(omp_outlined|omp_task_entry|omp)\b")
 """Names of clang's outlined functions, which do not say where they come from."""
+_OPERATOR: Final = re.compile(r"\boperator(\(\)|\[\]|<=>|<<=?|>>=?|->\*?|[<>]=?| ) ?")
+"""Begin of the name of an operator of C++, up to where brackets are brackets again."""
 
 
 def site_names(sites: Mapping[int, Site], folder: Path) -> dict[int, str]:
@@ -215,13 +217,30 @@ def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
 
 
 def _plain(function: str) -> str:
-    """Return the name of a function without its parameters and the suffixes of compilers."""
+    """Return the name of a function without its parameters and the suffixes of compilers.
+
+    Names of templates in C++ begin with the type of the result, which is left out.
+
+    >>> _plain("double sum<float>(std::vector<float> const&) [clone ._omp_fn.0]")
+    'sum<float>'
+    >>> _plain("auto main::{lambda(auto:1)#1}::operator()<int>(int) const")
+    'main::{lambda(auto:1)#1}::operator()<int>'
+    """
     name = function if _ANONYMOUS.match(function) else _OUTLINED.sub("", function)
-    depth = 0
-    for at, character in enumerate(name):
-        depth += (character == "<") - (character == ">")
-        if character == "(" and depth <= 0 and at and not name.startswith("(anonymous", at):
-            return name[:at]
+    depth = begin = at = 0
+    while at < len(name):
+        operator = _OPERATOR.match(name, at)
+        if operator:  # its brackets are none
+            at = operator.end()
+            continue
+        character = name[at]
+        is_opened = character == "(" and depth == 0 and at > begin
+        if is_opened and not name.startswith("(anonymous", at):
+            return name[begin:at].rstrip()
+        depth += (character in "<({") - (character in ">)}")
+        at += 1
+        if character == " " and depth == 0:
+            begin = at
     return name
 
 

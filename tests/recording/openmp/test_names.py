@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tasksim.recording.openmp import names
 from tasksim.recording.openmp.elf import Symbols
 
@@ -37,3 +39,28 @@ def test_a_number_that_leads_to_another_body_by_chance_does_not_count(monkeypatc
     lea = bytes.fromhex("488d2d") + (OWN - CREATOR - 7).to_bytes(4, "little")
     code = lea.ljust(OTHER - CREATOR - 4 - 441 - 1, b"\x90") + bytes.fromhex("41b901000000")
     assert body_of(code, monkeypatch) == OWN
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("main", "main"),
+        ("MAIN__._omp_fn.3", "MAIN__"),
+        ("f(int, char) [clone ._omp_fn.0]", "f"),
+        ("Tree::sum() const", "Tree::sum"),
+        ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
+        ("n::(anonymous namespace)::f(int)", "n::(anonymous namespace)::f"),
+        ("void n::sort<int*, less<int> >(int*, int*)", "n::sort<int*, less<int> >"),
+        ("unsigned long f<std::function<int (int)> >()", "f<std::function<int (int)> >"),
+        (
+            "main::{lambda(int, int)#1}::operator()(int) const",
+            "main::{lambda(int, int)#1}::operator()",
+        ),
+        ("auto main::$_0::operator()<g>(g) const", "main::$_0::operator()<g>"),
+        ("bool operator< <int>(A<int>, A<int>)", "operator< <int>"),
+        ("A::operator<<(int)", "A::operator<<"),
+        ("A::operator bool() const", "A::operator bool"),
+    ],
+)
+def test_names_of_functions_lose_parameters_results_and_suffixes(function, name):
+    assert names._plain(function) == name
