@@ -106,7 +106,8 @@ def test_costs_are_one_of_the_formats(tmp_path):
 
 
 WITHOUT_SUFFIX = (
-    "run", "starvz", "pj_dump", "wfformat", "estee", "extra-p", "starpu-codelet", "starpu-samples"
+    "run", "starvz", "pj_dump", "wfformat", "estee", "extra-p", "starpu-codelet", "starpu-samples",
+    "tfprof", "joblog", "ninja", "nextflow",
 )  # fmt: skip
 
 

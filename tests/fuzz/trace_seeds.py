@@ -165,6 +165,25 @@ def task_table(folder: Path) -> dict[str, Input]:
     return {"run": {name: (folder / name).read_bytes() for name in ("run.csv", "run.copies.csv")}}
 
 
+JOB_LOGS = {
+    "parallel": b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+    b"1\t:\t1599839779.690\t     1.000\t0\t59014\t0\t0\tN=2 ./bin/fit 1\n"
+    b"2\tnode7\t1599839779.692\t     2.000\t0\t59014\t1\t0\tconvert 2\n",
+    "ninja": b"# ninja log v5\n0\t900\t1\told.o\taa\n0\t100\t1\ta.cpp.o\t1a\n90\t200\t1\tapp\t1b\n",
+    "nextflow": b"task_id\thash\tname\tstatus\tsubmit\tduration\trealtime\n"
+    b"1\tfb/cc\tQC (a)\tCOMPLETED\t2025-05-25 12:00:00.000\t1m 30s\t1m\n"
+    b"2\tfb/cd\tQC (b)\tCACHED\t1748174400000\t2h 1.5s\t650ms\n",
+    "taskflow": b'[{"executor":"0","data":[{"worker":1,"level":0,"data":['
+    b'{"span":[5,9],"name":"a","type":"static"},{"span":[9,12],"name":"1_1","type":"async"}]},'
+    b'{"worker":1,"level":1,"data":[{"span":[6,8],"name":"b","type":"module"}]}]}]',
+}
+
+
+def job_logs(folder: Path) -> dict[str, Input]:
+    """Return logs of GNU parallel, ninja and Nextflow, and a profile of Taskflow."""
+    return {name: {"jobs.log": text} for name, text in JOB_LOGS.items()}
+
+
 def _with_copies() -> Run:
     """Return a small run on two memories."""
     import tasksim

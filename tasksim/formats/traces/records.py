@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from array import array
@@ -217,6 +218,28 @@ class Records:
             return known
         letters = _LETTERS.match(worker.rpartition("/")[2])
         return letters[0].lower() if letters else "worker"
+
+    def spread_over_workers(self, slack_s: float = 0.0) -> None:
+        """Put the tasks of each worker on as many as overlap: the trace names places, not cores.
+
+        A task may begin up to *slack_s* before its worker is free, by the step of the trace's
+        clock, and then begins when it is.
+        """
+        idle: dict[str, list[int]] = {}
+        running: dict[str, list[tuple[float, int]]] = {}
+        until: dict[str, float] = {}
+        for at in sorted(range(len(self)), key=lambda at: (self.start_s[at], self.end_s[at])):
+            place = self.worker[at]
+            free, busy = idle.setdefault(place, []), running.setdefault(place, [])
+            while busy and busy[0][0] <= self.start_s[at] + slack_s:
+                heapq.heappush(free, heapq.heappop(busy)[1])
+            number = heapq.heappop(free) if free else len(busy)
+            self.worker[at] = worker = f"{place}{number}"
+            self.start_s[at] = max(self.start_s[at], until.get(worker, -math.inf))
+            self.end_s[at] = until[worker] = max(self.end_s[at], self.start_s[at])
+            heapq.heappush(busy, (self.end_s[at], number))
+        count = len(set(self.worker))
+        self.note(f"no workers are named: {count} are assumed, the most tasks that ran at once")
 
     def note(self, text: str) -> None:
         """Add a note, once."""

@@ -92,9 +92,10 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
             continue
         _add(found, dict(zip(header, fields, strict=True)), times, others, line, lost)
-    for name in ("worker", "kernel"):
-        if name not in header:
-            found.note(f"the table has no {name} of each task: the same one for all is assumed")
+    if "worker" not in header:
+        found.spread_over_workers()
+    if "kernel" not in header:
+        found.note("the table has no kernel of each task: the same one for all is assumed")
     for name in unnamed:
         found.note(f"column '{name}' is not a parameter: its name is not of letters, digits and _")
     for name, count in lost.items():
@@ -229,7 +230,7 @@ def _add(
     except ValueError:
         found.bad(f"priority: got '{row['priority'][:40]}'; legal: a whole number", line)
         return
-    worker = row.get("worker", "worker0")
+    worker = row.get("worker", "worker")
     if worker and row.get("architecture"):
         found.architectures[worker] = row["architecture"]
     if worker and row.get("memory"):

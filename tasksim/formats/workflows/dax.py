@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["DAX", "read_dax"]
 
 BUFFER: Final = 2**16
+SUBWORKFLOWS: Final = ("dax", "dag")
+"""Elements of jobs that are workflows of their own, planned when they start."""
+LINKS: Final = ("input", "output", "inout", "none", "checkpoint")
+"""Uses of a file by a job; of the last two nothing follows for other jobs."""
 
 
 def read_dax(path: Path) -> GraphInput:
@@ -52,6 +56,8 @@ def read_dax(path: Path) -> GraphInput:
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise InputError(f"{path}:{error.lineno}:{error.offset + 1}: not XML: {what}") from None
+    except InputError:
+        raise
     except (UnicodeError, ValueError) as error:
         raise InputError(f"{path}: not XML: {error}") from None
     return reader.done()
@@ -66,7 +72,7 @@ class _Reader:
         self._jobs = Jobs(path)
         self._job = self._child = ""
         self._sizes: dict[str, float] = {}
-        self._resized = self._silent = 0
+        self._resized = self._silent = self._subworkflows = 0
         self._edges: list[tuple[str, str, int]] = []
         self._root = ""
 
@@ -83,7 +89,10 @@ class _Reader:
                 raise self._jobs.error(f"got <{name[:40]}>; legal: <adag>", self._line())
             self._jobs.name = given.get("name") or self._jobs.name
         elif name == "job":
-            self._begin_job(given)
+            self._begin_job(given, given.get("name", "job"))
+        elif name in SUBWORKFLOWS:
+            self._subworkflows += 1
+            self._begin_job(given, name)
         elif name == "uses" and self._job:
             self._use(given)
         elif name == "child":
@@ -94,7 +103,7 @@ class _Reader:
     def end(self, element: str) -> None:
         """Leave an element."""
         name = element.rpartition(":")[2]
-        if name == "job":
+        if name in ("job", *SUBWORKFLOWS):
             self._job = ""
         elif name == "child":
             self._child = ""
@@ -111,16 +120,20 @@ class _Reader:
             )
         if self._silent:
             self._jobs.notes.append(f"{self._silent} jobs have no runtime, and so no duration")
+        if self._subworkflows:
+            self._jobs.notes.append(
+                f"{self._subworkflows} jobs are workflows of their own, each a single task here"
+            )
         return self._jobs.build()
 
-    def _begin_job(self, given: dict[str, str]) -> None:
+    def _begin_job(self, given: dict[str, str], kernel: str) -> None:
         self._job = self._needed(given, "id", "job")
         values = {}
         if "runtime" in given:
             values[DURATION] = self._jobs.number(given["runtime"], "runtime", self._line())
         else:
             self._silent += 1
-        self._jobs.add(self._job, given.get("name", "job"), values, self._line())
+        self._jobs.add(self._job, kernel, values, self._line())
 
     def _use(self, given: dict[str, str]) -> None:
         name = given.get("file") or given.get("name")
@@ -131,8 +144,8 @@ class _Reader:
             self._jobs.reads(self._job, name)
         if link in ("output", "inout"):
             self._jobs.writes(self._job, name)
-        if link not in ("input", "output", "inout"):
-            legal = "input, output, inout"
+        if link not in LINKS:
+            legal = ", ".join(LINKS)
             raise self._jobs.error(f"link: got '{link[:40]}'; legal: {legal}", self._line())
         if "size" in given:
             size = self._jobs.number(given["size"], "size", self._line())
