@@ -266,3 +266,32 @@ def test_taskloops_of_gcc_with_copies_of_variables_are_right(compiled, recorded)
     loops = sorted(name for name in kernels if name.startswith("visit:"))
     counts = {name: sum(found.recording.graph.kernel == kernels.index(name)) for name in loops}
     assert counts == {"visit:8": 310, "visit:13": 310}
+
+
+REFERRED = """
+#include <stdio.h>
+static int hits[100];
+static void visit(int &first, int &step, int &end)
+{
+#pragma omp taskloop firstprivate(first, step, end) nogroup
+    for (int i = 0; i < 10; ++i)
+        for (int k = first + i * step; k < first + (i + 1) * step && k < end; ++k) ++hits[k];
+#pragma omp taskwait
+}
+int main()
+{
+    int first = 5, step = 9, end = 95, wrong = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    visit(first, step, end);
+    for (int k = 0; k < 100; ++k) wrong += hits[k] != (k >= 5 && k < 95);
+    printf("%d wrong", wrong);
+}
+"""
+
+
+@pytest.mark.parametrize("group", ["nogroup", ""])
+def test_taskloops_of_gcc_with_copies_of_references_are_right(group, compiled, recorded):
+    """Addresses in the loop's data are numbers in those of a task, which are shorter."""
+    source = REFERRED.replace("nogroup", group)
+    assert recorded(compiled(source, "g++")).output == "0 wrong"

@@ -13,6 +13,7 @@
 namespace {
 
 constexpr unsigned WITHOUT_GROUP = 1u << 11;  // GCC's flag of "nogroup"
+constexpr long LONGER = 512;  // bytes: a loop has addresses of 64 variables that are numbers in tasks
 
 using Body = void (*)(void*);
 using Copy = void (*)(void*, void*);
@@ -56,9 +57,12 @@ void taskloop(const char* name, Body body, void* data, Copy copy, long size, lon
               unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {
   const auto theirs = reinterpret_cast<Taskloop<T>>(dlsym(RTLD_NEXT, name));
   if (!theirs) abort();
-  // Without a group, the loop's data may be gone before its tasks begin.
+  // Without a group, the loop's data may be gone before its tasks begin, so libomp makes theirs of
+  // it, from as many bytes as it may have. That goes wrong only where a loop has so many tasks (ten
+  // per thread) that libomp has them created by tasks.
   if (!copy || flags & WITHOUT_GROUP) {
-    theirs(body, data, copy, size, alignment, flags, tasks, priority, start, end, step);
+    const long kept = copy ? size + LONGER : size;
+    theirs(body, data, copy, kept, alignment, flags, tasks, priority, start, end, step);
     return;
   }
   Part<T> part{{start, end},
