@@ -158,7 +158,7 @@ def write_machine_page(machine: Machine, target: Path, *, force: bool) -> None:
     ]
     if machine.facts:
         rows = [[plural, str(count)] for (_, plural), count in machine.facts]
-        blocks.append(Table(["what", "number"], rows))
+        blocks.append(Table(["boxes", "number"], rows))
     write_text(target, html_page(machine.name, blocks), force=force)
 
 

@@ -40,7 +40,7 @@ _NUMBER: Final = re.compile(rf"({_VALUE}(\s?(to|Â±|/|\.\.)\s?{_VALUE})?|\**|[-â€
 STYLE: Final = (
     token_sheet(COLOURS)
     + """\
-@media (prefers-color-scheme: dark) { img { filter: invert(.91) hue-rotate(180deg); } }
+@media screen and (prefers-color-scheme: dark) { img { filter: invert(.91) hue-rotate(180deg); } }
 body { font: 15px/1.55 var(--font); color: var(--text); background: var(--ground);
   max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; font-weight: 650; line-height: 1.25; margin-bottom: .3rem; }
@@ -155,7 +155,7 @@ def html_page(title: str, blocks: Sequence[Block]) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
+        f"<main>\n<h1>{escape(title)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 

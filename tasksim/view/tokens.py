@@ -67,8 +67,8 @@ _SIZES: Final = """\
 def token_sheet(*tables: Mapping[str, tuple[str, str]]) -> str:
     """Return the tokens as a style sheet: the colours of *tables*, type and spacing.
 
-    The sheet is light or dark as the reader's system, unless ``data-theme`` of the root says
-    ``light`` or ``dark``.
+    The sheet is light on paper, and on a screen light or dark as the reader's system, unless
+    ``data-theme`` of the root says ``light`` or ``dark``.
     """
     light, dark = (
         "".join(f"  --{name}: {pair[mode]};\n" for table in tables for name, pair in table.items())
@@ -77,7 +77,7 @@ def token_sheet(*tables: Mapping[str, tuple[str, str]]) -> str:
     dark = f"{dark}  --dark: 1;\n  color-scheme: dark;\n"
     return (
         f":root {{\n{light}{_SIZES}  --dark: 0;\n  color-scheme: light;\n}}\n"
-        "@media (prefers-color-scheme: dark) {\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
         f':root:not([data-theme="light"]) {{\n{dark}}}\n}}\n'
         f':root[data-theme="dark"] {{\n{dark}}}\n'
     )

@@ -90,3 +90,9 @@ def test_a_figure_may_be_drawn_already():
 
 def test_headers_are_text_in_markdown():
     assert "| a\\|b | c\\_d |" in markdown_page("t", [Table(["a|b", "c_d"], [["1", "2"]])], {})
+
+
+def test_a_page_is_one_main_part_for_screen_readers():
+    page = html_page("Report", [Text("A text.")])
+    assert page.count("<main>") == page.count("</main>") == 1
+    assert page.index("<main>") < page.index("<h1>") < page.index("A text.") < page.index("</main>")

@@ -51,3 +51,10 @@ def test_style_sheets_use_only_tokens_that_there_are():
     for text in (STYLE, source("style.css")):
         own = set(re.findall(r"--([\w-]+):", text))
         assert set(re.findall(r"var\(--([\w-]+)\)", text)) <= known | own
+
+
+def test_paper_is_light_whatever_the_system_is():
+    for sheet in (STYLE, token_sheet(COLOURS, CHART_COLOURS)):
+        dark = re.findall(r"@media[^{]*prefers-color-scheme: dark[^{]*", sheet)
+        assert dark
+        assert all(rule.startswith("@media screen and ") for rule in dark)

@@ -194,3 +194,14 @@ def test_a_control_that_changes_what_it_is_in_keeps_the_focus(show, cholesky):
             assert browser.evaluate(f"document.activeElement.matches('{control}')")
     assert state(browser, "[...state.hidden]") == []
     assert browser.evaluate("tasksimPage.tables.sorting") == {"column": 1, "descending": True}
+
+
+def test_a_panel_without_ready_tasks_says_why(show):
+    browser = show(from_rows([(0, 0, 0.0, 1.0)], 1))
+    texts = browser.evaluate(
+        "(() => { const seen = [], context = tasksimPage.chart.picture.getContext('2d');"
+        " context.fillText = (text) => seen.push(text); tasksimPage.draw(true);"
+        " delete context.fillText; return seen; })()"
+    )
+    panel = texts[texts.index("ready tasks") :]
+    assert panel == ["ready tasks", "0", "every task started as soon as it was ready"]

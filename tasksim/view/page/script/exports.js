@@ -254,12 +254,13 @@ function panelShapes(chart) {
   const { panelsShown, panelHeight, view } = chart;
   return panelsShown.flatMap(({ name, top, curves }) => {
     const most = Math.max(1e-300, ...curves.map(({ values }) => Math.max(...values)));
-    const { title, text } = PANELS[name], { theme, left, width } = view, base = top + panelHeight - 4;
+    const { title, text, none = "" } = PANELS[name], { theme, left, width } = view, base = top + panelHeight - 4;
     const y = (value) => number(base - (value * (panelHeight - 20)) / most);
     return [
       `${box(left, top + 2, width, panelHeight - 4, `fill="${theme.band}"`)}/>`,
       textShape(4, top + 14, title, theme.text),
-      textShape(left - 6, top + 28, text(most > 1e-300 ? most : 0), theme.soft, 'text-anchor="end"'),
+      most > 1e-300 ? textShape(left - 6, top + 28, text(most), theme.soft, 'text-anchor="end"')
+        : textShape(left + width / 2, top + panelHeight / 2, none, theme.soft, 'text-anchor="middle"'),
       textShape(left - 6, base, "0", theme.soft, 'text-anchor="end"'),
       ...nameOfCurveShapes(chart, curves, top),
       ...curves.map(({ values, colour, dash }) => (

@@ -11,9 +11,9 @@ const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]]; // of runs: told apart withou
 const UNLIMITED_COLOURS = ["#8c8c8c", "#bdbdbd", "#5e5e5e"]; // of memories without a size, such as RAM
 const MEMORY_COLOURS = ["#0072b2", "#e69f00", "#20925f", "#b07aa1", "#56b4e9", "#d55e00"];
 
-/** What panels there are: a title, how values are written, and the curves of the runs. */
+/** What panels there are: a title, how values are written, the curves of the runs, and what it means that all are zero. */
 export const PANELS = {
-  ready: { title: "ready tasks", text: countText, curves: readyCurves },
+  ready: { title: "ready tasks", text: countText, curves: readyCurves, none: "every task started as soon as it was ready" },
   submitted: { title: "submitted tasks", text: countText, curves: submittedCurves },
   lackready: { title: "nodes lacking ready tasks", text: countText, curves: lackCurves },
   gflops: { title: "flop per second", text: flopText, curves: flopCurves },
@@ -224,8 +224,10 @@ export function paintPanel(context, view, name, curves, top, height) {
   context.fillText(PANELS[name].title, 4, top + 12);
   context.fillStyle = theme.soft;
   context.textAlign = "right";
-  context.fillText(PANELS[name].text(most > 1e-300 ? most : 0), left - 6, top + 26);
+  if (most > 1e-300) context.fillText(PANELS[name].text(most), left - 6, top + 26);
   context.fillText("0", left - 6, base - 3);
+  context.textAlign = "center";
+  if (most <= 1e-300) context.fillText(PANELS[name].none ?? "", left + width / 2, top + height / 2);
   context.textAlign = "left";
   paintNamesOfCurves(context, shown, left, top, theme);
   return shown;
