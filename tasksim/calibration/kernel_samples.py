@@ -78,7 +78,7 @@ class KernelSamples:
 
     def add_run(self, run: Run, graph: TaskGraph) -> None:
         """Add the durations of a native *run* of *graph*, less time that others took."""
-        own_s = undisturbed_s(run)
+        own_s = undisturbed_s(run, graph)
         wall_s = run.tasks.duration_s if has_processor_times(run) else None
         for kernel, name in enumerate(graph.model_names):
             tasks = np.flatnonzero(graph.kernel == kernel)

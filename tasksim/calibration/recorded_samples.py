@@ -44,7 +44,7 @@ def samples_of(one: RecordedRun) -> Parts:
     """Return the samples of a run by kernel and architecture, with the bytes of their data."""
     run, graph = one.run, one.graph
     tasks = run.tasks
-    own_s = np.maximum(undisturbed_s(run), CLOCK_TICK_S)
+    own_s = np.maximum(undisturbed_s(run, graph), CLOCK_TICK_S)
     wall_s = np.maximum(tasks.duration_s, CLOCK_TICK_S) if has_processor_times(run) else None
     places = list(dict.fromkeys(worker.architecture for worker in run.workers))
     where = np.array([places.index(worker.architecture) for worker in run.workers])[tasks.worker]

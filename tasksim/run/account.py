@@ -153,7 +153,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
 
 def _alone(run: Run, graph: TaskGraph, nothing: Floats) -> float:
     """Return the makespan of the same schedule without time that others took."""
-    tasks = replace(run.tasks, end_s=run.tasks.start_s + undisturbed_s(run))
+    tasks = replace(run.tasks, end_s=run.tasks.start_s + undisturbed_s(run, graph))
     return Walk(replace(run, tasks=tasks), graph).makespan(nothing, nothing)
 
 

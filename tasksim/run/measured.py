@@ -89,7 +89,7 @@ class MeasuredDurations:
         self._speeds = dict(speeds or {})
         ran = run.tasks
         self._seconds = np.zeros(len(graph))
-        self._seconds[ran.task] = undisturbed_s(run) if what == "alone" else alone_s(run)
+        self._seconds[ran.task] = undisturbed_s(run, graph) if what == "alone" else alone_s(run)
         named = list(dict.fromkeys(worker.architecture for worker in run.workers))
         where = np.array([named.index(worker.architecture) for worker in run.workers], np.int64)
         self._where = np.zeros(len(graph), np.int64)

@@ -150,7 +150,7 @@ def measured(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
             recorded.graph,
             tasks.task.astype(np.int64),
             architectures[tasks.worker],
-            undisturbed_s(recorded.run),
+            undisturbed_s(recorded.run, recorded.graph),
         )
         found.append(of_run)
     return found

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tasksim
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
@@ -252,6 +253,24 @@ def test_the_tasks_after_an_interrupted_one_pay_for_it_too(make, cost_s):
     assert found.mean() == pytest.approx(alone.mean(), rel=0.003)
     assert found[pays].mean() == pytest.approx(alone[pays].mean(), rel=0.004)
     assert found[preempted].mean() == pytest.approx(alone[preempted].mean(), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("data_bytes", "cold_s"),
+    [
+        (1e6, 15e-6),  # half of 30 ps per byte: others had the core half of the time
+        (2**25, 15e-12 * 2**25),
+        (1.5 * 2**25, 0.5 * 15e-12 * 1.5 * 2**25),  # half of them would be near without others
+        (2**26, 0.0),  # nothing would be
+        (1e9, 0.0),
+    ],
+)
+def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(make, data_bytes, cold_s):
+    builder = tasksim.GraphBuilder("one task")
+    builder.insert("gemm", tasksim.RW(builder.handle("a", int(data_bytes))))
+    graph = builder.build()
+    run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
+    assert undisturbed_s(run, graph) == pytest.approx([1.0 - cold_s])
 
 
 def test_tasks_of_other_workers_do_not_pay(make):
