@@ -43,6 +43,18 @@ RELATIVE_RIDGE: Final = 1e-9
 """Relative ridge: parameters that vary together (m = n everywhere) share the slope; others lose a
 billionth of it."""
 
+PRIOR_EXPONENT: Final = 3.0
+"""Standard deviation of exponents before anything is known: work is at most cubic in a size, and
+categories differ by up to e^3, 20 times."""
+WEAK_FACTOR: Final = 10.0
+"""Samples determine a combination of exponents if they tell ten times as much as the prior does: it
+would otherwise be shrunk by a tenth or more."""
+ROUNDING_POWER: Final = 1e-13
+"""Largest relative eigenvalue that is a rounding error, of parameters that are exactly
+proportional."""
+NOISE_ITERATIONS: Final = 10
+"""Number of iterations for the noise: it is the same to three digits from four on."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trend:
@@ -74,7 +86,9 @@ class Trend:
 def fit_trend(axes: Sequence[Axis], table: Floats, values: Floats) -> Trend:
     """Return the trend of *values* by least squares with a tiny ridge.
 
-    Categories without samples have the mean level.
+    Categories without samples have the mean level. Where the samples hardly determine a combination
+    of exponents, such as the difference of those of two parameters that are nearly proportional,
+    the ridge is that of an exponent of about :data:`PRIOR_EXPONENT`.
     """
     columns = [_columns(axis, table[:, mode]) for mode, axis in enumerate(axes)]
     widths = [block.shape[1] for block in columns]
@@ -86,8 +100,42 @@ def fit_trend(axes: Sequence[Axis], table: Floats, values: Floats) -> Trend:
     gram = scaled.T @ scaled / len(table) + RELATIVE_RIDGE * np.eye(design.shape[1])
     mean = float(values.mean())
     coef = np.linalg.solve(gram, scaled.T @ (values - mean) / len(table)) / spread
+    prior = np.repeat([_prior(axis) for axis in axes], widths)
+    shrunk = _plausible((design - center) * np.isfinite(spread) * prior, values - mean)
+    coef = coef if shrunk is None else shrunk * prior
     parts = np.split(coef, np.cumsum(widths)[:-1]) if widths else []
     return Trend(mean - float(center @ coef), parts)
+
+
+def _prior(axis: Axis) -> float:
+    """Return the standard deviation of the slope that is expected before anything is known."""
+    high = float(axis.edges[-1])
+    # A straight line has the exponent slope times value.
+    linear = axis.kind != "categorical" and not axis.logarithmic and high > 0
+    return PRIOR_EXPONENT / high if linear else PRIOR_EXPONENT
+
+
+def _plausible(design: Floats, values: Floats) -> Floats | None:
+    """Return the most probable coefficients, of variance 1 before; None if all are determined.
+
+    The noise is estimated by the fit itself (D. J. C. MacKay, "Bayesian interpolation", Neural
+    Computation 4, 1992).
+    """
+    rows = len(design)
+    powers, vectors = np.linalg.eigh(design.T @ design / rows)
+    # Rounding alone leaves nothing to determine: the tiny ridge then divides the slope equally.
+    some = powers > ROUNDING_POWER * max(powers.max(initial=0), np.finfo(np.float64).tiny)
+    powers, vectors = powers[some], vectors[:, some]
+    sides = vectors.T @ (design.T @ values) / rows
+    variance = float((values**2).mean())
+    for _ in range(NOISE_ITERATIONS):
+        kept = powers / (powers + variance / rows)
+        left = values - design @ (vectors @ (kept * sides / powers))
+        variance = float(left @ left) / (rows - float(kept.sum()))
+    ridge = variance / rows
+    if not (powers < WEAK_FACTOR * ridge).any():
+        return None
+    return np.asarray(vectors @ (sides / (powers + ridge)))
 
 
 def _columns(axis: Axis, values: Floats) -> Floats:

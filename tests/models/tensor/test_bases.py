@@ -134,3 +134,34 @@ def test_least_squares_that_go_round_in_circles_still_end(monkeypatch):
     axes, base = products(table, 1e-9 * table[:, 0] * table[:, 1])
     found = np.exp(base.values(axes, table))
     np.testing.assert_allclose(found, 1e-9 * table[:, 0] * table[:, 1], rtol=1e-2)
+
+
+@pytest.mark.parametrize("difference", [1e-2, 1e-3, 1e-4, 1e-6, 0])
+def test_parameters_that_are_nearly_proportional_share_their_exponents(difference):
+    # Least squares would give exponents of 18 and -16 for a difference of 1e-4.
+    rng = np.random.default_rng(0)
+    m, k = np.exp(rng.uniform(np.log(32), np.log(4096), (2, 60)))
+    table = np.column_stack([m, m * np.exp(difference * rng.normal(size=60)), k])
+    values = np.log(1e-9 * table.prod(axis=1)) + rng.normal(0, 0.1, 60)
+    trend = fit_trend(axes_of(table), table, values)
+    assert [float(effect[0]) for effect in trend.effects] == pytest.approx([1, 1, 1], abs=0.3)
+
+
+def test_exponents_that_samples_determine_are_those_of_least_squares():
+    rng = np.random.default_rng(0)
+    table = drawn(60, [32, 32, 32], [1024, 64, 1024])
+    values = np.log(1e-9 * table.prod(axis=1)) + rng.normal(0, 0.1, 60)
+    trend = fit_trend(axes_of(table), table, values)
+    design = np.column_stack([np.ones(60), np.log(table)])
+    exact = np.linalg.lstsq(design, values, rcond=None)[0]
+    assert [float(effect[0]) for effect in trend.effects] == pytest.approx(exact[1:], rel=1e-7)
+
+
+def test_few_samples_of_many_parameters_give_exponents_that_are_plausible():
+    # Least squares would pass through all ten, with an exponent of 35 for one seed.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        table = drawn(10, [32] * 9, [1024] * 9, seed)
+        axes = tuple(make_axis(f"p{i}", column, "log", 4) for i, column in enumerate(table.T))
+        trend = fit_trend(axes, table, np.log(table) @ np.ones(9) + rng.normal(0, 0.3, 10))
+        assert max(abs(float(effect[0])) for effect in trend.effects) < 4
