@@ -100,11 +100,11 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
             "compile the program on a system with glibc"
         )
     if not elf.interpreter:
-        is_library = elf.is_dynamic and elf.needed
-        why = "a library, not a program" if is_library else "linked statically"
+        if elf.is_dynamic and elf.needed:
+            raise InputError(f"{path}: a library, not a program: give a program that uses it")
         raise InputError(
-            f"{path}: {why}: its OpenMP runtime, if it has one, is a part of it "
-            "and cannot be replaced; link it without -static"
+            f"{path}: linked statically: its OpenMP runtime, if it has one, is a part of it and "
+            "cannot be replaced; link it without -static"
         )
     libraries = _libraries_of(path, elf)
     llvm = next((name for name in libraries if _LLVM.search(name)), None)

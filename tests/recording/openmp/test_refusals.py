@@ -44,7 +44,7 @@ def test_a_static_program_is_refused(compiled):
 
 
 def test_a_library_is_refused(compiled):
-    with pytest.raises(InputError, match=r"a library, not a program"):
+    with pytest.raises(InputError, match=r"a library, not a program: give a program that uses it"):
         find_program(compiled(LIBRARY, "gcc", "-shared", "-fPIC"))
 
 
