@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 
+NETWORKX_READERS: Final = {".graphml": "read_graphml", ".gml": "read_gml"}
+"""Suffix of graphs that networkx reads -> its function."""
 ELF: Final = b"\x7fELF"
 """First bytes of a compiled program."""
 MADE_AGAIN_SHARE: Final = 0.2
@@ -167,6 +169,12 @@ def file_format(where: str | Path) -> Format:
         raise InputError(
             f"{path}: is a compiled program, not a task graph; 'tasksim record -o RUN {path}' "
             "runs one that uses OpenMP, and records its tasks"
+        )
+    if reader := NETWORKX_READERS.get(path.suffix.lower()):
+        raise InputError(
+            f"{path}: not a format of task graphs; networkx reads it, in Python: "
+            f"tasksim.from_networkx(networkx.{reader}({path.name!r})), whose nodes may have "
+            "'kernel' and 'duration', in seconds"
         )
     raise InputError(
         f"{path}: not a format of task graphs; legal: {', '.join(legal)}; by hand, DOT is the "

@@ -188,6 +188,7 @@ FORMATS: Registry[Format] = Registry(
         "models": "tasksim.formats.tasksim_files:MODELS",
         "hwloc": "tasksim.formats.hwloc.machine_import:HWLOC",
         "wfformat": "tasksim.formats.workflows.wfformat:WFFORMAT",
+        "pegasus": "tasksim.formats.workflows.pegasus:PEGASUS",
         "dax": "tasksim.formats.workflows.dax:DAX",
         "dot": "tasksim.formats.workflows.dot:DOT",
         "stg": "tasksim.formats.workflows.stg:STG",
@@ -210,7 +211,7 @@ def formats_that(verb: Verb) -> dict[str, Format]:
     """Return the formats with an ability, by name.
 
     >>> list(formats_that("reads_graph"))
-    ['graph', 'run', 'wfformat', 'dax', 'dot', 'stg', 'ogra', 'estee', 'costs']
+    ['graph', 'run', 'wfformat', 'pegasus', 'dax', 'dot', 'stg', 'ogra', 'estee', 'costs']
     """
     return {name: it for name, it in FORMATS.items().items() if getattr(it, verb) is not None}
 

@@ -107,7 +107,7 @@ def test_costs_are_one_of_the_formats(tmp_path):
 
 WITHOUT_SUFFIX = (
     "run", "starvz", "pj_dump", "wfformat", "estee", "extra-p", "starpu-codelet", "starpu-samples",
-    "tfprof", "joblog", "ninja", "nextflow",
+    "tfprof", "joblog", "ninja", "nextflow", "pegasus",
 )  # fmt: skip
 
 
