@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from tasksim.base.errors import InputError, option, short, unknown
 from tasksim.base.numerals import decimal_number
-from tasksim.models.rows import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -162,10 +161,11 @@ def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
 
 def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]:
     """Return the kernels of *graph* without a duration, in *seconds* or in their tasks."""
+    from tasksim.models.kinds.given import kernels_without_duration
+
     known = set(graph.kernels)
     given = {_split(name, known)[1] for name in seconds}
-    named = zip(graph.kernels, graph.parameter_names, strict=True)
-    return [kernel for kernel, names in named if kernel not in given and DURATION not in names]
+    return [kernel for kernel in kernels_without_duration(graph) if kernel not in given]
 
 
 def known_durations(

@@ -169,9 +169,9 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
     if graph is None:
         durations = option("durations", "KERNEL=SECONDS,...")
         return f"give {option('models', 'DIR')}, or {durations}"
-    from tasksim.scenario.durations import kernels_without
+    from tasksim.models.kinds.given import kernels_without_duration
 
-    kernels = kernels_without(graph, {})
+    kernels = kernels_without_duration(graph)
     models = _as_models(graph, kernels, model_architectures(platform), library)
     from tasksim.formats.workflows.jobs import FLOP
 

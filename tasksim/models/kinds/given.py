@@ -37,6 +37,7 @@ __all__ = [
     "GivenModel",
     "given_model",
     "gives_durations",
+    "kernels_without_duration",
     "parameter",
 ]
 
@@ -277,7 +278,7 @@ class GivenDurations(GivenLibrary):
     """
 
     def __init__(self, graph: TaskGraph) -> None:
-        if missing := _kernels_without_duration(graph):
+        if missing := kernels_without_duration(graph):
             raise InputError(
                 f"graph {graph.name}: tasks of {', '.join(missing)} have no parameter {DURATION}"
             )
@@ -293,10 +294,11 @@ class GivenDurations(GivenLibrary):
 
 def gives_durations(graph: TaskGraph) -> bool:
     """Return whether all tasks of *graph* have a duration."""
-    return not _kernels_without_duration(graph)
+    return not kernels_without_duration(graph)
 
 
-def _kernels_without_duration(graph: TaskGraph) -> list[str]:
+def kernels_without_duration(graph: TaskGraph) -> list[str]:
+    """Return the kernels of *graph* whose tasks have no duration."""
     named = zip(graph.kernels, graph.parameter_names, strict=True)
     return [kernel for kernel, names in named if DURATION not in names]
 
