@@ -339,7 +339,7 @@ def simulate_command(
     replayed: Replayed | None = None
     changed = False
     if from_run is not None:
-        _refuse_others()
+        _refuse_others(ctx)
         recorded, repeated = _recorded(from_run, trust)
         scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
     elif trust:
@@ -357,14 +357,13 @@ def simulate_command(
         asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
         scenario = automatic(asked, auto)
     results.refuse_early()
-    kept = results.output is not None
     with stages("simulating", [1]) as begin:
         begin("the graph")
         resolved = resolver.resolve(scenario)
     with counting("simulating", ticking=True) as progress:
         run = replay(
-            resolved, check=check, engine=engine, digests=kept, decisions=decisions,
-            progress=progress,
+            resolved, check=check, engine=engine, digests=results.output is not None,
+            decisions=decisions, progress=progress,
         )  # fmt: skip
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
@@ -403,9 +402,8 @@ def _recorded(path: Path, trust: bool) -> tuple[Run, Scenario]:
     return run, scenario_of(run, path, trust=trust)
 
 
-def _refuse_others() -> None:
+def _refuse_others(ctx: click.Context) -> None:
     """Refuse options that a recorded run settles."""
-    ctx = click.get_current_context()
     for parameter in given_parameters(ctx):
         if (name := parameter.name or "") not in WITH_FROM:
             text = parameter.opts[-1] if parameter.param_type_name == "option" else name.upper()

@@ -20,7 +20,7 @@ from tasksim.runtime.rules import (
     WAITING,
     illegal_move,
     illegal_pop,
-    whole_number,
+    integer_or_none,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Ledger:
         This is the only check of a pop. It raises :exc:`SchedulerError` if *popped* is not a task,
         not ready, or not a task that *worker* can run.
         """
-        number = popped if popped.__class__ is int else whole_number(popped)
+        number = popped if popped.__class__ is int else integer_or_none(popped)
         task = -1 if number is None else number
         state = self.state
         try:

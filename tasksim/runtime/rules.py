@@ -22,9 +22,9 @@ __all__ = [
     "dropped",
     "illegal_move",
     "illegal_pop",
+    "integer_or_none",
     "known_worker",
     "livelock",
-    "whole_number",
 ]
 
 WAITING: Final = 0
@@ -62,7 +62,7 @@ def illegal_pop(
     scheduler: Scheduler, graph: TaskGraph, state: Sequence[int], task: Any, worker: str
 ) -> SchedulerError:
     """Return the error for a *task* that a pop must not return to *worker*."""
-    number = whole_number(task)
+    number = integer_or_none(task)
     if number is None or not 0 <= number < len(graph):
         what = f"{task!r}, which is not a task (legal: 0 to {len(graph) - 1}, or None)"
     elif state[number] != READY:
@@ -79,7 +79,7 @@ def illegal_move(move: str, graph: TaskGraph, state: Sequence[int], task: int) -
 
 def known_worker(worker: Any, workers: int, scheduler: Scheduler) -> int:
     """Return *worker* as an int; raise :exc:`SchedulerError` if there is no such worker."""
-    number = whole_number(worker)
+    number = integer_or_none(worker)
     if number is not None and 0 <= number < workers:
         return number
     raise SchedulerError(
@@ -117,7 +117,7 @@ def livelock(
     )
 
 
-def whole_number(value: Any) -> int | None:
+def integer_or_none(value: Any) -> int | None:
     """Return *value* as an int; None if it is not an integer, or if it is a boolean."""
     try:
         return None if isinstance(value, bool) else index(value)

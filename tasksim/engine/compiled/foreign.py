@@ -17,7 +17,7 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.engine.data.ways import copy_estimates
 from tasksim.runtime.flat import Refused
-from tasksim.runtime.rules import illegal_pop, whole_number
+from tasksim.runtime.rules import illegal_pop, integer_or_none
 from tasksim.runtime.view import Facts, RunView
 from tasksim.schedulers.base import unless_default
 
@@ -237,7 +237,7 @@ class Called:
 
     def _number(self, popped: Any, worker: int) -> int:
         """Return the number of the task *popped*, which is not a plain int."""
-        task = whole_number(popped)
+        task = integer_or_none(popped)
         if task is None or not 0 <= task < len(self._graph):
             name = self._platform.workers[worker].name
             raise illegal_pop(self.scheduler, self._graph, (), popped, name)
