@@ -8,7 +8,7 @@ plan before.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tasksim.schedulers.static.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.core import interface
+    from tasksim.engine.compiled.series import Given
     from tasksim.engine.compiled.view import KnownView
     from tasksim.graph.csr import Int64
     from tasksim.run.record import TaskTable
@@ -36,34 +36,25 @@ class CompiledPlans:
         The scheduler's view before the run.
     costs : ndarray, shape (classes, tasks)
         Durations of the tasks, in seconds.
-    given : tuple
-        The core's input for all replays: graph, platform, question, policy.
-    kept : list
-        The arrays to which these point.
+    given : Given
+        The core's input for all replays; its policy gets the tables of each plan.
 
     See Also
     --------
     tasksim.engine.compiled.replay.CompiledReplay.plans : Make such an object.
     """
 
-    def __init__(
-        self,
-        view: KnownView,
-        costs: NDArray[np.float64],
-        given: tuple[int | None, int | None, interface.Question, interface.Scheduler],
-        kept: list[Any],
-    ) -> None:
+    def __init__(self, view: KnownView, costs: NDArray[np.float64], given: Given) -> None:
         problem = Problem.of_view(view, known=False)
         self._costs = costs
         self._tables = _Tables(problem)
-        graph, platform, question, policy = given
-        self._kept = [kept, policy]
+        policy = given.policy
         self._tables.fill(np.zeros(problem.tasks, np.int64), np.arange(problem.tasks), moved=True)
         policy.tables = len(self._tables.names)
         policy.table_names = ctypes.addressof(self._tables.name_texts)
         policy.table_values = ctypes.addressof(self._tables.places)
         policy.table_lengths = self._tables.lengths.ctypes.data
-        self._desk = Desk(view.graph, graph, platform, question, policy)
+        self._desk = Desk(given)
 
     def makespan_s(self, worker: Int64, order: Int64, *, moved: bool) -> float:
         """Return the makespan of a plan in seconds; infinite if the replay fails.

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tasksim.base.progress import CountProgress
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.plans import CompiledPlans
-    from tasksim.engine.compiled.series import Series
+    from tasksim.engine.compiled.series import Given, Series
     from tasksim.engine.compiled.view import KnownView
     from tasksim.engine.question import Question
     from tasksim.run.record import TaskTable
@@ -191,8 +191,7 @@ class CompiledReplay:
         """
         from tasksim.engine.compiled.series import Series
 
-        kept: list[Any] = [self]
-        return Series(self._asked.graph, self._given(kept), kept)
+        return Series(self._given())
 
     def plans(self) -> CompiledPlans:
         """Return replays like this one, whose scheduler follows a plan, with other plans.
@@ -204,10 +203,8 @@ class CompiledReplay:
         """
         from tasksim.engine.compiled.plans import CompiledPlans
 
-        kept: list[Any] = [self]
-        view = self._known_view()
         # The tables of the plan are written for each candidate, so none is made here.
-        return CompiledPlans(view, self._costs, self._given(kept, tables=False), kept)
+        return CompiledPlans(self._known_view(), self._costs, self._given(tables=False))
 
     def as_data(self, seed: int) -> dict[str, Any]:
         """Return the input of the core as numbers, texts and arrays by name.
@@ -230,13 +227,14 @@ class CompiledReplay:
             "scheduler": policy_fields(policy, view, random.Random(seed), seed),
         }
 
-    def _given(
-        self, kept: list[Any], *, tables: bool = True
-    ) -> tuple[int | None, int | None, interface.Question, interface.Scheduler]:
-        """Return the input that all replays like this one share; *kept* gets its arrays.
+    def _given(self, *, tables: bool = True) -> Given:
+        """Return the input that all replays like this one share.
 
         Without *tables*, those of the policy are left out.
         """
+        from tasksim.engine.compiled.series import Given
+
+        kept: list[Any] = [self]
         policy = self._policy
         if not isinstance(policy, Ported):
             raise Refused(self.why)
@@ -246,8 +244,8 @@ class CompiledReplay:
             self._told(policy, rng, kept) if tables else policy_structure(policy, None, rng, kept)
         )
         told.twister = None
-        graph, platform = self._flat
-        return graph.handle, platform.handle, self._question(), told
+        graph, platform = (flat.handle for flat in self._flat)
+        return Given(self._asked.graph, graph, platform, self._question(), told, kept)
 
     def _told(self, policy: Ported, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
         if not policy.asks:

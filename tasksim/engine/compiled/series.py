@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import TaskTable
 
-__all__ = ["Desk", "Series"]
+__all__ = ["Desk", "Given", "Series"]
 
 T = TypeVar("T")
 
@@ -32,30 +32,32 @@ SEED_RANGE: Final = 2**64
 """Limit of the core's seeds; Python's may be any number."""
 
 
+class Given(NamedTuple):
+    """The core's input for all replays of a series, and the objects to which it points."""
+
+    graph: TaskGraph
+    flat_graph: int | None
+    flat_platform: int | None
+    question: interface.Question
+    policy: interface.Scheduler
+    kept: list[Any]
+
+
 class Series:
     """Replays of the core that differ only in seeds and costs, for several threads at once.
 
     Parameters
     ----------
-    graph : TaskGraph
-        The graph of all replays.
-    given : tuple
-        The core's input for all replays: graph, platform, question, policy.
-    kept : list
-        The arrays to which these point.
+    given : Given
+        The core's input for all replays.
 
     See Also
     --------
     tasksim.engine.compiled.replay.CompiledReplay.series : Make a series.
     """
 
-    def __init__(
-        self,
-        graph: TaskGraph,
-        given: tuple[int | None, int | None, interface.Question, interface.Scheduler],
-        kept: list[Any],
-    ) -> None:
-        self._graph, self._given, self._kept = graph, given, kept
+    def __init__(self, given: Given) -> None:
+        self._given = given
         self._desks: list[Desk] = []
 
     def replay(self, seed: int, costs: NDArray[np.float64], look: Callable[[Desk], T]) -> T | None:
@@ -68,7 +70,7 @@ class Series:
         try:
             desk = self._desks.pop()
         except IndexError:
-            desk = Desk(self._graph, *self._given)
+            desk = Desk(self._given)
         try:
             return look(desk) if desk.run(seed, costs) else None
         finally:
@@ -79,23 +81,19 @@ class Series:
 class Desk:
     """Buffers for replays one after the other, with the core's input and space for its answer."""
 
-    def __init__(
-        self,
-        graph: TaskGraph,
-        flat_graph: int | None,
-        flat_platform: int | None,
-        question: interface.Question,
-        policy: interface.Scheduler,
-    ) -> None:
+    def __init__(self, given: Given) -> None:
         core = interface.functions()
         assert core is not None  # it has made the flat graph
-        self._core, self._graph = core, graph
-        self._question = type(question).from_buffer_copy(question)
-        self._policy = type(policy).from_buffer_copy(policy)
+        self._core, self._graph, self._given = core, given.graph, given
+        self._question = interface.Question.from_buffer_copy(given.question)
+        self._policy = interface.Scheduler.from_buffer_copy(given.policy)
         self._status, self._outcome = ctypes.c_int32(), interface.Outcome()
-        told = (flat_graph, flat_platform, ctypes.byref(self._question), ctypes.byref(self._policy))
-        self._told = (*told, None, ctypes.byref(self._status), ctypes.byref(self._outcome))
-        self._totals, self._taken_s = interface.Totals(), np.empty(len(graph))
+        self._told = (
+            given.flat_graph, given.flat_platform,
+            ctypes.byref(self._question), ctypes.byref(self._policy), None,
+            ctypes.byref(self._status), ctypes.byref(self._outcome),
+        )  # fmt: skip
+        self._totals, self._taken_s = interface.Totals(), np.empty(len(given.graph))
         self._answers = self._taken_s.ctypes.data, ctypes.byref(self._totals)
         self._handle: int | None = None
 
