@@ -205,3 +205,33 @@ def test_a_panel_without_ready_tasks_says_why(show):
     )
     panel = texts[texts.index("ready tasks") :]
     assert panel == ["ready tasks", "0", "every task started as soon as it was ready"]
+
+
+def test_the_help_opens_at_its_first_keys_and_scrolls_by_arrows(show, browser, cholesky):
+    show(cholesky)
+    browser.resize(1280, 500)
+    browser.key("?")
+    helped = "document.querySelector('.help')"
+    assert browser.evaluate(f"[{helped}.open, {helped}.scrollTop]") == [True, 0]
+    before = state(browser, "[viewport.from, viewport.to]")
+    browser.key("a")
+    assert state(browser, "[viewport.from, viewport.to]") == before
+    browser.key("?")
+    assert not browser.evaluate(f"{helped}.open")
+    browser.resize(1280, 720)
+
+
+def test_the_two_memories_of_a_link_are_named_on_a_phone(show, browser):
+    show(make_hybrid())
+    browser.resize(360, 740)
+    browser.settle()
+    names = browser.evaluate(
+        "(() => { const { chart } = tasksimPage, seen = [];"
+        " const context = chart.picture.getContext('2d'), write = context.fillText;"
+        " context.fillText = function (text, x, y) { if (x < chart.left) seen.push(text);"
+        " write.call(this, text, x, y); };"
+        " tasksimPage.draw(true); delete context.fillText; return seen; })()"
+    )
+    browser.resize(1280, 720)
+    links = [name for name in names if "ram" in name]
+    assert sorted(links) == ["gpu0 → ram", "gpu1 → ram", "ram → gpu0", "ram → gpu1"]

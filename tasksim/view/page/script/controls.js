@@ -205,12 +205,12 @@ function helpParts(close) {
   const rows = KEYS.map(([names, what]) => element("tr", {},
     element("td", {}, ...names.flatMap((name) => [element("kbd", {}, name === " " ? "Space" : name), " "])), element("td", {}, what)));
   return [
-    element("h2", {}, "Keys"),
+    // The button that closes gets the focus: above, so that the first keys are in sight.
+    element("div", { className: "heading" }, element("h2", {}, "Keys"), button("Close", "Close (Escape)", close)),
     element("table", {}, ...rows),
     element("p", {}, "Wheel: zoom at the pointer. Shift and wheel: move. Ctrl and wheel, or over the",
       " names: scroll. Drag: move. Shift and drag, or two fingers: zoom. Click: pin. Double click: all."),
     element("p", {}, `Search: ${QUERY_HELP}.`),
     element("p", {}, "The address of the page keeps the view: copy it, with the file, to a colleague."),
-    button("Close", "Close (Escape)", close),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { hex, visible } from "./colours.js";
 import { TOP } from "./chart.js";
-import { fitted, marksOf } from "./frame.js";
+import { fitted, indentOf, marksOf } from "./frame.js";
 import { HATCHED, OTHERS, hatchedPattern, hatchedShape } from "./hatching.js";
 import { PANELS } from "./panels.js";
 import { ticks, timeText } from "./units.js";
@@ -219,7 +219,7 @@ function axisShapes({ viewport, left, width, theme }) {
 function nameShapes({ picture, view: { rows, scroll, theme, left } }) {
   const context = picture.getContext("2d");
   return rows.filter((row) => row.height >= 9).map((row) => {
-    const x = 17 + 10 * row.depth;
+    const x = 13 + indentOf(row, left);
     return textShape(x, TOP + row.y - scroll + row.height / 2 + 4, fitted(context, row.label, left - 4 - x), theme.text);
   });
 }

@@ -3,6 +3,7 @@
 import { ticks, timeText } from "./units.js";
 
 const LINE = 12; // pixels: names closer to each other would overlap
+const NARROW = 120; // pixels for names
 const WIDEST_LETTER = 12; // pixels: of Chinese and Japanese ones, arrows, W
 const BOUND_NAMES = { critical_path_s: "critical path", area_s: "area bound" };
 
@@ -51,12 +52,15 @@ export function paintNames(context, view) {
     const isRun = row.kind === "run", kind = isRun ? [theme.text, `bold ${theme.font}`] : [theme.soft, theme.small];
     if (isRun || wasRun) [context.fillStyle, context.font] = kind; // to set them takes as long as to write
     wasRun = isRun;
-    const indent = 4 + 10 * row.depth;
+    const indent = indentOf(row, left);
     if (row.children.length) paintTriangle(context, indent, y, row.folded);
     context.fillText(fitted(context, row.label, left - 4 - indent - 13), indent + 13, y);
   }
   context.restore();
 }
+
+/** Return how far the name of a row is from the left: a name of two memories has room on a phone too. */
+export function indentOf({ depth }, left) { return 4 + (left < NARROW ? 4 : 10) * depth; }
 
 /** Return a text, without its middle if it is wider than `room` pixels. */
 export function fitted(context, text, room) {

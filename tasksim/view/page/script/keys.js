@@ -55,7 +55,7 @@ export function followKeys(app) {
     if (isWriting && event.key !== "Escape") return;
     if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("button, summary, a")) return;
     const act = DOES.get(event.key);
-    if (!act) return;
+    if (!act || app.controls.help.open && event.key !== "?") return; // arrows scroll the help, and Escape closes it
     event.preventDefault();
     if (isWriting) event.target.blur();
     act(app);
