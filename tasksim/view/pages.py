@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from tasksim.view.tokens import COLOURS, token_sheet
@@ -169,8 +169,19 @@ def png(figure: Figure | bytes) -> bytes:
     """Return a figure as PNG, the same bytes each time."""
     if isinstance(figure, bytes):
         return figure
+    # savefig() draws twice, first for the layout alone, which is a step of each drawing anyway.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.image import imsave
+
+    figure.set_dpi(DOTS_PER_INCH)
+    canvas: Any = FigureCanvasAgg(figure)
+    unnamed: Any = {"Software": None}
+    canvas.draw()
     drawn = BytesIO()
-    figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    imsave(
+        drawn, canvas.buffer_rgba(), format="png", origin="upper", dpi=DOTS_PER_INCH,
+        metadata=unnamed,
+    )  # fmt: skip
     return drawn.getvalue()
 
 

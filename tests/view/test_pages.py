@@ -1,8 +1,11 @@
 """Pages: what is text stands to the left, what is a number to the right."""
 
+from io import BytesIO
+
 import pytest
 
 from tasksim.view.pages import (
+    DOTS_PER_INCH,
     Callout,
     Heading,
     Image,
@@ -96,3 +99,21 @@ def test_a_page_is_one_main_part_for_screen_readers():
     page = html_page("Report", [Text("A text.")])
     assert page.count("<main>") == page.count("</main>") == 1
     assert page.index("<main>") < page.index("<h1>") < page.index("A text.") < page.index("</main>")
+
+
+def test_a_figure_is_drawn_once_and_has_the_bytes_of_matplotlib(monkeypatch):
+    def made():
+        figure = new_figure(2.0)
+        figure.add_subplot().plot([1, 2, 4], label="one")
+        figure.axes[0].set_ylabel("a long label")
+        return figure
+
+    written = BytesIO()
+    made().savefig(written, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    figure, drawings = made(), []
+    draw = type(figure).draw
+    monkeypatch.setattr(
+        type(figure), "draw", lambda self, *given: (drawings.append(self), draw(self, *given))[1]
+    )
+    assert png(figure) == written.getvalue()
+    assert drawings == [figure]
