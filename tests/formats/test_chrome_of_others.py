@@ -87,3 +87,24 @@ def test_sums_are_no_tasks(tmp_path):
     assert trace.notes[0] == (
         "3 slices are no tasks but sums: the span of PyTorch's profiler, or clang's totals"
     )
+
+
+def test_bazel_starts_before_zero_and_repeats_its_critical_path(tmp_path):
+    events = [
+        slice_("Launch Blaze", -900, dur=900, cat="build phase marker"),
+        slice_("Compiling a.cc", 100, cat="action processing"),
+        slice_("action 'Compiling a.cc'", 100, tid=0, cat="critical path component"),
+    ]
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    trace = read_trace(path)
+    assert trace.run.kernel_names == ("Launch Blaze", "Compiling a.cc")
+    assert trace.run.makespan_s == pytest.approx(1005e-6)
+    assert trace.run.tasks.start_s.min() == 0
+    assert "1 slices of Bazel's critical path are of other threads, too: left out" in trace.notes
+
+
+@pytest.mark.parametrize("ts", ["-1e19", "true", '"5"', "null"])
+def test_a_time_that_is_none_is_refused(tmp_path, ts):
+    with pytest.raises(InputError, match=r"traceEvents\[0\]: ts: got .*; legal: microseconds"):
+        read(tmp_path, f'[{{"ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": {ts}, "dur": 5}}]')

@@ -48,6 +48,8 @@ FLOWS: Final = ("s", "t", "f")
 """Phases of a flow, in order: its start, steps and end."""
 PHASES_READ: Final = (*SLICES, "M", *FLOWS)
 """Phases that the reader uses: slices, names of workers, arrows."""
+REPEATED: Final = "critical path component"
+"""Category of the slices that Bazel writes once more, on a thread of their own."""
 TASK, COPY = "task", "copy"
 """Categories of the slices that tasksim writes."""
 
@@ -139,6 +141,7 @@ def _json(path: Path) -> Any:
 def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
     """Yield the slices with their places: complete ones, and beginnings with their ends."""
     open_: dict[Place, list[tuple[int, Event]]] = {}
+    repeated = 0
     for at, event in enumerate(events):
         if not isinstance(event, dict):
             found.bad(f"expected an object, got {str(event)[:40]}", at)
@@ -146,8 +149,10 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
         phase = event.get("ph")
         if phase not in SLICES:
             continue
-        if not _is_time(event.get("ts")):
-            found.bad(f"ts: got {event.get('ts')!r:.40}; legal: microseconds from 0", at)
+        if event.get("cat") == REPEATED:
+            repeated += 1
+        elif not _is_moment(event.get("ts")):
+            found.bad(f"ts: got {event.get('ts')!r:.40}; legal: microseconds", at)
         elif phase == "X" and not _is_time(event.get("dur")):
             found.bad(f"dur: got {event.get('dur')!r:.40}; legal: microseconds from 0", at)
         elif phase == "X":
@@ -159,6 +164,10 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
             yield begun, {**first, "dur": event["ts"] - first["ts"]}
         else:
             found.bad("an end (E) without a beginning", at)
+    if repeated:
+        found.note(
+            f"{repeated} slices of Bazel's critical path are of other threads, too: left out"
+        )
     if without_end := sum(map(len, open_.values())):
         found.note(f"slices that begin (B) and never end are not tasks: {without_end}")
 
@@ -264,7 +273,7 @@ def _add_flows(found: Records, events: list[Event], tasks: list[tuple[int, Event
         return
     flows: dict[tuple[Any, ...], list[tuple[float, str, Place]]] = {}
     for event in events:
-        if event.get("ph") in FLOWS and _is_time(event.get("ts")):
+        if event.get("ph") in FLOWS and _is_moment(event.get("ts")):
             identity = tuple(str(event.get(key)) for key in ("id", "cat", "name"))
             flows.setdefault(identity, []).append((event["ts"], event["ph"], _place(event)))
     if not flows:
@@ -320,6 +329,11 @@ def _place(event: Event) -> Place:
     pid = event.get("pid", 0)
     pair = pid, event.get("tid", pid)
     return pair if all(isinstance(part, int | str) for part in pair) else (str(pair), "")
+
+
+def _is_moment(value: object) -> bool:
+    """Return whether *value* is a time, which may be before 0: Bazel's client starts its server."""
+    return isinstance(value, int | float) and _is_time(abs(value)) and not isinstance(value, bool)
 
 
 def _is_time(value: object) -> bool:
