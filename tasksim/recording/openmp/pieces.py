@@ -174,6 +174,8 @@ class _Walk:
         self._barriers: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
         self._before, self._after = array("q"), array("q")
         self._columns = {name: array("q") for name in _COLUMNS}
+        self.serial_teams = False
+        """Whether a team of one thread executed tasks."""
         self._undeferred = self._are_undeferred()
 
     def _are_undeferred(self) -> list[bool]:
@@ -195,11 +197,11 @@ class _Walk:
                 continue
             creator = creators[task]
             alone[task] = creator != NOTHING and alone[creator]
+            self.serial_teams |= alone[task]
             included = bool(flag & Flag.FINAL and parent != NOTHING and flags[parent] & Flag.FINAL)
             is_wait = bool(flag & Flag.TASKWAIT)
             undeferred = bool(flag & (Flag.UNDEFERRED | Flag.MERGED))
             found[task] = is_wait or (undeferred and (included or not alone[task]))
-        self.serial_teams = any(alone)
         return found
 
     def walk(self) -> None:

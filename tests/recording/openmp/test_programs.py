@@ -295,3 +295,35 @@ def test_taskloops_of_gcc_with_copies_of_references_are_right(group, compiled, r
     """Addresses in the loop's data are numbers in those of a task, which are shorter."""
     source = REFERRED.replace("nogroup", group)
     assert recorded(compiled(source, "g++")).output == "0 wrong"
+
+
+NESTED = """
+#include <stdio.h>
+static volatile double sum;
+static void inner(void)
+{
+#pragma omp parallel
+    sum += 1;
+}
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp single
+        {
+#pragma omp task
+            sum += 1;
+        }
+        inner();
+    }
+    return 0;
+}
+"""
+
+
+def test_teams_of_one_thread_are_noted_only_if_they_execute_tasks(compiled, recorded):
+    said = "on a team of one thread all tasks are executed at once"
+    for threads, is_noted in ((2, False), (1, True)):
+        source = NESTED.replace("num_threads(2)", f"num_threads({threads})")
+        notes = recorded(compiled(source)).recording.notes
+        assert any(note.startswith(said) for note in notes) == is_noted
