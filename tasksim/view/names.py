@@ -33,7 +33,7 @@ def distinct(names: Sequence[str], most: int) -> list[str]:
     >>> distinct(["update<double>(Tile)", "scale<double>(Tile)", "copy"], 9)
     ['upda…ile)', 'scal…ile)', 'copy']
     >>> distinct(["update<double>(Tile)", "update<single>(Tile)"], 9)
-    ['update<do…le>(Tile)', 'update<si…le>(Tile)']
+    ['update<d…e>(Tile)', 'update<s…e>(Tile)']
     """
     found = list(names)
     while most < max(map(len, names), default=0):
