@@ -127,6 +127,24 @@ def test_tasks_of_taskflow_are_those_of_its_workers(tmp_path):
     assert "1 tasks ran inside of others (level 1 and more), and are part of them" in trace.notes
 
 
+SACCT = """\
+JobID|JobName|State|Submit|Start|End
+101|train|COMPLETED|2024-01-01T09:59:00|2024-01-01T10:00:00|2024-01-01T10:05:00
+101.batch|batch|COMPLETED|2024-01-01T10:00:00|2024-01-01T10:00:00|2024-01-01T10:05:00
+102|eval|FAILED|2024-01-01T09:59:30|2024-01-01T10:02:00|2024-01-01T10:03:30
+"""
+
+
+def test_jobs_of_slurm_are_tasks_without_their_steps(tmp_path):
+    trace = read(tmp_path, "jobs.txt", SACCT)
+    assert rows(trace) == [
+        (60.0, 360.0, "train", "worker0"),
+        (180.0, 270.0, "eval", "worker1"),
+    ]
+    assert trace.run.tasks.submitted_s.tolist() == [0.0, 30.0]
+    assert "1 steps of jobs, such as 7.batch, are part of their jobs" in trace.notes
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -141,6 +159,7 @@ def test_tasks_of_taskflow_are_those_of_its_workers(tmp_path):
         ),
         ("p", TASKFLOW.replace("[{", "[{,", 1), "p:2:26: not JSON"),
         ("p", TASKFLOW.replace('[{"worker":6', '{"worker":6'), "not JSON"),
+        ("s", SACCT.replace("2024-01-01T10:03:30", "Unknown"), "s:4: "),
         ("n", "# ninja log v5\n", "n: no task ran on a worker"),
         ("t", NEXTFLOW, "t:5: task ALIGN (x): its times are not known"),
         ("t", NEXTFLOW.replace("realtime", "cpus"), "t:1: got columns task_id, hash, native_id"),

@@ -50,6 +50,8 @@ COLUMNS: Final = (
     "popped_s", "start_s", "end_s", "depends",
 )  # fmt: skip
 """Columns that are written, followed by one per parameter."""
+SLURM_COLUMNS: Final = {"jobid": "task", "jobname": "kernel", "submit": "submitted"}
+"""Columns of Slurm's ``sacct -P``, in small letters -> what they are here."""
 BRACKETED: Final = re.compile(r"(.+?)\s*[\[(](.*)[\])]")
 """Heading with brackets at its end, which hold a unit."""
 
@@ -60,7 +62,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     Parameters
     ----------
     path : Path
-        CSV with a header, separated by commas, semicolons or tabs. ``start`` and ``end``, or
+        CSV with a header, separated by commas, semicolons, tabs or bars. ``start`` and ``end``, or
         ``duration`` instead of one of them, are required, in s, ms, us or ns as the name says
         (``start_ms``, ``Start [ms]``); the default is seconds, or ISO dates and times. All other
         columns are optional: ``task`` (a name or number), ``kernel``, ``worker``,
@@ -79,7 +81,8 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
     found = Records(path, skip_bad=skip_bad)
     header, rows = csv_table(path, FIELD_SEPARATORS)
-    header = [name.lower() if name.lower() in KNOWN else name for name in header]
+    is_slurm = _is_of_slurm(header)
+    header = _words(header)
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _Times(path, header)
@@ -87,11 +90,18 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     unnamed = [name for name in others if name and not name.isidentifier()]
     others = [name for name in others if name.isidentifier()]
     lost: Counter[str] = Counter()
+    steps = 0
     for line, fields in rows:
         if len(fields) != len(header):
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
             continue
-        _add(found, dict(zip(header, fields, strict=True)), times, others, line, lost)
+        row = dict(zip(header, fields, strict=True))
+        if is_slurm and "." in row["task"]:
+            steps += 1
+            continue
+        _add(found, row, times, others, line, lost)
+    if steps:
+        found.note(f"{steps} steps of jobs, such as 7.batch, are part of their jobs")
     if "worker" not in header:
         found.spread_over_workers()
     if "kernel" not in header:
@@ -105,6 +115,16 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     if copies_beside(path).is_file():
         add_copies(found, copies_beside(path))
     return assembled(found)
+
+
+def _is_of_slurm(header: list[str]) -> bool:
+    return "jobid" in {name.lower() for name in header}
+
+
+def _words(header: list[str]) -> list[str]:
+    """Return a header in the words of this table, as far as it has these or Slurm's."""
+    known = dict.fromkeys(KNOWN) | (SLURM_COLUMNS if _is_of_slurm(header) else {})
+    return [(known[n.lower()] or n.lower()) if n.lower() in known else n for n in header]
 
 
 class _Times:
@@ -403,7 +423,7 @@ def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
     if not head:
         return False
     first = head_text(head).partition("\n")[0]
-    header = [name.strip() for name in first.split(separator_of(first))]
+    header = _words([name.strip() for name in first.split(separator_of(first))])
     times = {time[0] for time in map(_time_of, header) if time is not None}
     names = {name.lower() for name in header}
     return bool({"start", "end"} & times) and bool({"task", "kernel", "worker"} & names)

@@ -32,8 +32,8 @@ __all__ = [
 GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
-FIELD_SEPARATORS: Final = ",;\t"
-"""Characters between the fields of tables that spreadsheets write, the usual one first."""
+FIELD_SEPARATORS: Final = ",;\t|"
+"""Characters between the fields of tables, the usual one first; the last one is of Slurm."""
 READ_SHARE: Final = 0.7
 """Share of the time of an import after which the text is read (measured: a million tasks)."""
 LONGEST: Final = 2**20
