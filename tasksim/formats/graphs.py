@@ -170,6 +170,12 @@ def file_format(where: str | Path) -> Format:
             f"{path}: is a compiled program, not a task graph; 'tasksim record -o RUN {path}' "
             "runs one that uses OpenMP, and records its tasks"
         )
+    # Any compressed file may be Chrome's JSON, by its suffix.
+    if path.suffix != ".gz" and format_of(path, "reads_trace") is not None:
+        raise InputError(
+            f"{path}: a run of another tool, not a task graph: 'tasksim import trace {path} -o RUN'"
+            " imports it, with a graph of its tasks"
+        )
     if reader := NETWORKX_READERS.get(path.suffix.lower()):
         raise InputError(
             f"{path}: not a format of task graphs; networkx reads it, in Python: "

@@ -173,6 +173,11 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
         raise InputError(f"{where}: no such file or folder")
     found = format_of(where, "reads_trace")
     if found is None or found.reads_trace is None:
+        if format_of(where, "reads_graph") is not None:
+            raise InputError(
+                f"{where}: a task graph, not a run of another tool: 'tasksim simulate {where}' "
+                "reads it as it is, 'tasksim import workflow' imports it"
+            )
         known = ", ".join(formats_that("reads_trace"))
         raise InputError(f"{where}: not a format that imports runs (known: {known})")
     _log.info("%s is read as %s", where, found.summary)

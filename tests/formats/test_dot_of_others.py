@@ -5,6 +5,7 @@ import pytest
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.formats.graphs import graph_in
+from tasksim.formats.runs import read_trace
 
 SNAKEMAKE = """\
 digraph snakemake_dag {
@@ -132,3 +133,27 @@ def test_a_short_file_cannot_have_more_edges_than_fit_the_memory(tmp_path):
     many = " ".join(f"n{number}" for number in range(4000))
     with pytest.raises(InputError, match="edges of subgraphs: got more than 10,000,000; legal"):
         read(tmp_path, f"digraph {{ {{{many}}} -> {{{many.replace('n', 'm')}}} }}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "dag.dot: the file has no graph; legal: digraph { a -> b }"),
+        ("// nothing\n", "dag.dot: the file has no graph"),
+        ("graph { a -- b }", "dag.dot:1: got 'graph'; legal: digraph, as tasks depend in one"),
+    ],
+)
+def test_files_without_a_directed_graph_are_told(tmp_path, text, message):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+
+
+def test_a_graph_is_no_run_and_a_run_is_no_graph(tmp_path):
+    dag, log = tmp_path / "dag.dot", tmp_path / "jobs.txt"
+    dag.write_text(SNAKEMAKE)
+    log.write_text("task\tstart\tend\na\t0\t1\n")
+    with pytest.raises(InputError, match="a task graph, not a run of another tool: 'tasksim sim"):
+        read_trace(dag)
+    with pytest.raises(InputError, match="a run of another tool, not a task graph: 'tasksim imp"):
+        graph_in(log)

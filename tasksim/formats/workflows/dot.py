@@ -241,11 +241,15 @@ class _Parser:
 
     def parse(self) -> _Found:
         """Return nodes and edges."""
+        begin = self._token
+        if begin is None:
+            raise self._jobs.error("the file has no graph; legal: digraph { a -> b }")
         if self._peek("strict"):
             self._pass()
         kind = self._next("digraph")
         if kind.text != "digraph":
-            raise self._error(f"got '{kind.text[:40]}'; legal: digraph", kind)
+            why = ", as tasks depend in one direction" if kind.text == "graph" else ""
+            raise self._error(f"got '{kind.text[:40]}'; legal: digraph{why}", kind)
         if self._token is not None and self._token.is_name:
             self._jobs.name = self._token.text or self._jobs.name
             self._pass()
