@@ -188,3 +188,17 @@ def test_a_log_is_imported_and_simulated_by_commands(tmp_path, monkeypatch):
     found = CliRunner().invoke(cli, command)
     assert found.exit_code == 0, found.output
     assert "(4 cpu)" in found.output
+
+
+def test_a_kernel_whose_name_fits_no_file_has_no_model(tmp_path, monkeypatch):
+    """The import goes on: the durations are in the run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text('kernel,start,end\na/b,0,1\n"ns::f(int, float)",1,3\n')
+    found = CliRunner().invoke(cli, ["import", "trace", "t.csv", "-o", "t", "--models"])
+    assert found.exit_code == 0, found.output
+    assert "no model of a kernel: kernel 'a/b': a name must not contain '/'" in found.output
+    assert [path.name for path in (tmp_path / "t" / "models").iterdir()] == [
+        "ns::f(int, float).json"
+    ]
+    found = CliRunner().invoke(cli, ["simulate", "t", "--durations", "measured"])
+    assert found.exit_code == 0, found.output

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.documents.sections import NAME_PATTERN
-from tasksim.base.errors import TasksimError
+from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
 from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
@@ -199,7 +199,10 @@ def _save_models(run: Run, folder: Path) -> list[str]:
                     " elsewhere"
                 )
         if entries:
-            save_kernel(folder, kernel, entries, machine=Machine(run.platform))
+            try:
+                save_kernel(folder, kernel, entries, machine=Machine(run.platform))
+            except InputError as error:  # names of other tools need not fit those of files
+                notes.append(f"no model of a kernel: {error}")
     return notes
 
 
