@@ -63,7 +63,7 @@ def test_jobs_of_gnu_parallel_are_on_as_few_workers_as_ran_at_once(tmp_path):
         (1.0, 1.499, "convert", "cpu0"),
         (1.999, 2.499, "convert", "cpu0"),
     ]
-    assert "1 jobs failed (Exitval is not 0): they count as tasks" in trace.notes
+    assert "1 failed job (Exitval is not 0): tasks like others" in trace.notes
     assert "no workers are named: 2 are assumed, the most tasks that ran at once" in trace.notes
 
 

@@ -50,8 +50,8 @@ def test_jobs_have_the_runtimes_of_their_profiles(tmp_path):
     durations = {"pegasus": 10}
     assert tasksim.simulate(graph, workers=2, durations=durations).makespan_s == 2 + 3 + 10
     assert tasksim.simulate(graph, workers=1, durations=durations).makespan_s == 18
-    assert "1 jobs have no runtime, and so no duration" in found.notes
-    assert "1 jobs are workflows of their own, each a single task here" in found.notes
+    assert "1 job without a runtime, and so without a duration" in found.notes
+    assert "1 workflow inside, each a single task here" in found.notes
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -292,16 +293,30 @@ def test_an_imported_trace_has_platform_and_models(tmp_path):
     assert len(platform.workers) == 4
 
 
-def test_workers_that_a_platform_cannot_name_leave_it_out(tmp_path):
+def test_workers_that_a_platform_cannot_name_are_counted_by_architecture(tmp_path):
+    slices = (
+        '[{"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"Main Thread"}},'
+        '{"ph":"X","name":"a","pid":1,"tid":1,"ts":10,"dur":5},'
+        '{"ph":"X","name":"b","pid":1,"tid":2,"ts":10,"dur":3}]'
+    )
+    (tmp_path / "some.json").write_text(slices)
+    found = read_trace(tmp_path / "some.json")
+    assert [worker.name for worker in found.run.workers] == ["Main Thread", "thread 1"]
+    assert save_trace(found, tmp_path / "run") == []
+    platform = tasksim.load_platform(tmp_path / "run", settings=["platform.workers.thread.count=2"])
+    assert [(each.architecture, len(each.workers)) for each in platform.classes] == [
+        ("main", 1), ("thread", 2)
+    ]  # fmt: skip
+
+
+def test_names_that_no_platform_file_takes_leave_it_out(tmp_path):
     slices = '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":10,"dur":5}]'
     (tmp_path / "some.json").write_text(slices)
     found = read_trace(tmp_path / "some.json")
-    assert [worker.name for worker in found.run.workers] == ["thread 1"]
-    (note,) = save_trace(found, tmp_path / "run")
+    workers = (replace(found.run.workers[0], architecture="no name!"),)
+    other = replace(found, run=replace(found.run, workers=workers))
+    (note,) = save_trace(other, tmp_path / "run")
     assert "no platform file: the workers' names do not fit one" in note
-    assert tasksim.simulate(tmp_path / "run", durations="measured").makespan_s == pytest.approx(
-        5e-6
-    )
 
 
 GOOD = "task,kernel,worker,start,end,depends\n"

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
+from tasksim.base.units import counted
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.textlines import head_text, lines
@@ -82,7 +83,7 @@ def read_joblog(path: Path, skip_bad: bool = False) -> RecordedTrace:
             line=line,
         )  # fmt: skip
     if failed:
-        found.note(f"{failed} jobs failed (Exitval is not 0): they count as tasks")
+        found.note(f"{counted(failed, 'failed job')} (Exitval is not 0): tasks like others")
     found.spread_over_workers(JOBLOG_SLACK_S)
     return assembled(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,12 +78,12 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
     """Return the platform of *run* as a file; None if a file cannot describe it."""
     nodes = _by_node(run)
     workers = None if nodes is None else _workers(run, nodes)
+    if workers is None or not _fit(workers):
+        workers = _by_architecture(run)
     links = _links(run)
     if workers is None or links is None:
         return None
     kinds = dict.fromkeys(section["arch"] for section in workers.values())
-    if not all(re.fullmatch(NAME_PATTERN, each) for each in (*workers, *kinds)):
-        return None
     described: dict[str, Any] = {"name": name, "arch": {kind: {} for kind in kinds}}
     if nodes is not None and len(nodes) > 1:
         described["nodes"] = len(nodes)
@@ -141,6 +142,24 @@ def _workers(run: Run, nodes: list[Groups]) -> dict[str, Any] | None:
             section["memory"] = [run.memories[worker.memory].name for worker in some]
         workers[group] = section
     return workers
+
+
+def _by_architecture(run: Run) -> dict[str, Any] | None:
+    """Return a group of workers for each architecture; None if a file cannot describe them.
+
+    Workers whose names do not fit a file are alike if they share one memory.
+    """
+    if run.memories or any(worker.node for worker in run.workers):
+        return None
+    count = Counter(worker.architecture for worker in run.workers)
+    workers = {kind: {"count": number, "arch": kind} for kind, number in count.items()}
+    return workers if _fit(workers) else None
+
+
+def _fit(workers: dict[str, Any]) -> bool:
+    """Return whether the names of groups and architectures are legal in a platform file."""
+    names = {*workers, *(section["arch"] for section in workers.values())}
+    return all(re.fullmatch(NAME_PATTERN, each) for each in names)
 
 
 def _links(run: Run) -> dict[str, Any] | None:

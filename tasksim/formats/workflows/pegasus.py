@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.files import read_text
+from tasksim.base.units import counted
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.dax import LINKS
 from tasksim.formats.workflows.jobs import DURATION, Jobs
@@ -41,6 +41,8 @@ def read_pegasus(path: Path) -> GraphInput:
     InputError
         ``file: key: what is wrong``.
     """
+    from tasksim.base.documents.yaml_document import YamlDocument
+
     jobs = Jobs(path)
     text = read_text(path, MAX_WORKFLOW_BYTES)
     whole = YamlDocument.parse(text, path, "a workflow: a mapping with jobs").data
@@ -74,11 +76,9 @@ def read_pegasus(path: Path) -> GraphInput:
     for file, size in sizes.items():
         jobs.file(file, size)
     if silent:
-        jobs.notes.append(f"{silent} jobs have no runtime, and so no duration")
+        jobs.notes.append(f"{counted(silent, 'job')} without a runtime, and so without a duration")
     if subworkflows:
-        jobs.notes.append(
-            f"{subworkflows} jobs are workflows of their own, each a single task here"
-        )
+        jobs.notes.append(f"{counted(subworkflows, 'workflow')} inside, each a single task here")
     return jobs.build()
 
 
