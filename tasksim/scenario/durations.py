@@ -33,7 +33,7 @@ __all__ = [
 Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
 
-OTHERS: Final = "*"
+EVERY_OTHER: Final = "*"
 """Name in place of a kernel that stands for all kernels without a name of their own."""
 
 Durations: TypeAlias = "Seconds | Word"
@@ -146,7 +146,7 @@ def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
     of_others: dict[str, float] = {}
     for name, seconds in given:
         architecture, kernel = _split(name, known)
-        if kernel == OTHERS and OTHERS not in known:
+        if kernel == EVERY_OTHER and EVERY_OTHER not in known:
             of_others[architecture] = seconds
         elif kernel in known:
             of_kernel[kernel][name] = seconds

@@ -48,7 +48,7 @@ FLOWS: Final = ("s", "t", "f")
 """Phases of a flow, in order: its start, steps and end."""
 PHASES_READ: Final = (*SLICES, "M", *FLOWS)
 """Phases that the reader uses: slices, names of workers, arrows."""
-REPEATED: Final = "critical path component"
+REPEATED_CATEGORY: Final = "critical path component"
 """Category of the slices that Bazel writes once more, on a thread of their own."""
 TASK, COPY = "task", "copy"
 """Categories of the slices that tasksim writes."""
@@ -149,7 +149,7 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
         phase = event.get("ph")
         if phase not in SLICES:
             continue
-        if event.get("cat") == REPEATED:
+        if event.get("cat") == REPEATED_CATEGORY:
             repeated += 1
         elif not _is_moment(event.get("ts")):
             found.bad(f"ts: got {event.get('ts')!r:.40}; legal: microseconds", at)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TFPROF", "read_tfprof"]
 
-US: Final = 1e-6
+MICROSECOND_S: Final = 1e-6
 LARGEST_US: Final = 1e18
 """Upper bound of times in us, thirty thousand years."""
-KEYS: Final = ("executor", "worker", "level")
+PROFILE_KEYS: Final = ("executor", "worker", "level")
 """Keys at the beginning of a profile, in their order."""
 
 
@@ -80,7 +80,14 @@ def _add(found: Records, task: dict[str, Any], at: tuple[str, str, object]) -> N
     own = isinstance(name, str) and name and not name.startswith(f"{worker}_")
     kernel = name if own else kind if isinstance(kind, str) and kind else "task"
     number = str(len(found))
-    found.add(number, str(kernel), f"{several}cpu{worker}", span[0] * US, span[1] * US, line=0)
+    found.add(
+        number,
+        str(kernel),
+        f"{several}cpu{worker}",
+        span[0] * MICROSECOND_S,
+        span[1] * MICROSECOND_S,
+        line=0,
+    )
 
 
 def _objects(path: Path, found: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -95,7 +102,7 @@ def _objects(path: Path, found: Any, where: str) -> Iterator[tuple[str, dict[str
 
 def _is_tfprof(path: Path, head: bytes) -> bool:  # noqa: ARG001
     text = head_text(head).lstrip() if head else ""
-    places = [text.find(f'"{key}"') for key in KEYS]
+    places = [text.find(f'"{key}"') for key in PROFILE_KEYS]
     return text.startswith("[") and -1 < places[0] < places[1] < places[2]
 
 

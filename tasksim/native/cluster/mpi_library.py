@@ -18,7 +18,7 @@ __all__ = ["MpiLibrary", "loaded_mpi", "mpi_of_environment", "probed_mpi"]
 
 PROBE_TIMEOUT_S: Final = 20.0
 """Longest time in seconds for another process to load an MPI, which takes some tenths."""
-LIBRARY: Final = re.compile(r"libmpi(_abi)?\.(so|dylib)(\.\d+)*")
+MPI_FILE_NAME: Final = re.compile(r"libmpi(_abi)?\.(so|dylib)(\.\d+)*")
 """Name of the file of an MPI library, of Open MPI, MPICH and its relatives."""
 
 
@@ -98,7 +98,7 @@ def _mapped() -> str | None:
     with suppress(OSError):
         for line in Path("/proc/self/maps").read_text().splitlines():
             path = line.partition("/")[2]
-            if path and LIBRARY.fullmatch(Path(path).name):
+            if path and MPI_FILE_NAME.fullmatch(Path(path).name):
                 return f"/{path}"
     return None
 
@@ -111,7 +111,7 @@ def mpi_of_environment(prefixes: Iterable[Path], loaded: str | None) -> str | No
         file
         for prefix in prefixes
         for file in sorted((prefix / "lib").glob("libmpi.*"))
-        if LIBRARY.fullmatch(file.name)
+        if MPI_FILE_NAME.fullmatch(file.name)
     ]
     if not found or Path(loaded).resolve() in [file.resolve() for file in found]:
         return None
