@@ -68,8 +68,8 @@ def compare(
         raise InputError(f"got {len(paths)} runs; legal: 2 to {MAX_RUNS_IN_PAGE}")
     refuse_figure(figure, force=force)
     refuse_html(html, len(paths), force=force)
+    from tasksim.formats.runs import compare as compared
     from tasksim.formats.runs import load_checked_run
-    from tasksim.run.compare import compare as compared
 
     with stages("compare", [3, 2]) as begin:
         begin("reading runs")

@@ -239,7 +239,15 @@ def compare(a: Run | str | Path, b: Run | str | Path, *, any_graph: bool = False
     from tasksim.run import compare as comparison
 
     flag(any_graph, "any_graph")
-    return comparison.compare(as_run(a, "a"), as_run(b, "b"), any_graph=any_graph)
+    return comparison.compare(
+        as_run(a, "a"), as_run(b, "b"), any_graph=any_graph, graph_of=_graph_if_any
+    )
+
+
+def _graph_if_any(run: Run) -> TaskGraph | None:
+    from tasksim.formats.graphs import graph_if_any
+
+    return graph_if_any(run)
 
 
 def check_run(

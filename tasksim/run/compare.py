@@ -1,6 +1,6 @@
 """Comparison of two runs, with the size of the difference and its causes.
 
-One run may have a prediction interval that contains the other or not: :func:`inside`.
+One run may have a prediction interval that contains the other or not: :class:`Inside`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,21 @@ from tasksim.base.errors import InputError, expect, option
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import duration_text, format_time
 from tasksim.run.copystatistics import moved_bytes
-from tasksim.run.disturbance import has_processor_times, undisturbed_s
+from tasksim.run.disturbance import has_processor_times, others_share, undisturbed_s
 from tasksim.run.metrics import idle_time, idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import ArrayLike
 
     from tasksim.base.arrays import Bools, Floats
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.recordtables import MessageTable
+
+    GraphOf = Callable[[Run], TaskGraph | None]
 
 __all__ = [
     "Comparison",
@@ -36,7 +41,6 @@ __all__ = [
     "Side",
     "compare",
     "compare_messages",
-    "inside",
     "ks_distance",
     "mean_durations",
 ]
@@ -195,7 +199,9 @@ class Comparison:
         return data
 
 
-def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
+def compare(
+    a: Run, b: Run, *, any_graph: bool = False, graph_of: GraphOf | None = None
+) -> Comparison:
     """Compare run *b* with the reference *a*, usually the older or the native one.
 
     Parameters
@@ -206,6 +212,9 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         Run to compare with it.
     any_graph : bool, default False
         Whether to compare runs of different graphs, too; then tasks are not matched.
+    graph_of : callable, optional
+        Returns the graph of a run, or None. Durations without others then leave out what cold data
+        cost, as predictions do (:func:`tasksim.run.disturbance.undisturbed_s`).
 
     Returns
     -------
@@ -247,6 +256,7 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
     if not a.makespan_s:
         raise InputError(f"the reference run of {a.graph_label} takes no time")
     first, second = _side(a), _side(b)
+    alone = {id(run): _undisturbed_s(run, graph_of) for run in (a, b) if has_processor_times(run)}
     error_alone_percent = None
     if first.alone_s is not None or second.alone_s is not None:
         error_alone_percent = 100.0 * (second.undisturbed_s / first.undisturbed_s - 1.0)
@@ -254,11 +264,11 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         first,
         second,
         error_percent=100.0 * (b.makespan_s / a.makespan_s - 1.0),
-        kernels=_kernels(a, b),
+        kernels=_kernels(a, b, alone),
         end_shift=None if difference else _end_shift(a, b),
         error_alone_percent=error_alone_percent,
         messages=compare_messages(a, b),
-        inside=None if difference else inside(a, b),
+        inside=None if difference else _inside(a, b, alone),
     )
 
 
@@ -380,10 +390,17 @@ def _side(run: Run) -> Side:
     )
 
 
-def _kernels(a: Run, b: Run) -> tuple[KernelComparison, ...]:
+def _undisturbed_s(run: Run, graph_of: GraphOf | None) -> Floats:
+    """Return the durations of a run's tasks without others."""
+    graph = graph_of(run) if graph_of is not None and others_share(run) else None
+    return undisturbed_s(run, graph)
+
+
+def _kernels(a: Run, b: Run, alone: Mapping[int, Floats]) -> tuple[KernelComparison, ...]:
     durations = kernel_durations(a), kernel_durations(b)
-    known = has_processor_times(a) or has_processor_times(b)
-    alone = [_means_alone(run) if known else {} for run in (a, b)]
+    means = [
+        _means(run, alone.get(id(run), run.tasks.duration_s)) if alone else {} for run in (a, b)
+    ]
     found = []
     for name in dict.fromkeys([*durations[0], *durations[1]]):
         in_a, in_b = (of.get(name, np.zeros(0)) for of in durations)
@@ -398,16 +415,16 @@ def _kernels(a: Run, b: Run) -> tuple[KernelComparison, ...]:
             mean_b_s=mean_b,
             mean_ratio=_ratio(mean_a, mean_b),
             ks_distance=ks_distance(in_a, in_b) if len(in_a) and len(in_b) else None,
-            alone_ratio=_ratio(*(of.get(name) for of in alone)),
+            alone_ratio=_ratio(*(of.get(name) for of in means)),
         )
         found.append(kernel)
     return tuple(found)
 
 
-def _means_alone(run: Run) -> dict[str, float]:
-    """Return the mean duration of each kernel's tasks without time that others took."""
+def _means(run: Run, seconds: Floats) -> dict[str, float]:
+    """Return the mean duration of each kernel's tasks, which took so many *seconds*."""
     count = np.bincount(run.tasks.kernel, minlength=len(run.kernel_names))
-    total = np.bincount(run.tasks.kernel, undisturbed_s(run), len(count))
+    total = np.bincount(run.tasks.kernel, seconds, len(count))
     pairs = zip(run.kernel_names, total / np.maximum(count, 1), strict=True)
     return {name: float(mean) for (name, mean), n in zip(pairs, count, strict=True) if n}
 
@@ -492,16 +509,17 @@ class Inside:
         )
 
 
-def inside(a: Run, b: Run) -> Inside | None:
+def _inside(a: Run, b: Run, alone: Mapping[int, Floats]) -> Inside | None:
     """Return whether one run is inside the interval of the other; None if neither has one, or both.
 
-    Raise :exc:`InputError` if the uncertainty of a run is malformed.
+    *alone* are the durations of tasks without others, by the identity of their run. Raise
+    :exc:`InputError` if the uncertainty of a run is malformed.
     """
     if (a.uncertainty is None) == (b.uncertainty is None):
         return None
     run, other = (a, b) if a.uncertainty is None else (b, a)
     said = Node(dict(other.uncertainty or {}))
-    means = mean_durations(run, undisturbed_s(run) if has_processor_times(run) else None)
+    means = mean_durations(run, alone.get(id(run)))
     try:
         low, high = said["run_low_s"].number(), said["run_high_s"].number()
         kernels = [

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tasksim
 from tasksim.base.errors import InputError
 from tasksim.run.compare import compare, ks_distance
 from tasksim.run.record import Disturbance
@@ -125,6 +126,11 @@ def test_a_disturbed_run_is_compared_alone_too(make):
     gemm = next(kernel for kernel in found.kernels if kernel.kernel == "gemm")
     assert gemm.mean_ratio == pytest.approx(5 / 6)
     assert gemm.alone_ratio == pytest.approx(5 / 4)
+    builder = tasksim.GraphBuilder("one task")
+    builder.insert("gemm", tasksim.RW(builder.handle("a", 2**25)))
+    cold_s = 30e-12 * 2**25 / 3  # others had a third of the cores
+    with_graph = compare(real, predicted, graph_of=lambda _run: builder.build()).kernels
+    assert with_graph[-1].alone_ratio == pytest.approx(5 / (4 - cold_s), rel=1e-9)
     kernel = {"kernel": "gemm", "architecture": "cpu", "run_low_s": 3.5, "run_high_s": 5.5}
     said = {"run_low_s": 5.5, "run_high_s": 6.5, "level": 0.95, "kernels": [kernel]}
     inside = compare(real, dataclasses.replace(predicted, uncertainty=said)).inside
