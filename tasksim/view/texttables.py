@@ -11,8 +11,9 @@ from tasksim.run.facts import BOUND_NAMES, above, run_facts
 from tasksim.run.metrics import idleness_percent, kernel_statistics, task_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.run.bounds import Bounds
     from tasksim.run.compare import Comparison, KernelComparison, MessageComparison, Side
     from tasksim.run.critical import PracticalPath
@@ -42,6 +43,8 @@ LONG_NAME_LETTERS: Final = 40
 """Length of a name up to which tables may be wider than a terminal: a reader can still follow."""
 MIN_NAME_LETTERS: Final = 24
 """Number of letters that a name keeps at least, even if its table is then too wide."""
+MAX_LISTED_WORKERS: Final = 40
+"""Largest number of workers with a line each: more do not fit a terminal."""
 _NONE = "-"
 
 
@@ -99,26 +102,48 @@ def kernel_table(run: Run) -> str:
 
 
 def worker_table(run: Run) -> str:
-    """Return tasks and idleness of each worker.
+    """Return tasks and idleness of each worker, or of alike ones together if there are many.
 
     Of runs that moved data also the memory, and the share of the makespan that the worker
     waited for data.
     """
-    idle, counts = idleness_percent(run).tolist(), task_counts(run).tolist()
-    rows = [
-        [worker.name, worker.architecture, str(count), f"{abs(percent):.1f} %"]
-        for worker, count, percent in zip(run.workers, counts, idle, strict=True)
-    ]
+    workers = run.workers
+    kinds: dict[Hashable, list[int]] = {}
+    for number, worker in enumerate(workers):
+        alike = (worker.architecture, worker.memory)
+        kinds.setdefault(alike if len(workers) > MAX_LISTED_WORKERS else number, []).append(number)
+    idle, counts = np.abs(idleness_percent(run)), task_counts(run)
+    rows = []
+    for members in kinds.values():
+        names = [workers[members[0]].name, workers[members[-1]].name]
+        several = f"{names[0]} to {names[1]} ({len(members)})"
+        rows.append(
+            [
+                names[0] if len(members) == 1 else several,
+                workers[members[0]].architecture,
+                _span(counts[members], "{:.0f}"),
+                f"{_span(idle[members], '{:.1f}')} %",
+            ]
+        )
     headers = ["worker", "architecture", "tasks", "idle"]
     if run.transfers is None:
         return table(headers, rows, left=2)
     from tasksim.run.metrics import idle_time
 
-    for row, worker, waited in zip(rows, run.workers, idle_time(run).of_workers(), strict=True):
-        row.insert(2, run.memories[worker.memory].name)
-        row.append(_share(waited["transfer"], run.makespan_s))
+    waited = [each["transfer"] for each in idle_time(run).of_workers()]
+    for row, members in zip(rows, kinds.values(), strict=True):
+        row.insert(2, run.memories[workers[members[0]].memory].name)
+        known = [seconds for each in members if (seconds := waited[each]) is not None]
+        shares = 100 * np.array(known) / (run.makespan_s or 1.0)
+        row.append("unknown" if not known else f"{_span(shares, '{:.1f}')} %")
     headers = ["worker", "architecture", "memory", "tasks", "idle", "for data"]
     return table(headers, rows, left=3)
+
+
+def _span(values: Floats | Indices, form: str) -> str:
+    """Return the smallest and the largest value, or the one that they are after rounding."""
+    ends = dict.fromkeys(form.format(value) for value in (values.min(), values.max()))
+    return " to ".join(ends)
 
 
 def memory_table(run: Run) -> str:

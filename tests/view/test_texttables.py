@@ -2,6 +2,7 @@ import dataclasses
 import subprocess
 import sys
 
+import tasksim
 from tasksim.run.bounds import Bounds
 from tasksim.run.compare import compare
 from tasksim.run.critical import practical_critical_path
@@ -67,6 +68,17 @@ def test_worker_table(make):
         "worker  architecture  tasks    idle",
         "cpu0    cpu               2   0.0 %",
         "cpu1    cpu               1  75.0 %",
+    ]
+
+
+def test_many_workers_are_listed_by_kind():
+    graph = tasksim.GraphBuilder("apart")
+    for _ in range(150):
+        graph.insert("a")
+    run = tasksim.simulate(graph.build(), workers=100, scheduler="eager", durations={"a": 1.0})
+    assert tables.worker_table(run).splitlines() == [
+        "worker               architecture   tasks           idle",
+        "cpu0 to cpu99 (100)  cpu           1 to 2  0.0 to 50.0 %",
     ]
 
 
