@@ -162,7 +162,7 @@ def test_refusals():
         huber.partial_fit(measured(5, seed=1))
     with pytest.raises(InputError, match="no samples to learn"):
         tensor().fit(measured(60)).partial_fit(measured(5).select(np.arange(0)))
-    with pytest.raises(InputError, match="yet now missing: n"):
+    with pytest.raises(InputError, match="needs the parameter n"):
         tensor().fit(measured(60)).partial_fit(Samples(("m",), [[64]], [1.0]))
 
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_diagnosed_is_refused():
         diagnose(LinearModel("m"), samples)
     with pytest.raises(InputError, match="no samples"):
         diagnose(linear(samples), samples.select(np.zeros(0, int)))
-    with pytest.raises(InputError, match="missing: k"):
+    with pytest.raises(InputError, match="needs the parameter k"):
         diagnose(linear(samples), without(samples, "k"))
     with pytest.raises(InputError, match="samples: expected Samples"):
         diagnose(linear(samples), None)
