@@ -394,7 +394,7 @@ class KernelCampaign(Campaign):
     def _measured_how(
         self, kernel: str, rows: Sequence[MeasuredConfiguration], earlier: Entry | None
     ) -> Measured:
-        """Return how this calibration and earlier ones measured *kernel*, and why this one stopped.
+        """Return the methods of measuring *kernel*, now and before, and the reason to stop.
 
         *rows* are the measured configurations.
         """

@@ -7,7 +7,7 @@ from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 from tasksim.formats.runs import read_trace
 
-JOBLOG = """\
+PARALLEL_LOG = """\
 Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand
 2\t:\t1599839779.692\t     2.000\t0\t59014\t0\t0\tN=2 ./bin/fit -r "a\tb" 2
 1\t:\t1599839779.690\t     1.000\t0\t59014\t0\t0\t./bin/fit 1
@@ -16,7 +16,7 @@ Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand
 3\t:\t1599839781.689\t     0.500\t0\t59014\t0\t0\tconvert 3
 """
 
-NINJA = """\
+NINJA_LOG = """\
 # ninja log v5
 0\t900\t1\told.o\taa
 0\t100\t1\tobj/a.cpp.o\t1a
@@ -26,7 +26,7 @@ NINJA = """\
 250\t260\t1\tapp\t1d
 """
 
-NEXTFLOW = """\
+NEXTFLOW_TRACE = """\
 task_id\thash\tnative_id\tname\tstatus\texit\tsubmit\tduration\trealtime\t%cpu
 1\tfb/cc\t5\tQC:COUNT (one)\tCOMPLETED\t0\t2025-05-25 12:00:00.000\t1m 30s\t1m\t34.4%
 2\t88/2b\t6\tQC:COUNT (two)\tFAILED\t1\t2025-05-25 12:00:30.500\t1h\t59m 30s\t28.7%
@@ -56,7 +56,7 @@ def rows(trace):
 
 def test_jobs_of_gnu_parallel_are_on_as_few_workers_as_ran_at_once(tmp_path):
     """Job 3 seems to begin a millisecond before job 1 ends: times are rounded."""
-    trace = read(tmp_path, "jobs.log", JOBLOG)
+    trace = read(tmp_path, "jobs.log", PARALLEL_LOG)
     assert rows(trace) == [
         (0.0, 1.0, "fit", "cpu0"),
         (0.002, 2.002, "fit", "cpu1"),
@@ -64,17 +64,17 @@ def test_jobs_of_gnu_parallel_are_on_as_few_workers_as_ran_at_once(tmp_path):
         (1.999, 2.499, "convert", "cpu0"),
     ]
     assert "1 failed job (Exitval is not 0): tasks like others" in trace.notes
-    assert "no workers are named: 2 are assumed, the most tasks that ran at once" in trace.notes
+    assert "no workers are named: as many as tasks ran at once are assumed, 2" in trace.notes
 
 
 def test_jobs_of_several_hosts_have_workers_of_their_own(tmp_path):
-    trace = read(tmp_path, "jobs.log", JOBLOG.replace("2\t:", "2\tnode7"))
+    trace = read(tmp_path, "jobs.log", PARALLEL_LOG.replace("2\t:", "2\tnode7"))
     assert {worker.name for worker in trace.run.workers} == {"node7-0", "cpu0"}
 
 
 def test_the_last_build_in_the_log_of_ninja_counts(tmp_path):
     """Both names of the library are of one command; the first line is of a build before."""
-    trace = read(tmp_path, ".ninja_log", NINJA)
+    trace = read(tmp_path, ".ninja_log", NINJA_LOG)
     assert rows(trace) == [
         (0.0, 0.1, "o", "cpu0"),
         (0.01, 0.2, "o", "cpu1"),
@@ -86,7 +86,9 @@ def test_the_last_build_in_the_log_of_ninja_counts(tmp_path):
 
 def test_tasks_of_nextflow_run_at_the_end_of_their_time(tmp_path):
     """A task waits for its executor first: duration counts from its submission, realtime runs."""
-    trace = read(tmp_path, "trace.txt", NEXTFLOW.replace("4\t24/60", "4\t24/60"), skip_bad=True)
+    trace = read(
+        tmp_path, "trace.txt", NEXTFLOW_TRACE.replace("4\t24/60", "4\t24/60"), skip_bad=True
+    )
     assert rows(trace) == [
         (30.0, 90.0, "QC:COUNT", "cpu0"),
         (60.5, 3630.5, "QC:COUNT", "cpu1"),
@@ -142,15 +144,27 @@ def test_jobs_of_slurm_are_tasks_without_their_steps(tmp_path):
         (180.0, 270.0, "eval", "worker1"),
     ]
     assert trace.run.tasks.submitted_s.tolist() == [0.0, 30.0]
-    assert "1 steps of jobs, such as 7.batch, are part of their jobs" in trace.notes
+    assert "1 step of jobs, as 7.batch, counted with their jobs" in trace.notes
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("j", JOBLOG.replace("     1.000", "error"), "j:3: Starttime and JobRuntime: got '1599"),
-        ("j", JOBLOG.replace("\t0\t59014\t7\t0", ""), "j:4: got 5 fields; legal: 9, separated"),
-        ("n", NINJA.replace("10\t200", "x\t200"), "n:4: start and end: got 'x' and '200'; legal"),
+        (
+            "j",
+            PARALLEL_LOG.replace("     1.000", "error"),
+            "j:3: Starttime and JobRuntime: got '1599",
+        ),
+        (
+            "j",
+            PARALLEL_LOG.replace("\t0\t59014\t7\t0", ""),
+            "j:4: got 5 fields; legal: 9, separated",
+        ),
+        (
+            "n",
+            NINJA_LOG.replace("10\t200", "x\t200"),
+            "n:4: start and end: got 'x' and '200'; legal",
+        ),
         ("p", TASKFLOW.replace("[119,160]", "[119]"), "p: [0].data[1].data[0]: span: got [119]"),
         (
             "p",
@@ -161,9 +175,17 @@ def test_jobs_of_slurm_are_tasks_without_their_steps(tmp_path):
         ("p", TASKFLOW.replace('[{"worker":6', '{"worker":6'), "not JSON"),
         ("s", SACCT.replace("2024-01-01T10:03:30", "Unknown"), "s:4: "),
         ("n", "# ninja log v5\n", "n: no task ran on a worker"),
-        ("t", NEXTFLOW, "t:5: task ALIGN (x): its times are not known"),
-        ("t", NEXTFLOW.replace("realtime", "cpus"), "t:1: got columns task_id, hash, native_id"),
-        ("t", NEXTFLOW.replace("1m 30s", "1m 30"), "t:2: task QC:COUNT (one): its times are not"),
+        ("t", NEXTFLOW_TRACE, "t:5: task ALIGN (x): its times are not known"),
+        (
+            "t",
+            NEXTFLOW_TRACE.replace("realtime", "cpus"),
+            "t:1: got columns task_id, hash, native_id",
+        ),
+        (
+            "t",
+            NEXTFLOW_TRACE.replace("1m 30s", "1m 30"),
+            "t:2: task QC:COUNT (one): its times are not",
+        ),
     ],
 )
 def test_wrong_lines_of_logs_are_told_with_their_line(tmp_path, name, text, message):
@@ -174,7 +196,7 @@ def test_wrong_lines_of_logs_are_told_with_their_line(tmp_path, name, text, mess
 
 def test_a_log_is_imported_and_simulated_by_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "jobs.log").write_text(JOBLOG)
+    (tmp_path / "jobs.log").write_text(PARALLEL_LOG)
     found = CliRunner().invoke(cli, ["import", "trace", "jobs.log", "-o", "jobs"])
     assert found.exit_code == 0, found.output
     command = [

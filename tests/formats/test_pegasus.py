@@ -6,7 +6,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.formats.graphs import graph_in
 
-WORKFLOW = """\
+PEGASUS_WORKFLOW = """\
 x-pegasus:
   createdOn: 03-04-23T11:55:58Z
 pegasus: "5.0.4"
@@ -41,7 +41,7 @@ def read(tmp_path, text):
 
 
 def test_jobs_have_the_runtimes_of_their_profiles(tmp_path):
-    found = read(tmp_path, WORKFLOW)
+    found = read(tmp_path, PEGASUS_WORKFLOW)
     graph = found.graph
     assert graph.name == "diamond"
     assert sorted(graph.kernels) == ["findrange", "pegasus", "preprocess"]
@@ -68,7 +68,7 @@ def test_jobs_have_the_runtimes_of_their_profiles(tmp_path):
     ],
 )
 def test_wrong_workflows_are_told_with_their_place(tmp_path, old, new, message):
-    assert old in WORKFLOW
+    assert old in PEGASUS_WORKFLOW
     with pytest.raises(InputError) as caught:
-        read(tmp_path, WORKFLOW.replace(old, new))
+        read(tmp_path, PEGASUS_WORKFLOW.replace(old, new))
     assert message in str(caught.value)

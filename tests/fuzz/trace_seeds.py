@@ -21,7 +21,7 @@ WFFORMAT = b"""{"name": "two", "schemaVersion": "1.5", "workflow": {
   {"id": "a", "runtimeInSeconds": 2.5, "coreCount": 2, "machines": ["m"]},
   {"id": "b", "runtimeInSeconds": 1, "command": {"program": "p", "arguments": []}}]}}}
 """
-PEGASUS = b"""pegasus: "5.0"
+PEGASUS_WORKFLOW = b"""pegasus: "5.0"
 name: two
 jobs:
 - {type: job, name: make, id: A, profiles: {pegasus: {runtime: "2"}},
@@ -50,7 +50,7 @@ WORKFLOWS = {
         b' {"d": 3, "e_d": 1, "cpus": 4, "outputs": [], "inputs": [[0, 0]]}]',
     },
     "flow.dax": {"dax": DAX},
-    "flow.yml": {"pegasus": PEGASUS},
+    "flow.yml": {"pegasus": PEGASUS_WORKFLOW},
     "flow.dot": {"dot": DOT},
     "flow.stg": {
         "new": b"  1\n 0 0 0\n 1 4 1 0\n 2 0 1 1\n# Edges : 2\n",

@@ -239,7 +239,7 @@ class Records:
             self.end_s[at] = until[worker] = max(self.end_s[at], self.start_s[at])
             heapq.heappush(busy, (self.end_s[at], number))
         count = len(set(self.worker))
-        self.note(f"no workers are named: {count} are assumed, the most tasks that ran at once")
+        self.note(f"no workers are named: as many as tasks ran at once are assumed, {count}")
 
     def note(self, text: str) -> None:
         """Add a note, once."""

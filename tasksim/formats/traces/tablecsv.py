@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
+from tasksim.base.units import counted
 from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import DURATION_UNITS, name_and_unit
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
@@ -101,7 +102,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             continue
         _add(found, row, times, others, line, lost)
     if steps:
-        found.note(f"{steps} steps of jobs, such as 7.batch, are part of their jobs")
+        found.note(f"{counted(steps, 'step')} of jobs, as 7.batch, counted with their jobs")
     if "worker" not in header:
         found.spread_over_workers()
     if "kernel" not in header:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DAX", "read_dax"]
 
 BUFFER: Final = 2**16
-SUBWORKFLOWS: Final = ("dax", "dag")
+SUBWORKFLOW_ELEMENTS: Final = ("dax", "dag")
 """Elements of jobs that are workflows of their own, planned when they start."""
 LINKS: Final = ("input", "output", "inout", "none", "checkpoint")
 """Uses of a file by a job; of the last two nothing follows for other jobs."""
@@ -90,7 +90,7 @@ class _Reader:
             self._jobs.name = given.get("name") or self._jobs.name
         elif name == "job":
             self._begin_job(given, given.get("name", "job"))
-        elif name in SUBWORKFLOWS:
+        elif name in SUBWORKFLOW_ELEMENTS:
             self._subworkflows += 1
             self._begin_job(given, name)
         elif name == "uses" and self._job:
@@ -103,7 +103,7 @@ class _Reader:
     def end(self, element: str) -> None:
         """Leave an element."""
         name = element.rpartition(":")[2]
-        if name in ("job", *SUBWORKFLOWS):
+        if name in ("job", *SUBWORKFLOW_ELEMENTS):
             self._job = ""
         elif name == "child":
             self._child = ""

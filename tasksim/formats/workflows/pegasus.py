@@ -20,7 +20,7 @@ __all__ = ["PEGASUS", "read_pegasus"]
 
 MAX_WORKFLOW_BYTES: Final = 2**22
 """Maximum size in bytes: some five thousand jobs; PyYAML reads a MiB in ten seconds at worst."""
-SUBWORKFLOWS: Final = {"pegasusWorkflow": "pegasus", "condorWorkflow": "condor"}
+SUBWORKFLOW_KERNELS: Final = {"pegasusWorkflow": "pegasus", "condorWorkflow": "condor"}
 """Types of jobs that are workflows of their own -> their kernels."""
 _BEGIN: Final = re.compile(rb"^pegasus:[ \t]*[\"']?5", re.MULTILINE)
 
@@ -55,8 +55,8 @@ def read_pegasus(path: Path) -> GraphInput:
         where = f"jobs[{number}]"
         name = _word(jobs, job, "id", where)
         kind = str(job.get("type", "job"))
-        kernel = SUBWORKFLOWS.get(kind) or _word(jobs, job, "name", where)
-        subworkflows += kind in SUBWORKFLOWS
+        kernel = SUBWORKFLOW_KERNELS.get(kind) or _word(jobs, job, "name", where)
+        subworkflows += kind in SUBWORKFLOW_KERNELS
         runtime = _inner(_inner(job, "profiles"), "pegasus").get("runtime")
         values = {}
         if runtime is not None:

@@ -56,7 +56,7 @@ def asked_beyond(tensor, rng, count=100):
 
 
 def allowed(tensor, rows):
-    """Return how far values may be from those at the nearest rows of the grid, by the rule."""
+    """Return the largest legal distance from values at the nearest rows of the grid."""
     squares = np.zeros(len(rows))
     for mode, (axis, known) in enumerate(zip(tensor.axes, tensor.supported, strict=True)):
         points = np.log(axis.points[known])

@@ -13,7 +13,7 @@ from tasksim.recording.openmp.runtime import find_recorder, find_runtime
 from tests.openmp_programs import HANG_S, Recorded, compilers
 
 LACKS_RUNTIME = ("cannot find -lomp", "omp.h' file not found")
-"""What a Clang says that is installed without its OpenMP runtime."""
+"""Message of a Clang that is installed without its OpenMP runtime."""
 
 
 class _Bounded(subprocess.Popen):

@@ -12,7 +12,7 @@ from tests.view.test_tokens import contrast
 
 LEGEND = "[...document.querySelectorAll('.legend > *')].slice(1).map((e) => e.textContent)"
 PIXEL = "Array.from({}.getContext('2d').getImageData(5, 5, 1, 1).data).slice(0, 3)"
-WHITE = [255, 255, 255]
+WHITE_RGB = [255, 255, 255]
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def test_a_dark_page_is_printed_light_with_finer_dots(show, browser, cholesky):
     picture, paper = "tasksimPage.chart.picture", "document.querySelector('canvas.paper')"
     before = browser.evaluate(f"[{picture}.width, {picture}.height]")
     ground = browser.evaluate(PIXEL.format(picture))
-    assert ground != WHITE
+    assert ground != WHITE_RGB
     browser.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert browser.evaluate(PIXEL.format(paper)) == WHITE
+    assert browser.evaluate(PIXEL.format(paper)) == WHITE_RGB
     assert browser.evaluate(f"[{paper}.width, {paper}.height]") == [2 * side for side in before]
     assert browser.evaluate("getComputedStyle(document.body).color") == "rgb(28, 33, 38)"
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
