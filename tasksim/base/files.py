@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
+    "bare_name",
     "exists",
     "is_file",
     "is_folder",
@@ -66,6 +67,18 @@ def is_file(path: Path) -> bool:
 def is_folder(path: Path) -> bool:
     """Return whether there is a folder at *path*; False for an impossible path, too."""
     return os.path.isdir(path)  # noqa: PTH112
+
+
+def bare_name(path: Path) -> str:
+    """Return the name of *path* without suffixes; a number after a dot belongs to the name.
+
+    >>> bare_name(Path("xhpl-2.3")), bare_name(Path("tasks.csv.gz")), bare_name(Path(".ninja_log"))
+    ('xhpl-2.3', 'tasks', '.ninja_log')
+    """
+    name = Path(path.name)
+    while name.suffix and not name.suffix[1].isdecimal():
+        name = name.with_suffix("")
+    return name.name
 
 
 def near_file(path: Path) -> str:

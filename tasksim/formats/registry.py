@@ -234,7 +234,7 @@ def format_of(path: Path, verb: Verb) -> Format | None:
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, or it is empty and its suffix does not decide either.
 
     See Also
     --------
@@ -255,7 +255,10 @@ def format_of(path: Path, verb: Verb) -> Format | None:
         for each in known.values():
             if each.recognises(path, head):
                 return each
-    return next((each for each in known.values() if path.suffix in each.suffixes), None)
+    found = next((each for each in known.values() if path.suffix in each.suffixes), None)
+    if found is None and not head and is_file(path) and not verb.startswith("writes"):
+        raise InputError(f"{path}: the file is empty")
+    return found
 
 
 def looks_like_file(text: str) -> bool:

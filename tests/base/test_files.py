@@ -12,6 +12,7 @@ import pytest
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import (
+    bare_name,
     new_folder,
     read_bytes,
     read_text,
@@ -300,3 +301,16 @@ def test_who_fails_leaves_no_folders(tmp_path, making):
     with pytest.raises(ZeroDivisionError), making(tmp_path / "deep" / "down" / "x"):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [
+        ("xhpl-2.3", "xhpl-2.3"),
+        ("lu-2.3.csv.gz", "lu-2.3"),
+        ("a.out", "a"),
+        (".ninja_log", ".ninja_log"),
+    ],
+)
+def test_the_number_of_a_version_is_no_suffix(name, bare):
+    assert bare_name(Path("some.d", name)) == bare

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+import tasksim
 from tasksim.base.errors import InputError
 from tasksim.formats.runs import read_trace
 
@@ -84,9 +85,7 @@ def test_sums_are_no_tasks(tmp_path):
     ]))  # fmt: skip
     assert trace.run.kernel_names == ("aten::mm", "Total energy")
     assert len(trace.run.workers) == 1
-    assert trace.notes[0] == (
-        "3 slices are no tasks but sums: the span of PyTorch's profiler, or clang's totals"
-    )
+    assert trace.notes[0] == "slices left out as sums of others, by PyTorch's profiler or clang: 3"
 
 
 def test_bazel_starts_before_zero_and_repeats_its_critical_path(tmp_path):
@@ -108,3 +107,49 @@ def test_bazel_starts_before_zero_and_repeats_its_critical_path(tmp_path):
 def test_a_time_that_is_none_is_refused(tmp_path, ts):
     with pytest.raises(InputError, match=r"traceEvents\[0\]: ts: got .*; legal: microseconds"):
         read(tmp_path, f'[{{"ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": {ts}, "dur": 5}}]')
+
+
+def test_kernels_of_pytorch_are_tasks_and_annotations_are_none(tmp_path):
+    """A launch ends after its kernel began; both kernels of the stream are in order."""
+    stream, annotation = {"pid": 0, "tid": 7}, "gpu_user_annotation"
+    launch = {"ph": "s", "id": 5, "pid": 1, "tid": 1, "ts": 12, "cat": "ac2g", "name": "ac2g"}
+    trace = read(tmp_path, json.dumps([
+        {"ph": "M", "name": "thread_name", **stream, "args": {"name": "stream 7 "}},
+        slice_("ProfilerStep#1", 0, dur=100, cat="user_annotation"),
+        slice_("<module>", 0, dur=100, cat="python_function"),
+        slice_("aten::empty", 1, cat="cpu_op"),
+        slice_("aten::mm", 10, dur=10, cat="cpu_op"),
+        slice_("aten::mul", 14, dur=1, cat="cpu_op"),
+        slice_("ProfilerStep#1", 15, dur=70, cat=annotation, **stream),
+        slice_("gemm", 15, dur=30, cat="kernel", **stream),
+        slice_("scale", 45, dur=30, cat="kernel", **stream),
+        slice_("Context Sync", 50, dur=30, cat="cuda_sync", **stream),
+        launch, launch | {"ph": "f", "bp": "e", "ts": 15} | stream,
+    ]))  # fmt: skip
+    run = trace.run
+    assert run.kernel_names == ("aten::empty", "aten::mm", "gemm", "scale")
+    assert [worker.architecture for worker in run.workers] == ["stream", "thread"]
+    assert [run.graph.successors_of(task) for task in range(4)] == [[1, 2], [], [3], []]
+    tasksim.check_run(run, run.graph)
+    assert trace.notes[0].endswith("functions of Python, overheads or waits of PyTorch: 4")
+
+
+def test_tasks_that_overlap_on_a_thread_have_workers_of_their_own(tmp_path):
+    """Coroutines of one thread overlap; a microsecond is the rounding of the times."""
+    run = read(tmp_path, json.dumps([
+        slice_("f", 0), slice_("g", 2, tid="loop"), slice_("f", 4), slice_("g", 4, tid="loop"),
+    ])).run  # fmt: skip
+    assert [worker.name for worker in run.workers] == ["loop", "loop (2)", "thread 1"]
+    assert run.makespan_s == pytest.approx(9e-6)
+    assert run.tasks.start_s.max() == pytest.approx(5e-6)
+
+
+def test_tasks_of_ray_are_neither_submissions_nor_parts(tmp_path):
+    worker = {"pid": "10.0.0.2", "tid": "worker:ab12"}
+    run = read(tmp_path, json.dumps([
+        slice_("submit_task", 0, tid="driver:01", cat="submit_task"),
+        slice_("task:execute", 9, cat="task:execute", dur=6, **worker),
+        slice_("solve", 8, cat="task::solve", dur=8, **worker),
+    ])).run  # fmt: skip
+    assert run.kernel_names == ("solve",)
+    assert [(it.name, it.architecture) for it in run.workers] == [("worker:ab12", "worker")]

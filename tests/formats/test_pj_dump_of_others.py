@@ -25,7 +25,7 @@ State, p1, STATE, 10.0, 11.0, 1.0, 1.0, last
     assert [run.kernel_names[kernel] for kernel in run.tasks.kernel] == ["main", "last"]
     assert run.tasks.end_s.tolist() == pytest.approx([10.0, 11.0])  # Paje's are in seconds
     assert "times are assumed to be in seconds, as usual in Paje" in trace.notes
-    assert "3 states within others count as parts of these" in trace.notes
+    assert "states within others are parts of these, not tasks: 3" in trace.notes
 
 
 @pytest.mark.parametrize("start", ["x", "nan", "-1", "1e400"])
@@ -82,4 +82,4 @@ State, p2, MPI, 2.0, 3.0, 1.0, 0.0, MPI_Recv
     assert [worker.name for worker in run.workers] == ["p1", "p2"]
     names = [run.kernel_names[kernel] for kernel in run.tasks.kernel]
     assert names == ["solve", "MPI_Recv", "MPI_Recv", "write"]
-    assert "1 states within others count as parts of these" in trace.notes
+    assert "states within others are parts of these, not tasks: 1" in trace.notes

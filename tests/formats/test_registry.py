@@ -14,6 +14,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of
+from tasksim.formats.runs import read_trace
 from tasksim.formats.samples import read_samples
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.samples import Samples
@@ -145,3 +146,11 @@ def test_models_are_exported_to_another_format(theirs):
     assert called.exit_code == 0, called.output
     assert "note: no spread" in called.stdout
     assert {"gemm", "potrf"} <= set((theirs / "all.words").read_text().split())
+
+
+def test_an_empty_file_is_called_empty_whatever_was_expected(tmp_path):
+    path = tmp_path / "jobs.log"
+    path.touch()
+    for read in (read_trace, tasksim.load_graph, tasksim.load_run):
+        with pytest.raises(InputError, match=r"jobs\.log: the file is empty"):
+            read(str(path))

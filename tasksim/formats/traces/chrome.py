@@ -11,8 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from tasksim.base.files import reading, refuse_existing, write_bytes
 from tasksim.base.progress import FORMATTED_SHARE, follow, reached
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
+from tasksim.formats.traces.chromework import is_of_pytorch, outermost, work_slices
 from tasksim.formats.traces.records import Records, transfer_table
 from tasksim.formats.traces.recutils import counted, nanoseconds, thinned, whole_ns
 from tasksim.formats.traces.textlines import GZIP, head_text
@@ -50,6 +50,9 @@ PHASES_READ: Final = (*SLICES, "M", *FLOWS)
 """Phases that the reader uses: slices, names of workers, arrows."""
 REPEATED_CATEGORY: Final = "critical path component"
 """Category of the slices that Bazel writes once more, on a thread of their own."""
+OVERLAP_SLACK_S: Final = 1.5e-6
+"""Overlap of two slices of a thread, in seconds, that may be rounding: two starts and a duration are
+rounded to microseconds."""
 TASK, COPY = "task", "copy"
 """Categories of the slices that tasksim writes."""
 
@@ -62,7 +65,9 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
     Of tasksim's own files all tasks are read, with copies. Of others, each outermost complete slice
     (``X``, or ``B`` and ``E``) of a thread is a task, and flows (``s``, ``f``) are dependencies.
-    Sums that PyTorch's profiler and clang add as slices are left out.
+    Slices of PyTorch's profiler, Ray, Bazel and clang that are no work, such as annotations,
+    submissions and sums, are left out. Tasks of PyTorch depend on those before on their thread or
+    stream. Tasks that overlap on a thread are on workers of their own.
 
     Parameters
     ----------
@@ -89,15 +94,17 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     own = own if isinstance(own, dict) else {}
     slices = list(_slices(found, events))
     if not own:
-        slices = _without_sums(found, slices)
+        slices = work_slices(found, slices)
     events = [event for event in events if isinstance(event, dict)]
     workers = _worker_names(events, own)
-    tasks = [it for it in slices if it[1].get("cat") == TASK] or _outermost(found, slices)
+    tasks = [it for it in slices if it[1].get("cat") == TASK] or outermost(found, slices, _place)
     _name_equal_threads(workers, slices)
-    for at, event in tasks:
-        _add(found, at, event, workers)
+    tasks = [(at, event) for at, event in tasks if _add(found, at, event, workers)]
     _add_flows(found, events, tasks)
     if not own:
+        if is_of_pytorch(slices):
+            _add_program_order(found, tasks)
+        found.spread_overlaps(OVERLAP_SLACK_S)
         phases = (str(event.get("ph")) for event in events)
         for phase, count in Counter(phase for phase in phases if phase not in PHASES_READ).items():
             found.note(
@@ -172,43 +179,6 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
         found.note(f"slices that begin (B) and never end are not tasks: {without_end}")
 
 
-def _without_sums(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
-    """Return the slices that are work: a sum of others has a thread of its own, as if it ran."""
-    kept = [it for it in slices if not _is_sum(it[1])]
-    if len(kept) < len(slices):
-        found.note(
-            f"{len(slices) - len(kept)} slices are no tasks but sums: the span of PyTorch's "
-            "profiler, or clang's totals"
-        )
-    return kept
-
-
-def _is_sum(event: Event) -> bool:
-    """Return whether a slice is the span of a whole profile (PyTorch) or a total (clang)."""
-    if event.get("pid") == "Spans" and event.get("cat") == "Trace":
-        return True
-    given = event.get("args")
-    return (
-        str(event.get("name")).startswith("Total ")
-        and isinstance(given, dict)
-        and {"count", "avg ms"} <= given.keys()
-    )
-
-
-def _outermost(found: Records, slices: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
-    """Return the slices that are not nested in others of their thread."""
-    kept, until = [], dict[Place, float]()
-    for at, event in sorted(slices, key=lambda it: (it[1]["ts"], -it[1]["dur"])):
-        end = event["ts"] + event["dur"]
-        if end <= until.get(_place(event), -math.inf):
-            continue
-        until[_place(event)] = end
-        kept.append((at, event))
-    if len(kept) < len(slices):
-        found.note(f"{len(slices) - len(kept)} nested slices are not tasks")
-    return kept
-
-
 def _worker_names(events: list[Event], own: dict[str, Any]) -> dict[Place, tuple[str, str]]:
     """Return the name and the architecture of each thread's worker, as far as known."""
     found: dict[Place, tuple[str, str]] = {}
@@ -243,15 +213,17 @@ def _name_equal_threads(
             workers[process, thread] = (f"{process}/thread {thread}", "")
 
 
-def _add(found: Records, at: int, event: Event, workers: dict[Place, tuple[str, str]]) -> None:
+def _add(found: Records, at: int, event: Event, workers: dict[Place, tuple[str, str]]) -> bool:
+    """Add the task of a slice; return whether it was accepted."""
     place = _place(event)
-    worker, architecture = workers.get(place, (f"thread {place[1]}", ""))
+    thread = place[1] if isinstance(place[1], str) and place[1] else f"thread {place[1]}"
+    worker, architecture = workers.get(place, (thread, ""))
     if architecture:
         found.architectures[worker] = architecture
     given = event.get("args")
     args: Event = given if isinstance(given, dict) else {}
     after = args.get("after")
-    found.add(
+    return found.add(
         str(args.get("task", f"slice{at}")), str(event.get("name", "task")), worker,
         _seconds(event["ts"]), _seconds(event["ts"] + event["dur"]), line=at,
         submitted_s=_time(args, "submitted"),
@@ -279,27 +251,61 @@ def _add_flows(found: Records, events: list[Event], tasks: list[tuple[int, Event
     if not flows:
         return
     names = list(found.number)
-    threads: dict[Place, list[tuple[float, float, int]]] = {}
-    for number, (_, event) in enumerate(tasks[: len(names)]):
-        threads.setdefault(_place(event), []).append(
-            (event["ts"], event["ts"] + event["dur"], number)
-        )
-    for rows in threads.values():
-        rows.sort()
+    threads = _by_thread(tasks)
+    starts = {place: [tasks[task][1]["ts"] for task in those] for place, those in threads.items()}
     before: dict[int, set[str]] = {}
+    early = 0
     for steps in flows.values():
-        bound: list[int | None] = []
+        bound: list[tuple[Place, int] | None] = []
         for ts, _, place in sorted(steps, key=lambda step: (step[0], FLOWS.index(step[1]))):
-            rows = threads.get(place, [])
-            at = bisect_right(rows, ts, key=itemgetter(0)) - 1
-            is_open = at >= 0 and rows[at][1] >= ts
-            bound.append(rows[at][2] if is_open else None)
-        for one, other in pairwise(bound):
-            if one is not None and other is not None and one != other:
-                before.setdefault(other, set()).add(names[one])
+            at = bisect_right(starts.get(place, []), ts) - 1
+            is_open = at >= 0 and _end(tasks[threads[place][at]]) >= ts
+            bound.append((place, at) if is_open else None)
+        for source, target in pairwise(bound):
+            if source is None or target is None or source == target:
+                continue
+            those, at = threads[source[0]], source[1]
+            other = threads[target[0]][target[1]]
+            if _end(tasks[those[at]]) > tasks[other][1]["ts"]:
+                early += 1
+                at -= 1  # which had ended when the flow began
+            if at >= 0 and those[at] != other:
+                before.setdefault(other, set()).add(names[those[at]])
+    if early:
+        found.note(
+            "flows that leave a task before its end, such as a launch of a kernel, are dependencies"
+            f" on the task before it on its thread: {early}"
+        )
     for task, ones in before.items():
         found.before[task] = " ".join(sorted(ones))
     found.has_edges = bool(before)
+
+
+def _add_program_order(found: Records, tasks: list[tuple[int, Event]]) -> None:
+    """Let each task depend on the one before on its thread or stream."""
+    names = list(found.number)
+    for those in _by_thread(tasks).values():
+        for one, other in pairwise(those):
+            if _end(tasks[one]) <= tasks[other][1]["ts"]:
+                words = dict.fromkeys([*found.before[other].split(), names[one]])
+                found.before[other] = " ".join(words)
+                found.has_edges = True
+    found.note(
+        "tasks of one thread or stream of PyTorch are in program order: each depends on the one"
+        " before"
+    )
+
+
+def _by_thread(tasks: list[tuple[int, Event]]) -> dict[Place, list[int]]:
+    """Return the numbers of the tasks of each thread, in order of their starts."""
+    threads: dict[Place, list[int]] = {}
+    for number in sorted(range(len(tasks)), key=lambda number: tasks[number][1]["ts"]):
+        threads.setdefault(_place(tasks[number][1]), []).append(number)
+    return threads
+
+
+def _end(task: tuple[int, Event]) -> float:
+    return cast("float", task[1]["ts"] + task[1]["dur"])
 
 
 def _add_copies(found: Records, own: dict[str, Any], copies: list[Event]) -> None:

@@ -108,7 +108,7 @@ def read_ninja_log(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
-    found.name = "ninja"  # the name of the file has nothing before its dot
+    found.name = "ninja"
     builds, last = 1, 0.0
     rows: dict[tuple[float, float, str], tuple[int, str]] = {}
     for line, fields in _rows(path, found, NINJA_FIELDS):

@@ -149,7 +149,7 @@ def _add_outermost(found: Records, path: Path) -> None:
                 fields |= {"StartTime": repr(1e3 * start_s), "EndTime": repr(1e3 * end_s)}
             add_record(found, fields, line, row["ResourceId"])
     if inner:
-        found.note(f"{len(inner)} states within others count as parts of these")
+        found.note(f"states within others are parts of these, not tasks: {len(inner)}")
 
 
 def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:

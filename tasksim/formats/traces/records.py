@@ -10,11 +10,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, listed
+from tasksim.base.files import bare_name
 from tasksim.graph.access_mode import AccessMode
 from tasksim.run.recordtables import TransferReason, TransferTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -70,7 +71,7 @@ class Records:
         self.skip_bad = skip_bad
         self.place = "{path}:{line}"
         """Form of positions in messages."""
-        self.name = path.name.partition(".")[0] or "trace"
+        self.name = bare_name(path) or "trace"
         self.notes: list[str] = []
         self.skipped: list[str] = []
         self.number: dict[str, int] = {}
@@ -225,6 +226,24 @@ class Records:
         A task may begin up to *slack_s* before its worker is free, by the step of the trace's
         clock, and then begins when it is.
         """
+        self._spread(slack_s, "{place}{number}".format)
+        count = len(set(self.worker))
+        self.note(f"no workers are named: as many as tasks ran at once are assumed, {count}")
+
+    def spread_overlaps(self, slack_s: float) -> None:
+        """Put tasks that overlap others of their worker on workers of their own.
+
+        *slack_s* is as for :meth:`spread_over_workers`.
+        """
+        named = set(self.worker)
+        self._spread(slack_s, lambda place, number: f"{place} ({number + 1})" if number else place)
+        if more := sorted(set(self.worker) - named):
+            self.note(
+                "tasks overlap others of their thread, and are on workers of their own: "
+                + listed(more, MAX_WORKERS_IN_NOTE)
+            )
+
+    def _spread(self, slack_s: float, name_of: Callable[..., str]) -> None:
         idle: dict[str, list[int]] = {}
         running: dict[str, list[tuple[float, int]]] = {}
         until: dict[str, float] = {}
@@ -234,12 +253,10 @@ class Records:
             while busy and busy[0][0] <= self.start_s[at] + slack_s:
                 heapq.heappush(free, heapq.heappop(busy)[1])
             number = heapq.heappop(free) if free else len(busy)
-            self.worker[at] = worker = f"{place}{number}"
+            self.worker[at] = worker = name_of(place=place, number=number)
             self.start_s[at] = max(self.start_s[at], until.get(worker, -math.inf))
             self.end_s[at] = until[worker] = max(self.end_s[at], self.start_s[at])
             heapq.heappush(busy, (self.end_s[at], number))
-        count = len(set(self.worker))
-        self.note(f"no workers are named: as many as tasks ran at once are assumed, {count}")
 
     def note(self, text: str) -> None:
         """Add a note, once."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, option
+from tasksim.base.files import bare_name
 from tasksim.formats.registry import GraphInput
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.access_mode import AccessMode
@@ -49,7 +50,7 @@ class Jobs:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.name = path.name.partition(".")[0] or "workflow"
+        self.name = bare_name(path) or "workflow"
         self.notes: list[str] = []
         self._number: dict[str, int] = {}
         self._kernel: list[str] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, TasksimError, expect, nearest
-from tasksim.base.files import is_file, is_folder, near_file
+from tasksim.base.files import bare_name, is_file, is_folder, near_file
 from tasksim.base.units import duration_text
 from tasksim.native.this_machine import usable_cores
 from tasksim.recording.log import counted
@@ -241,7 +241,7 @@ class OpenMPRecording:
         self._notes += _notes_of_pieces(pieces)
         found = described.describe(pieces.address, trace.data, program, trace.sites.values())
         self._notes += found.notes
-        self._graph = graph_of_pieces(pieces, places, program.stem, found)
+        self._graph = graph_of_pieces(pieces, places, bare_name(program), found)
         counts = {name: pieces.counts[name] for name in ("tasks", "dependences", "regions")}
         config = {"recorded": {"of": ["openmp"], "program": program.name, **counts}}
         # Without an end, until the last record.
