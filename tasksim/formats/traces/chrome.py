@@ -51,8 +51,8 @@ PHASES_READ: Final = (*SLICES, "M", *FLOWS)
 REPEATED_CATEGORY: Final = "critical path component"
 """Category of the slices that Bazel writes once more, on a thread of their own."""
 OVERLAP_SLACK_S: Final = 1.5e-6
-"""Overlap of two slices of a thread, in seconds, that may be rounding: two starts and a duration are
-rounded to microseconds."""
+"""Overlap of two slices of a thread, in seconds, that may be rounding: two starts and a duration
+are rounded to microseconds."""
 TASK, COPY = "task", "copy"
 """Categories of the slices that tasksim writes."""
 
