@@ -118,6 +118,23 @@ def test_the_curve_of_ready_tasks_has_the_greatest_numbers_of_its_slices(show, c
     assert max(found) == count.max()
 
 
+@pytest.mark.parametrize("slices", [5, 1201])
+def test_the_greatest_rate_of_copies_is_the_same_in_windows_of_all_widths(show, slices):
+    run = make_hybrid()
+    found = show(run).evaluate(
+        "Object.fromEntries(tasksimPage.chart.curves.get('bandwidth').map(({ name, means }) =>"
+        f" [name, Math.max(...means(0, {run.makespan_s}, {slices}))]))"
+    )
+    copies = run.transfers
+    moves = (copies.start_s <= copies.start_s[:, None]) & (copies.start_s[:, None] < copies.end_s)
+    rate = copies.size_bytes / copies.duration_s
+    peaks = {
+        f"to {memory.name}": (moves @ (rate * (copies.target == number))).max()
+        for number, memory in enumerate(run.memories)
+    }
+    assert found == pytest.approx(peaks, rel=1e-4)
+
+
 def test_copies_are_counted_by_link(show):
     run = make_hybrid()
     browser = show(run)

@@ -21,7 +21,7 @@ export class StepIntegral {
     return found;
   }
 
-  /** Return the greatest values over `count` equal slices from `from` to `to`, of steps without weights. */
+  /** Return the greatest values over `count` equal slices from `from` to `to`. */
   greatest(from, to, count) {
     const [[rises], [falls]] = this.parts;
     this.levels ??= new Levels(rises, falls);
@@ -29,21 +29,23 @@ export class StepIntegral {
     let up = rises.countUpTo(from), down = falls.countUpTo(from);
     for (let i = 0; i < count; i++) {
       const end = from + (i + 1) * slice, next = rises.countUpTo(end, up);
-      found[i] = Math.max(0, up - down, this.levels.greatest(up, next));
+      found[i] = Math.max(0, rises.height(up) - falls.height(down), this.levels.greatest(up, next));
       [up, down] = [next, falls.countUpTo(end, down)];
     }
     return found;
   }
 }
 
-/** How many more steps there were upwards than downwards, after each step upwards. */
+/** How far the steps upwards were above those downwards, in weights, after each step upwards. */
 class Levels {
   constructor(rises, falls) {
-    this.levels = new Int32Array(rises.count);
-    this.peaks = new Int32Array(Math.ceil(rises.count / LEVELS_PER_PEAK)).fill(-1);
-    for (let up = 0, down = 0; up < rises.count; up++) {
-      while (down < falls.count && falls.at(down) <= rises.at(up)) down++;
-      const level = this.levels[up] = up + 1 - down, block = Math.floor(up / LEVELS_PER_PEAK);
+    const Column = rises.weights ? Float64Array : Int32Array;
+    this.levels = new Column(rises.count);
+    this.peaks = new Column(Math.ceil(rises.count / LEVELS_PER_PEAK)).fill(-1);
+    for (let up = 0, down = 0, sum = 0; up < rises.count; up++) {
+      sum += rises.weight(up);
+      for (; down < falls.count && falls.at(down) <= rises.at(up); down++) sum -= falls.weight(down);
+      const level = this.levels[up] = sum, block = Math.floor(up / LEVELS_PER_PEAK);
       if (level > this.peaks[block]) this.peaks[block] = level;
     }
   }
@@ -76,11 +78,16 @@ class Steps {
     }
   }
 
+  weight(row) { return this.weights ? this.weights[row] : 1; }
+
+  /** Return the level that the first steps lead to: the sum of their weights. */
+  height(count) { return this.weights ? this.#sumsTo(count).weight : count; }
+
   /** Return the sums over the first `count` steps, from those kept before a block of steps. */
   #sumsTo(count, block = Math.floor(count / STEPS_PER_SUM)) {
     let weight = this.sums.weight[block], moment = this.sums.moment[block];
     for (let i = block * STEPS_PER_SUM; i < count; i++) {
-      const own = this.weights ? this.weights[i] : 1;
+      const own = this.weight(i);
       weight += own;
       moment += own * this.at(i);
     }
@@ -94,7 +101,7 @@ class Steps {
       const end = from + (x + 1) * slice, last = Math.min(row + STEPS_PER_SUM, this.count);
       let next = row, added = 0, area = 0;
       for (let time; next < last && (time = this.at(next)) <= end; next++) {
-        const own = this.weights ? this.weights[next] : 1;
+        const own = this.weight(next);
         added += own;
         area += own * (end - time);
       }

@@ -193,17 +193,27 @@ function withCopies(runs) {
   return runs.filter((run) => run.copies);
 }
 
-/** Return how many bytes per second the copies of some links move, evenly while each is made. */
+/** Return how many bytes per second the copies of some links move, evenly while each is made: the greatest rates. */
 function rateCurve(run, links) {
-  const { start, endOf, bytesOf } = run.copies, rows = new Uint32Array(links.reduce((sum, { first, end }) => sum + end - first, 0));
-  let row = 0;
-  for (const { first, end } of links) for (let copy = first; copy < end; copy++) rows[row++] = copy;
+  const { start, endOf, bytesOf } = run.copies;
   const instant = 1e-12 * (run.makespan || 1); // in which a copy that takes no time is made
+  const lasting = [], instants = [];
+  for (const { first, end } of links) {
+    for (let copy = first; copy < end; copy++) (endOf(copy) - start[copy] > instant ? lasting : instants).push(copy);
+  }
   const until = (copy) => Math.max(endOf(copy), start[copy] + instant);
-  const column = (value) => filled(Float64Array, rows.length, (at) => value(rows[at]));
-  const weights = column((copy) => bytesOf(copy) / (until(copy) - start[copy]));
-  const integral = new StepIntegral({ times: column((copy) => start[copy]), weights }, { times: column(until), weights });
-  return { copies: rows.length, means: (from, to, count) => integral.means(from, to, count) };
+  const integral = (rows) => {
+    const column = (value) => filled(Float64Array, rows.length, (at) => value(rows[at]));
+    const weights = column((copy) => bytesOf(copy) / (until(copy) - start[copy]));
+    return new StepIntegral({ times: column((copy) => start[copy]), weights }, { times: column(until), weights });
+  };
+  const peaks = integral(lasting), added = integral(instants);
+  // A copy without a duration has no rate: its bytes count as a mean.
+  const means = (from, to, count) => {
+    const found = peaks.greatest(from, to, count), more = added.means(from, to, count);
+    return found.map((rate, i) => rate + more[i]);
+  };
+  return { copies: lasting.length + instants.length, means };
 }
 
 /** Paint a panel; return its curves with the values shown, for hovering. */
