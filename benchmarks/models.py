@@ -64,7 +64,7 @@ from tasksim.models.registry import kinds as installed
 from tasksim.models.selection import size_bytes
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
-from tasksim.view.style import PALETTE
+from tasksim.view.colours import PALETTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

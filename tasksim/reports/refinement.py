@@ -57,7 +57,8 @@ class Refinement:
 
     def figure(self) -> Figure:
         """Draw the points and lines: cycles per instruction over those of memory."""
-        from tasksim.view.style import PALETTE, new_figure
+        from tasksim.view.colours import PALETTE
+        from tasksim.view.style import new_figure
 
         figure = new_figure(3.6)
         axes: Any = figure.add_subplot()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.run.metrics import idle_time
+from tasksim.run.metrics import IDLE_NAMES, idle_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,17 +51,19 @@ class Blame(NamedTuple):
     def rows(self) -> list[tuple[str, float]]:
         """Return the bound and the parts above it, with their names."""
         placed = [(f"{kernel} on a dearer class", s) for kernel, s in self.placement_s.items()]
-        waits = [("idle for copies or the runtime", self.queue_s)]
+        waits = [("idle for data or the runtime", self.queue_s)]
         if self.transfer_s is not None:
-            waits = [("idle for copies", self.transfer_s), ("idle for the runtime", self.queue_s)]
+            waits = [
+                (IDLE_NAMES["transfer"], self.transfer_s), (IDLE_NAMES["queue"], self.queue_s)
+            ]  # fmt: skip
         return [
             ("area bound", self.bound_s),
             *placed,
             ("longer than modelled", self.durations_s),
             ("idle at the start", self.start_s),
-            ("idle for dependencies", self.dependency_s),
+            (IDLE_NAMES["dependency"], self.dependency_s),
             *waits,
-            ("idle at the end", self.end_s),
+            (IDLE_NAMES["end"], self.end_s),
             ("workers without a task", self.unused_s),
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = [
+    "IDLE_NAMES",
     "QUANTILES",
     "KernelStatistics",
     "Waits",
@@ -29,6 +30,15 @@ __all__ = [
     "task_counts",
     "waits",
 ]
+
+
+IDLE_NAMES: Final = {
+    "dependency": "idle for dependencies",
+    "transfer": "idle for data",
+    "queue": "idle for the runtime",
+    "end": "idle at the end",
+}
+"""Names of the causes of idle time in tables, figures and pages, by those of :class:`IdleTime`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.formats.graphs import graph_if_any
 from tasksim.scenario.recorded import blame_of, scenario_of
+from tasksim.view.colours import WAITS, kernel_colours
+from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
-from tasksim.view.style import TEXT, kernel_colours, listed_runs, name_axes, new_axes, run_names
+from tasksim.view.style import TEXT, name_axes, new_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,17 +27,16 @@ HEIGHT_INCHES: Final = 2.6
 MIN_DRAWN_SHARE: Final = 2e-3
 """Smallest share of the longest makespan that is drawn: half a pixel of a figure."""
 CAUSE_COLOURS: Final = {
-    "area bound": "#d9d9d9",
+    "area bound": "#8c96a0",
     "longer than modelled": "#6b4c9a",
-    "idle at the start": "#f2c14e",
-    "idle for dependencies": "#e08e3c",
-    "idle for copies": "#b22222",
-    "idle for the runtime": "#7a5230",
-    "idle for copies or the runtime": "#7a5230",
-    "idle at the end": "#fbe6b0",
-    "workers without a task": "#9fb4c7",
+    "idle at the start": "#e6f4fa",
+    **dict(WAITS.values()),
+    "idle for data or the runtime": WAITS["queue"][1],
+    "idle at the end": "#ffffff",
+    "workers without a task": "#e4e8ec",
 }
-"""Colours of the causes; kernels on dearer classes have the kernels' own, hatched."""
+"""Colours of the causes, those of idle time as in Gantt charts, which leave that at the end white;
+kernels on dearer classes have the kernels' own, hatched."""
 
 
 def panel_blame(

@@ -11,20 +11,12 @@ from tasksim.graph.flop import task_flop
 from tasksim.run.disturbance import has_processor_times, others_curve
 from tasksim.run.metrics import ready_curve, submitted_curve
 from tasksim.run.slices import flop_rate
+from tasksim.view.colours import RUN_COLOURS
+from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Look, Panel
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.slicepanels import slice_edges
-from tasksim.view.style import (
-    RUN_COLOURS,
-    RUN_DASHES,
-    listed_runs,
-    name_axes,
-    name_runs,
-    new_axes,
-    run_names,
-    time_axis,
-    write_note,
-)
+from tasksim.view.style import RUN_DASHES, name_axes, name_runs, new_axes, time_axis, write_note
 from tasksim.view.timeseries import thinned
 
 if TYPE_CHECKING:

@@ -19,16 +19,9 @@ from tasksim.base.errors import InputError, expect, short
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.formats.runs import as_run
 from tasksim.view.gantt import colour_legend
+from tasksim.view.names import given_runs, run_names
 from tasksim.view.registry import PANELS, Look, Panel
-from tasksim.view.style import (
-    TEXT,
-    WIDTH_INCHES,
-    given_runs,
-    legend_columns,
-    new_figure,
-    run_names,
-    run_title,
-)
+from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure, run_title
 from tasksim.view.timeseries import refuse_infinite_times
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
+from tasksim.view.colours import PALETTE
 from tasksim.view.modelplots import duration_axis, finish, value_x
-from tasksim.view.style import PALETTE, TEXT, new_axes
+from tasksim.view.style import TEXT, new_axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

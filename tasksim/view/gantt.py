@@ -14,6 +14,7 @@ from tasksim.run.bounds import Bounds
 from tasksim.run.disturbance import others_percent, others_s
 from tasksim.run.metrics import idleness_percent, kernel_statistics
 from tasksim.view.bands import Boxes, add_bands
+from tasksim.view.colours import WAITS, is_light, kernel_colours
 from tasksim.view.lanes import (
     Lane,
     draw_arrows,
@@ -26,8 +27,6 @@ from tasksim.view.names import shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
-    is_light,
-    kernel_colours,
     most_of,
     new_axes,
     run_title,
@@ -37,7 +36,6 @@ from tasksim.view.style import (
     write_note,
 )
 from tasksim.view.timeseries import idle_spans
-from tasksim.view.tokens import CHART_COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GANTT",
-    "WAITS",
     "Mark",
     "colour_legend",
     "gantt_height_inches",
@@ -219,13 +216,6 @@ def hatching_legend(runs: Iterable[Run]) -> list[Patch]:
 def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
     return taken_s > LEAST_SHARE * run.makespan_s
 
-
-WAITS = {
-    "dependency": ("waits for a task", CHART_COLOURS["idle-dependency"][0]),
-    "queue": ("waits for the runtime", CHART_COLOURS["idle-runtime"][0]),
-    "transfer": ("waits for data", CHART_COLOURS["idle-data"][0]),
-}
-"""Reason for idleness -> its name in the legend and its colour, paler than that of any kernel."""
 
 _TITLE_LETTERS = 100  # so many fit above a panel of the usual width
 _FIGURE_SPACE = "\N{FIGURE SPACE}"

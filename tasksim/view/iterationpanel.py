@@ -9,9 +9,10 @@ from matplotlib.ticker import MaxNLocator
 
 from tasksim.graph.iterations import iterations
 from tasksim.view.bands import Boxes, add_bands
+from tasksim.view.colours import kernel_colours
 from tasksim.view.registry import Panel
 from tasksim.view.rungraph import graph_of_run
-from tasksim.view.style import kernel_colours, name_axes, new_axes, time_axis
+from tasksim.view.style import name_axes, new_axes, time_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

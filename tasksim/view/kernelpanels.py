@@ -12,19 +12,17 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.view.bands import MAX_VECTOR_BOXES
-from tasksim.view.names import shortened
+from tasksim.view.colours import kernel_colours
+from tasksim.view.names import listed_runs, run_names, shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
     fits,
     in_unit_of_time,
-    kernel_colours,
-    listed_runs,
     log_ticks,
     name_axes,
     name_runs,
     new_axes,
-    run_names,
     write_note,
 )
 

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from tasksim.base.units import format_size
-from tasksim.run.recordtables import TransferReason
 from tasksim.view.bands import Boxes, add_bands
+from tasksim.view.colours import REASONS
 from tasksim.view.names import shortened
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Moved = TransferTable | MessageTable
 
 __all__ = [
-    "DARK_REASONS",
-    "REASONS",
     "Lane",
     "arrows_shown",
     "draw_arrows",
@@ -122,18 +120,6 @@ def draw_message_arrows(axes: Axes, run: Run) -> str:
         color=COLOUR, edgecolor="#ffffff", linewidth=0.3,
     )  # fmt: skip
 
-
-# Red is what StarVZ, ViTE and Dask give to transfers; the darker, the more it hurts.
-REASONS = {
-    TransferReason.FETCH: ("copy, a task waits", "#c91214"),
-    TransferReason.PREFETCH: ("copy in advance", "#f9816c"),
-    TransferReason.IDLE: ("copy back, idle", "#f1cfbf"),
-    TransferReason.EVICTION: ("copy to make room", "#5d0d0a"),
-}
-"""Reason for a copy -> its name in the legend and its colour."""
-
-DARK_REASONS: Final = {TransferReason.EVICTION: "#b08a84"}
-"""Colours of copies that are others on dark pages, whose ground would swallow the dark red."""
 
 _MAX_LEVELS: Final = 6
 """Maximum number of levels for simultaneous copies; further copies share the last level, as thinner

@@ -12,8 +12,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
 from tasksim.view.bands import MAX_VECTOR_BOXES
+from tasksim.view.colours import PALETTE
 from tasksim.view.registry import Panel
-from tasksim.view.style import PALETTE, name_axes, name_runs, new_axes, time_axis
+from tasksim.view.style import name_axes, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from tasksim.base.errors import TasksimError
 from tasksim.models.diagnosis.findings import normal_points
 from tasksim.models.rows import describe_row, is_logarithmic
-from tasksim.view.style import PALETTE, TEXT, in_unit_of_time, log_ticks, name_axes, new_axes
+from tasksim.view.colours import PALETTE
+from tasksim.view.style import TEXT, in_unit_of_time, log_ticks, name_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

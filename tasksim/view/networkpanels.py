@@ -10,16 +10,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.run.network import in_flight, node_idleness, node_rates
+from tasksim.view.colours import PALETTE, RUN_COLOURS
+from tasksim.view.names import run_names
 from tasksim.view.registry import Panel
-from tasksim.view.style import (
-    PALETTE,
-    RUN_COLOURS,
-    name_axes,
-    name_runs,
-    new_axes,
-    run_names,
-    time_axis,
-)
+from tasksim.view.style import name_axes, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import thinned
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
 from tasksim.graph.octree.morton import decode
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions
 from tasksim.graph.octree.tree import tree_of_particles
-from tasksim.view.style import PALETTE, TEXT, new_figure
+from tasksim.view.colours import PALETTE
+from tasksim.view.style import TEXT, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,17 +9,15 @@ from matplotlib.patches import Patch
 from tasksim.run.metrics import idle_s, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
-from tasksim.view.names import shortened
+from tasksim.view.colours import kernel_colours
+from tasksim.view.names import listed_runs, run_names, shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,
     fitting,
-    kernel_colours,
     legend_columns,
-    listed_runs,
     name_axes,
     new_axes,
-    run_names,
     time_axis,
     width_points,
 )

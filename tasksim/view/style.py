@@ -1,12 +1,8 @@
-"""Style of figures, with colours, font sizes, time axes and names of runs."""
+"""Style of figures, with font sizes, legends, time axes and titles."""
 
 from __future__ import annotations
 
-import colorsys
-import zlib
-from collections.abc import Iterable
 from io import BytesIO
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,43 +11,35 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from tasksim.base.errors import InputError, short
 from tasksim.base.units import duration_text, time_unit
-from tasksim.run.record import Run
+from tasksim.view.colours import PALETTE, kernel_colours
 from tasksim.view.names import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-    AnyRun = Run | str | Path
+    from tasksim.run.record import Run
 
 __all__ = [
-    "KERNEL_COLOURS",
     "PALETTE",
-    "RUN_COLOURS",
     "RUN_DASHES",
     "TEXT",
     "WIDTH_INCHES",
     "fits",
     "fitting",
-    "given_runs",
     "in_unit_of_time",
-    "is_light",
     "kernel_colours",
     "legend_columns",
-    "listed_runs",
     "log_ticks",
     "most_of",
     "name_axes",
     "name_runs",
     "new_axes",
     "new_figure",
-    "run_names",
     "run_title",
     "time_axis",
     "width_points",
@@ -64,50 +52,10 @@ WIDTH_INCHES = 11.0
 TEXT = {"small": 8.0, "normal": 9.0, "title": 10.0}
 """Font sizes in points."""
 
-KERNEL_COLOURS = {
-    # Blue solves and green updates, as in StarVZ, which users know at sight. Panels are amber
-    # and not red as there: copies are red, as in ViTE, Dask and StarVZ. All are apart in
-    # lightness too, so that they are told apart under protanopia, deuteranopia and tritanopia
-    # (tests/view/test_style.py measures it), and none is near the colour of a copy or a wait.
-    "potrf": "#f1b014",
-    "trsm": "#1954dc",
-    "syrk": "#673f7f",
-    "gemm": "#238c38",
-    "getrf": "#f1b014",
-    "trsm_ll": "#1954dc",
-    "trsm_ru": "#7fc4e8",
-    "geqrt": "#f1b014",
-    "gemqrt": "#1954dc",
-    "tpqrt": "#673f7f",
-    "tpmqrt": "#238c38",
-}
-
-# Chosen one by one, each the furthest from those before it to the eye that sees it worst, among
-# the hues of M. Okabe and K. Ito, "Color Universal Design" (2008), and others; without reds.
-PALETTE = (
-    "#0072b2",
-    "#e69f00",
-    "#20603a",
-    "#99ddff",
-    "#997233",
-    "#c3e88d",
-    "#080679",
-    "#602045",
-    "#d48fe6",
-    "#4b3fae",
-    "#53c683",
-    "#472060",
-)
-"""Colours for everything that has no colour of its own, in order."""
-
-RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
-"""Colours of the curves of several runs in one panel, in order; further runs start again."""
 RUN_DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 3)), (0, (2, 2)), (0, (8, 3, 2, 3)))
 """Lines of these curves, as on pages: equal curves are both seen, also without colours."""
 
 
-_RED_SHARE: Final = 0.11
-"""Share of the circle of hues, on each side of red, that is left to the colours of copies."""
 _WORKER_LETTERS: Final = 24
 """Maximum length of the name of a worker beside its row, which has three quarters of the width."""
 _CHARACTER_WIDTH: Final = 0.6
@@ -116,53 +64,6 @@ _TICK_POINTS: Final = 50.0
 """Least distance of the ticks of a time axis in points: a number of six digits fits between two."""
 _HANDLE_POINTS: Final = 45.0
 """Width of a line of a legend beside its text, in points: the sample and the gaps."""
-
-
-def kernel_colours(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour per kernel, ``"#rrggbb"``, from :data:`KERNEL_COLOURS` if it is there.
-
-    The colour of another kernel depends on its name, so that it is the same in most figures. No
-    two kernels have the same colour.
-
-    >>> kernel_colours(["gemm", "p2p"])
-    {'gemm': '#238c38', 'p2p': '#602045'}
-    """
-    wanted = list(dict.fromkeys(names))
-    colours = {name: KERNEL_COLOURS[name] for name in wanted if name in KERNEL_COLOURS}
-    taken = set(colours.values())
-    for name in sorted(set(wanted) - set(colours)):
-        colours[name] = _free_colour(name, taken)
-        taken.add(colours[name])
-    return {name: colours[name] for name in wanted}
-
-
-def is_light(colour: str) -> bool:
-    """Return whether black text is easier to read on the *colour*, ``#rrggbb``, than white text.
-
-    The contrast of both is that of the Web Content Accessibility Guidelines, 2.1.
-    """
-    parts = [int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return (luminance + 0.05) ** 2 > 1.05 * 0.05
-
-
-def _free_colour(name: str, taken: set[str]) -> str:
-    """Return a colour for the kernel *name* that is not *taken*."""
-    code = zlib.crc32(name.encode())
-    for step in range(len(PALETTE)):
-        colour = PALETTE[(code + step) % len(PALETTE)]
-        if colour not in taken:
-            return colour
-    # The palette is used up: turn the hue by the golden angle, which never comes back.
-    turn = code % 1000 / 1000.0
-    while True:
-        hue = _RED_SHARE + (1.0 - 2.0 * _RED_SHARE) * (turn % 1.0)
-        red, green, blue = colorsys.hls_to_rgb(hue, 0.35 + 0.3 * (turn * 7 % 1.0), 0.6)
-        colour = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
-        if colour not in taken:
-            return colour
-        turn += 0.381966
 
 
 class _RepeatableLayout(ConstrainedLayoutEngine):
@@ -322,35 +223,3 @@ def worker_label(run: Run, row: int) -> str:
     if alike or worker.architecture.lower() in worker.name.lower():
         return name
     return f"{name} ({shortened(worker.architecture, _WORKER_LETTERS)})"
-
-
-def listed_runs(runs: Run | Sequence[Run]) -> list[Run]:
-    """Return one run, or several, as a list."""
-    return [runs] if isinstance(runs, Run) else list(runs)
-
-
-def given_runs(given: AnyRun | Iterable[AnyRun]) -> list[AnyRun]:
-    """Return one run, or several, as a list; paths of runs stay paths."""
-    several = [given] if isinstance(given, Run | str | PathLike) else given
-    if not isinstance(several, Iterable):
-        raise InputError(f"runs: got {short(given)}; legal: a run, or a list of runs")
-    return list(several)
-
-
-def run_names(runs: Sequence[Run]) -> list[str]:
-    """Return short names of *runs*, of the facts in which they differ.
-
-    Runs that differ in none are numbered.
-    """
-    arguments = dict.fromkeys(name for run in runs for name in run.graph_arguments)
-    facts = []
-    for run in runs:
-        given = run.graph_arguments
-        values = [f"{name}={given[name]}" if name in given else "" for name in arguments]
-        fact = [run.kind, run.scheduler, run.platform, run.graph_name, *values, f"seed {run.seed}"]
-        facts.append(fact)
-    varying = [k for k, values in enumerate(zip(*facts, strict=True)) if len(set(values)) > 1]
-    names = [", ".join(fact[k] for k in varying if fact[k]) or "run" for fact in facts]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{name} ({number})" for number, name in enumerate(names, 1)]

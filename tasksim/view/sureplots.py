@@ -17,15 +17,8 @@ from matplotlib.transforms import ScaledTranslation
 from tasksim.base.errors import InputError
 from tasksim.base.units import duration_text
 from tasksim.scenario.prediction import Prediction
-from tasksim.view.style import (
-    RUN_COLOURS,
-    TEXT,
-    in_unit_of_time,
-    kernel_colours,
-    name_axes,
-    new_axes,
-    new_figure,
-)
+from tasksim.view.colours import RUN_COLOURS, kernel_colours
+from tasksim.view.style import TEXT, in_unit_of_time, name_axes, new_axes, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.base.units import duration_text, format_bandwidth, format_size, format_time
 from tasksim.run.facts import BOUND_NAMES, above, run_facts
-from tasksim.run.metrics import idleness_percent, kernel_statistics, task_counts
+from tasksim.run.metrics import IDLE_NAMES, idleness_percent, kernel_statistics, task_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -272,15 +272,9 @@ def _compared_copies(a: Side, b: Side) -> list[list[str]]:
     """Return what workers waited for and what was copied, if one of the runs recorded copies."""
     if a.transfers is None and b.transfers is None:
         return []
-    waits = {
-        "dependency": "dependencies",
-        "transfer": "data",
-        "queue": "the runtime",
-        "end": "the end",
-    }
     rows = [
-        [f"idle, for {text}", *(_share(s.idle_waits_s[kind], _capacity_s(s)) for s in (a, b)), ""]
-        for kind, text in waits.items()
+        [name, *(_share(s.idle_waits_s[cause], _capacity_s(s)) for s in (a, b)), ""]
+        for cause, name in IDLE_NAMES.items()
     ]
     sizes = [_known(side.transferred_bytes, format_size) for side in (a, b)]
     change = _percent(_ratio(b.transferred_bytes or 0, a.transferred_bytes or 0))

@@ -47,11 +47,11 @@ CHART_COLOURS: Final = {
     "message": ("#5b3a8c", "#b79be0"),
     "mark": ("#6a1b9a", "#d0a2ec"),
     "dependency": ("#56a0d8", "#7cc0f5"),
-    "data": ("#c91214", "#ff6b6b"),
+    "data": ("#6e6e6e", "#aab2bb"),
     "runtime": ("#d99a00", "#f0c24b"),
-    # As on white figures, where trsm_ru has the pale blue that one expects here.
-    "idle-dependency": ("#cad0d3", "#2f4256"),
-    "idle-data": ("#a8a8a8", "#77808a"),
+    # Of idle workers: the colours above, paler. Data are grey, as copies are red.
+    "idle-dependency": ("#c3e5f2", "#2f4256"),
+    "idle-data": ("#b0b0b0", "#77808a"),
     "idle-runtime": ("#fbe3b5", "#6a5426"),
 }
 """Colours of what the chart of runs draws beside tasks, ``(light, dark)``."""

@@ -101,6 +101,10 @@ def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):
     assert len(modules) <= most
 
 
+def test_a_page_is_written_without_matplotlib(folder):
+    assert "matplotlib" not in modules_of("view run --html page.html", folder)
+
+
 LEFT_OUT = {
     "applications", "base.folders", "calibration", "engine.cluster", "engine.data",
     "engine.machine", "formats.registry", "formats.runs", "kernels",

@@ -105,7 +105,7 @@ def test_an_unknown_wait_for_data_is_part_of_the_queue(travelled):
     unknown = blame(replace(travelled, tasks=tasks), costs_s, classes)
     assert unknown.transfer_s is None
     assert unknown.queue_s == pytest.approx(found.queue_s + found.transfer_s)
-    assert dict(unknown.rows())["idle for copies or the runtime"] == unknown.queue_s
+    assert dict(unknown.rows())["idle for data or the runtime"] == unknown.queue_s
     assert sum(s for _, s in unknown.rows()) == pytest.approx(travelled.makespan_s)
 
 

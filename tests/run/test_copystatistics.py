@@ -138,7 +138,7 @@ def test_texts_say_that_waits_for_data_are_unknown(unknown):
     assert "for dependencies, unknown for data, 938 ms for a worker" in run_summary(unknown)
     assert [row.split()[-1] for row in worker_table(unknown).splitlines()[1:]] == ["unknown"] * 2
     rows = comparison_table(compare(unknown, unknown)).splitlines()
-    (row,) = (row for row in rows if row.startswith("idle, for data"))
+    (row,) = (row for row in rows if row.startswith("idle for data"))
     assert row.split()[-2:] == ["unknown", "unknown"]
 
 

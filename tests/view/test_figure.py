@@ -11,9 +11,8 @@ import pytest
 
 import tasksim.view
 from tasksim.base.errors import InputError, OutputError
+from tasksim.view.colours import KERNEL_COLOURS, WAITS
 from tasksim.view.figure import PANELS, figure, save_figure
-from tasksim.view.gantt import WAITS
-from tasksim.view.style import KERNEL_COLOURS
 
 OTHERS = (
     "iterations",

@@ -6,9 +6,10 @@ from matplotlib.colors import to_hex, to_rgb
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.view.bands import Bands
+from tasksim.view.colours import kernel_colours
 from tasksim.view.figure import figure, save_figure
 from tasksim.view.gantt import TASK_NAME, panel_gantt
-from tasksim.view.style import kernel_colours, new_figure
+from tasksim.view.style import new_figure
 
 
 def texts(axes):

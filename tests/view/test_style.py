@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from tasksim.base.units import duration_text, time_unit
-from tasksim.view.gantt import WAITS
-from tasksim.view.lanes import REASONS
-from tasksim.view.style import KERNEL_COLOURS, PALETTE, kernel_colours, run_names, run_title
+from tasksim.view.colours import KERNEL_COLOURS, PALETTE, REASONS, WAITS, kernel_colours
+from tasksim.view.names import run_names
+from tasksim.view.style import run_title
 
 # G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, IEEE TVCG 15(6), 2009: severity 1.
 DEFICIENCIES = {
@@ -57,6 +57,19 @@ def test_kernels_of_a_factorisation_stay_apart(family, deficiency):
     for a, b in itertools.combinations(family, 2):
         # Barely visible is 2.3.
         assert distance(KERNEL_COLOURS[a], KERNEL_COLOURS[b], deficiency) > 25, (a, b)
+
+
+def grey(colour):
+    """Return the lightness on paper without colours, from 0 to 100, as printers and screens say."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 2.55 for i in (1, 3, 5))
+    return [lab(colour, "none")[0], 0.299 * red + 0.587 * green + 0.114 * blue]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_kernels_of_a_factorisation_are_told_apart_in_grey(family):
+    for a, b in itertools.combinations(family, 2):
+        ways = zip(grey(KERNEL_COLOURS[a]), grey(KERNEL_COLOURS[b]), strict=True)
+        assert min(abs(one - other) for one, other in ways) > 9, (a, b)
 
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)

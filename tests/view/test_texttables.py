@@ -167,12 +167,12 @@ def test_comparison_of_runs_that_move_data(make):
     run = make.hybrid()
     lines = tables.comparison_table(compare(run, run)).splitlines()
     names = [line[:22].strip() for line in lines]
-    begin = names.index("idle, for dependencies")
+    begin = names.index("idle for dependencies")
     assert names[begin : begin + 7] == [
-        "idle, for dependencies",
-        "idle, for data",
-        "idle, for the runtime",
-        "idle, for the end",
+        "idle for dependencies",
+        "idle for data",
+        "idle for the runtime",
+        "idle at the end",
         "copies",
         "copied",
         "evictions",

@@ -9,7 +9,8 @@ import numpy as np
 
 from tasksim.reports.bulk.prediction import PARTS
 from tasksim.reports.bulk.tables import SCALING_METHODS
-from tasksim.view.style import PALETTE, new_figure
+from tasksim.view.colours import PALETTE
+from tasksim.view.style import new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

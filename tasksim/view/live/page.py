@@ -25,11 +25,11 @@ from tasksim.runtime.flat import Refused
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import solve
+from tasksim.view.colours import kernel_colours
 from tasksim.view.live.parameters import asked_axes, one_graph
 from tasksim.view.live.question import Unanswerable, live_question
 from tasksim.view.page.document import assembled, bundle, packed_runs, refuse_page
 from tasksim.view.page.tables import subject_of
-from tasksim.view.style import kernel_colours
 
 if TYPE_CHECKING:
     from tasksim.scenario.setup import Setup

@@ -23,7 +23,8 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts
-from tasksim.view.lanes import DARK_REASONS, REASONS
+from tasksim.view.colours import DARK_REASONS, REASONS, RUN_COLOURS, kernel_colours
+from tasksim.view.names import given_runs, run_names
 from tasksim.view.page.columns import Columns, Ticks
 from tasksim.view.page.tables import (
     add_copies,
@@ -35,7 +36,6 @@ from tasksim.view.page.tables import (
     data_names,
     subject_of,
 )
-from tasksim.view.style import RUN_COLOURS, given_runs, kernel_colours, run_names
 from tasksim.view.tokens import CHART_COLOURS, COLOURS, token_sheet
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 import pytest
 
 from tasksim.run.metrics import idle_time
+from tasksim.view.colours import WAITS
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import colour_of, details, place, state
 
@@ -78,7 +79,8 @@ def test_idle_time_is_coloured_by_what_workers_waited_for(show):
     run = make_hybrid()
     browser = show(run)
     browser.key("i")
-    assert "waits for data" in browser.evaluate("document.querySelector('.legend').innerText")
+    legend = browser.evaluate("document.querySelector('.legend').innerText")
+    assert [name for name, _ in WAITS.values() if name not in legend] == []
     seconds = browser.evaluate(
         "(() => { const { scene, runs: [run] } = tasksimPage, sums = [0, 0, 0];"
         " run.workers.forEach((_, worker) => scene.waitMeans(run, worker, 0, run.makespan, 9));"

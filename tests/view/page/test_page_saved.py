@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tasksim.view.colours import kernel_colours
 from tasksim.view.memorypanels import memory_colours
-from tasksim.view.style import kernel_colours
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import state
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from tasksim.view.lanes import DARK_REASONS, REASONS
+from tasksim.view.colours import DARK_REASONS, REASONS
 from tasksim.view.tokens import CHART_COLOURS
 from tests.view.conftest import from_rows, make_hybrid, make_run
 from tests.view.page.onpage import state
@@ -180,6 +180,15 @@ def test_numbers_beside_the_title_wrap_where_the_window_is_narrow(show, browser,
     )
     browser.resize(1280, 720)
     assert [found, shown] == [True, True]
+
+
+def test_the_title_and_the_numbers_are_whole_in_a_window_of_usual_width(show, cholesky):
+    browser = show(dataclasses.replace(cholesky, graph_arguments={"tiles": 10, "tile_size": 1024}))
+    fits = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)"
+    assert browser.evaluate(f"[...document.querySelectorAll('h1, .numbers')].map({fits})") == [
+        True,
+        True,
+    ]
 
 
 def test_a_control_that_changes_what_it_is_in_keeps_the_focus(show, cholesky):

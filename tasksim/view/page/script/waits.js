@@ -2,7 +2,7 @@
 
 import { Coverage } from "./coverage.js";
 
-export const WAITS = { dependency: "waits for a task", data: "waits for data", runtime: "waits for the runtime" };
+export const WAITS = { dependency: "idle for dependencies", data: "idle for data", runtime: "idle for the runtime" };
 const KINDS = Object.keys(WAITS);
 
 /** Call `visit(kind, from, to)` for each stretch in which a worker waited, in order of time. */
