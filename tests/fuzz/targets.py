@@ -113,9 +113,10 @@ MODULES_BY_READER = {
     "starpu-machine": "formats/starpu/machine_import.py formats/starpu/machine_fields.py",
     "tasks-rec": "formats/traces/tasks_rec.py formats/traces/recutils.py",
     "task-table": "formats/traces/tablecsv.py",
-    "job-logs": "formats/traces/joblogs.py formats/traces/tfprof.py",
+    "job-logs": "formats/traces/joblogs.py formats/traces/tfprof.py formats/traces/cargo.py"
+    " formats/traces/sparklog.py",
     "pj-dump": "formats/traces/paje.py",
-    "chrome": "formats/traces/chrome.py",
+    "chrome": "formats/traces/chrome.py formats/traces/chromework.py",
     "otf2": "formats/traces/otf2",
     "paraver": "formats/traces/paraver",
     "starvz": "formats/traces/paje.py",

@@ -186,11 +186,23 @@ JOB_LOGS = {
     "taskflow": b'[{"executor":"0","data":[{"worker":1,"level":0,"data":['
     b'{"span":[5,9],"name":"a","type":"static"},{"span":[9,12],"name":"1_1","type":"async"}]},'
     b'{"worker":1,"level":1,"data":[{"span":[6,8],"name":"b","type":"module"}]}]}]',
+    "cargo": b"<title>Cargo Build Timings - a</title><script>const UNIT_DATA = ["
+    b'{"i":0,"name":"log","target":"","start":0.1,"duration":0.5,"unblocked_rmeta_units":[1],'
+    b'"sections":[["frontend",{"start":0.0,"end":0.3}]]},'
+    b'{"i":1,"name":"a","target":" a \\"bin\\"","start":0.4,"duration":0.2,"rmeta_time":null}];',
+    "spark": b'{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":9,'
+    b'"Stage Infos":[{"Stage ID":0}]}\n'
+    b'{"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":0,"Stage Attempt ID":0,'
+    b'"Stage Name":"map at a.py:1","Parent IDs":[],"Submission Time":10}}\n'
+    b'{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Info":{"Task ID":0,'
+    b'"Launch Time":11,"Finish Time":20,"Executor ID":"1"},'
+    b'"Task Metrics":{"Executor Run Time":5}}\n'
+    b'{"Event":"SparkListenerJobEnd","Job ID":0,"Completion Time":21}\n',
 }
 
 
 def job_logs(folder: Path) -> dict[str, Input]:
-    """Return logs of GNU parallel, ninja and Nextflow, and a profile of Taskflow."""
+    """Return logs and reports of programs that run jobs, a single file each."""
     return {name: {"jobs.log": text} for name, text in JOB_LOGS.items()}
 
 

@@ -227,7 +227,7 @@ class Records:
         clock, and then begins when it is.
         """
         self._spread(slack_s, "{place}{number}".format)
-        count = len(set(self.worker))
+        count = len(set(self.worker) - {""})
         self.note(f"no workers are named: as many as tasks ran at once are assumed, {count}")
 
     def spread_overlaps(self, slack_s: float) -> None:
@@ -247,7 +247,8 @@ class Records:
         idle: dict[str, list[int]] = {}
         running: dict[str, list[tuple[float, int]]] = {}
         until: dict[str, float] = {}
-        for at in sorted(range(len(self)), key=lambda at: (self.start_s[at], self.end_s[at])):
+        ran = [at for at in range(len(self)) if self.worker[at]]
+        for at in sorted(ran, key=lambda at: (self.start_s[at], self.end_s[at])):
             place = self.worker[at]
             free, busy = idle.setdefault(place, []), running.setdefault(place, [])
             while busy and busy[0][0] <= self.start_s[at] + slack_s:

@@ -41,21 +41,21 @@ LONGEST: Final = 2**20
 must not fill the memory."""
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
+def lines(path: Path, longest: int = LONGEST) -> Iterator[tuple[int, str]]:
     """Yield the lines of the text file at *path* with their numbers, from 1, without line ends.
 
     Raises
     ------
     InputError
-        With the line, if the file is cut short or not UTF-8, or a line is too long.
+        With the line, if the file is cut short or not UTF-8, or a line has *longest* bytes or more.
     """
     number = 0
     with _binary(path) as file:
         try:
-            while line := file.readline(LONGEST):
+            while line := file.readline(longest):
                 number += 1
-                if len(line) == LONGEST:
-                    raise InputError(f"{path}:{number}: a line of {LONGEST} bytes or more")
+                if len(line) == longest:
+                    raise InputError(f"{path}:{number}: a line of {longest} bytes or more")
                 yield number, line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
             raise InputError(f"{path}:{number}: is not UTF-8 text") from None
