@@ -15,8 +15,8 @@ from tasksim.base.files import exists, near_file
 
 __all__ = ["find", "libraries", "named", "names", "package_library", "user_library"]
 
-FILES = {"models": ".json"}
-"""Suffix of the single file that may stand in for a folder, by kind."""
+SINGLE_FILE_SUFFIXES = {"models": ".json"}
+"""Suffix of the single file that may replace a folder, by kind."""
 
 
 def package_library() -> Path:
@@ -33,7 +33,7 @@ def user_library() -> Path:
 
 
 def libraries(library: Path | None = None) -> list[Path]:
-    """Return the libraries in search order, *library* first when given."""
+    """Return the libraries in search order; *library*, if given, is the first."""
     places = [Path.cwd(), user_library(), package_library()]
     ordered = [Path(library), *places] if library is not None else places
     return list(dict.fromkeys(place.resolve() for place in ordered))
@@ -65,7 +65,7 @@ def find(kind: str, name: str, suffix: str = "", library: Path | None = None) ->
     # A file without suffix or folder in its name, such as "gemm", must not hide a library's name.
     if exists(path) and (path.suffix or path.is_dir() or os.sep in name or not suffix):
         return path
-    if path.suffix and path.suffix == FILES.get(kind):
+    if path.suffix and path.suffix == SINGLE_FILE_SUFFIXES.get(kind):
         raise InputError(f"{name}: no such file{near_file(path)}")
     if os.sep in name:
         raise InputError(f"{name}: no such {'file' if suffix else 'folder'}")

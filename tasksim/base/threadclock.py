@@ -1,4 +1,4 @@
-"""Timing of a thread: its processor time, its preemptions, and no garbage collection meanwhile.
+"""Timing of one thread, with its preemptions and without garbage collection.
 
 Processes of a program's own pools import this module, so it imports nothing large.
 """
@@ -44,7 +44,7 @@ def preemptions() -> int:
 def no_garbage_collection() -> Iterator[None]:
     """Disable the garbage collector within the block.
 
-    Otherwise it would walk the lists of a million tasks again and again while a clock runs.
+    Otherwise it would traverse the lists of a million tasks repeatedly while a clock runs.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -95,7 +95,7 @@ MAX_ENUMERATED: Final = 200_000
 MIN_DRAWS: Final = 256
 """Smallest number of draws that replace illegal or repeated ones."""
 MIN_DRAWS_BY_CONDITIONS: Final = 16_384
-"""The same with conditions, which perhaps one configuration in a thousand fulfils."""
+"""The same for a domain with conditions, which one configuration in a thousand may fulfil."""
 MAX_FRUITLESS_DRAWS: Final = 20
 """Number of consecutive draws without a new configuration after which drawing ends."""
 
@@ -166,18 +166,18 @@ class Domain:
 
     Attributes
     ----------
-    kernel
+    kernel : str
         Name of the kernel.
-    names
+    names : tuple of str
         Its parameters, in order.
-    axes
+    axes : dict
         Free parameter -> its sizes.
-    same
+    same : dict
         Parameter -> free parameter that it equals.
-    at_most
+    at_most : tuple of pairs
         Pairs of parameters of which the first must not exceed the second; other configurations
         are not drawn.
-    conditions
+    conditions : tuple of Condition
         Further conditions on configurations.
     """
 
@@ -216,11 +216,11 @@ class Domain:
 
         Parameters
         ----------
-        samples
+        samples : int
             Number of configurations; fewer if the domain has no more.
-        seed
+        seed : int, default 0
             Seed: the same seed gives the same configurations in the same order.
-        design
+        design : {"lhs", "random", "grid"}
             ``lhs``: a Latin hypercube, so that each of *samples* equally probable slices of each
             parameter is hit once (M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of
             three methods for selecting values of input variables", Technometrics 21(2), 1979);
@@ -275,7 +275,7 @@ class Domain:
         rows = _product([axis.all() for axis in axes])
         weights = _product([axis.weights() for axis in axes]).prod(axis=1)
         table = self._complete(rows)
-        kept = self._fine(table)
+        kept = self._fulfils(table)
         table, weights = table[kept], weights[kept]
         if len(table) <= samples:
             return table
@@ -287,8 +287,9 @@ class Domain:
         fruitless = 0
         while len(found) < samples and fruitless < MAX_FRUITLESS_DRAWS:
             least = MIN_DRAWS_BY_CONDITIONS if self.conditions else MIN_DRAWS
-            first = 0 if not self.conditions else least
-            count = max(samples - len(found), least if len(found) else first)
+            # Without conditions, the first hypercube has just the wanted points: one per slice.
+            is_empty = not len(found)
+            count = max(samples - len(found), 0 if is_empty and not self.conditions else least)
             shape = (count, len(axes))
             shares = latin_hypercube(*shape, rng) if design == "lhs" else rng.random(shape)
             drawn = np.column_stack([axis.at(shares[:, i]) for i, axis in enumerate(axes)])
@@ -301,19 +302,20 @@ class Domain:
 
     def _legal(self, rows: Table) -> Table:
         table = self._complete(rows)
-        return table[self._fine(table)]
+        return table[self._fulfils(table)]
 
     def _complete(self, rows: Table) -> Table:
         """Return *rows* of free parameters extended to all parameters."""
         free = list(self.axes)
         return rows[:, [free.index(self.same.get(name, name)) for name in self.names]]
 
-    def _fine(self, table: Table) -> Bools:
+    def _fulfils(self, table: Table) -> Bools:
+        """Return whether each row of *table* fulfils all conditions."""
         columns = {name: table[:, index] for index, name in enumerate(self.names)}
         rules = (columns[small] <= columns[large] for small, large in self.at_most)
-        fine = reduce(and_, rules, np.ones(len(table), dtype=np.bool_))
+        legal = reduce(and_, rules, np.ones(len(table), dtype=np.bool_))
         floats = {name: column.astype(np.float64) for name, column in columns.items()}
-        return reduce(and_, (one.holds(floats) for one in self.conditions), fine)
+        return reduce(and_, (one.holds(floats) for one in self.conditions), legal)
 
 
 def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:

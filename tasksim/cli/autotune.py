@@ -76,9 +76,9 @@ __all__ = ["autotuning"]
     "way",
     type=click.Choice(["selective", "full", "simulation", "emulation"]),
     default="selective",
-    help="How configurations are tried: selective executes tasks of unknown kernels and charges"
-    " the rest; full executes all tasks; simulation executes none and asks the models; emulation"
-    " is selective, with durations drawn from the models.",
+    help="Way to try configurations: selective executes tasks of unknown kernels and charges the"
+    " rest; full executes all tasks; simulation predicts all durations by models; emulation is"
+    " selective, with durations drawn from models.",
 )
 @click.option(
     "--policy",
@@ -97,10 +97,14 @@ __all__ = ["autotuning"]
     "--intervals",
     type=click.Choice(["student", "normal"]),
     default="student",
-    help="Quantile of these intervals: Student's, or the normal distribution's, as in the paper.",
+    help="Distribution for the confidence intervals of kernels' means: Student's, or the normal"
+    " one, as in the paper.",
 )
 @click.option(
-    "--confidence", type=SHARE, default="95%", help="Confidence level of these intervals."
+    "--confidence",
+    type=SHARE,
+    default="95%",
+    help="Confidence level of the intervals of kernels' means.",
 )
 @click.option(
     "--statistics",
@@ -112,8 +116,8 @@ __all__ = ["autotuning"]
     "--sampling",
     type=click.Choice(["spread", "apart", "first"]),
     default="spread",
-    help="Tasks of a kernel that are executed: spread over the run; the same, with a separate"
-    " sample of those that touch data first; or the first ones, as in the paper.",
+    help="Tasks of a kernel that are executed: spread over the run; spread, with a separate"
+    " sample of tasks that touch data first (apart); or the first ones, as in the paper.",
 )
 @click.option(
     "--charge",
@@ -126,16 +130,16 @@ __all__ = ["autotuning"]
     "--scatter",
     type=SHARE,
     default="0%",
-    help="With --by emulation: further standard deviation of durations, relative to their mean,"
-    " beside that of the models.",
+    help="With --by emulation: standard deviation of durations, relative to their mean, in addition"
+    " to that of the models.",
 )
 @click.option(
     "--search",
     "how",
     type=click.Choice(["exhaustive", "halving"]),
     default="exhaustive",
-    help="Search for the best configuration: exhaustive gives all of them all repetitions, halving"
-    " lets the better third of each round go on with three times as many.",
+    help="Search for the best configuration: exhaustive runs all of them equally often; halving"
+    " keeps the best third after each round, and triples the number of runs.",
 )
 @click.option(
     "--repetitions",
@@ -164,7 +168,7 @@ __all__ = ["autotuning"]
     help="Execute configurations in full where selective runs are of no use: with tasks below 200"
     " us, beside other programs, or when they take longer than full runs.",
 )
-@output_option("File of the result, .json, for --auto.")
+@output_option("JSON file for the result, which --auto reads.")
 @force_option
 @json_option
 @click.pass_context
@@ -193,7 +197,7 @@ def autotuning(
     task whose kernel is known well enough is skipped, and charged one of its measured durations.
     Ctrl-C prints the results so far, and writes them to --output.
 
-    Where skipping is of no use, a note says so, and configurations are executed in full.
+    Where skipping saves no time, configurations are executed in full, with a note.
 
     Under mpiexec all ranks run each configuration together, and skip messages that are known well
     enough. Without mpiexec, --by simulation takes --nodes and --network.

@@ -185,10 +185,10 @@ def calibrate(
     With --contention, GRAPHs run on one core and on several, in turn, and KERNELs alone and beside
     each other; the platform gets a memory domain.
 
-    With --until, the graph is simulated repeatedly, and each time the kernel is measured that makes
-    its makespan more certain by most, until that is known.
+    With --until, the graph is simulated repeatedly, and the next kernel to measure is the one that
+    reduces the uncertainty of the makespan most.
 
-    A kernel is known well enough when the mean of each of its configurations is, over runs. If it
+    A kernel is known well enough when the mean duration of each of its configurations is. If it
     gets a linear model and is measured in a graph, the total time of its tasks decides.
 
     Under mpiexec, 'network' measures messages between ranks instead: by size, both ways and many to

@@ -112,8 +112,7 @@ OPENMP_COSTS = {
     "wakeup_s": "until a waiting thread notices a task",
     "start_s": "to start the second thread, once",
 }
-"""Costs of an OpenMP runtime, and what the command says of each."""
-
+"""Costs of an OpenMP runtime, with their descriptions in the output."""
 
 QUICK_S = 4.0
 """Duration of a quick calibration in seconds: ten rounds of each size on a quiet machine."""
@@ -173,8 +172,8 @@ def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
     note(f"Wrote {path}")
 
 
-SIZES = {"m": 256.0, "n": 256.0, "k": 256.0}
-"""Default kernel sizes, those of a gemm: factorisations spend most of their time in it."""
+DEFAULT_PARAMETERS = {"m": 256.0, "n": 256.0, "k": 256.0}
+"""Parameters of the default kernel, gemm: factorisations spend most of their time in it."""
 
 
 def calibrate_power(
@@ -193,10 +192,9 @@ def calibrate_power(
 
     path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)
-    kernels = [
-        item for item in items or [KernelCall("gemm", SIZES)] if isinstance(item, KernelCall)
-    ]
-    if len(kernels) < len(items):
+    wanted = items or [KernelCall("gemm", DEFAULT_PARAMETERS)]
+    kernels = [item for item in wanted if isinstance(item, KernelCall)]
+    if len(kernels) < len(wanted):
         raise InputError(
             "power is measured for kernels, such as gemm m=256 n=256 k=256, not for graphs"
         )
@@ -224,7 +222,7 @@ def _power_text(found: MachinePower) -> Iterator[str]:
         settings = ", ".join(f"{name}={value:g}" for name, value in kernel.parameters.items())
         took = format_time(kernel.duration_s)
         yield (
-            f"{kernel.kernel} ({settings}): {kernel.watts:.4g} W per worker beside idleness, "
+            f"{kernel.kernel} ({settings}): {kernel.watts:.4g} W per worker above idle, "
             f"{kernel.joules:.4g} J in {took}"
         )
     yield from (f"note: {text}" for text in found.notes)

@@ -198,9 +198,9 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
                 interrupted = KeyboardInterrupt()
                 interrupted.__cause__ = error
                 error = interrupted
-            from tasksim.cli.over_ranks import agreed  # only errors need it
+            from tasksim.cli.over_ranks import agreed_error  # only errors need it
 
-            code = _report(agreed(error, arguments), debug="--debug" in arguments)
+            code = _report(agreed_error(error, arguments), debug="--debug" in arguments)
             _let_go_of_output()
     sys.exit(code if isinstance(code, int) else 0)
 

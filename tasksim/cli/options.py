@@ -476,7 +476,7 @@ def graphs_for(texts: Iterable[str]) -> list[TaskGraph]:
             name, *settings = split(text)
         except ValueError:
             raise InputError(
-                f"--for: got {text!r}; legal: a graph and its settings, as 'cholesky tiles=40'"
+                f"--for: got {text!r}; legal: a graph and its settings, such as 'cholesky tiles=40'"
             ) from None
         try:
             graphs.append(load_graph(name, settings))

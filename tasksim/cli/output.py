@@ -42,7 +42,7 @@ __all__ = [
 _log = Log("cli")
 
 SCHEMA_VERSION = 1
-"""Version of the JSON that commands print; it grows when a key changes its meaning or vanishes."""
+"""Version of the JSON that commands print; it grows if a key changes its meaning or is removed."""
 
 
 def print_json(data: dict[str, Any]) -> None:

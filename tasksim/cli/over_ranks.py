@@ -21,16 +21,19 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.native.cluster.ranks import Ranks
 
-__all__ = ["agreed", "ending_together", "grid_of"]
+__all__ = ["agreed_error", "ending_together", "grid_of"]
 
-TOGETHER = ("run", "autotune")
-"""Commands that meet the other ranks whenever there are any."""
-PAIRS = (("calibrate", "network"), ("measure", "collective"))
-"""Pairs of words of measurements over ranks; other measurements run on each rank by itself."""
+COLLECTIVE_COMMANDS = ("run", "autotune")
+"""Commands that all ranks run together."""
+COLLECTIVE_MEASUREMENTS = (("calibrate", "network"), ("measure", "collective"))
+"""Measurements that all ranks run together, by their first two words; each rank runs others by
+itself."""
 
 
-def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
-    """Return rank 0's error for an *error* of this rank; other ranks exit with its code.
+def agreed_error(error: BaseException, arguments: Sequence[str]) -> BaseException:
+    """Return the error to report for *error*, after a meeting with the other ranks.
+
+    Only rank 0 returns from the meeting; other ranks exit with its code.
 
     Parameters
     ----------
@@ -42,9 +45,9 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
     Returns
     -------
     BaseException
-        *error* itself, unless this rank has yet to meet others.
+        The error of all ranks; *error* itself if this rank meets no others, or has met them.
     """
-    if not isinstance(error, click.UsageError | InputError) or not _to_be_met(arguments):
+    if not isinstance(error, click.UsageError | InputError) or not _will_meet(arguments):
         return error
     from tasksim.native.cluster.ranks import world
 
@@ -55,15 +58,18 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
         return error  # no rank can meet the others: each reports its own error
     try:
         ranks.together(lambda: _fail(text))
-    except InputError as told:
-        return error if str(told) == text else told
+    except InputError as common:
+        # The same text comes from all ranks: the error itself also has its exit code and usage.
+        return error if str(common) == text else common
     return error
 
 
-def _to_be_met(arguments: Sequence[str]) -> bool:
+def _will_meet(arguments: Sequence[str]) -> bool:
     """Return whether this rank will meet others, and has not done so yet."""
     words = [word for word in arguments if not word.startswith("-")]
-    if words[:1] not in ([name] for name in TOGETHER) and tuple(words[:2]) not in PAIRS:
+    if words[:1] not in ([name] for name in COLLECTIVE_COMMANDS) and (
+        tuple(words[:2]) not in COLLECTIVE_MEASUREMENTS
+    ):
         return False
     from tasksim.native.cluster.launch import launched_ranks
 
@@ -94,9 +100,9 @@ def grid_of(text: str | None, ranks: int) -> Grid:
 def ending_together(ranks: Ranks) -> Iterator[None]:
     """Let the ranks leave the block together, after rank 0.
 
-    A :exc:`TasksimError` is rank 0's, or one of
-    :meth:`~tasksim.native.cluster.ranks.Ranks.together`, which all ranks have: ranks without it end
-    with its exit code. Any other error ends all ranks at once.
+    A :exc:`TasksimError` comes from rank 0, or from
+    :meth:`~tasksim.native.cluster.ranks.Ranks.together` on all ranks; a rank without the error
+    exits with its code. Any other error ends all ranks at once.
     """
     from tasksim.native.cluster.launch import end_all
 

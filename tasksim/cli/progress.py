@@ -56,7 +56,7 @@ def showing(what: str, *, time_left: bool = True, ticking: bool = False) -> Iter
 
 @contextmanager
 def counting(what: str, *, ticking: bool = False) -> Iterator[CountProgress]:
-    """Yield a function that shows how many items of how many are done.
+    """Yield a function that shows the numbers of finished and of all items.
 
     *ticking* is as for :func:`showing`, for work before the first item and after the last one.
     """
@@ -70,8 +70,8 @@ def stages(
 ) -> Iterator[Callable[[str], None]]:
     """Yield a function that shows which stage of the work begins.
 
-    *durations* has the usual duration of each stage, in any unit: with them, the time that is left
-    is known from the stages that are over, and within a stage from work that can be watched.
+    *durations* has the usual duration of each stage, in any unit. The time that is left is
+    estimated from the finished stages and, within a stage, from work that reports its progress.
     *ticking* is as for :func:`showing`: a stage may last for minutes.
     """
     plan = Stages(what, durations)
@@ -83,7 +83,7 @@ def stages(
 
 
 def say(message: str) -> None:
-    """Print a line on a terminal: while a program writes there itself, it would tear a bar."""
+    """Print a line on a terminal, for work whose own output on the terminal would break a bar."""
     _log.info("%s", message)
     if _on_terminal():
         sys.stderr.write(f"{message}\n")
@@ -116,10 +116,10 @@ class _Shown:
             _log.info("%s: %d %%, %s", self._what, 10 * tenth, message)
 
     def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
-        """Return message and share at this moment, with the *amount* of work that goes on below.
+        """Return the message and the share at this moment.
 
-        The share that is *reached* is of that work, not of this: before the first item, it is shown
-        as that of what is prepared.
+        *amount* is the work that a function far below reports, and *reached* the completed share of
+        that work. Before the first message, this share is shown as preparation.
         """
         text = "" if amount is None else amount.text()
         part = reached if amount is None else amount.share() or reached
@@ -160,10 +160,10 @@ class Stages:
         self._shown.log(stage, self._low)
 
     def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
-        """Return message and share at this moment.
+        """Return the message and the share at this moment.
 
-        Within a stage it is the completed share of the *amount* that goes on, or what is *reached*.
-        Where neither is known, the stage is as far as it would be at the pace of those before it.
+        *amount* and *reached* are as for the work without stages; they are taken within the stage.
+        Without them, the pace of the earlier stages is assumed.
         """
         now = time.monotonic()
         known = max(self._known, reached if amount is None else amount.share() or reached)
@@ -177,7 +177,7 @@ class Stages:
         share = self._low + self._span * part
         text = "" if amount is None else amount.text()
         message = ", ".join(word for word in (self._stage, text) if word)
-        # Nobody knows when a stage ends that takes longer than its usual time already.
+        # The end of a stage that has exceeded its usual time cannot be estimated.
         left = "" if is_late else time_left(now - self._begun_s, share, 1.0 - share)
         return message + left, share
 

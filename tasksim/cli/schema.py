@@ -28,8 +28,8 @@ def schema_names() -> list[str]:
 def schema(words: tuple[str, ...]) -> None:
     """Print the JSON Schema of what a command prints with --json; without COMMAND, list those.
 
-    The schemas are of draft 2020-12. Later versions may add keys, so a program ignores the keys
-    that it does not know; schema_version grows if a key changes its meaning or goes.
+    The schemas are of draft 2020-12. Later versions may add keys, so a program should
+    ignore unknown keys; schema_version grows if a key changes its meaning or is removed.
     """
     names = schema_names()
     if not words:

@@ -42,7 +42,7 @@ MAX_ROWS = 10
 @click.option(
     "--platform",
     shell_complete=completing("platform"),
-    help="Platform by name or path, which does not change.",
+    help="Platform, by name or path, whose speeds and bandwidths do not change.",
 )
 @click.option("--steps", type=int, help="Number of instances that a run tries. [default: 1000]")
 @click.option("--runs", type=int, default=10, show_default=True, help="Number of independent runs.")

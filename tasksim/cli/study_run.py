@@ -193,7 +193,7 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
 def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     """Simulate a cell again, and print, keep or draw its run.
 
-    CELL is an entry of the table's column cell, or the beginning of one, if it is unique.
+    CELL is the identity of a cell, in the table's column 'cell', or a unique beginning of it.
     """
     results = Results(**where)
     from tasksim.cli.progress import counting, stages

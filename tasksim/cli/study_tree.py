@@ -55,8 +55,8 @@ def tree(
 ) -> None:
     """Fit a decision tree to a study: the best choice along one axis, given the others.
 
-    STUDY is a folder of 'tasksim study run'. The tree is the one whose choices lose least; as a C
-    header or a Python function it goes into a program.
+    STUDY is a folder of 'tasksim study run'. The choices of the tree lose as little performance as
+    possible. As a C header or a Python function, a program can include it.
     """
     for output in outputs:
         refuse_tree_file(output, force=force)

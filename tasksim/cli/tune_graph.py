@@ -93,10 +93,10 @@ class OverCommand(Command):
     "how",
     type=click.Choice(["exhaustive", "halving"]),
     default="exhaustive",
-    help="Search for the best choice: exhaustive gives all of them all seeds, halving lets the"
-    " better third of each round go on with three times as many.",
+    help="Search for the best choice: exhaustive simulates all of them with all seeds; halving"
+    " keeps the best third after each round, and triples the number of seeds.",
 )
-@output_option("File of the result, .json, for --auto.")
+@output_option("JSON file for the result, which --auto reads.")
 @force_option
 @json_option
 def graph(

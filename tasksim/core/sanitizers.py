@@ -31,9 +31,9 @@ _RUNTIMES: Final = {
     "thread": ("libtsan.so", "libclang_rt.tsan.so"),
     "undefined": ("libubsan.so", "libclang_rt.ubsan_standalone.so"),
 }
-"""Libraries of the sanitizers, for GCC and Clang."""
+"""Runtime libraries of the sanitizers, of GCC and of Clang."""
 _OPTIONS: Final = {
-    # Python keeps to its end what it never frees.
+    # Python exits without freeing all of its memory.
     "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1",
@@ -43,35 +43,34 @@ _OPTIONS: Final = {
 def checked_environment(
     library: Path, sanitize: Sequence[str], compiler: Compiler | None = None
 ) -> dict[str, str]:
-    """Return the variables with which Python takes a *library* that was built with *sanitize*.
+    """Return the environment variables with which Python loads a core built with *sanitize*.
 
     Parameters
     ----------
     library : Path
-        What :func:`tasksim.core.build.build` has made.
+        Library that :func:`tasksim.core.build.build` made.
     sanitize : sequence of str
-        The same as there.
+        Sanitizers of that build.
     compiler : Compiler, optional
-        The same as there.
+        Compiler of that build.
 
     Returns
     -------
     dict
-        To be added to the environment of a process: what is loaded first, what the sanitizers are
-        told, and ``TASKSIM_CORE``.
+        Libraries to load first, options of the sanitizers, and ``TASKSIM_CORE``.
 
     Raises
     ------
     NotBuilt
-        If the compiler has no such library.
+        If the compiler has no runtime library of a sanitizer.
 
     See Also
     --------
-    tasksim.core.build.build : Makes the library.
+    tasksim.core.build.build : Build the library.
     """
     compiler = compiler or find_compiler()
-    # With "address" or "thread", "undefined" is in theirs. C++'s library comes second: its
-    # functions are wrapped when the first one starts.
+    # The runtimes of "address" and "thread" contain that of "undefined". The C++ library must be
+    # loaded, too: a runtime wraps its functions when it starts.
     first = next(name for name in ("address", "thread", "undefined") if name in sanitize)
     loaded = [_runtime(compiler, first), _path_of(compiler, "libstdc++.so.6")]
     return {
@@ -89,7 +88,7 @@ def _runtime(compiler: Compiler, sanitizer: str) -> str:
 
 
 def _path_of(compiler: Compiler, name: str) -> str:
-    """Return where the compiler has a library; nothing if it has none."""
+    """Return the path of a library of the compiler; "" if it has none."""
     names = [name, name.replace(".so", f"-{os.uname().machine}.so")]
     for each in names:
         command = [*compiler.command, f"-print-file-name={each}"]
@@ -101,14 +100,15 @@ def _path_of(compiler: Compiler, name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build the core with sanitizers, run a command with it; return the command's exit code."""
+    """Build the core with sanitizers, run a command with it, and return its exit code."""
     parser = argparse.ArgumentParser("python -m tasksim.core.sanitizers", description=__doc__)
-    parser.add_argument("sanitizers", help=f"with commas: {', '.join(SANITIZERS)}")
+    known = ", ".join(SANITIZERS)
+    parser.add_argument("sanitizers", help=f"sanitizers, separated by commas: {known}")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
     sanitize = options.sanitizers.split(",")
     if not set(sanitize) <= set(SANITIZERS):
-        parser.error(f"got {options.sanitizers}; legal, with commas: {', '.join(SANITIZERS)}")
+        parser.error(f"got {options.sanitizers}; legal, separated by commas: {known}")
     with tempfile.TemporaryDirectory() as folder:
         library = build(Path(folder) / "checked.so", sanitize=sanitize)
         environment = os.environ | checked_environment(library, sanitize)

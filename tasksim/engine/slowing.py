@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Kinds", "Slowing", "busy_estimates", "slowing_of"]
 
 _ALONE: Final = Contention()
-_MAX_KEPT_ANSWERS: Final = 1 << 16
-"""Maximum number of cached answers: four kinds on 24 cores have fewer; many kinds take some MB."""
+_MAX_CACHED_STATES: Final = 1 << 16
+"""Maximum number of cached states of domains: four kinds on 24 cores have fewer; many kinds take
+some MB."""
 
 
 class Kinds:
@@ -105,7 +106,7 @@ class Slowing:
             stretches = [1.0] * len(counts)
             for kind in running:
                 stretches[kind] = self.stretch(kind, running, counts, curve)
-            if len(self._known) >= _MAX_KEPT_ANSWERS:
+            if len(self._known) >= _MAX_CACHED_STATES:
                 self._known.clear()
             found = self._known[curve, key] = tuple(stretches)
         return found
@@ -142,11 +143,12 @@ class Slowing:
         if not most:
             return by_memory
         demand = self.kinds.demand
+        # More neighbours than measured add what the bandwidth says of the difference.
         there = self._by_memory(kind, demand[kind] + most * demand[other], most + 1.0, curve)
         return measured[most - 1] + (by_memory - there)
 
     def _by_memory(self, kind: int, asked: float, busy: float, curve: Sequence[float]) -> float:
-        """Return the stretch by the bandwidth, of which *busy* tasks use *asked* in total."""
+        """Return the stretch by the bandwidth, of which *busy* tasks want *asked* in total."""
         if not curve:
             return 1.0
         share = self.kinds.share[kind]
@@ -161,8 +163,8 @@ class Slowing:
 
         return Homes(self.distances, graph)
 
-    def charged(self) -> bool:
-        """Return whether any kind may be slowed anywhere."""
+    def has_effect(self) -> bool:
+        """Return whether any kind of task may be slowed in any domain."""
         if self.distances is not None and any(self.kinds.share):
             return True
         by_memory = any(self.kinds.share) and any(self.kinds.demand) and any(self.curves)
@@ -183,10 +185,10 @@ def slowing_of(graph: TaskGraph, platform: Platform, models: Models) -> Slowing 
     architectures = list(dict.fromkeys(group.models for group in platform.classes))
     known = [list(_known(graph.model_names, models, name)) for name in architectures]
     if numa is not None:
-        known = [_given(graph.model_names, row, numa.kernels) for row in known]
+        known = [_with_uses(graph.model_names, row, numa.kernels) for row in known]
     of_class = [architectures.index(group.models) for group in platform.classes]
     slowing = Slowing(Kinds(graph.model_names, known, of_class), platform)
-    return slowing if slowing.charged() else None
+    return slowing if slowing.has_effect() else None
 
 
 def _known(kernels: Iterable[str], models: Models, architecture: str) -> Iterator[Contention]:
@@ -199,10 +201,10 @@ def _known(kernels: Iterable[str], models: Models, architecture: str) -> Iterato
         yield known or _ALONE
 
 
-def _given(
+def _with_uses(
     kernels: Iterable[str], known: Iterable[Contention], uses: Mapping[str, NumaKernel]
 ) -> list[Contention]:
-    """Return the *known* contention of *kernels*, with the platform's *uses* of memory."""
+    """Return the *known* contention of *kernels*, overridden by the platform's *uses* of memory."""
     found = []
     for name, contention in zip(kernels, known, strict=True):
         use = uses.get(name)
@@ -218,10 +220,10 @@ def _given(
 def busy_estimates(
     slowing: Slowing, graph: TaskGraph, platform: Platform, estimates: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return *estimates* in the classes of workers whose schedulers know of contention.
+    """Return *estimates*, lengthened in classes of workers whose schedulers know of contention.
 
-    An estimate is the duration with all neighbours busy, with the graph's kernels in proportion to
-    their total time.
+    A lengthened estimate is the duration with all neighbours busy, which run the graph's kernels in
+    proportion to their total time.
     """
     domains = platform.memory_domains
     if not any(domain.known for domain in domains):
@@ -248,7 +250,7 @@ def busy_estimates(
 def _between(
     slowing: Slowing, kind: int, first: int, beside: NDArray[np.float64], domain: int
 ) -> float:
-    """Return the stretch of a task of *kind* beside neighbours, given by kernel."""
+    """Return the stretch of a task of *kind* with the number *beside* of neighbours per kernel."""
     counts = [0.0] * len(slowing.kinds)
     counts[first : first + len(beside)] = beside.tolist()
     counts[kind] += 1.0

@@ -200,7 +200,7 @@ def task_order(G: nx.DiGraph) -> list[Any]:
     import networkx as nx
 
     if not G.is_directed():
-        raise InputError(f"{G}: a task graph is directed; give a networkx.DiGraph")
+        raise InputError(f"{G} is not directed; legal: a networkx.DiGraph")
     position = {node: place for place, node in enumerate(G)}
     try:
         return list(nx.lexicographical_topological_sort(G, key=position.__getitem__))

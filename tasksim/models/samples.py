@@ -267,7 +267,9 @@ class Samples:
         ('row',)
         """
         if not hasattr(columns, "keys"):  # a pandas table has keys, but is not a Mapping
-            raise InputError(f"columns: got {short(columns)}; legal: columns by name")
+            raise InputError(
+                f"columns: got {short(columns)}; legal: a mapping from names to columns"
+            )
         all_of(columns, str, "columns")
         if "duration_s" not in columns:
             got = ", ".join(columns) or "none"
@@ -399,7 +401,9 @@ def _checked_bytes(given: Any) -> Floats:
     """Return the bytes that samples accessed; raise :exc:`InputError` if they are impossible."""
     table = np.array(given, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(ACCESSED_BYTES):
-        raise InputError(f"accessed_bytes: expected columns {', '.join(ACCESSED_BYTES)}")
+        raise InputError(
+            f"accessed_bytes: got shape {table.shape}; legal: columns {', '.join(ACCESSED_BYTES)}"
+        )
     known = ~np.isnan(table).any(axis=1)
     some = table[known]
     legal = np.isfinite(some) & (some >= 0)
@@ -409,7 +413,7 @@ def _checked_bytes(given: Any) -> Floats:
         index = int(np.flatnonzero(known)[row])
         most = "" if column < 2 else f" up to {ACCESSED_BYTES[column - 2]}"
         raise InputError(
-            f"sample {index}: {ACCESSED_BYTES[column]} {some[row, column]:g}: must be a number "
+            f"sample {index}: {ACCESSED_BYTES[column]}: got {some[row, column]:g}; legal: a number "
             f"from 0{most}"
         )
     table[~known] = np.nan

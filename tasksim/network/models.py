@@ -1,7 +1,7 @@
 """Models of messages by name, from SimGrid and from the literature.
 
-SimGrid's models, CM02, LV08, SMPI and raw, have its cross traffic of 5 % and the envelope of its
-MPI.
+SimGrid's models, CM02, LV08, SMPI and raw, have the envelope of its MPI; all but raw have its cross
+traffic of 5 %.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ RAW: Final = replace(CM02, name="raw", window_bytes=inf, cross_traffic=0.0)
 
 def _adopt(name: str, found: Any) -> Model:
     if not isinstance(found, Model):
-        raise InputError(f"network model '{name}': {found!r} is not a Model")
+        raise InputError(f"network model '{name}': got {found!r:.60}; legal: a Model")
     return found
 
 

@@ -33,26 +33,26 @@ __all__ = ["Recording", "record"]
 _RECORDERS: Final = (
     record_futures, record_joblib, record_parsl, record_pools, record_processes, record_dask,
 )  # fmt: skip
-_ONE_AT_A_TIME = threading.Lock()
+_OPEN_RECORDING_LOCK = threading.Lock()
 """Lock held while a recording is open: functions are replaced for the whole process."""
 
 
 def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
     """Return a recording of the tasks of pools, processes, joblib, Parsl and Dask.
 
-    Inside the ``with`` block, what is submitted to a
+    Inside the ``with`` block, each call submitted to a
     :class:`concurrent.futures.ThreadPoolExecutor` or a
-    :class:`concurrent.futures.ProcessPoolExecutor` is a task; so are the calls that are given to
+    :class:`concurrent.futures.ProcessPoolExecutor` is a task; so are the calls of
     ``joblib.Parallel``, :class:`multiprocessing.pool.Pool` and
     :class:`multiprocessing.pool.ThreadPool`, those of Parsl's apps, each
-    :class:`multiprocessing.Process`, and what Dask's threads compute. No result changes. Nothing of
-    joblib, Parsl or Dask is imported unless the program does.
+    :class:`multiprocessing.Process`, and the tasks of Dask's threads. No result changes. Nothing of
+    joblib, Parsl or Dask is imported unless the program imports it.
 
-    A task depends on the tasks whose results, or futures, are among its arguments, in lists,
-    tuples, sets and dictionaries too; and on those whose end the thread that submitted it had seen
-    by then: it had asked for their result, waited for them, or shut their pool down, and would not
-    have submitted it before. What that thread did between the last thing that it saw and its next
-    submission is a task of its own, of the kernel ``main thread``.
+    A task depends on the tasks whose results or futures are among its arguments, also inside lists,
+    tuples, sets and dictionaries. It also depends on the tasks whose end the submitting thread had
+    noticed before: the thread had asked for their result, waited for them, or shut their pool down.
+    The work of that thread between the last end that it noticed and its next submission is a task
+    of its own, of the kernel ``main thread``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
     See Also
     --------
     from_dask : The graph of a Dask collection, without computing it.
-    simulate : Predict a run of a recorded one elsewhere.
+    simulate : Predict a run of the graph on another platform.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
 
 
 class Recording:
-    """The tasks of a program, recorded while its ``with`` block is open.
+    """Context manager that records the tasks of a program inside its ``with`` block.
 
-    :func:`record` makes one. The results are available after the end of the block, without tasks
+    :func:`record` creates it. The results are available after the end of the block, without tasks
     that have not ended by then.
 
     Parameters
@@ -139,9 +139,9 @@ class Recording:
 
     def __enter__(self) -> Self:
         if self._state != "new":
-            raise InputError("a recording is used once; make another with record()")
-        if not _ONE_AT_A_TIME.acquire(blocking=False):
-            raise InputError("a recording is open already: two cannot see the same program at once")
+            raise InputError("a recording can be used only once; create another with record()")
+        if not _OPEN_RECORDING_LOCK.acquire(blocking=False):
+            raise InputError("another recording is open; a program can have only one at a time")
         self._state = "open"
         self._begun_s, self._log.cpu_s = time.perf_counter(), -time.process_time()
         try:
@@ -159,7 +159,7 @@ class Recording:
                 warnings.warn(note, stacklevel=2)
 
     def quietly(self) -> Self:
-        """Return the recording, which will not warn of omitted tasks: its notes name them."""
+        """Return the recording without warnings of omitted tasks, which its notes name."""
         self._warns = False
         return self
 
@@ -169,7 +169,7 @@ class Recording:
         self._log.close()
         self._patches.undo()
         self._state = "ended"
-        _ONE_AT_A_TIME.release()
+        _OPEN_RECORDING_LOCK.release()
 
     @property
     def run(self) -> Run:
@@ -202,7 +202,7 @@ class Recording:
     def simulate(
         self, workers: int | None = None, scheduler: str | None = None, **scenario: Any
     ) -> Run:
-        """Return a simulated run of the graph, each task as long as it was.
+        """Return a simulated run of the graph, with the recorded duration of each task.
 
         Parameters
         ----------
@@ -228,14 +228,16 @@ class Recording:
         Raises
         ------
         InputError
-            If it exists, or there is nothing to be written.
+            If *folder* exists and *force* is not set, or no task was recorded.
         """
         self._recorded.replayable.save(folder, force)
 
     @property
     def _recorded(self) -> Recorded:
         if self._state != "ended":
-            raise InputError(f"the recording is {self._state}: ask when its with block has ended")
+            raise InputError(
+                f"the recording is {self._state}: its results are available after its with block"
+            )
         if self._known is None:
             from tasksim.recording.recorded import Recorded
 

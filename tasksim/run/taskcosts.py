@@ -40,7 +40,7 @@ def task_costs(run: Run, graph: TaskGraph) -> dict[str, Floats]:
     synchronisations[graph.successors[before != worker[graph.successors]]] = 1.0
     return {
         "synchronisations": synchronisations,
-        "words": _bytes_of_others(graph, worker, run.tasks.start_s) / WORD_BYTES,
+        "words": _fetched_bytes(graph, worker, run.tasks.start_s) / WORD_BYTES,
         "flop": flop,
     }
 
@@ -52,19 +52,18 @@ def _moved_bytes(graph: TaskGraph) -> Floats | None:
     return None if np.isnan(moved).all() else np.nan_to_num(moved)
 
 
-def _bytes_of_others(graph: TaskGraph, worker: Ints, start_s: Floats) -> Floats:
-    """Return, per task, the bytes last written by another worker that it is the first to read.
+def _fetched_bytes(graph: TaskGraph, worker: Ints, start_s: Floats) -> Floats:
+    """Return the bytes that each task fetches, which a task of another worker wrote last.
 
-    It is the first of its worker: data that a worker has read stay there until they are written
-    again.
+    Only the first reader on a worker fetches a datum: it stays there until it is written again.
     """
     if not graph.handles:
         return np.full(len(graph), np.nan)
-    counts = graph.access_mode != AccessMode.SCRATCH
-    handle = graph.access_handle[counts].astype(np.int64)
+    accessed = graph.access_mode != AccessMode.SCRATCH
+    handle = graph.access_handle[accessed].astype(np.int64)
     order = np.argsort(handle, kind="stable")  # by datum, then in submission order
-    handle, mode = handle[order], graph.access_mode[counts][order]
-    task = owner_of_each(graph.access_ptr)[counts][order]
+    handle, mode = handle[order], graph.access_mode[accessed][order]
+    task = owner_of_each(graph.access_ptr)[accessed][order]
     writer = last_writer(handle, mode != AccessMode.R)
     reads = np.flatnonzero((mode != AccessMode.W) & (writer >= 0))
     reads = reads[worker[task[writer[reads]]] != worker[task[reads]]]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import SchedulerError, TasksimError
+from tasksim.schedulers.base import SCHEDULER_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["blamed", "blaming"]
 
-SCHEDULER_METHODS: Final = frozenset(
-    ("attach", "push", "choose", "chosen", "commit", "pop", "started", "finished"),
-)
-"""Methods of a scheduler that a clock calls."""
 TASK_METHODS: Final = frozenset(("push", "choose", "commit", "started", "finished"))
-"""Methods among them whose first argument is a task."""
+"""Methods of a scheduler whose first argument is a task."""
 
 
 @contextmanager

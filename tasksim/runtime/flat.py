@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.platform.description import class_of
-from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler
+from tasksim.schedulers.base import NOMINAL_SPEED, SCHEDULER_METHODS, Scheduler
 
 if TYPE_CHECKING:
     import random
@@ -46,11 +46,8 @@ MAX_CLASSES: Final = 64
 """Maximum number of classes of workers in the core: a mask of classes is one word."""
 MAX_MEMORIES: Final = 64
 """Maximum number of memories in the core: a mask of memories is one word."""
-SCHEDULER_METHODS: Final = (
-    "attach", "push", "choose", "chosen", "commit", "pop", "started", "finished", "core_options",
-    "core_tables",
-)  # fmt: skip
-"""The methods of a scheduler that engines call."""
+_PORTED_METHODS: Final = (*SCHEDULER_METHODS, "core_options", "core_tables")
+"""Methods of a scheduler that its policy in the core replaces or reads."""
 
 T = TypeVar("T")
 
@@ -255,7 +252,7 @@ def ported(scheduler: Scheduler) -> Ported | None:
     name = getattr(kind, "core", "")
     if not (name and _is_built_in(kind)) or any(hasattr(kind, key) for key in vars(scheduler)):
         return None
-    if not all(_is_built_in(getattr(kind, hook)) for hook in SCHEDULER_METHODS):
+    if not all(_is_built_in(getattr(kind, hook)) for hook in _PORTED_METHODS):
         return None
     numbers = scheduler.core_options()
     if not all(isinstance(number, int | float) and isfinite(number) for number in numbers.values()):

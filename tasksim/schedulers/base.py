@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HOST_ARCHITECTURE",
     "NOMINAL_SPEED",
+    "SCHEDULER_METHODS",
     "Readiness",
     "Scheduler",
     "View",
@@ -34,6 +35,10 @@ HOST_ARCHITECTURE: Final = "cpu"
 NOMINAL_SPEED: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
 """Nominal speed of a worker by architecture, without unit (StarPU's ``starpu_perfmodel.h``);
 other architectures have 0.5."""
+SCHEDULER_METHODS: Final = (
+    "attach", "push", "choose", "chosen", "commit", "pop", "started", "finished",
+)  # fmt: skip
+"""Methods of a scheduler that the clock of a run calls."""
 
 
 class Readiness(Protocol):

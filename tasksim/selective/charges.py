@@ -2,15 +2,15 @@
 
 Where ranks or tasks wait for the slowest of several, the maximum of means is less than the mean of
 maxima, so a run that charges means is too short. Drawn charges scatter as the measured durations
-do. They are dealt like cards: every sample once in a random order, then all again, so that a sum of
-many charges is that of as many means. Their distance from the mean is stretched to that of the
-population that the samples are from.
+do. They are dealt like cards: every sample once in a random order, then all again, so that the sum
+of many charges equals that of as many means. Their distances from the mean are stretched, because
+the variance of n samples about their mean is too small by (n - 1) / n.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 if TYPE_CHECKING:
     import random
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CHARGES", "Charge", "Deck"]
 
 Charge = Literal["drawn", "mean"]
-CHARGES: Final = ("drawn", "mean")
+CHARGES: Final[tuple[Charge, ...]] = get_args(Charge)
 """Charge of a skipped task: drawn from the measured durations of its kernel, or their mean."""
 
 
@@ -29,8 +29,8 @@ class Deck:
     Parameters
     ----------
     samples_s : callable
-        Returns the durations measured so far, in seconds. They are asked for whenever the deck is
-        empty, and must be at least two then.
+        Returns the durations measured so far, in seconds; called whenever the deck is empty, when
+        there must be at least two.
     rng : random.Random
         Source of the order, shared by the decks of a run.
 

@@ -52,7 +52,7 @@ class Splits:
     tests: Sequence[Indices]
     groups: Indices
 
-    def teaching(self, table: PerformanceTable, test: Indices) -> PerformanceTable:
+    def training(self, table: PerformanceTable, test: Indices) -> PerformanceTable:
         """Return the rows of *table* that are not in *test*: those for training."""
         return table.select(np.setdiff1d(np.arange(len(table)), test))
 
@@ -73,8 +73,8 @@ def shuffled(rows: int, count: int, share: float, seed: int) -> Splits:
     judging = round(rows * share)
     if not 0 < judging < rows:
         raise InputError(
-            f"--test: {share:.4g} of {rows} rows are {judging}; legal: at least one row that"
-            " judges and one that trains"
+            f"--test: {share:.4g} of {rows} rows are {judging}; legal: at least one row to"
+            " judge by and one to train on"
         )
     rng = np.random.default_rng(seed)
     tests = [np.sort(rng.permutation(rows)[:judging]) for _ in range(count)]
@@ -82,7 +82,7 @@ def shuffled(rows: int, count: int, share: float, seed: int) -> Splits:
 
 
 def leave_one_out(table: PerformanceTable, column: str) -> Splits:
-    """Return a split per value of a column: methods trained on the other applications judge it.
+    """Return a split per value of *column*, whose rows evaluate methods trained on all others.
 
     Raises
     ------
@@ -106,17 +106,17 @@ RESAMPLES: Final = 2000
 """Number of bootstrap resamples: the ends of an interval then vary by less than a tenth of its
 width."""
 LEVEL: Final = 0.95
-"""Confidence level of intervals, as everywhere."""
+"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Score of a method's choices.
+    """Score of the choices of a method, by MSOP.
 
     Attributes
     ----------
     msop : float
-        The mean over all examples for evaluation.
+        Mean share of the optimal performance, over all examples for evaluation.
     low, high : float
         Its 95 % interval, over the choice of examples or groups.
     nodes : float or None
@@ -156,7 +156,7 @@ def judge(
     counts = np.zeros(len(table))
     nodes: dict[str, list[int]] = {name: [] for name in methods}
     for index, test in enumerate(splits.tests):
-        taught_by, judged_by = splits.teaching(table, test), table.select(test)
+        taught_by, judged_by = splits.training(table, test), table.select(test)
         counts[test] += 1
         for name, method in methods.items():
             taught = method(taught_by)
@@ -172,17 +172,17 @@ def prediction_times_s(
 ) -> dict[str, float]:
     """Return the processor time of each method to choose for one example, in seconds.
 
-    Each method is trained on the first split, and asked for its evaluation examples one by one, as
-    by a program; the median counts.
+    Each method is trained on the first split, and chooses for one example at a time, as in a
+    program. The result is the median over the examples for evaluation.
     """
     test = splits.tests[0]
-    taught_by = splits.teaching(table, test)
-    asked = [table.select(np.array([row])) for row in test]
+    taught_by = splits.training(table, test)
+    examples = [table.select(np.array([row])) for row in test]
     found = {}
     for name, method in methods.items():
         taught = method(taught_by)
         times_s = []
-        for example in asked:
+        for example in examples:
             taught.shares(example)  # warm up: some results are cached
             before_ns = time.thread_time_ns()
             taught.shares(example)
@@ -194,7 +194,7 @@ def prediction_times_s(
 def score(
     sums: Floats, counts: Floats, groups: Indices, seed: int, nodes: list[int] | None = None
 ) -> Score:
-    """Return the score of rows with *sums* of shares over *counts* evaluations."""
+    """Return the score from the *sums* of shares and the *counts* of evaluations of each row."""
     low, high = interval(sums, counts, groups, seed)
     mean_nodes = float(np.mean(nodes)) if nodes else None
     return Score(float(sums.sum() / counts.sum()), low, high, mean_nodes)
@@ -203,7 +203,7 @@ def score(
 def interval(sums: Floats, counts: Floats, groups: Indices, seed: int) -> tuple[float, float]:
     """Return the bootstrap interval of the mean over groups, drawn with replacement.
 
-    Splits are not drawn: they share their examples, so that their mean seems too certain.
+    Groups are drawn rather than splits: splits share examples, so their mean seems too certain.
     """
     group_sums, group_counts = np.bincount(groups, sums), np.bincount(groups, counts)
     judged = group_counts > 0

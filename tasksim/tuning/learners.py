@@ -17,7 +17,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.extras import is_installed, require
 from tasksim.tuning.methods import Method, chosen_shares
-from tasksim.tuning.tree import DEEPEST, Leaf, Split, Tree
+from tasksim.tuning.tree import MAX_DEPTH, Leaf, Split, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,8 +150,8 @@ class _BestLeaves:
         )
         if len(at) == 1 or not asked:
             return self._leaf(max(at, key=lambda choice: (self._least[at[choice]], -choice)), rows)
-        if depth == DEEPEST:
-            raise InputError(f"PosTO's tree asks more than {DEEPEST} questions on a path; {ADVICE}")
+        if depth == MAX_DEPTH:
+            raise InputError(f"PosTO's tree is deeper than {MAX_DEPTH} questions; {ADVICE}")
         feature, threshold = max(asked, key=lambda question: (asked[question], question))
         low, high = list(region), list(region)
         low[feature], high[feature] = (

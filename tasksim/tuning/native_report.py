@@ -193,7 +193,7 @@ def _simulators(
     nodes = []
     simulator = _Simulator(simulated).shares(measured)
     for test in plan.tests:
-        tree = tree_method(Growth())(plan.teaching(simulated, test))
+        tree = tree_method(Growth())(plan.training(simulated, test))
         counts[test] += 1
         own[test] += simulator[test]
         taught[test] += tree.shares(measured.select(test))

@@ -36,7 +36,7 @@ KEPT: Final = 3
 """Factor by which each round divides the choices and multiplies the seeds; between 2 and 4 it
 hardly matters (Jamieson, Talwalkar, 2016)."""
 RESAMPLES: Final = 1000
-TOGETHER: Final = 16
+CHOICES_AT_ONCE: Final = 16
 """Number of choices simulated together: shared data are prepared once, and all cores have work."""
 
 
@@ -172,8 +172,8 @@ def search(
     going = [index for index, candidate in enumerate(candidates) if candidate.scenario is not None]
     for kept, count in rounds:
         going = sorted(going, key=lambda index: (tried[index].mean_s, index))[:kept]
-        for begin in range(0, len(going), TOGETHER):
-            some = going[begin : begin + TOGETHER]
+        for begin in range(0, len(going), CHOICES_AT_ONCE):
+            some = going[begin : begin + CHOICES_AT_ONCE]
             known = [tried[index] for index in some]
             tried_more = answer([candidates[index] for index in some], known, count)
             for index, one in zip(some, tried_more, strict=True):

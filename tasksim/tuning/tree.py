@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Indices, Ints
     from tasksim.tuning.table import PerformanceTable
 
-__all__ = ["DEEPEST", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
+__all__ = ["MAX_DEPTH", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
 
 UNITS: Final = 2**30
 """Units per share, about a billion: sums of whole numbers are exact in any order, so that ties are
 the same on all machines."""
-DEEPEST: Final = 60
-"""Maximum number of levels: deeper trees would have more leaves than examples, and the code still
+MAX_DEPTH: Final = 60
+"""Maximum depth of a tree: deeper trees would have more leaves than examples, and the code still
 compiles (C promises 127 levels of blocks)."""
 
 
@@ -81,7 +81,7 @@ class Growth:
     def __post_init__(self) -> None:
         for name, value, low, high in (
             ("threshold", self.threshold, 0.0, 1.0),
-            ("depth", self.depth, 0, DEEPEST),
+            ("depth", self.depth, 0, MAX_DEPTH),
             ("min_samples", self.min_samples, 1, None),
         ):
             if not (value >= low and (high is None or value <= high)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.versions import newer
-from tasksim.tuning.tree import DEEPEST, Leaf, Node, Split, Tree
+from tasksim.tuning.tree import MAX_DEPTH, Leaf, Node, Split, Tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,20 +19,21 @@ __all__ = ["FORMAT", "ChoosingTree", "tree_from_json"]
 FORMAT: Final = "tasksim-tree"
 """Format name inside the file."""
 VERSION: Final = 1
+"""Version of the format."""
 
 
 @dataclass(frozen=True)
 class ChoosingTree:
-    """A tree and its purpose.
+    """A decision tree, with the quantity that it chooses and its score.
 
     Attributes
     ----------
     choose : str
         The chosen quantity: ``tile_size``, ``scheduler``.
     tree : Tree
-        The tree itself.
+        The decision tree.
     msop : float
-        The mean share of the best performance of its choices, over the training examples.
+        Mean share of the optimal performance that its choices reach on the training examples.
     examples : int
         Number of training examples.
     """
@@ -110,16 +111,21 @@ def _number(value: Any) -> float:
     return float(value)
 
 
+def _index(name: Any, known: tuple[str, ...]) -> int:
+    if name not in known:
+        raise ValueError(f"got {name!r:.60}; legal: {', '.join(known) or 'none'}")
+    return known.index(name)
+
+
 def _node(data: Any, features: tuple[str, ...], choices: tuple[str, ...], depth: int) -> Node:
     if not isinstance(data, dict):
         raise TypeError(f"got {data!r:.60}; legal: a node")
-    if depth > DEEPEST:
-        raise ValueError(f"a path has more than {DEEPEST} questions")
+    if depth > MAX_DEPTH:
+        raise ValueError(f"the tree is deeper than {MAX_DEPTH} questions")
     if "choice" in data:
-        choice = choices.index(data["choice"])
-        return Leaf(choice, _number(data["msop"]), int(data["examples"]))
+        return Leaf(_index(data["choice"], choices), _number(data["msop"]), int(data["examples"]))
     return Split(
-        features.index(data["feature"]),
+        _index(data["feature"], features),
         _number(data["threshold"]),
         _node(data["low"], features, choices, depth + 1),
         _node(data["high"], features, choices, depth + 1),

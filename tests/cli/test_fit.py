@@ -270,7 +270,7 @@ def test_the_domain_is_that_of_a_graph(tasksim, files):
         ("'lu tiles=3'", "--for: lu tiles=3: unknown kernel 'gemm', did you mean 'gemm_nn'?"),
         ("'chain length=3'", "--for: chain length=3: unknown kernel 'gemm' (known: task)"),
         ("'cholesky tiles=x'", "--for: cholesky: tiles: got 'x'; legal: an integer from 1"),
-        ("''", "--for: got ''; legal: a graph and its settings, as 'cholesky tiles=40'"),
+        ("''", "--for: got ''; legal: a graph and its settings, such as 'cholesky tiles=40'"),
         ("'cholesky tiles=3' --domain m=1..2", "leave --domain out"),
     ],
 )

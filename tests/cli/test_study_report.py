@@ -186,7 +186,7 @@ def test_what_a_store_names_is_not_imported(tasksim, study, tmp_path):
     done = tasksim("study report study -o report")
     assert done.code == 0
     page = (tmp_path / "report/index.html").read_text()
-    assert "Two cells could not be simulated again for a picture" in page
+    assert "Two cells could not be simulated again for a Gantt chart" in page
     assert "hostile" not in sys.modules
 
 

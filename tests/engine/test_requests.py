@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.engine.data.requests import (
-    DONE,
+    ENDED,
     FETCH,
     IDLE,
     NO_TASK,
@@ -49,7 +49,7 @@ class Desk:
 
     def arrive(self, asked):
         self.ended.append(asked)
-        asked.state = DONE
+        asked.state = ENDED
         return
         yield
 
@@ -190,7 +190,7 @@ ACTIONS = st.lists(
 def test_every_request_starts_exactly_once_in_the_end(actions, room):
     desk, asked = Desk(room=room), []
     for action, kind, priority, peer, outward in actions:
-        under_way = [a for a in desk.started if a.state != DONE and a not in a.channel.arrived]
+        under_way = [a for a in desk.started if a.state != ENDED and a not in a.channel.arrived]
         if action == "ask":
             asked.append(desk.ask(kind, priority, peer, outward))
         elif action == "serve":
@@ -203,7 +203,7 @@ def test_every_request_starts_exactly_once_in_the_end(actions, room):
     for _ in range(2 * len(asked) + 2):
         desk.serve()
         for one in desk.started:
-            if one.state != DONE and one not in one.channel.arrived:
+            if one.state != ENDED and one not in one.channel.arrived:
                 desk.arrived(one)
     assert len(desk.started) == len(asked)
     assert set(desk.started) == set(asked)

@@ -36,7 +36,7 @@ def test_a_recording_used_before_its_end():
         pool.submit(nap)
         assert repr(recording) == "<Recording recorded: open, 1 tasks so far>"
         for what in ("run", "graph", "notes"):
-            with pytest.raises(InputError, match="the recording is open: ask when its with block"):
+            with pytest.raises(InputError, match="the recording is open: its results"):
                 getattr(recording, what)
     assert len(recording.run) == 1
 
@@ -47,12 +47,12 @@ def test_a_recording_before_it_is_opened():
 
 
 def test_two_recordings_at_once():
-    with tasksim.record(), pytest.raises(InputError, match="a recording is open already"):
+    with tasksim.record(), pytest.raises(InputError, match="another recording is open"):
         tasksim.record().__enter__()
 
 
 def test_a_recording_is_used_once(recording):
-    with pytest.raises(InputError, match="a recording is used once"), recording:
+    with pytest.raises(InputError, match="a recording can be used only once"), recording:
         pass
 
 

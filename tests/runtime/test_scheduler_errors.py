@@ -18,6 +18,7 @@ from tasksim.native.compiled import CompiledExecution
 from tasksim.native.execution import Execution
 from tasksim.platform.description import Overheads, Platform
 from tasksim.runtime.view import Facts
+from tasksim.schedulers.base import SCHEDULER_METHODS, Scheduler
 from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)
@@ -230,3 +231,8 @@ def test_asking_again_while_a_task_runs_is_no_circle_where_it_takes_time(clock):
 @pytest.mark.parametrize("clock", [replay, needs_core(called)])
 def test_nor_is_it_where_waking_does(clock):
     clock(Polls(), wakeup_s=1e-4)
+
+
+def test_all_methods_of_a_scheduler_are_known_to_belong_to_it():
+    methods = {name for name, one in vars(Scheduler).items() if callable(one) and name[0] != "_"}
+    assert methods - {"core_options", "core_tables"} == set(SCHEDULER_METHODS)

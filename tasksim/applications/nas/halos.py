@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Halos", "relaxed", "whole_grid"]
 
-GRIDS = "tasksim.kernels.grids.loops"
-
+LOOPS = "tasksim.kernels.grids.loops"
+"""Module of the compiled kernels."""
 
 PACK = kernel(
-    compiled_in(GRIDS, "pack"), name="pack",
+    compiled_in(LOOPS, "pack"), name="pack",
     operands={"x": R, "up": W, "down": W, "left": W, "right": W},
     arguments="x up down left right x.shape0:int64", parameters=lambda x: {"n": x.shape[0]},
 )  # fmt: skip
 RELAX = kernel(
-    compiled_in(GRIDS, "relax"), name="relax",
+    compiled_in(LOOPS, "relax"), name="relax",
     operands={"y": W, "x": R, "above": R, "below": R, "left": R, "right": R},
     arguments="y x above below left right y.shape0:int64", parameters=lambda y: {"n": y.shape[0]},
 )  # fmt: skip
@@ -34,14 +34,17 @@ SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Halos:
-    """Edges of the blocks of a grid, of *points* points in a row each.
+    """Edges of the square blocks of a grid, and the steps that relax it.
 
     Parameters
     ----------
     g : TaskFlow
     name : str
         Prefix of the names of the data.
-    rows, columns, points : int
+    rows, columns : int
+        Numbers of blocks.
+    points : int
+        Number of points along the edge of a block.
 
     Attributes
     ----------
@@ -66,22 +69,23 @@ class Halos:
         return 2 * len(self.blocks)
 
     def relax(self, x: DatumMatrix, y: DatumMatrix) -> None:
-        """Insert a step: edges are packed, and *y* becomes the mean of the neighbours in *x*."""
+        """Insert a step, which sets each point of *y* to the mean of its neighbours in *x*."""
         for at in self.blocks:
             self._g.insert(PACK, x[at], *(edges[at] for edges in self._edges))
         for at in self.blocks:
             self._g.insert(RELAX, y[at], x[at], *(self._beside(at, side) for side in range(4)))
 
     def _beside(self, at: tuple[int, int], side: int) -> Datum:
-        """Return the edge that faces a block at a side: the opposite one of its neighbour."""
+        """Return the edge beyond *side* of the block *at*; it is zero at the border."""
         row, column = at[0] + SIDES[side][0], at[1] + SIDES[side][1]
         if 0 <= row < self._shape[0] and 0 <= column < self._shape[1]:
+            # The neighbour above gives its lower edge, and so on: opposite sides differ in one bit.
             return self._edges[side ^ 1][row, column]
         return self._border[at]
 
 
 def whole_grid(tiles: Any) -> Any:
-    """Return the grid that *tiles* make up."""
+    """Return the grid that consists of *tiles*."""
     return np.block([list(row) for row in tiles])
 
 

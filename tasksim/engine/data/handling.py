@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from tasksim.engine.data.engines import Copy
 from tasksim.engine.data.requests import (
     CANCELLED,
-    DONE,
+    ENDED,
     FETCH,
     IDLE,
+    PENDING,
     PLACING,
     PREFETCH,
     UNDER_WAY,
-    WAITING,
     WRITE_BACK,
     Request,
 )
@@ -178,7 +178,7 @@ class Handling:
             return True
         # The request waits again, and pins nothing.
         del self._loading[handle * self._memories + target]
-        request.state = WAITING
+        request.state = PENDING
         for store in (place, request.root):
             if store is not None:
                 store.unpin(handle)
@@ -207,7 +207,7 @@ class Handling:
     def _settle(self, request: Request) -> None:
         """Note the changes by *request*, which is done, and send the next request."""
         handle, target, copies = request.handle, request.target, self._copies
-        cancelled, request.state = request.state == CANCELLED, DONE
+        cancelled, request.state = request.state == CANCELLED, ENDED
         key = handle * self._memories + target
         if self._loading.get(key) is request:
             del self._loading[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from tasksim.engine.data.requests import DONE, FETCH, IDLE, NO_TASK, PREFETCH, Request
+from tasksim.engine.data.requests import ENDED, FETCH, IDLE, NO_TASK, PREFETCH, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,7 @@ class Mover:
         own = []
         if not self._copies.valid[handle] >> memory & 1:
             own.append(self._requests.ask(need, memory, (FETCH, taker.task, taker.priority)))
-        awaited = own + [r for r in others if r not in own and r.state != DONE]
+        awaited = own + [r for r in others if r not in own and r.state != ENDED]
         left = len(awaited)
 
         def one_done() -> None:

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANCELLED",
-    "DONE",
+    "ENDED",
     "FETCH",
     "IDLE",
     "NO_SOURCE",
     "NO_TASK",
+    "PENDING",
     "PLACING",
     "PREFETCH",
     "UNDER_WAY",
-    "WAITING",
     "WRITE_BACK",
     "Channel",
     "Post",
@@ -52,7 +52,7 @@ NO_SOURCE: Final = -1
 NO_TASK: Final = -1
 """Task of a request that no task made."""
 
-WAITING: Final = 0
+PENDING: Final = 0
 """State of a request that has not begun; it may wait for another one before it."""
 CANCELLED: Final = 1
 """State of a request that is no longer needed; its driver will notice."""
@@ -60,7 +60,7 @@ PLACING: Final = 2
 """State of a request whose place is being made."""
 UNDER_WAY: Final = 3
 """State of a request whose copy runs, or that of another request which it follows."""
-DONE: Final = 4
+ENDED: Final = 4
 """State of a request whose datum is there, or that was given up."""
 
 
@@ -86,7 +86,7 @@ class Request:
         self.kind, self.task, self.priority = purpose
         self.write = write
         self.reason = self.kind
-        self.state = WAITING
+        self.state = PENDING
         self.waiters: list[Callable[[], None]] = []
         """Functions to call when it is done."""
         self.followers: list[Request] = []

@@ -145,7 +145,7 @@ def morton(graph: TaskGraph, grid: Grid) -> Int64:
 
 def _adopted(name: str, found: Any) -> Owners:
     if not callable(found):
-        raise InputError(f"owner {name}: {found!r:.60}; legal: a function of graph and grid")
+        raise InputError(f"owner {name}: got {found!r:.60}; legal: a function of graph and grid")
     return found  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Recordings of OpenMP programs that tasksim could not finish, from the raw traces they left."""
+"""Recovery of recordings of OpenMP programs that were cut short, from their raw traces."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["recover_openmp"]
 
 
 def recover_openmp(folder: str | Path, *, kernels: Any = None, data: Any = None) -> OpenMPRecording:
-    """Return the recording of an OpenMP program that was ended before it was a run.
+    """Return the recording of an OpenMP program that was cut short, from its raw trace.
 
     Parameters
     ----------
     folder : str or Path
-        The raw trace, ``.tasksim-openmp-*``; it stays as it is.
+        Folder of the raw trace, ``.tasksim-openmp-*``; it is not changed.
     kernels : mapping of str to str, or path, optional
         New names of kernels, as for :func:`record_openmp`.
     data : mapping of str to mapping, or path, optional
@@ -56,7 +56,6 @@ that 'tasksim record' has left
     recording = OpenMPRecording(raw.program, read_trace(raw.folder / TRACE), None, names, described)
     if running:
         recording.add_note(
-            f"{raw.program.name} still runs (process {raw.process}): what it has done until now is "
-            "here"
+            f"{raw.program.name} still runs (process {raw.process}): the recording ends now"
         )
     return recording

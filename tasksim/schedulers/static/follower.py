@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.schedulers.base import Scheduler, View, option_of, rows
-from tasksim.schedulers.static.problem import Flows, Problem
+from tasksim.schedulers.static.problem import DataFlows, Problem
 
 if TYPE_CHECKING:
     import random
@@ -197,7 +197,7 @@ class DataSender:
                 self._written.setdefault(source, {})[handle, there] = None
 
 
-def sendable_flows(problem: Problem) -> Flows:
+def sendable_flows(problem: Problem) -> DataFlows:
     """Return the flows whose data have their final value for the reader when they are sent.
 
     Data that several tasks write together and data of commutative accesses are left out: another
@@ -212,7 +212,7 @@ def sendable_flows(problem: Problem) -> Flows:
         pairs = zip(target.tolist(), handle.tolist(), strict=True)
         kept = [datum not in commuting.get(task, ()) for task, datum in pairs]
         source, target, handle = source[kept], target[kept], handle[kept]
-    return Flows(source, target, handle)
+    return DataFlows(source, target, handle)
 
 
 class Planned(StaticScheduler):

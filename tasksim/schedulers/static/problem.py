@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import View
 
 __all__ = [
+    "DataFlows",
     "Edges",
-    "Flows",
     "Initial",
     "Problem",
     "backward",
@@ -42,7 +42,7 @@ _KEPT = (*_FIELDS, "flows", "edges", "initial", "commuting", "_compiled_graph")
 """Attributes of a problem that do not depend on durations: those of its graph and workers."""
 
 
-class Flows(NamedTuple):
+class DataFlows(NamedTuple):
     """The flows of a graph in columns, in which a *target* reads a *handle* that a *source* wrote.
 
     A *source* of -1 means that no task wrote the datum, which is at its home. Data of size zero do
@@ -72,7 +72,7 @@ class Edges(NamedTuple):
     target_ptr: Int64
 
 
-def flows_of(graph: TaskGraph) -> Flows:
+def flows_of(graph: TaskGraph) -> DataFlows:
     """Return all flows of *graph*.
 
     The accesses of a handle in submission order form runs of reads, of commutative accesses, of
@@ -85,7 +85,7 @@ def flows_of(graph: TaskGraph) -> Flows:
     task, handle, mode = _accesses_by_handle(graph)
     if not len(task):
         none = np.zeros(0, dtype=np.int64)
-        return Flows(none, none, none)
+        return DataFlows(none, none, none)
     starts = _runs(handle, mode)
     ends = np.append(starts[1:], len(task))
     first_mode = mode[starts]
@@ -100,14 +100,14 @@ def flows_of(graph: TaskGraph) -> Flows:
     before = np.repeat(spans(rows, heights), widths[which])
     here = spans(columns[which], widths[which])
     alone = spans(starts[homeless], ends[homeless] - starts[homeless])
-    return Flows(
+    return DataFlows(
         np.concatenate((task[before], np.full(len(alone), -1, dtype=np.int64))),
         np.concatenate((task[here], task[alone])),
         np.concatenate((handle[here], handle[alone])),
     )
 
 
-def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
+def edges_of(graph: TaskGraph, flows: DataFlows) -> Edges:
     """Return the dependencies of *graph* and those implied by *flows*, with their data."""
     from tasksim.graph.csr import owner_of_each, pointers_of_counts
 
@@ -330,7 +330,7 @@ class Problem:
         return len(self.latency_s)
 
     @cached_property
-    def flows(self) -> Flows:
+    def flows(self) -> DataFlows:
         """The data flows between tasks."""
         return flows_of(self.graph)
 

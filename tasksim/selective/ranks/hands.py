@@ -18,7 +18,7 @@ from tasksim.native.cluster.communicator import BUSY_SLEEP_S, IDLE_SLEEP_S, be_p
 from tasksim.native.threads import POLL_INTERVAL_S, conduct
 from tasksim.selective.execution import SKIPPED_BEFORE
 from tasksim.selective.ranks.crew import BEGUN, FAILED, RETURNED, Answer
-from tasksim.selective.ranks.mail import CAME, DONE, SENT
+from tasksim.selective.ranks.mail import ARRIVAL, SEND_END, SEND_START
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,9 +195,12 @@ class Leader:
         else:
             times = self._times.setdefault(answer.place, {})
             times[answer.what] = answer.first_s
-            if len(times) == len((SENT, DONE, CAME)):  # both ends have reported all
+            if len(times) == len((SEND_START, SEND_END, ARRIVAL)):  # both ends have reported all
                 del self._times[answer.place]
-                taken = [max(times[end] - times[SENT], MIN_MESSAGE_S) for end in (DONE, CAME)]
+                taken = [
+                    max(times[end] - times[SEND_START], MIN_MESSAGE_S)
+                    for end in (SEND_END, ARRIVAL)
+                ]
                 account.returned_message(answer.place, *taken)
 
 

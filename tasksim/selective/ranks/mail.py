@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.parcels import Parcels
     from tasksim.native.cluster.ranks import Ranks
 
-__all__ = ["CAME", "SENT", "Mail", "Wires"]
+__all__ = ["ARRIVAL", "SEND_END", "SEND_START", "Mail", "Wires"]
 
-SENT: Final = 4
+SEND_START: Final = 4
 """Report of a sender: its start on rank 0's clock."""
-CAME: Final = 5
+ARRIVAL: Final = 5
 """Report of a receiver: the arrival of the message on rank 0's clock."""
-DONE: Final = 6
+SEND_END: Final = 6
 """Second report of a sender: its end on rank 0's clock."""
 
 
@@ -92,13 +92,13 @@ class Mail:
         """Return the reports since the last call, with times of rank 0's clock."""
         found: list[Answer] = []
         for message in _over(self._receiving):
-            found.append(Answer(CAME, message, self._now_s()))
+            found.append(Answer(ARRIVAL, message, self._now_s()))
         for message in _over(self._sending):
-            found.append(Answer(DONE, message, self._now_s()))
+            found.append(Answer(SEND_END, message, self._now_s()))
         for message in _over(self._waiting):
             buffer = self._parcels.buffer(int(self._messages.handle[message]))
             target = int(self._messages.target[message])
-            found.append(Answer(SENT, message, self._now_s()))
+            found.append(Answer(SEND_START, message, self._now_s()))
             self._sending[message] = self._wires.data.Issend(buffer, target, message)
         self._saying = [request for request in self._saying if not request.Test()]
         return found

@@ -25,7 +25,9 @@ as long as all other figures together."""
 
 
 def gantt_blocks(findings: Findings) -> list[Block]:
-    """Return a chart of the cell that is furthest from the best of its group, and of the best.
+    """Return a Gantt chart of the worst cell of a study and of the best cell of its group.
+
+    The worst cell is the one furthest from the best of its group.
 
     Parameters
     ----------
@@ -35,8 +37,8 @@ def gantt_blocks(findings: Findings) -> list[Block]:
     Returns
     -------
     list of blocks
-        The chart with its texts; a sentence with the reason if the cells cannot be simulated; empty
-        if there are no such cells, or if they are too large.
+        The chart with its texts; a sentence with the reason if a simulation fails; empty if there
+        are no such cells, or if they are too large.
 
     See Also
     --------
@@ -50,7 +52,7 @@ def gantt_blocks(findings: Findings) -> list[Block]:
     try:
         runs = [_run(findings.table, cell) for cell in cells]
     except TasksimError as error:
-        return [Text(f"Two cells could not be simulated again for a picture: {error}")]
+        return [Text(f"Two cells could not be simulated again for a Gantt chart: {error}")]
     known = [run for run in runs if run is not None]
     if len(known) < len(cells):
         return []

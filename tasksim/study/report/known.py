@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.scenario.recorded import plan_in
+from tasksim.study.sweep.columns import COMPUTED
 from tasksim.study.sweep.lookup import scenarios_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def with_known(
         If a folder of *best* has no plan, or its plan fits no cell.
     """
     plans = [plan_in(path) for path in best]
-    done = np.flatnonzero(frame["status"] == "done").tolist()
+    done = np.flatnonzero(frame["status"] == COMPUTED).tolist()
     asked: dict[Scenario, list[int]] = {}
     cells = [str(frame["cell"].iloc[row]) for row in done]
     scenarios = scenarios_of(folder, cells, scheduler="eager", trust=trust)

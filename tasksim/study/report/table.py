@@ -13,6 +13,7 @@ import pandas as pd
 
 from tasksim.base.errors import InputError, nearest, readable
 from tasksim.study.report.axes import ABSENT, Axis, ordered
+from tasksim.study.sweep.columns import COMPUTED
 from tasksim.study.sweep.metrics import NAMES
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ NUMBER_COLUMNS: Final = (
     "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s", "tasks", "seconds", *NAMES,
 )  # fmt: skip
 """Columns of results that hold numbers."""
-DONE: Final = "done"
-"""Status of a cell that was computed."""
 MIN_MAKESPAN_S: Final = 1e-30
 MAX_MAKESPAN_S: Final = 1e30
 """Limits of usable makespans, in seconds: beyond them, ratios and their squares overflow."""
@@ -132,12 +131,12 @@ class StudyTable:
     @cached_property
     def failed(self) -> pd.DataFrame:
         """The rows of cells that failed, or ran out of time or memory."""
-        return self.frame[self.frame["status"] != DONE].reset_index(drop=True)
+        return self.frame[self.frame["status"] != COMPUTED].reset_index(drop=True)
 
     @cached_property
     def unusable(self) -> pd.DataFrame:
         """The rows of cells that are done but have no usable makespan."""
-        rows = (self.frame["status"] == DONE) & ~self.frame["used"]
+        rows = (self.frame["status"] == COMPUTED) & ~self.frame["used"]
         return self.frame[rows].reset_index(drop=True)
 
     @property
@@ -235,7 +234,7 @@ def _plain_values(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     makespans = rows["makespan_s"].to_numpy()
     # A makespan of 0 has no ratios.
     usable = (makespans > MIN_MAKESPAN_S) & (makespans < MAX_MAKESPAN_S)
-    rows["used"] = (rows["status"] == DONE) & usable
+    rows["used"] = (rows["status"] == COMPUTED) & usable
     return rows
 
 

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Study
 
-__all__ = ["HIDDEN", "LOST", "UNIQUE", "Answer", "Columns"]
+__all__ = ["COMPUTED", "HIDDEN", "LOST", "UNIQUE", "Answer", "Columns"]
 
+COMPUTED: Final = "done"
+"""Status of a cell that was computed."""
 LOST: Final = "lost"
 """Status of a cell whose worker has died; the cell is tried again."""
 
@@ -43,7 +45,7 @@ class Answer(NamedTuple):
     """The result of a cell, or its failure."""
 
     cell: str
-    status: str = "done"
+    status: str = COMPUTED
     error: str | None = None
     makespan_s: float | None = None
     lower_bound_s: float | None = None

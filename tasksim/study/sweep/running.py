@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import Interrupts
 from tasksim.base.log import Log
-from tasksim.study.sweep.columns import LOST, Answer
+from tasksim.study.sweep.columns import COMPUTED, LOST, Answer
 from tasksim.study.sweep.workbench import Job
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.executors.pool import Pool
     from tasksim.study.sweep.plan import Planned
-    from tasksim.study.sweep.store import Store
+    from tasksim.study.sweep.store import StudyStore
     from tasksim.study.sweep.study import Limits
 
 __all__ = ["Progress", "Sweep"]
@@ -85,7 +85,7 @@ class Sweep:
     ----------
     cells : sequence of Planned
         All cells of the study.
-    store : Store
+    store : StudyStore
     pool : Pool
     limits : Limits
         Limits per cell.
@@ -99,7 +99,7 @@ class Sweep:
     """
 
     cells: Sequence[Planned]
-    store: Store
+    store: StudyStore
     pool: Pool
     limits: Limits
     study: str
@@ -243,7 +243,7 @@ class Sweep:
         self._recent = self._recent[0] / 2 + len(answered), self._recent[1] / 2 + seconds
         self.computed += len(answered)
         self.engine_s += seconds
-        self.failed += sum(answer.status != "done" for _, answer in answered)
+        self.failed += sum(answer.status != COMPUTED for _, answer in answered)
 
     def _try_again(self, batch: list[Planned], why: BaseException | str) -> None:
         """Send a batch again in halves, or a single cell until its last attempt has failed."""

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.study import Study
 
 __all__ = [
-    "Header",
-    "Store",
+    "StudyHeader",
+    "StudyStore",
     "axes_of",
     "read_cells",
     "read_column",
@@ -55,18 +55,18 @@ __all__ = [
 VERSION: Final = 1
 """Version of the store's format."""
 FLUSH_INTERVAL_S: Final = 1.0
-"""Longest time between two writes, in seconds, and so the most work that a killed process loses;
+"""Longest time between two writes, in seconds: a killed process loses no more work than that;
 writing a file takes 5 ms."""
 MAX_PARTS: Final = 64
 """Number of files above which a running study merges them: reading a file takes 1 ms."""
 MAX_READ_ATTEMPTS: Final = 5
 """Attempts of a reader to read all files while a writer merges them."""
-_TEXTS: Final = {str, type(None)}
+_TEXT_TYPES: Final = {str, type(None)}
 
 
 @dataclass(frozen=True)
-class Header:
-    """The study that a store holds.
+class StudyHeader:
+    """Description of the study in a store.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Header:
     version: int = VERSION
 
     @classmethod
-    def of(cls, study: Study, plan: list[Planned]) -> Header:
+    def of(cls, study: Study, plan: list[Planned]) -> StudyHeader:
         """Return the header for a *study*."""
         from hashlib import sha256
 
@@ -126,7 +126,7 @@ class Header:
             temporary.write_text(text, encoding="utf-8")
 
 
-def read_header(folder: Path) -> Header:
+def read_header(folder: Path) -> StudyHeader:
     """Return the header of the store in *folder*.
 
     Raises :exc:`InputError` if there is no store, or one of a newer version.
@@ -139,14 +139,14 @@ def read_header(folder: Path) -> Header:
     if (why := newer(version, VERSION)) is not None:
         raise InputError(f"{path}: {why}")
     try:
-        return Header(**{**data, "metrics": tuple(data["metrics"])})
+        return StudyHeader(**{**data, "metrics": tuple(data["metrics"])})
     except (TypeError, KeyError):
         raise InputError(f"{path}: is not the header of a study that tasksim wrote") from None
 
 
 @dataclass(eq=False)
-class Store:
-    """A store to which this process adds answers.
+class StudyStore:
+    """Store of a study, to which this process adds answers.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Store:
 
     @classmethod
     @contextmanager
-    def opened(cls, folder: Path, header: Header) -> Iterator[Store]:
+    def opened(cls, folder: Path, header: StudyHeader) -> Iterator[StudyStore]:
         """Open and lock the store in *folder* within the block; make it if it does not exist.
 
         Raises :exc:`InputError` if another process adds to it, or if the folder holds anything
@@ -327,7 +327,7 @@ def _typed(values: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
         # An array, because for a list pyarrow imports pandas, to check for one of its columns.
         column = np.empty(len(values[name]), dtype=object)
         column[:] = values[name]
-        if kind == "string" and not set(map(type, values[name])) <= _TEXTS:
+        if kind == "string" and not set(map(type, values[name])) <= _TEXT_TYPES:
             column[:] = [None if value is None else str(value) for value in values[name]]
         found[name] = pa.array(column, schema.field(name).type)
     return pa.table(found, schema=schema)

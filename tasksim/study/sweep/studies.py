@@ -20,11 +20,11 @@ from tasksim.base.arguments import flag, path_of, whole_number
 from tasksim.base.errors import InputError, expect, listed, option
 from tasksim.base.log import Log
 from tasksim.study.executors.registry import opened
-from tasksim.study.sweep.columns import Columns
+from tasksim.study.sweep.columns import COMPUTED, Columns
 from tasksim.study.sweep.grid import LABEL_COLUMNS
 from tasksim.study.sweep.plan import Planned, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
-from tasksim.study.sweep.store import Header, Store, read_cells, read_column, read_header
+from tasksim.study.sweep.store import StudyHeader, StudyStore, read_cells, read_column, read_header
 from tasksim.study.sweep.study import Study
 from tasksim.study.sweep.study_file import read_study
 
@@ -135,9 +135,9 @@ def run_study(
         executor = "processes"
     with opened(executor, 1 if native else cores) as pool:
         cells = plan(asked)
-        header = Header.of(asked, cells)
+        header = StudyHeader.of(asked, cells)
         before = _before(folder, header, asked, extend=extend, trust=trust)
-        with Store.opened(folder, header) as store:
+        with StudyStore.opened(folder, header) as store:
             if before is not None and before != header:
                 _extend(store, header, before, cells)
             failed = _failed(store, cells, retry=retry)
@@ -201,8 +201,8 @@ def cores_to_use() -> int:
 
 
 def _before(
-    folder: Path, header: Header, study: Study, *, extend: bool, trust: bool
-) -> Header | None:
+    folder: Path, header: StudyHeader, study: Study, *, extend: bool, trust: bool
+) -> StudyHeader | None:
     """Return the header of the store in *folder*, None if there is none; refuse another study."""
     if not (folder / "study.json").exists():
         return None
@@ -221,7 +221,9 @@ def _before(
     return before
 
 
-def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) -> None:
+def _extend(
+    store: StudyStore, header: StudyHeader, before: StudyHeader, cells: list[Planned]
+) -> None:
     """Move the stored cells to their places in the new plan; drop those that must be recomputed."""
     if before.plan != header.plan:
         names = [*LABEL_COLUMNS, *before.columns]
@@ -241,15 +243,15 @@ def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) 
             if columns.setdefault(name, kind) != kind:
                 columns[name] = "float64" if numbers else "string"
         store.columns = Columns(columns, header.metrics)
-        header = Header(**{**vars(header), "columns": columns})
+        header = StudyHeader(**{**vars(header), "columns": columns})
         store.rewrite(kept)
     header.write(store.folder)  # last: if the process is killed before, the next run starts over
 
 
-def _failed(store: Store, cells: list[Planned], *, retry: bool) -> int:
+def _failed(store: StudyStore, cells: list[Planned], *, retry: bool) -> int:
     """Return the number of cells that failed before; with *retry*, remove them from the store."""
     states = read_column(store.folder, "status")
-    bad = {one.cell for one in cells if states.get(one.cell, "done") != "done"}
+    bad = {one.cell for one in cells if states.get(one.cell, COMPUTED) != COMPUTED}
     if not (retry and bad):
         return len(bad)
     rows: list[dict[str, Any]] = read_cells(store.folder).to_pylist()
@@ -261,7 +263,9 @@ MAX_SHOWN_VALUES = 20
 """Maximum number of values of an axis that a line lists; it counts the others."""
 
 
-def differences(before: Header, now: Header, study: Study, *, trust: bool = False) -> list[str]:
+def differences(
+    before: StudyHeader, now: StudyHeader, study: Study, *, trust: bool = False
+) -> list[str]:
     """Return the changes, one per line; there is at least one line."""
     found = [] if before.tasksim == now.tasksim else [f"tasksim: {before.tasksim} -> {now.tasksim}"]
     path = Path(before.folder) / study.path.name

@@ -194,7 +194,7 @@ void Handling::keep(const RequestRef &request) {
 
 // Lets *request*, for which there was no room, wait again.
 void Handling::give_up_for_now(const RequestRef &request) {
-  request->state = RequestState::WAITING;
+  request->state = RequestState::PENDING;
   request->keeps = false;
   requests_.of[request->handle].loading &= ~bit(request->target);
   if (Store *place = copies_.store(request->target)) place->unpin(request->handle);
@@ -217,7 +217,7 @@ void Handling::complete(RequestRef request) {
 
 void Handling::settle(const RequestRef &request) {
   const bool cancelled = request->cancelled();
-  request->state = RequestState::DONE;
+  request->state = RequestState::ENDED;
   if (request->keeps) requests_.of[request->handle].loading &= ~bit(request->target);
   if (!cancelled) note_copy(*request.get());
   requests_.close(request);

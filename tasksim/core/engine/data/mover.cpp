@@ -49,7 +49,7 @@ bool Mover::fetch_later(const Need &need, Taker &taker) {
   if (!copies_.is_valid(handle, memory))
     own = requests_.ask(need, memory, {FETCH, taker.task, taker.priority});
   std::erase_if(others, [&](const RequestRef &request) {
-    return request.get() == own.get() || request->state == RequestState::DONE;
+    return request.get() == own.get() || request->state == RequestState::ENDED;
   });
   if (!own && others.empty()) {
     take(need, memory);

@@ -17,7 +17,7 @@ inline constexpr int NOBODY = -1;  // the task of a request without one
 enum Kind : int { FETCH, PREFETCH, IDLE, WRITE_BACK };
 inline constexpr int KINDS = 3;
 
-enum class RequestState : std::int8_t { WAITING, CANCELLED, PLACING, UNDER_WAY, DONE };
+enum class RequestState : std::int8_t { PENDING, CANCELLED, PLACING, UNDER_WAY, ENDED };
 
 // Purpose of a request: its class, its task, its urgency.
 struct Purpose {
@@ -145,7 +145,7 @@ class Requests {
     made->task = purpose.task;
     made->priority = purpose.priority;
     made->write = write;
-    made->state = RequestState::WAITING;
+    made->state = RequestState::PENDING;
     made->keeps = false;
     made->asked = 0;
     made->waiter_ = nullptr;
