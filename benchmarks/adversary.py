@@ -58,12 +58,12 @@ def pairs() -> list[tuple[str, str]]:
 
 def ours(runs: int, steps: int) -> list[dict[str, Any]]:
     """Search with tasksim."""
-    from tasksim.study.adversary.question import Question
+    from tasksim.study.adversary.question import AdversaryQuestion
     from tasksim.study.adversary.search import anneal
 
     found = []
     for first, second in pairs():
-        question = Question(first, second, TASKS, PROCESSORS, steps=steps)
+        question = AdversaryQuestion(first, second, TASKS, PROCESSORS, steps=steps)
         judge, begun = question.judge(), time.process_time()
         ratios = [anneal(question, judge, run).ratio for run in range(runs)]
         seconds = (time.process_time() - begun) / (runs * steps)
@@ -93,7 +93,7 @@ class Watched:
 
 def until(runs: int, steps: int, most: int = 50) -> list[dict[str, Any]]:
     """Search with tasksim until the published ratios are reached; *most* annealings each."""
-    from tasksim.study.adversary.question import Question
+    from tasksim.study.adversary.question import AdversaryQuestion
     from tasksim.study.adversary.search import anneal
 
     found, factors = [], []
@@ -103,7 +103,7 @@ def until(runs: int, steps: int, most: int = 50) -> list[dict[str, Any]]:
             continue
         rows = []
         for seed in range(runs):
-            question = Question(first, second, TASKS, PROCESSORS, steps=steps, seed=seed)
+            question = AdversaryQuestion(first, second, TASKS, PROCESSORS, steps=steps, seed=seed)
             watched = Watched(question.judge(), ratio)
             begun, reached = time.process_time(), False
             try:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from tasksim.cli.tune_report import EXAMPLES, FEW_EXAMPLES, text_of
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.this_machine import usable_cores
-from tasksim.tuning.native_answers import Effort, answer, run_examples
+from tasksim.tuning.native_answers import MeasurementEffort, answer, run_examples
 from tasksim.tuning.native_questions import (
     graph_questions,
     loop_questions,
@@ -57,7 +57,7 @@ def main() -> None:
     graphs = [] if given.loops else graph_questions(workers, quick=given.quick)
     loops = loop_questions(workers, quick=given.quick, seed=given.seed)
     teaching = teaching_questions(workers, FEW_EXAMPLES if given.quick else EXAMPLES, loops)
-    effort = Effort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
+    effort = MeasurementEffort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
     answers = list(answer([*graphs, *loops], effort, gate=run_gate, progress=told))
     found = report(answers, list(run_examples(teaching, given.repetitions, progress=told)))
     if given.output is not None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search, Tried
-    from tasksim.tuning.selection import Selection
+    from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = ["autotuning"]
 
@@ -215,12 +215,12 @@ def autotuning(
     over_ranks = not modelled and (scenario.grid is not None or launched_ranks() > 1)
     if over_ranks:
         watch_over_rank()
-    from tasksim.tuning.autotune import Selection, autotune
+    from tasksim.tuning.autotune import SelectiveSettings, autotune
     from tasksim.tuning.over import axes_of, candidates
     from tasksim.tuning.watch import Watch
 
     reuse = None if statistics is None else statistics != "reset"
-    selection = Selection(**selected, reuse=reuse, cells=statistics == "model")
+    selection = SelectiveSettings(**selected, reuse=reuse, cells=statistics == "model")
     axes: dict[str, Any] = {}
 
     def asked() -> Sequence[Candidate]:
@@ -280,7 +280,7 @@ def natively(base: Scenario) -> Scenario:
 
 
 def _result(
-    graph: str, selection: Selection, way: Way, how: Search, found: Autotuned
+    graph: str, selection: SelectiveSettings, way: Way, how: Search, found: Autotuned
 ) -> dict[str, Any]:
     names = (
         "policy", "tolerance", "intervals", "confidence", "sampling", "charge", "messages",
@@ -387,7 +387,7 @@ def _cells(row: dict[str, Any], judged: bool) -> list[str]:
 
 def _over_ranks(
     asked: Callable[[], Sequence[Candidate]],
-    selection: Selection,
+    selection: SelectiveSettings,
     grid: str | None,
     owner: str,
     tuned: Callable[[Sequence[Candidate], Site], Autotuned],

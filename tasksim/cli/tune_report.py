@@ -110,7 +110,7 @@ def reporting(
     """
     from tasksim.native.calm_moments import run_gate
     from tasksim.native.this_machine import usable_cores
-    from tasksim.tuning.native_answers import Effort
+    from tasksim.tuning.native_answers import MeasurementEffort
     from tasksim.tuning.native_campaign import NativeCampaign
     from tasksim.tuning.native_questions import (
         graph_questions,
@@ -123,7 +123,7 @@ def reporting(
     graphs = graph_questions(count, quick=quick) if part != "loops" else []
     loops = loop_questions(count, quick=quick, seed=seed) if part != "graphs" else []
     each = examples if examples is not None else FEW_EXAMPLES if quick else EXAMPLES
-    effort = Effort(repetitions, 2.0 if quick else 3.0, patience)
+    effort = MeasurementEffort(repetitions, 2.0 if quick else 3.0, patience)
     asked = {
         "part": part,
         "quick": quick,

@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.tuning.emulated import Emulated
 from tasksim.tuning.one_node import OneNode
 from tasksim.tuning.search import Tried, Tuned, ordered, search
-from tasksim.tuning.selection import Ran, Selection
+from tasksim.tuning.selection import Ran, SelectiveSettings
 from tasksim.tuning.watch import Watch
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search
 
-__all__ = ["Autotuned", "Ran", "Selection", "Way", "autotune"]
+__all__ = ["Autotuned", "Ran", "SelectiveSettings", "Way", "autotune"]
 
 Way = Literal["selective", "full", "simulation", "emulation"]
 
@@ -128,7 +128,7 @@ def autotune(
     candidates: Sequence[Candidate],
     *,
     by: Way = "selective",
-    selection: Selection | None = None,
+    selection: SelectiveSettings | None = None,
     repetitions: int = 1,
     how: Search = "exhaustive",
     judge: int = 0,
@@ -145,7 +145,7 @@ def autotune(
     by : {"selective", "full", "simulation", "emulation"}
         Native runs that skip known kernels, full native runs, simulations, or emulated runs that
         skip known kernels and draw durations from models.
-    selection : Selection, optional
+    selection : SelectiveSettings, optional
         Settings of selective execution.
     repetitions : int, default 1
         Number of runs of the best candidates; for halving at least 2.
@@ -167,7 +167,7 @@ def autotune(
     KeyboardInterrupt
         If it is interrupted before the first answer; later, the result so far is returned.
     """
-    told = selection or Selection()
+    told = selection or SelectiveSettings()
     told.statistics()
     if how == "halving" and repetitions == 1:
         raise InputError("--search halving needs several runs; give --repetitions")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
     from tasksim.scenario.resolved import Resolved
     from tasksim.tuning.over import Candidate
-    from tasksim.tuning.selection import Selection
+    from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = ["Emulated"]
 
@@ -33,14 +33,14 @@ class Emulated:
     ----------
     candidates : sequence of Candidate
         Candidates with the simulated clock, on one node.
-    selection : Selection
+    selection : SelectiveSettings
     scatter : float, default 0
         Further standard deviation of the log-normal durations, relative to their mean, beside that
         of the models.
     """
 
     def __init__(
-        self, candidates: Sequence[Candidate], selection: Selection, scatter: float = 0.0
+        self, candidates: Sequence[Candidate], selection: SelectiveSettings, scatter: float = 0.0
     ) -> None:
         if not 0.0 <= scatter <= 1.0:
             raise InputError(f"scatter={scatter:g}; legal: from 0 to 1 (5% or 0.05)")

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from tasksim.base.progress import ShareProgress
     from tasksim.native.calm_moments import Gate
     from tasksim.run.record import Run
-    from tasksim.tuning.native_questions import Question
+    from tasksim.tuning.native_questions import TuningQuestion
 
-__all__ = ["Answered", "Effort", "Example", "answer", "run_examples"]
+__all__ = ["Answered", "Example", "MeasurementEffort", "answer", "run_examples"]
 
 
 @dataclass(frozen=True)
-class Effort:
+class MeasurementEffort:
     """Effort of the measurements.
 
     Attributes
@@ -55,7 +55,7 @@ class Answered:
 
     Attributes
     ----------
-    question : Question
+    question : TuningQuestion
     measured_s : mapping of str to list of float
         The makespans of each choice, in the order of the rounds.
     simulated_s : mapping of str to float
@@ -64,7 +64,7 @@ class Answered:
         Number of disturbed runs among those that count.
     """
 
-    question: Question
+    question: TuningQuestion
     measured_s: dict[str, list[float]]
     simulated_s: dict[str, float]
     disturbed: int = 0
@@ -125,7 +125,7 @@ class Answered:
         }
 
     @classmethod
-    def from_json(cls, question: Question, data: Mapping[str, Any]) -> Self:
+    def from_json(cls, question: TuningQuestion, data: Mapping[str, Any]) -> Self:
         """Return the answer to *question* from the *data* of :meth:`to_json`.
 
         Raises
@@ -144,8 +144,8 @@ class Answered:
 
 
 def answer(
-    questions: Sequence[Question],
-    effort: Effort,
+    questions: Sequence[TuningQuestion],
+    effort: MeasurementEffort,
     *,
     gate: Callable[[int], Gate[Run]] | None = None,
     progress: ShareProgress | None = None,
@@ -154,8 +154,8 @@ def answer(
 
     Parameters
     ----------
-    questions : sequence of Question
-    effort : Effort
+    questions : sequence of TuningQuestion
+    effort : MeasurementEffort
         Effort of the measurements.
     gate : callable, optional
         Makes a gate for runs on a number of workers.
@@ -172,7 +172,7 @@ def answer(
 class Example:
     """Training loop with its measured duration for each choice, in seconds."""
 
-    question: Question
+    question: TuningQuestion
     times_s: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Example:
         return {"graph": label, "workers": workers, "times_s": self.times_s}
 
     @classmethod
-    def from_json(cls, question: Question, data: Mapping[str, Any]) -> Self:
+    def from_json(cls, question: TuningQuestion, data: Mapping[str, Any]) -> Self:
         """Return the example of *question* from the *data* of :meth:`to_json`."""
         _check_question(question, data, data["times_s"])
         return cls(
@@ -189,7 +189,9 @@ class Example:
         )
 
 
-def _check_question(question: Question, data: Mapping[str, Any], *times: Mapping[str, Any]) -> None:
+def _check_question(
+    question: TuningQuestion, data: Mapping[str, Any], *times: Mapping[str, Any]
+) -> None:
     """Raise :exc:`ValueError` if *data* belong to another question, or *times* to other choices."""
     if (data["graph"], data["workers"]) != (question.label, question.workers):
         raise ValueError(f"{data['graph']} is not {question.label}")
@@ -198,13 +200,13 @@ def _check_question(question: Question, data: Mapping[str, Any], *times: Mapping
 
 
 def run_examples(
-    questions: Sequence[Question], repetitions: int, *, progress: ShareProgress | None = None
+    questions: Sequence[TuningQuestion], repetitions: int, *, progress: ShareProgress | None = None
 ) -> Iterator[Example]:
     """Run all choices of each question, interleaved; nothing is calibrated or simulated.
 
     Parameters
     ----------
-    questions : sequence of Question
+    questions : sequence of TuningQuestion
     repetitions : int
         Runs of each choice. The fastest counts: other programs only delay runs, and this does not
         wait for calm moments.
@@ -220,7 +222,7 @@ def run_examples(
 
 
 def _answer(
-    question: Question, effort: Effort, gate: Callable[[int], Gate[Run]] | None
+    question: TuningQuestion, effort: MeasurementEffort, gate: Callable[[int], Gate[Run]] | None
 ) -> Answered:
     with tempfile.TemporaryDirectory(prefix="tasksim-tuning-") as folder:
         platform, models = _calibrated(question, effort, Path(folder))
@@ -242,22 +244,24 @@ def _answer(
     )
 
 
-def _changes(question: Question) -> list[dict[str, Any]]:
+def _changes(question: TuningQuestion) -> list[dict[str, Any]]:
     return [dict(change) for change in question.choices.values()]
 
 
-def _native(question: Question, **where: Any) -> list[Scenario]:
+def _native(question: TuningQuestion, **where: Any) -> list[Scenario]:
     return [
         _scenario(question, change, workers=question.workers, clock="native", **where)
         for change in _changes(question)
     ]
 
 
-def _scenario(question: Question, change: dict[str, Any], **where: Any) -> Scenario:
+def _scenario(question: TuningQuestion, change: dict[str, Any], **where: Any) -> Scenario:
     return Scenario(question.graph, **{"scheduler": "lws", **change, **where})
 
 
-def _calibrated(question: Question, effort: Effort, folder: Path) -> tuple[str, str]:
+def _calibrated(
+    question: TuningQuestion, effort: MeasurementEffort, folder: Path
+) -> tuple[str, str]:
     """Return the platform file of this machine, and the folder of its models."""
     report = calibrate(
         list(question.calibrated),

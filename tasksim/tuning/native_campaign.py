@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tasksim.base.progress import ShareProgress
     from tasksim.native.calm_moments import Gate
     from tasksim.run.record import Run
-    from tasksim.tuning.native_answers import Effort
-    from tasksim.tuning.native_questions import Question
+    from tasksim.tuning.native_answers import MeasurementEffort
+    from tasksim.tuning.native_questions import TuningQuestion
 
 __all__ = ["NativeCampaign"]
 
@@ -38,10 +38,10 @@ class NativeCampaign:
 
     Attributes
     ----------
-    questions : sequence of Question
-    teaching : sequence of Question
+    questions : sequence of TuningQuestion
+    teaching : sequence of TuningQuestion
         Training loops, which are only run.
-    effort : Effort
+    effort : MeasurementEffort
     asked : mapping
         Identity of the campaign; the file of another one is not continued.
     path : Path, optional
@@ -51,9 +51,9 @@ class NativeCampaign:
         Results of the first of *teaching*.
     """
 
-    questions: Sequence[Question]
-    teaching: Sequence[Question]
-    effort: Effort
+    questions: Sequence[TuningQuestion]
+    teaching: Sequence[TuningQuestion]
+    effort: MeasurementEffort
     asked: Mapping[str, Any]
     path: Path | None = None
     answers: list[Answered] = field(default_factory=list)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHUNKS",
     "LoopSize",
-    "Question",
+    "TuningQuestion",
     "graph_questions",
     "loop_questions",
     "teaching_questions",
@@ -63,7 +63,7 @@ class LoopSize:
 
 
 @dataclass(frozen=True)
-class Question:
+class TuningQuestion:
     """Question about the best choice for a graph, with the calibration before it.
 
     Attributes
@@ -98,7 +98,7 @@ class Question:
     loop: LoopSize | None = None
 
 
-def graph_questions(workers: int, *, quick: bool = False) -> list[Question]:
+def graph_questions(workers: int, *, quick: bool = False) -> list[TuningQuestion]:
     """Return questions about tile sizes, schedulers, and group sizes of the FMM."""
     sizes = (512,) if quick else (768, 1152, 1536)
     tiles = (64, 128, 256) if quick else (64, 96, 128, 192, 256, 384)
@@ -116,9 +116,9 @@ def _fewer(tiles: int) -> int:
     return fewer if fewer != tiles else tiles + 1
 
 
-def _tile_size(name: str, n: int, tiles: Sequence[int], workers: int) -> Question:
+def _tile_size(name: str, n: int, tiles: Sequence[int], workers: int) -> TuningQuestion:
     legal = [tile for tile in tiles if n % tile == 0]
-    return Question(
+    return TuningQuestion(
         "tile size",
         f"{name} n={n}",
         {str(tile): {"settings": {"tiles": n // tile, "tile_size": tile}} for tile in legal},
@@ -128,10 +128,10 @@ def _tile_size(name: str, n: int, tiles: Sequence[int], workers: int) -> Questio
     )
 
 
-def _scheduler(name: str, n: int, workers: int) -> Question:
+def _scheduler(name: str, n: int, workers: int) -> TuningQuestion:
     tile, schedulers = 128, ("eager", "lws", "prio", "ws", "dmdas")
     settings = {"tiles": n // tile, "tile_size": tile}
-    return Question(
+    return TuningQuestion(
         "scheduler",
         f"{name} n={n} tile_size={tile}",
         {scheduler: {"settings": settings, "scheduler": scheduler} for scheduler in schedulers},
@@ -142,12 +142,12 @@ def _scheduler(name: str, n: int, workers: int) -> Question:
     )
 
 
-def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
+def _group_size(particles: int, workers: int, *, quick: bool) -> TuningQuestion:
     height = 4  # 512 leaves with dozens of particles each
     sizes = (8, 64, 512) if quick else (8, 16, 32, 64, 128, 256, 512)
     settings = {"particles": particles, "height": height}
     fewer = f"fmm particles={particles // 2} height={height}"
-    return Question(
+    return TuningQuestion(
         "FMM group size",
         f"fmm particles={particles} height={height}",
         {str(size): {"settings": {**settings, "group_size": size}} for size in sizes},
@@ -158,7 +158,9 @@ def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
     )
 
 
-def loop_questions(workers: int, *, quick: bool = False, seed: int | None = None) -> list[Question]:
+def loop_questions(
+    workers: int, *, quick: bool = False, seed: int | None = None
+) -> list[TuningQuestion]:
     """Return questions about chunk sizes of loops, on one worker up to *workers*.
 
     Parameters
@@ -185,7 +187,9 @@ def loop_questions(workers: int, *, quick: bool = False, seed: int | None = None
     return found
 
 
-def teaching_questions(workers: int, each: int, asked: Sequence[Question]) -> list[Question]:
+def teaching_questions(
+    workers: int, each: int, asked: Sequence[TuningQuestion]
+) -> list[TuningQuestion]:
     """Return training loops, with *each* sizes per operation and number of workers.
 
     Parameters
@@ -194,7 +198,7 @@ def teaching_questions(workers: int, each: int, asked: Sequence[Question]) -> li
         Largest number of workers.
     each : int
         Number of sizes, whose logarithms are drawn uniformly.
-    asked : sequence of Question
+    asked : sequence of TuningQuestion
         Questions whose sizes are left out of the training.
     """
     sizes = {(loop.operation, loop.n) for question in asked if (loop := question.loop) is not None}
@@ -217,7 +221,7 @@ def _drawn(operation: str, count: int, rng: np.random.Generator) -> tuple[int, .
     return tuple(round(low * math.exp(share * math.log(high / low))) for share in shares)
 
 
-def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> Question:
+def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> TuningQuestion:
     from tasksim.applications.loop import OPERATIONS
 
     block = 8 if operation.startswith("matrix") else 4096 if n > 100_000 else 1024
@@ -228,7 +232,7 @@ def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> Q
     chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
     fewer = max(1, round(CALIBRATED_SHARE * passes))
     calibrated = {**settings, "iterations": fewer if fewer != passes else passes + 1}
-    return Question(
+    return TuningQuestion(
         "chunk size",
         f"loop {_words(settings)}",
         {str(chunk): {"settings": {**settings, "chunk_size": chunk}} for chunk in chunks},

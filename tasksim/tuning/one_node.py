@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.setup import Setup
     from tasksim.selective.execute import Selective
     from tasksim.tuning.over import Candidate
-    from tasksim.tuning.selection import Selection
+    from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = [
     "OneNode",
@@ -62,11 +62,11 @@ class OneNode:
     Parameters
     ----------
     candidates : sequence of Candidate
-    selection : Selection
+    selection : SelectiveSettings
         Settings of selective execution.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], selection: Selection) -> None:
+    def __init__(self, candidates: Sequence[Candidate], selection: SelectiveSettings) -> None:
         if any(c.grid is not None or c.owner is not None for c in candidates):
             raise InputError(
                 f"{option('over')}: grid and owner are for ranks; run it under mpiexec, or by"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.setup import Setup
     from tasksim.tuning.over import Candidate
-    from tasksim.tuning.selection import Selection
+    from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = ["OverRanks"]
 
@@ -45,7 +45,7 @@ class OverRanks:
     ----------
     candidates : sequence of Candidate
         The same on all ranks.
-    selection : Selection
+    selection : SelectiveSettings
     ranks : Ranks
     grid : Grid
         Grid of the ranks, unless a candidate has one.
@@ -56,7 +56,7 @@ class OverRanks:
     def __init__(
         self,
         candidates: Sequence[Candidate],
-        selection: Selection,
+        selection: SelectiveSettings,
         ranks: Ranks,
         grid: Grid,
         owner: str,

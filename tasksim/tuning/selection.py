@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.statistics import Intervals
 
-__all__ = ["Ran", "Selection"]
+__all__ = ["Ran", "SelectiveSettings"]
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectiveSettings:
     """Settings of selective execution.
 
     Attributes

@@ -168,7 +168,7 @@ def test_it_says_that_it_really_runs(tasksim):
 @pytest.fixture
 def few_and_small(monkeypatch):
     """Three of the quick questions, kernels measured for a moment."""
-    whole = native_answers.Effort
+    whole = native_answers.MeasurementEffort
     graphs = native_questions.graph_questions(2, quick=True)[:1]
     loops = native_questions.loop_questions(2, quick=True)[1::8]  # of two operations
 
@@ -177,7 +177,7 @@ def few_and_small(monkeypatch):
 
     monkeypatch.setattr(native_questions, "graph_questions", lambda workers, *, quick: graphs)
     monkeypatch.setattr(native_questions, "loop_questions", lambda workers, *, quick, seed: loops)
-    monkeypatch.setattr(native_answers, "Effort", effort)
+    monkeypatch.setattr(native_answers, "MeasurementEffort", effort)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from tasksim.selective.charges import Deck
 from tasksim.selective.emulation import emulate_fully, emulate_selectively
 from tasksim.selective.execute import execute_selectively
 from tasksim.selective.statistics import Statistics, signatures
-from tasksim.tuning.selection import Selection
+from tasksim.tuning.selection import SelectiveSettings
 
 DURATIONS_S = st.lists(st.floats(0.8, 1.2), min_size=2, max_size=12)
 
@@ -108,7 +108,7 @@ def test_the_core_draws_as_python_does():
 
 def test_what_is_no_charge_is_refused():
     with pytest.raises(InputError, match=r"charge: got 'men' .* \(legal: drawn, mean\)"):
-        Selection(charge="men").statistics()
+        SelectiveSettings(charge="men").statistics()
     graph = tasksim.generate("chain", length=2)
     with pytest.raises(InputError, match="charge: got 'men'"):
         emulate_selectively(graph, Platform.identical(1), "eager", np.ones((1, 2)), charge="men")

@@ -11,7 +11,7 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.scenario import Scenario
 from tasksim.selective.emulation import emulate_fully, emulate_selectively
 from tasksim.selective.statistics import Statistics, signatures
-from tasksim.tuning.autotune import Selection, autotune
+from tasksim.tuning.autotune import SelectiveSettings, autotune
 from tasksim.tuning.emulated import Emulated
 from tasksim.tuning.over import axes_of, candidates
 
@@ -67,7 +67,7 @@ BASE = Scenario("cholesky", ["n=96"], workers=4, durations="potrf=1us,trsm=3us,s
 
 def test_a_tuning_of_emulated_runs_repeats():
     some = candidates(BASE, axes_of(["tile_size=8,12,16", "scheduler=eager,lws"]))
-    told = Selection("online", 0.05)
+    told = SelectiveSettings("online", 0.05)
     made = [
         autotune(some, by="emulation", selection=told, judge=2, site=Emulated(some, told, 0.1))
         for _ in range(2)
@@ -84,7 +84,9 @@ def test_a_tuning_of_emulated_runs_repeats():
 
 def test_without_scatter_predictions_are_exact():
     some = candidates(BASE, axes_of(["tile_size=8,12"]))
-    found = autotune(some, by="emulation", selection=Selection("conditional", 0.01), judge=1)
+    found = autotune(
+        some, by="emulation", selection=SelectiveSettings("conditional", 0.01), judge=1
+    )
     assert found.mean_error == 0.0
     assert found.regret == 0.0
 
@@ -92,7 +94,7 @@ def test_without_scatter_predictions_are_exact():
 def test_what_cannot_be_emulated_is_refused():
     some = candidates(BASE, axes_of(["tile_size=8"]))
     with pytest.raises(InputError, match="scatter=2; legal: from 0 to 1"):
-        Emulated(some, Selection(), 2.0)
+        Emulated(some, SelectiveSettings(), 2.0)
     cluster = BASE.vary(nodes=2, network="switch:bandwidth=1GB/s,latency=1us")
     with pytest.raises(InputError, match="emulation is for one node"):
         autotune(candidates(cluster, axes_of(["tile_size=8"])), by="emulation")

@@ -9,7 +9,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
 from tasksim.tuning import one_node as module
-from tasksim.tuning.autotune import Autotuned, Ran, Selection, autotune
+from tasksim.tuning.autotune import Autotuned, Ran, SelectiveSettings, autotune
 from tasksim.tuning.over import axes_of, candidates
 from tasksim.tuning.search import Tried, Tuned
 from tasksim.tuning.watch import Watch
@@ -26,7 +26,10 @@ OVER = axes_of(["tile_size=24,32,36", "scheduler=eager,lws"])
 
 def test_every_configuration_is_told_with_what_was_executed():
     found = autotune(
-        candidates(SMALL, OVER), judge=2, selection=Selection(tolerance=1.0), watch=insisting()
+        candidates(SMALL, OVER),
+        judge=2,
+        selection=SelectiveSettings(tolerance=1.0),
+        watch=insisting(),
     )
     assert len(found.tuned.tried) == 6
     works = [tried for tried in found.tuned.tried if tried.makespans_s]
@@ -51,7 +54,7 @@ def test_every_configuration_is_told_with_what_was_executed():
 @pytest.mark.parametrize(("reuse", "least"), [(False, 8), (True, 4)])
 def test_statistics_are_reset_unless_they_are_reused(reuse, least):
     base = SMALL.vary({"graph.tile_size": 24})
-    told = Selection("conditional", 1.0, reuse=reuse)
+    told = SelectiveSettings("conditional", 1.0, reuse=reuse)
     found = autotune(
         candidates(base, axes_of(["scheduler=eager,lws,prio"])), selection=told, watch=insisting()
     )
@@ -59,8 +62,8 @@ def test_statistics_are_reset_unless_they_are_reused(reuse, least):
     # Of each of four kernels at least two samples, or one of each configuration.
     assert len(executed) == 3
     assert all(count >= least for count in executed[1:])
-    assert Selection("eager").reuses
-    assert not Selection("online").reuses
+    assert SelectiveSettings("eager").reuses
+    assert not SelectiveSettings("online").reuses
 
 
 def test_a_grid_is_one_of_ranks():
@@ -122,11 +125,11 @@ def test_an_interruption_keeps_what_is_done(monkeypatch):
 @pytest.mark.parametrize(
     ("told", "error"),
     [
-        (Selection(tolerance=0.0), "above 0, at most 1"),
-        (Selection(tolerance=1.5), "above 0, at most 1"),
-        (Selection("onlin"), "did you mean 'online'"),
-        (Selection(confidence=1.0), "less than 1"),
-        (Selection(intervals="gauss"), "intervals"),
+        (SelectiveSettings(tolerance=0.0), "above 0, at most 1"),
+        (SelectiveSettings(tolerance=1.5), "above 0, at most 1"),
+        (SelectiveSettings("onlin"), "did you mean 'online'"),
+        (SelectiveSettings(confidence=1.0), "less than 1"),
+        (SelectiveSettings(intervals="gauss"), "intervals"),
     ],
 )
 def test_what_is_no_selection(told, error):

@@ -8,7 +8,7 @@ import pytest
 
 from tasksim.graph.apps.registry import parse_settings
 from tasksim.tuning import learners, native_report
-from tasksim.tuning.native_answers import Answered, Effort, Example, answer, run_examples
+from tasksim.tuning.native_answers import Answered, Example, MeasurementEffort, answer, run_examples
 from tasksim.tuning.native_questions import (
     graph_questions,
     loop_questions,
@@ -167,7 +167,7 @@ def test_examples_are_run_for_real():
 @pytest.mark.slow
 def test_a_question_is_answered_for_real():
     question = next(q for q in loop_questions(1, quick=True) if q.loop.operation == "matrix-vector")
-    (found,) = answer([question], Effort(2, 0.2, 0.0, calm=False))
+    (found,) = answer([question], MeasurementEffort(2, 0.2, 0.0, calm=False))
     assert found.measured_s.keys() == found.simulated_s.keys() == question.choices.keys()
     assert all(len(runs) == 2 and min(runs) > 0 for runs in found.measured_s.values())
     assert min(found.simulated_s.values()) > 0

@@ -9,7 +9,7 @@ from tasksim.base.errors import InputError
 from tasksim.study.adversary.instance import CHANGES, Instance, Space
 from tasksim.study.adversary.judge import Judge
 
-__all__ = ["Found", "Question"]
+__all__ = ["AdversaryQuestion", "Found"]
 
 EXTREMES: Final = 0.3
 """Share of extreme values without a choice. On 14 pairs of algorithms, ratios that small changes
@@ -17,7 +17,7 @@ alone reach after 2,000 instances are reached after 500."""
 
 
 @dataclass(frozen=True)
-class Question:
+class AdversaryQuestion:
     """Question of a search for instances that are bad for a scheduler.
 
     Attributes

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.adversary.instance import Instance
     from tasksim.study.adversary.judge import Judge
-    from tasksim.study.adversary.question import Found, Question
+    from tasksim.study.adversary.question import AdversaryQuestion, Found
     from tasksim.view.pages import Block
 
 __all__ = ["Decision", "costly_decisions", "write_report"]
@@ -73,7 +73,7 @@ def costly_decisions(judge: Judge, instance: Instance, scheduler: str) -> list[D
 
 
 def write_report(
-    folder: Path, question: Question, judge: Judge, found: Sequence[Found], keep: int
+    folder: Path, question: AdversaryQuestion, judge: Judge, found: Sequence[Found], keep: int
 ) -> None:
     """Write the *keep* worst instances below *folder*, and a page about them."""
     platform = question.platform or f"{question.workers} processors"
@@ -117,7 +117,7 @@ def _remove_others(folder: Path, kept: int) -> None:
         place += 1
 
 
-def _about(question: Question, judge: Judge, found: Found, place: int) -> list[Block]:
+def _about(question: AdversaryQuestion, judge: Judge, found: Found, place: int) -> list[Block]:
     """Return the part of the page about one instance."""
     from tasksim.view.figure import figure
 

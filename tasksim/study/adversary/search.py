@@ -23,7 +23,7 @@ from tasksim.base.lockfile import locked
 from tasksim.base.versions import newer
 from tasksim.study.adversary.instance import CHANGES, Instance
 from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
-from tasksim.study.adversary.question import Found, Question
+from tasksim.study.adversary.question import AdversaryQuestion, Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ FIRST_TEMPERATURE, LAST_TEMPERATURE = 0.1, 0.005
 MAX_STEPS: Final = 10**9
 
 
-def anneal(question: Question, judge: Judge, run: int) -> Found:
+def anneal(question: AdversaryQuestion, judge: Judge, run: int) -> Found:
     """Return the worst instance of the run of this number."""
     first = schedulers_of(question.first)
     second = schedulers_of(question.second, but=question.first)
@@ -94,9 +94,9 @@ def search(
     tell : callable, optional
         Called after each run with the number of runs done, of all runs, and the worst ratio.
     **settings
-        Other fields of :class:`Question`: tasks, workers, platform, steps, seed, slowest, vary,
-        duration_s, size_bytes, extremes. A folder of an earlier version, which had no extremes,
-        goes on without them.
+        Other fields of :class:`AdversaryQuestion`: tasks, workers, platform, steps, seed, slowest,
+        vary, duration_s, size_bytes, extremes. A folder of an earlier version, which had no
+        extremes, goes on without them.
 
     Returns
     -------
@@ -143,9 +143,9 @@ def search(
     return found
 
 
-def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
+def _checked(first: str, second: str, settings: dict[str, Any]) -> AdversaryQuestion:
     """Return the question, all of whose values are legal."""
-    names = list(Question.__dataclass_fields__)[2:]
+    names = list(AdversaryQuestion.__dataclass_fields__)[2:]
     for name in settings:
         if name not in names:
             raise unknown("setting", name, names, "search")
@@ -174,10 +174,12 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
             raise InputError(f"vary: got no changes; legal: some of {', '.join(CHANGES)}")
     if given.get("platform") and "workers" in given:
         raise InputError("workers: the platform has its own; legal: either of the two")
-    return Question(first, second, **given)
+    return AdversaryQuestion(first, second, **given)
 
 
-def _ended(folder: Path, question: Question, judge: Judge, *, force: bool = False) -> list[Found]:
+def _ended(
+    folder: Path, question: AdversaryQuestion, judge: Judge, *, force: bool = False
+) -> list[Found]:
     """Return the runs that *folder* has of the same question; with *force*, none of another."""
     path = folder / STATE_FILE
     if not is_file(path):
@@ -230,12 +232,12 @@ def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
     return question, found
 
 
-def _plain(question: Question) -> dict[str, Any]:
+def _plain(question: AdversaryQuestion) -> dict[str, Any]:
     found: dict[str, Any] = parse_json(json.dumps(asdict(question)))
     return found
 
 
-def _keep(folder: Path, question: Question, found: Sequence[Found]) -> None:
+def _keep(folder: Path, question: AdversaryQuestion, found: Sequence[Found]) -> None:
     runs = [each.to_json() for each in sorted(found, key=lambda each: each.run)]
     lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
     head = json.dumps(_plain(question))

@@ -20,7 +20,7 @@ from tasksim.cli.main import cli
 from tasksim.engine.batch import totals
 from tasksim.study.adversary.instance import CHANGES, Instance, Space
 from tasksim.study.adversary.judge import Judge, schedulers_of
-from tasksim.study.adversary.question import Question
+from tasksim.study.adversary.question import AdversaryQuestion
 from tasksim.study.adversary.report import costly_decisions, explanation
 from tasksim.study.adversary.search import anneal, search
 
@@ -89,7 +89,7 @@ def test_extremes_are_the_least_and_the_largest_value():
 
 def test_a_search_without_extremes_finds_what_earlier_versions_found():
     """The bytes of 29 November 2026, before there were extremes."""
-    question = Question("heft", "cpop", 5, 4, steps=120, extremes=0.0)
+    question = AdversaryQuestion("heft", "cpop", 5, 4, steps=120, extremes=0.0)
     found = anneal(question, question.judge(), 0)
     assert found.ratio == RATIO_BEFORE_EXTREMES
 
@@ -118,7 +118,7 @@ def test_extremes_are_a_share(extremes, tmp_path):
 
 def test_planned_and_replayed_makespans_are_the_same():
     """The judge plans without a replay; the simulation of the same instance agrees."""
-    judge = Question("heft", "cpop", tasks=6, workers=3).judge()
+    judge = AdversaryQuestion("heft", "cpop", tasks=6, workers=3).judge()
     rng = random.Random(4)
     for _ in range(10):
         instance = judge.space.first(rng)
@@ -132,7 +132,7 @@ def test_planned_and_replayed_makespans_are_the_same():
 
 
 def test_best_is_the_least_of_all_algorithms():
-    judge = Question("heft", "best", tasks=5, workers=3).judge()
+    judge = AdversaryQuestion("heft", "best", tasks=5, workers=3).judge()
     instance = judge.space.first(random.Random(1))
     names = schedulers_of("best", but="heft")
     assert "heft" not in names
@@ -171,7 +171,7 @@ def test_the_decision_that_costs_most_is_found_by_confining_each_task():
 
 def test_a_search_finds_worse_than_it_began_with_and_is_repeated_to_the_byte(tmp_path):
     found = search("olb", "heft", tmp_path / "a", tasks=6, workers=3, steps=40, runs=2, keep=1)
-    question = Question("olb", "heft", tasks=6, workers=3, steps=40)
+    question = AdversaryQuestion("olb", "heft", tasks=6, workers=3, steps=40)
     judge = question.judge()
     for each in found:
         begun = judge.space.first(random.Random(f"0/{each.run}"))
