@@ -99,3 +99,23 @@ def test_configurations_are_in_lexicographic_order():
     rows, inverse = make(parameters=[[3, 1], [1, 2], [3, 1]]).configurations()
     assert rows.tolist() == [[1.0, 2.0], [3.0, 1.0]]
     assert inverse.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("accessed", "message"),
+    [
+        ([[1.0, 2.0]] * 3, r"accessed_bytes: got shape \(3, 2\); legal: columns data_read_bytes"),
+        (
+            [[8, 8, 0, 0], [8, 8, 9, 0], [8, 8, 0, 0]],
+            "sample 1: far_read_bytes: got 9; legal: a number from 0 up to data_read_bytes",
+        ),
+    ],
+)
+def test_impossible_accesses_are_refused(accessed, message):
+    with pytest.raises(InputError, match=message):
+        make(accessed_bytes=accessed)
+
+
+def test_columns_need_names():
+    with pytest.raises(InputError, match="legal: a mapping from names to columns"):
+        Samples.from_columns([[1, 2], [0.1, 0.2]])
