@@ -1,4 +1,4 @@
-"""Processor and data caches of this machine, and the facts that measurements on it depend on."""
+"""Memory and data caches of this machine, and the facts that measurements on it depend on."""
 
 from __future__ import annotations
 
@@ -11,18 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from tasksim.kernels.threads import blas_info
+from tasksim.native.this_machine import processor
 
-__all__ = ["Cache", "data_caches", "machine_facts", "memory_bytes", "processor"]
-
-
-def processor() -> str:
-    """Return the model name of the processor."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        text = ""
-    match = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
-    return match[1].strip() if match else platform.processor() or platform.machine()
+__all__ = ["Cache", "data_caches", "machine_facts", "memory_bytes"]
 
 
 def memory_bytes() -> int | None:

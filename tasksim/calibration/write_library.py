@@ -13,7 +13,7 @@ import yaml
 from tasksim.base.files import read_text
 from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.machine import machine_facts, memory_bytes, processor
+from tasksim.calibration.machine import machine_facts, memory_bytes
 from tasksim.models.files.store import (
     Entry,
     kernel_path,
@@ -24,7 +24,7 @@ from tasksim.models.files.store import (
 )
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path, write_slowdowns
-from tasksim.native.this_machine import usable_cores
+from tasksim.native.this_machine import processor, usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.layers import merged, read_layers
 from tasksim.platform.load import dump, load

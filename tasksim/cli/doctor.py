@@ -146,9 +146,8 @@ def _mpi_text(found: dict[str, Any]) -> str:
 
 
 def _machine() -> dict[str, Any]:
-    from tasksim.calibration.machine import processor
     from tasksim.kernels.threads import blas_info
-    from tasksim.native.this_machine import machine_name, usable_cores
+    from tasksim.native.this_machine import machine_name, processor, usable_cores
 
     cores = usable_cores()
     blas = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
@@ -182,6 +181,7 @@ def _accounts() -> dict[str, bool]:
     from tasksim.base.threadclock import has_thread_clock
     from tasksim.native.machine_account import MachineAccount
     from tasksim.native.processor_time import ThreadAccount
+    from tasksim.native.pulse import idle_pulses
 
     machine = MachineAccount.now()
     return {
@@ -190,6 +190,7 @@ def _accounts() -> dict[str, bool]:
         "host": machine.steal_s is not None,
         "limit": machine.throttled_s is not None,
         "pressure": machine.pressure_s is not None,
+        "pulses": idle_pulses(1) is not None,
     }
 
 
@@ -324,6 +325,7 @@ def _accounts_text(accounts: dict[str, bool]) -> str:
         "host": "what the host took",
         "limit": "limits",
         "pressure": "pressure on the cores",
+        "pulses": "others on the same cores' hyper-threads",
     }
     told = ["processor time of threads", *(text for name, text in words.items() if accounts[name])]
     untold = [text for name, text in words.items() if not accounts[name]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.core.interface import Call0, Call1, Call2, Callbacks, CalledBack, with_lock
 from tasksim.native.processor_time import ProcessorTime
+from tasksim.native.pulse import relative_pulse
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.rules import illegal_pop
 from tasksim.runtime.view import RunView
@@ -182,11 +183,14 @@ class CalledProgram:
         Error that the task of each worker raised.
     uses : ProcessorUses or None
         Processor time of the tasks, if it is recorded.
+    idle_pulses : list of float or None
+        Idle pulse of each worker's core, if pulses are taken.
     """
 
     def __init__(self, program: Program) -> None:
         self.errors: dict[int, BaseException] = {}
         self.uses: ProcessorUses | None = None
+        self.idle_pulses: list[float] | None = None
         self._accounts: dict[int, ProcessorTime] = {}
         """Account per worker: only a thread itself can read its preemptions."""
         self._run = program.run
@@ -218,6 +222,8 @@ class CalledProgram:
         account = self._accounts.get(worker)
         if account is None:
             assert self.uses is not None
-            account = self._accounts[worker] = ProcessorTime(self.uses)
+            idle = self.idle_pulses
+            pulse = None if idle is None else relative_pulse(idle[worker])
+            account = self._accounts[worker] = ProcessorTime(self.uses, pulse=pulse)
             account.begin(perf_counter())
         return account

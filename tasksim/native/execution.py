@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
+from tasksim.native.pulse import idle_pulses, relative_pulse
 from tasksim.native.threads import POLL_INTERVAL_S, conduct, finish_under
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
@@ -73,6 +74,8 @@ class Execution:
         self.accounts: list[ThreadAccount | None] = []
         """Account of each worker's thread, filled in when the thread ends."""
         self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
+        self._idle_pulses: list[float] | None = None
+        """Of each worker's core, if pulses are taken."""
 
     # Called by the main thread
 
@@ -84,6 +87,8 @@ class Execution:
         Raise :exc:`TaskFailed` if a kernel fails, :exc:`SchedulerError` if the scheduler breaks a
         rule.
         """
+        if pin and self._uses is not None:
+            self._idle_pulses = idle_pulses(len(self._platform.workers))
         with blaming(self._scheduler, self._graph):
             self._scheduler.attach(self._view, rng)
         self.accounts = conduct(self, self._platform, self._program, pin=pin, progress=progress)
@@ -96,7 +101,7 @@ class Execution:
         table, uses = self.ledger.table(), self._uses
         if uses is None:
             return table
-        return replace(table, cpu_s=uses.cpu_s, preemptions=uses.preemptions)
+        return replace(table, cpu_s=uses.cpu_s, preemptions=uses.preemptions, pulse=uses.pulse)
 
     def begin(self) -> None:
         """Start the clock once, before any thread proceeds."""
@@ -154,8 +159,11 @@ class Execution:
 
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
-        account = None if self._uses is None else ProcessorTime(self._uses)
-        if account is not None:
+        account: ProcessorTime | None = None
+        if self._uses is not None:
+            idle = self._idle_pulses
+            pulse = None if idle is None else relative_pulse(idle[worker])
+            account = ProcessorTime(self._uses, pulse=pulse)
             account.begin(perf_counter())
         try:
             with self._lock:

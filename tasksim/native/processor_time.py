@@ -42,13 +42,15 @@ READING_PAUSE_S: Final = 5e-6
 core's time between two tasks."""
 CLOCK_NOISE_S: Final = 2e-6
 """Difference of the two clocks without any disturbance, in seconds."""
+PULSE_INTERVAL_S: Final = 1e-3
+"""Shortest time between two pulses of a core, in seconds: one takes 1.5 us."""
 MAX_PENDING_TASKS: Final = 256
 """Largest number of tasks that share a reading of the clock."""
 SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
 
 
 class ProcessorUses:
-    """Processor time and preemptions of the tasks of a run; NaN and -1 where unknown.
+    """Processor time, preemptions and pulses of the tasks of a run; NaN and -1 where unknown.
 
     Parameters
     ----------
@@ -61,17 +63,21 @@ class ProcessorUses:
         Processor time in seconds.
     preemptions : ndarray, int32 [tasks]
         Number of times that the system took the core from the task.
+    pulse : ndarray, float64 [tasks]
+        Mean of the pulses before and after the task, relative to the idle pulse.
     """
 
     def __init__(self, tasks: int) -> None:
         self.cpu_s: Floats = np.full(tasks, np.nan)
         self.preemptions: NDArray[np.int32] = np.full(tasks, -1, np.int32)
+        self.pulse: Floats = np.full(tasks, np.nan)
 
     def double(self) -> None:
         """Double the number of tasks; the new ones are unknown."""
         more = ProcessorUses(len(self.cpu_s))
         self.cpu_s = np.concatenate([self.cpu_s, more.cpu_s])
         self.preemptions = np.concatenate([self.preemptions, more.preemptions])
+        self.pulse = np.concatenate([self.pulse, more.pulse])
 
 
 class ProcessorTime:
@@ -80,7 +86,9 @@ class ProcessorTime:
     The clock is read at most every :data:`READING_INTERVAL_S`, so that the tasks between two
     readings share them, and after a pause, which belongs to no task. The time lost between two
     readings is charged to the longest of their tasks: tasks between readings are short unless one
-    was interrupted. The core does the same (``core/native/processor_time.h``).
+    was interrupted. The pulse of the core is taken every :data:`PULSE_INTERVAL_S`, between tasks:
+    those between two pulses have their mean. The core does the same
+    (``core/native/processor_time.h``).
 
     Parameters
     ----------
@@ -88,6 +96,9 @@ class ProcessorTime:
         Receives the processor time of each task.
     clock, preemptions : callable, optional
         Functions that return the thread's processor time in seconds and its preemptions.
+    pulse : callable, optional
+        Function that returns the pulse of the thread's core, relative to the idle pulse. Default:
+        pulses are unknown.
 
     Examples
     --------
@@ -108,14 +119,19 @@ class ProcessorTime:
         uses: ProcessorUses,
         clock: Callable[[], float] = time.thread_time,
         preemptions: Callable[[], int] = preemptions,
+        pulse: Callable[[], float] | None = None,
     ) -> None:
         self._uses, self._clock, self._preemptions = uses, clock, preemptions
         self._pending: list[tuple[float, int]] = []
         """Durations and numbers of the tasks since the last reading."""
+        self._pulse, self._since_pulse = pulse, list[int]()
+        """Numbers of the tasks since the last pulse."""
+        self._last_pulse = 1.0
 
     def begin(self, now_s: float) -> None:
         """Start the account; call it in the thread itself."""
         self._preempted = self._preemptions()
+        self._take_pulse(now_s)
         self._looked(now_s, self._clock())
 
     def look_after_pause(self, now_s: float) -> bool:
@@ -125,6 +141,8 @@ class ProcessorTime:
         """
         if now_s - self._ended_s < READING_PAUSE_S:
             return False
+        if now_s - self._pulse_taken_s >= PULSE_INTERVAL_S:
+            self._take_pulse(now_s)
         self._look(now_s)
         return True
 
@@ -132,14 +150,30 @@ class ProcessorTime:
         """Note that a task has ended."""
         self._pending.append((end_s - start_s, task))
         self._ended_s = end_s
-        if end_s - self._looked_s < READING_INTERVAL_S and len(self._pending) < MAX_PENDING_TASKS:
+        if end_s - self._looked_s >= READING_INTERVAL_S or len(self._pending) >= MAX_PENDING_TASKS:
+            self._look(end_s)
+        if self._pulse is None:
             return
-        self._look(end_s)
+        self._since_pulse.append(task)
+        if end_s - self._pulse_taken_s >= PULSE_INTERVAL_S:
+            self._take_pulse(end_s)
 
     def finish(self, now_s: float) -> None:
         """End the account; call it in the thread itself."""
         if self._pending:
             self._look(now_s)
+        self._take_pulse(now_s)
+
+    def _take_pulse(self, now_s: float) -> None:
+        """Take a pulse, and give the tasks since the last one the mean of both."""
+        self._pulse_taken_s = now_s
+        if self._pulse is None:
+            return
+        pulse = max(self._pulse(), 1.0)
+        for task in self._since_pulse:
+            self._uses.pulse[task] = (self._last_pulse + pulse) / 2
+        self._since_pulse.clear()
+        self._last_pulse = pulse
 
     def _look(self, now_s: float) -> None:
         """Read the clock; time lost after the end of the last task is charged to no task."""

@@ -14,7 +14,9 @@ import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
+from tasksim.native.pulse import idle_pulses, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
+from tasksim.run.disturbance import slowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,14 +60,20 @@ class Products:
         self._together(work)
         return times
 
-    def shares(self, seconds: float) -> list[float]:
-        """Return the share of the next *seconds* in which each thread had a core."""
+    def shares(
+        self, seconds: float, between: Callable[[int], None] = lambda _worker: None
+    ) -> list[float]:
+        """Return the share of the next *seconds* in which each thread had a core.
+
+        Each calls *between* with its number after each product.
+        """
         found = [0.0] * len(self._inputs)
 
         def work(worker: int) -> None:
             begun, had = perf_counter(), thread_time()
             while perf_counter() < begun + seconds:
                 self._multiply(worker)
+                between(worker)
             found[worker] = (thread_time() - had) / (perf_counter() - begun)
 
         self._together(work)
@@ -104,7 +112,9 @@ class SlowdownProbe:
     """A probe that keeps all cores busy for a moment; a call returns the slowdown, 1 or more.
 
     The ratio of the threads' processor time to the wall time is the share of the cores that they
-    got. So neither the processor's speed nor the contents of its caches matter.
+    got; pulses tell what others on the other hyper-threads took of that
+    (:mod:`tasksim.native.pulse`). So neither the processor's speed nor the contents of its caches
+    matter.
 
     Parameters
     ----------
@@ -119,11 +129,16 @@ class SlowdownProbe:
 
     def __init__(self, workers: int) -> None:
         self._products = Products(workers)
+        self._pulses = [relative_pulse(idle) for idle in idle_pulses(workers) or []]
 
     def __call__(self) -> float:
         """Return the current slowdown: the duration of work relative to idle cores."""
-        shares = self._products.shares(PROBE_S)
-        return max(len(shares) / max(sum(shares), 1e-3), 1.0)
+        seen: list[float] = []
+        pulses = self._pulses
+        between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
+        shares = self._products.shares(PROBE_S, between)
+        slowed = float(slowing(np.array(seen)).mean()) if seen else 1.0
+        return max(slowed * len(shares) / max(sum(shares), 1e-3), 1.0)
 
     def recent(self) -> list[float]:
         """Wait for the last few slowdowns and return them, the latest last.

@@ -7,6 +7,7 @@ import platform
 import re
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from tasksim.base.errors import InputError
 from tasksim.platform.description import Platform
@@ -16,6 +17,7 @@ __all__ = [
     "machine_name",
     "named_machine",
     "pin_thread",
+    "processor",
     "this_machine",
     "usable_cores",
 ]
@@ -24,6 +26,16 @@ __all__ = [
 def machine_name() -> str:
     """Return this machine's name for files: its host name in lower case, cleaned."""
     return re.sub(r"[^a-z0-9-]+", "-", platform.node().lower()).strip("-") or "machine"
+
+
+def processor() -> str:
+    """Return the model name of the processor."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
 
 
 def named_machine(name: str | None) -> str:

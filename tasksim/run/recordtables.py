@@ -167,6 +167,11 @@ class TaskTable(RecordTable):
         default_factory=no_column, metadata=INT32 | {"unknown": -1}
     )
     """Number of times that the system took its core; -1 (default) if unknown."""
+    pulse: NDArray[np.float64] = field(
+        default_factory=no_column, metadata=FLOAT64 | {"unknown": np.nan}
+    )
+    """Duration of a fixed piece of work on its core, relative to an idle core: 1 if nobody used the
+    other hyper-thread of the core; NaN (default) if unknown."""
 
     @property
     def duration_s(self) -> NDArray[np.float64]:

@@ -78,6 +78,7 @@ def limits_of(run: Run) -> Iterator[tuple[RecordTable, Limits]]:
             "worker": (0, len(run.workers) - 1),
             "released_by": (-1, last_task),
             "preemptions": (-1, None),
+            "pulse": (1, None),
         },
     )
     if run.transfers is not None:

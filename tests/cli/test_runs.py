@@ -384,11 +384,12 @@ def test_doctor_says_what_this_machine_can(tasksim):
 def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
     from tasksim.cli import doctor
 
-    accounts = {"threads": True, "waiting": True, "host": False, "limit": False, "pressure": True}
+    told = ("threads", "waiting", "pressure", "pulses")
+    accounts = {name: name in told for name in (*told, "host", "limit")}
     monkeypatch.setattr(doctor, "_accounts", lambda: accounts)
     line = (
-        "processor time of threads, waiting for a core, pressure on the cores; missing: what the "
-        "host took, limits"
+        "processor time of threads, waiting for a core, pressure on the cores, others on the same "
+        "cores' hyper-threads; missing: what the host took, limits"
     )
     assert line in tasksim("doctor").out
     assert tasksim("doctor --json").json["accounts"] == accounts

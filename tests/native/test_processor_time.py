@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,13 +15,18 @@ from compiled_core import needs_core
 
 from tasksim.base import threadclock
 from tasksim.base.threadclock import has_thread_clock
+from tasksim.core.interface import functions
 from tasksim.graph.apps.registry import generate
+from tasksim.native import compiled, execution
 from tasksim.native.execute import execute
 from tasksim.native.machine_account import pressure_s, throttled_s
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import blocking_kernels, undisturbed_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 RUNTIMES = ["python", needs_core("compiled")]
 needs_clock = pytest.mark.skipif(not has_thread_clock(), reason="no clock of threads here")
@@ -28,12 +35,13 @@ needs_clock = pytest.mark.skipif(not has_thread_clock(), reason="no clock of thr
 class Thread:
     """A thread whose clocks are set by hand."""
 
-    def __init__(self, tasks: int) -> None:
+    def __init__(self, tasks: int, pulses: Iterable[float] | None = None) -> None:
         self.now_s = self.cpu_s = 0.0
         self.preemptions = 0
         self.looks = 0
         self.uses = ProcessorUses(tasks)
-        self.account = ProcessorTime(self.uses, self._clock, lambda: self.preemptions)
+        pulse = None if pulses is None else partial(next, iter(pulses))
+        self.account = ProcessorTime(self.uses, self._clock, lambda: self.preemptions, pulse)
         self.account.begin(0.0)
 
     def _clock(self) -> float:
@@ -67,6 +75,52 @@ def test_of_short_tasks_the_longest_was_interrupted():
     thread.account.finish(thread.now_s)
     assert thread.uses.cpu_s == pytest.approx([1e-6] * 10)
     assert thread.uses.preemptions.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_tasks_have_the_mean_of_the_pulses_before_and_after_them():
+    thread = Thread(5, [1.0, 2.0, 1.5, 1.2])
+    for task, own_s in enumerate([0.4e-3, 0.8e-3, 0.5e-3, 0.6e-3, 1e-6]):
+        thread.execute(task, own_s)
+    thread.account.finish(thread.now_s)
+    assert thread.uses.pulse == pytest.approx([1.5, 1.5, 1.75, 1.75, 1.35])
+
+
+def test_a_pulse_is_taken_before_a_task_after_a_pause():
+    thread = Thread(2, [1.0, 1.0, 2.0, 2.0])
+    thread.execute(0, 2e-3)
+    thread.pause(1.0)
+    thread.execute(1, 2e-3)
+    assert thread.uses.pulse == pytest.approx([1.0, 2.0])
+
+
+def test_no_pulse_is_less_than_that_of_an_idle_core():
+    thread = Thread(1, [0.9, 0.8])
+    thread.execute(0, 2e-3)
+    assert thread.uses.pulse.tolist() == [1.0]
+
+
+def test_without_pulses_none_is_known():
+    thread = Thread(1)
+    thread.execute(0, 2e-3)
+    thread.account.finish(thread.now_s)
+    assert np.isnan(thread.uses.pulse).all()
+
+
+@needs_clock
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_pinned_workers_take_pulses(runtime, monkeypatch):
+    graph = generate("cholesky", tiles=4, tile_size=64)
+    for kept in (execution, compiled):
+        monkeypatch.setattr(kept, "idle_pulses", lambda workers: [1e-3] * workers)
+    run = execute(graph, Platform.identical(1), "eager", runtime=runtime)
+    if functions() is None:
+        assert np.isnan(run.tasks.pulse).all()
+        return
+    assert (run.tasks.pulse > 100).all()
+    assert undisturbed_s(run).sum() < run.tasks.duration_s.sum()
+    for without in ({"pin": False}, {"processor_time": False}):
+        run = execute(graph, Platform.identical(1), "eager", runtime=runtime, **without)
+        assert np.isnan(run.tasks.pulse).all()
 
 
 def test_short_tasks_share_a_look_at_the_clock():

@@ -7,6 +7,7 @@ import pytest
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
 from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.run.disturbance import PULSE_WEIGHT
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -19,8 +20,21 @@ def test_a_slowdown_is_one_or_more(workers):
 )
 def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected):
     probe = SlowdownProbe(2)
-    monkeypatch.setattr(probe._products, "shares", lambda _: shares)
+    monkeypatch.setattr(probe._products, "shares", lambda *_: shares)
     assert probe() == pytest.approx(expected)
+
+
+def test_it_says_how_much_others_on_the_other_hyper_threads_slow_work(monkeypatch):
+    monkeypatch.setattr(slowdown_probe, "idle_pulses", lambda _: [2.0, 2.0])
+    monkeypatch.setattr(slowdown_probe, "relative_pulse", lambda idle: lambda: 3.0 / idle)
+    probe = SlowdownProbe(2)
+
+    def shares(_seconds, between):
+        between(0), between(1)
+        return [0.5, 0.5]
+
+    monkeypatch.setattr(probe._products, "shares", shares)
+    assert probe() == pytest.approx(2.0 * (1.0 + 0.5 * PULSE_WEIGHT))
 
 
 def test_the_last_probes_are_some_moments_apart(monkeypatch):

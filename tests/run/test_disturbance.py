@@ -12,13 +12,18 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
+    PULSE_WEIGHT,
     _later_shares,
     blocking_kernels,
+    crowded_share,
+    crowding,
     disturbance_account,
     disturbance_summary,
+    others_between_s,
     others_share,
     taken_share,
     undisturbed_s,
+    with_core_s,
     worst_share,
 )
 from tasksim.run.facts import run_facts
@@ -51,6 +56,43 @@ def test_a_kernel_that_waits_without_interruption_blocks(make):
     run = a_run(make, [1.0, 1.0, 1.0], [0, 0, 0])
     assert undisturbed_s(run) == pytest.approx([2.0, 2.0, 2.0])
     assert blocking_kernels(run) == ["gemm"]
+
+
+def test_a_task_takes_less_without_others_on_the_other_hyper_thread(make):
+    run = a_run(make, [0.0, 0.0, 1.0, 0.0, 0.0], [0, 0, 1, 0, 0])
+    tasks = replace(run.tasks, pulse=[1.0, 1.5, 2.0, 100.0, np.nan])
+    run = replace(run, tasks=tasks, disturbance=Disturbance((1.0,), (1,), 0.0))
+    factors = [1.0, 1 + 0.5 * PULSE_WEIGHT, 1 + PULSE_WEIGHT, 1 + 2 * PULSE_WEIGHT, 1.0]
+    assert crowding(run) == pytest.approx(factors)
+    assert with_core_s(run) == pytest.approx([1.0] * 5)
+    assert undisturbed_s(run) == pytest.approx(np.divide(1.0, factors))
+    # Time without a core is one thing, time on a shared core another.
+    assert others_between_s(run) == pytest.approx([0.0])
+    share = disturbance_account(run)["crowded_share"]
+    assert share == pytest.approx(1 - (np.divide([1, 1, 2, 1, 1], factors)).sum() / 6)
+    assert f"took {100 * share:.0f} % of the tasks' time" in disturbance_summary(run)
+
+
+def test_a_kernel_that_waits_does_not_mind_the_other_hyper_thread(make):
+    run = a_run(make, [1.0, 1.0, 1.0], [0, 0, 0])
+    run = replace(run, tasks=replace(run.tasks, pulse=[2.0] * 3))
+    assert undisturbed_s(run) == pytest.approx([2.0, 2.0, 2.0])
+
+
+def test_without_pulses_nobody_knows_of_the_other_hyper_threads(make):
+    run = replace(a_run(make, [0.0], [0]), disturbance=Disturbance((0.0,), (0,)))
+    assert crowded_share(run) is None
+    assert "hyper-threads" not in disturbance_summary(run)
+
+
+def test_a_run_on_shared_cores_is_shorter_alone():
+    graph = generate("chain", length=3, duration=1.0)
+    run = tasksim.simulate(graph, workers=1)
+    ones, zeros = np.ones(3), np.zeros(3, np.int32)
+    tasks = replace(run.tasks, cpu_s=ones, preemptions=zeros, pulse=2 * ones)
+    run = replace(run, kind="native", tasks=tasks, disturbance=Disturbance((0.0,), (0,), 0.0))
+    alone_s = with_alone(run, graph).disturbance.alone_s
+    assert alone_s == pytest.approx(3.0 / (1 + PULSE_WEIGHT), rel=1e-6)
 
 
 def test_a_kernel_that_blocks_still_waits_when_it_is_interrupted(make):

@@ -127,7 +127,9 @@ bool Execution::finish(double patience_s) {
 // Called by the workers' threads
 
 void Execution::work(int worker) {
-  if (!processor_times_.empty()) processor_times_[worker].begin(processor_uses, view.clock_s());
+  const double idle_pulse = idle_pulses_.empty() ? 0.0 : idle_pulses_[worker];
+  if (!processor_times_.empty())
+    processor_times_[worker].begin(processor_uses, view.clock_s(), idle_pulse);
   work_until_over(worker);
   if (!processor_times_.empty()) processor_times_[worker].finish(view.clock_s());
 }

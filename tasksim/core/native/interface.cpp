@@ -143,11 +143,34 @@ void tasksim_native_tasks(void *run, const tasksim_tasks *columns) {
   for (std::size_t task = 0; task < uses.size(); ++task) {
     if (columns->cpu_s) columns->cpu_s[task] = uses[task].cpu_s;
     if (columns->preemptions) columns->preemptions[task] = uses[task].preemptions;
+    if (columns->pulse) columns->pulse[task] = uses[task].pulse;
   }
 }
 
-void tasksim_native_keep_processor_times(void *run) {
-  execution_of(run).keep_processor_times();
+void tasksim_native_keep_processor_times(void *run, const double *idle_pulses) {
+  execution_of(run).keep_processor_times(idle_pulses);
+}
+
+double tasksim_pulse() {
+  thread_local Pulse pulse;
+  return pulse();
+}
+
+int64_t tasksim_pulses(double begin_s, double end_s, int64_t most, double *pulses,
+                       double *longest_gap_s) {
+  Pulse pulse;
+  // A thread that waits for the others keeps its core busy.
+  while (clock_s() < begin_s) pulse();
+  *longest_gap_s = 0.0;
+  double last_s = begin_s;
+  int64_t count = 0;
+  while (count < most && last_s < end_s) {
+    pulses[count++] = pulse();
+    const double now_s = clock_s();
+    *longest_gap_s = std::max(*longest_gap_s, now_s - last_s);
+    last_s = now_s;
+  }
+  return count;
 }
 
 int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count) {

@@ -14,6 +14,8 @@
 #include <limits>
 #include <vector>
 
+#include "pulse.h"
+
 namespace tasksim {
 
 // The processor time of this thread in seconds; NaN without such a clock.
@@ -90,19 +92,24 @@ class UsualLoss {
 struct ProcessorUse {
   double cpu_s = std::numeric_limits<double>::quiet_NaN();
   std::int32_t preemptions = -1;
+  double pulse = std::numeric_limits<double>::quiet_NaN();
 };
 
 // The account of one thread; only this thread calls it. Its processor time clock is a system call
 // of half a microsecond. It is read when READING_INTERVAL_S have passed since the last reading, so
 // that the tasks between two readings share them, and after a pause, which belongs to no task. The
 // time lost between two readings is charged to the longest of these tasks: they are short unless
-// one was interrupted.
+// one was interrupted. The pulse of the core is taken every PULSE_INTERVAL_S, between tasks: those
+// between two pulses have their mean.
 class alignas(64) ProcessorTime {
  public:
-  // Called at the start of the thread; *uses* has a place per task.
-  void begin(std::vector<ProcessorUse> &uses, double now_s) {
+  // Called at the start of the thread; *uses* has a place per task. *idle_pulse* is the pulse of the
+  // thread's core if others leave it alone; 0: pulses are not taken.
+  void begin(std::vector<ProcessorUse> &uses, double now_s, double idle_pulse) {
     uses_ = &uses;
+    idle_pulse_ = idle_pulse;
     preemptions_ = thread_preemptions();
+    if (idle_pulse_ > 0.0) take_pulse(now_s);
     looked(now_s, thread_cpu_s());
   }
 
@@ -110,6 +117,7 @@ class alignas(64) ProcessorTime {
   // which takes time, and the call returns true.
   bool look_after_pause(double now_s) {
     if (now_s - ended_s_ < READING_PAUSE_S) return false;
+    if (is_pulse_due(now_s)) take_pulse(now_s);
     look(now_s);
     return true;
   }
@@ -118,13 +126,16 @@ class alignas(64) ProcessorTime {
   void ended(int task, double start_s, double end_s) {
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
-    if (end_s - looked_s_ < READING_INTERVAL_S && pending_.size() < MAX_PENDING_TASKS) return;
-    look(end_s);
+    if (end_s - looked_s_ >= READING_INTERVAL_S || pending_.size() >= MAX_PENDING_TASKS) look(end_s);
+    if (idle_pulse_ <= 0.0) return;
+    since_pulse_.push_back(task);
+    if (is_pulse_due(end_s)) take_pulse(end_s);
   }
 
   // Called at the end of the thread.
   void finish(double now_s) {
     if (!pending_.empty()) look(now_s);
+    if (!since_pulse_.empty()) take_pulse(now_s);
   }
 
  private:
@@ -137,6 +148,7 @@ class alignas(64) ProcessorTime {
   static constexpr double READING_PAUSE_S = 5e-6;   // ten times the overhead between two tasks
   static constexpr double CLOCK_NOISE_S = 2e-6;   // difference of two undisturbed clocks
   static constexpr std::size_t MAX_PENDING_TASKS = 256;
+  static constexpr double PULSE_INTERVAL_S = 1e-3;  // a pulse costs .15 % of it
 
   // Reads the clock; time lost after the last end is charged to no task.
   void look(double now_s) {
@@ -157,7 +169,10 @@ class alignas(64) ProcessorTime {
   // Records the processor time of all pending tasks, which lost *lost_s* in total.
   void share_out(double lost_s) {
     if (lost_s != lost_s) return;  // without such a clock
-    for (const Pending &each : pending_) (*uses_)[each.task] = {each.duration_s, 0};
+    for (const Pending &each : pending_) {
+      (*uses_)[each.task].cpu_s = each.duration_s;
+      (*uses_)[each.task].preemptions = 0;
+    }
     if (pending_.size() == 1) return lose(pending_.front(), std::max(lost_s, 0.0));
     if (lost_s <= CLOCK_NOISE_S) return;
     std::stable_sort(pending_.begin(), pending_.end(), [](const Pending &a, const Pending &b) {
@@ -180,11 +195,28 @@ class alignas(64) ProcessorTime {
     preemptions_ = now;
   }
 
+  bool is_pulse_due(double now_s) const {
+    return idle_pulse_ > 0.0 && now_s - pulse_taken_s_ >= PULSE_INTERVAL_S;
+  }
+
+  // Takes a pulse, and gives the tasks since the last one the mean of both.
+  void take_pulse(double now_s) {
+    const double pulse = std::max(pulse_() / idle_pulse_, 1.0);
+    for (const int task : since_pulse_) (*uses_)[task].pulse = (last_pulse_ + pulse) / 2.0;
+    since_pulse_.clear();
+    last_pulse_ = pulse;
+    pulse_taken_s_ = now_s;
+  }
+
   std::vector<ProcessorUse> *uses_ = nullptr;
   std::vector<Pending> pending_;  // tasks since the last reading
   double looked_s_ = 0.0, cpu_s_ = 0.0;
   double ended_s_ = 0.0;  // end of the last task, or the last reading
   std::int64_t preemptions_ = 0;
+  Pulse pulse_;
+  double idle_pulse_ = 0.0;
+  double last_pulse_ = 1.0, pulse_taken_s_ = 0.0;
+  std::vector<int> since_pulse_;  // tasks that ended since then
 };
 
 }  // namespace tasksim

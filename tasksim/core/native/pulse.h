@@ -1,0 +1,73 @@
+// Pulse of a core: whether another hyper-thread of the core works (native/pulse.py).
+//
+// No account of the system shows who uses the other hyper-thread of a core: on a virtual machine it
+// belongs to somebody else. But two threads share what the core issues in a cycle. Work that fills
+// all of it takes up to twice as long beside another thread, and work that waits for itself takes as
+// long as ever. Their ratio does not depend on the frequency of the core.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace tasksim {
+
+class Pulse {
+ public:
+  // The time of full work divided by that of waiting work, on this thread's core; 1.5 us. Of each, the
+  // shorter of two executions counts: the first one fills the caches, and one may be interrupted. All
+  // callers share its code: another placement or order of instructions would have another ratio.
+  [[gnu::noinline]] double operator()() {
+    double full_s = UNKNOWN_S, waiting_s = UNKNOWN_S;
+    for (int turn = 0; turn < 2; ++turn) {
+      const auto begun = Clock::now();
+      fill();
+      const auto filled = Clock::now();
+      wait();
+      const auto waited = Clock::now();
+      full_s = std::min(full_s, between_s(begun, filled));
+      waiting_s = std::min(waiting_s, between_s(filled, waited));
+    }
+    return full_s / std::max(waiting_s, SHORTEST_S);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr double UNKNOWN_S = 1e9;
+  static constexpr double SHORTEST_S = 1e-9;  // of a clock that stands still
+  static constexpr int FULL_STEPS = 200;     // 0.4 us
+  static constexpr int WAITING_STEPS = 100;  // 0.2 us
+  static constexpr int INPUTS = 64;           // 512 bytes, which stay in the nearest cache
+
+  static double between_s(Clock::time_point begin, Clock::time_point end) {
+    return std::chrono::duration<double>(end - begin).count();
+  }
+
+  // Loads, products, sums and integers that do not depend on each other.
+  void fill() {
+    double sum[8] = {};
+    std::uint64_t number = 1;
+    for (int step = 0; step < FULL_STEPS; ++step) {
+      const volatile double *in = inputs_ + (step * 8 & (INPUTS - 1));
+      for (int lane = 0; lane < 8; ++lane) sum[lane] += in[lane] * in[7 - lane];
+      number = number * 6364136223846793005u + static_cast<std::uint64_t>(step);
+    }
+    for (const double each : sum) kept_ = kept_ + each;
+    number_ = number;
+  }
+
+  // A chain in which each step needs the one before.
+  void wait() {
+    double value = 1.0 + kept_;
+    for (int step = 0; step < WAITING_STEPS; ++step) value = value * 0.9999999 + 1e-9;
+    last_ = value;
+  }
+
+  alignas(64) double inputs_[INPUTS] = {};
+  // The compiler cannot leave out what is written here.
+  volatile double kept_ = 0.0, last_ = 0.0;
+  volatile std::uint64_t number_ = 0;
+};
+
+}  // namespace tasksim

@@ -1,0 +1,106 @@
+"""Idle pulses of cores: measured, noted for later processes, and unknown where nobody can tell."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from compiled_core import needs_core
+
+from tasksim.native import pulse
+from tasksim.native.pulse import idle_pulses
+from tasksim.native.this_machine import processor, usable_cores
+
+
+@pytest.fixture(autouse=True)
+def notes(monkeypatch, tmp_path):
+    """Return the file of notes of a user who has run nothing so far."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(pulse, "_known", {})
+    return tmp_path / "tasksim" / "idle-pulses.json"
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Return a list of what each measurement tells, from the first to the last, which remains."""
+    found = [[2.0]]
+    monkeypatch.setattr(pulse, "functions", lambda: "a core")
+
+    def measured(cores, begin_s, end_s):
+        of = found.pop(0) if len(found) > 1 else found[0]
+        return None if of is None else [np.full(pulse.MIN_PULSES, each) for each in of]
+
+    monkeypatch.setattr(pulse, "_pulses", measured)
+    return found
+
+
+def again():
+    """Return the idle pulse of a core in another process."""
+    pulse._known.clear()
+    return idle_pulses(1)
+
+
+def test_the_smallest_of_all_measurements_counts(told, notes):
+    told[:] = [[3.0], [2.0], [2.5]]
+    assert idle_pulses(1) == [2.0]
+    name = str(usable_cores()[0])
+    assert json.loads(notes.read_text()) == {processor(): {name: [2.0]}}
+
+
+def test_later_processes_know_of_a_smaller_one(told, notes):
+    assert idle_pulses(1) == [2.0]
+    told[:] = [[3.0]]
+    assert again() == [2.0]
+    told[:] = [[1.5]]
+    assert again() == [1.5]
+    assert "1.5" in notes.read_text()
+
+
+def test_a_process_measures_once(told):
+    assert idle_pulses(1) == [2.0]
+    told[:] = [[1.5]]
+    assert idle_pulses(1) == [2.0]
+
+
+def test_notes_of_other_machines_remain(told, notes):
+    notes.parent.mkdir()
+    notes.write_text('{"another": {"0": [1.0]}}')
+    assert idle_pulses(1) == [2.0]
+    assert json.loads(notes.read_text())["another"] == {"0": [1.0]}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"%s": 3}', '{"%s": {"0": ["x"]}}'])
+def test_damaged_notes_are_written_anew(told, notes, text):
+    notes.parent.mkdir()
+    notes.write_text(text.replace("%s", processor()))
+    assert idle_pulses(1) == [2.0]
+    assert again() == [2.0]
+
+
+def test_without_a_place_for_notes_the_process_knows(told, notes, monkeypatch):
+    notes.parent.write_text("no folder")
+    assert idle_pulses(1) == [2.0]
+
+
+def test_threads_that_were_interrupted_tell_nothing(told):
+    told[:] = [None]
+    assert idle_pulses(1) is None
+    told[:] = [None, [2.0], None]
+    assert idle_pulses(1) == [2.0]
+
+
+def test_workers_without_a_core_each_have_none(told):
+    assert idle_pulses(len(usable_cores()) + 1) is None
+
+
+def test_without_the_compiled_core_pulses_are_unknown(monkeypatch):
+    monkeypatch.setattr(pulse, "functions", lambda: None)
+    assert idle_pulses(1) is None
+
+
+@pytest.mark.parametrize("windows", [needs_core(500)])
+def test_pulses_of_a_core_are_measured(windows):
+    found = pulse._measured(usable_cores()[:1], windows)
+    assert found is not None
+    assert 0.1 < found[0] < 100
