@@ -184,6 +184,7 @@ FORMATS: Registry[Format] = Registry(
         "nextflow": "tasksim.formats.traces.joblogs:NEXTFLOW",
         "cargo": "tasksim.formats.traces.cargo:CARGO",
         "snakemake": "tasksim.formats.traces.snakemake:SNAKEMAKE",
+        "ci-jobs": "tasksim.formats.traces.cijobs:CI_JOBS",
         "spark": "tasksim.formats.traces.sparklog:SPARK",
         "task-table": "tasksim.formats.traces.tablecsv:TASK_TABLE",
         "run": "tasksim.formats.tasksim_files:RUN",

@@ -229,3 +229,80 @@ def test_what_is_wrong_in_a_log_of_spark_is_said(tmp_path, line, message):
     with pytest.raises(InputError, match=message):
         read_trace(path)
     assert len(read_trace(path, skip_bad=True).run) == 4
+
+
+GITHUB = {
+    "total_count": 3,
+    "jobs": [
+        {"id": 1, "name": "lint", "status": "completed", "conclusion": "success",
+         "created_at": "2026-01-31T23:59:58Z", "started_at": "2026-02-01T00:00:00Z",
+         "completed_at": "2026-02-01T00:00:30Z", "runner_name": "GitHub Actions 9"},
+        {"id": 2, "name": "test (3.11, ubuntu)", "status": "completed", "conclusion": "failure",
+         "created_at": "2026-01-31T23:59:58Z", "started_at": "2026-02-01T00:00:10Z",
+         "completed_at": "2026-02-01T00:01:10Z"},
+        {"id": 3, "name": "deploy", "status": "completed", "conclusion": "skipped",
+         "created_at": "2026-01-31T23:59:58Z", "started_at": None, "completed_at": None},
+    ],
+}  # fmt: skip
+
+
+def jobs_file(tmp_path, content):
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_jobs_of_github_are_tasks_from_their_start(tmp_path):
+    trace = read_trace(jobs_file(tmp_path, GITHUB))
+    assert rows(trace) == [("lint", 2.0, 32.0, []), ("test", 12.0, 72.0, [])]
+    assert {"jobs that did not run, or have not ended: 1"} < set(trace.notes)
+    assert "jobs that did not succeed are tasks like others: 1" in trace.notes
+    of_gh = [
+        {"name": "lint", "conclusion": "success", "startedAt": "2026-02-01T00:00:00Z",
+         "completedAt": "2026-02-01T00:00:30Z"},
+        {"name": "test", "conclusion": "", "startedAt": "2026-02-01T00:00:00Z",
+         "completedAt": "0001-01-01T00:00:00Z"},
+    ]  # fmt: skip
+    assert rows(read_trace(jobs_file(tmp_path, {"jobs": of_gh}))) == [("lint", 0.0, 30.0, [])]
+
+
+def test_jobs_of_gitlab_wait_for_the_stage_before_if_it_had_ended(tmp_path):
+    """GitLab lists the last jobs first; 'early' needs no job of the stage before."""
+    times = {"deploy": (40, 50), "early": (5, 15), "test": (30, 40), "b": (0, 30), "a": (0, 20)}
+    stage_of = {"deploy": "deploy", "early": "test", "test": "test"}
+    trace = read_trace(jobs_file(tmp_path, [
+        {"id": at, "status": "success", "stage": stage_of.get(name, "build"), "name": name,
+         "created_at": "2026-02-01T00:00:00.000Z", "duration": end - start,
+         "started_at": f"2026-02-01T00:00:{start:02}.250+00:00",
+         "finished_at": f"2026-02-01T00:00:{end:02}.250+00:00"}
+        for at, (name, (start, end)) in enumerate(times.items())
+    ]))  # fmt: skip
+    found = {kernel: (start, end, after) for kernel, start, end, after in rows(trace)}
+    numbers = {kernel: at for at, kernel in enumerate(found)}
+    assert found["a"] == (0.25, 20.25, [numbers["test"]])
+    assert found["b"] == (0.25, 30.25, [numbers["test"]])
+    assert found["early"] == (5.25, 15.25, [numbers["deploy"]])
+    assert found["test"] == (30.25, 40.25, [numbers["deploy"]])
+
+
+def test_tasks_of_airflow_are_tasks(tmp_path):
+    trace = read_trace(jobs_file(tmp_path, [
+        {"dag_id": "etl", "task_id": "load", "state": "success",
+         "start_date": "2026-02-01T00:00:00.5+00:00", "end_date": "2026-02-01T00:00:01+00:00"},
+        {"dag_id": "etl", "task_id": "skip", "state": "skipped", "start_date": "", "end_date": ""},
+    ]))  # fmt: skip
+    assert rows(trace) == [("load", 0.0, 0.5, [])]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ([7], r"jobs\[0\]: got 7; legal: an object, a job"),
+        ([GITHUB["jobs"][0] | {"started_at": "noon"}], r"jobs\[0\]: started_at: got 'noon'; legal"),
+        ({"started_at": 1}, "got no list; legal: a list of jobs, or one under jobs"),
+    ],
+)
+def test_what_is_wrong_in_a_list_of_jobs_is_said(tmp_path, jobs, message):
+    path = jobs_file(tmp_path, {"total_count": 1, "jobs": jobs, "x": {"started_at": 1}})
+    with pytest.raises(InputError, match=message):
+        read_trace(path)

@@ -129,6 +129,50 @@ def test_tasks_of_taskflow_are_those_of_its_workers(tmp_path):
     assert "1 tasks ran inside of others (level 1 and more), and are part of them" in trace.notes
 
 
+NSYS = """\
+Start (ns),Duration (ns),CorrId,GrdX,Reg/Trd,Bytes (MB),Device,Ctx,Strm,Name
+1000,500,17,64,32,,NVIDIA H100 (0),1,7,"void gemm<float, 128>(float *)"
+1400,300,18,,,4.2,NVIDIA H100 (0),1,13,[CUDA memcpy Host-to-Device]
+1480,100,18,64,32,,NVIDIA H100 (0),1,7,"void gemm<float, 128>(float *)"
+1499,200,19,64,32,,NVIDIA H100 (0),1,13,scale
+"""
+
+
+def test_kernels_of_nsys_are_on_their_streams(tmp_path):
+    """Launches of a CUDA graph share a correlation; a kernel may begin before the last one ends."""
+    trace = read(tmp_path, "gpu.csv", NSYS)
+    gemm, device = "void gemm<float, 128>(float *)", "NVIDIA H100 (0)"
+    assert {row[2:] for row in rows(trace)} == {
+        (gemm, f"{device}/stream 7"),
+        ("[CUDA memcpy Host-to-Device]", f"{device}/stream 13"),
+        (gemm, f"{device}/stream 7 (2)"),
+        ("scale", f"{device}/stream 13 (2)"),
+    }
+    assert trace.run.makespan_s == pytest.approx(700e-9)
+    assert {worker.architecture for worker in trace.run.workers} == {"stream"}
+    assert trace.run.graph.parameters_of(0)["GrdX"] == 64
+    assert "CorrId" not in trace.run.graph.parameters_of(0)
+
+
+ROCPROF = """\
+"Kind","Agent_Id","Queue_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"
+"KERNEL_DISPATCH","Agent 4",1,1,"axpy(int)",74100000000100,74100000000300
+"KERNEL_DISPATCH","Agent 4",2,2,"axpy(int)",74100000000200,74100000000400
+"KERNEL_DISPATCH","Agent 4",1,3,"axpy(int)",74100000000300,74100000000700
+"""
+
+
+def test_kernels_of_rocprof_are_on_their_queues(tmp_path):
+    trace = read(tmp_path, "7_kernel_trace.csv", ROCPROF)
+    assert sorted(row[2:] for row in rows(trace)) == [
+        ("axpy(int)", "Agent 4/queue 1"),
+        ("axpy(int)", "Agent 4/queue 1"),
+        ("axpy(int)", "Agent 4/queue 2"),
+    ]
+    assert trace.run.makespan_s == pytest.approx(600e-9, rel=1e-4)
+    assert trace.run.graph.successors_of(0) == [2]
+
+
 SACCT = """\
 JobID|JobName|State|Submit|Start|End
 101|train|COMPLETED|2024-01-01T09:59:00|2024-01-01T10:00:00|2024-01-01T10:05:00

@@ -108,7 +108,7 @@ def test_costs_are_one_of_the_formats(tmp_path):
 
 WITHOUT_SUFFIX = (
     "run", "starvz", "pj_dump", "wfformat", "estee", "extra-p", "starpu-codelet", "starpu-samples",
-    "tfprof", "joblog", "ninja", "nextflow", "pegasus", "cargo", "snakemake", "spark",
+    "tfprof", "joblog", "ninja", "nextflow", "pegasus", "cargo", "ci-jobs", "snakemake", "spark",
 )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ MODULES_BY_READER = {
     "tasks-rec": "formats/traces/tasks_rec.py formats/traces/recutils.py",
     "task-table": "formats/traces/tablecsv.py",
     "job-logs": "formats/traces/joblogs.py formats/traces/tfprof.py formats/traces/cargo.py"
-    " formats/traces/sparklog.py",
+    " formats/traces/sparklog.py formats/traces/cijobs.py",
     "pj-dump": "formats/traces/paje.py",
     "chrome": "formats/traces/chrome.py formats/traces/chromework.py",
     "otf2": "formats/traces/otf2",

@@ -190,6 +190,10 @@ JOB_LOGS = {
     b'{"i":0,"name":"log","target":"","start":0.1,"duration":0.5,"unblocked_rmeta_units":[1],'
     b'"sections":[["frontend",{"start":0.0,"end":0.3}]]},'
     b'{"i":1,"name":"a","target":" a \\"bin\\"","start":0.4,"duration":0.2,"rmeta_time":null}];',
+    "ci": b'[{"name":"a (1)","stage":"build","status":"success","created_at":null,'
+    b'"started_at":"2026-02-01T00:00:00Z","finished_at":"2026-02-01T00:00:09.5Z"},'
+    b'{"name":"b","stage":"test","status":"failed","created_at":"2026-02-01T00:00:00Z",'
+    b'"started_at":"2026-02-01T00:00:10+01:00","finished_at":"2026-02-01T00:00:19"}]',
     "spark": b'{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":9,'
     b'"Stage Infos":[{"Stage ID":0}]}\n'
     b'{"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":0,"Stage Attempt ID":0,'

@@ -103,7 +103,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     _add_flows(found, events, tasks)
     if not own:
         if is_of_pytorch(slices):
-            _add_program_order(found, tasks)
+            found.follow_each_other("a thread or stream")
         found.spread_overlaps(OVERLAP_SLACK_S)
         phases = (str(event.get("ph")) for event in events)
         for phase, count in Counter(phase for phase in phases if phase not in PHASES_READ).items():
@@ -279,21 +279,6 @@ def _add_flows(found: Records, events: list[Event], tasks: list[tuple[int, Event
     for task, ones in before.items():
         found.before[task] = " ".join(sorted(ones))
     found.has_edges = bool(before)
-
-
-def _add_program_order(found: Records, tasks: list[tuple[int, Event]]) -> None:
-    """Let each task depend on the one before on its thread or stream."""
-    names = list(found.number)
-    for those in _by_thread(tasks).values():
-        for one, other in pairwise(those):
-            if _end(tasks[one]) <= tasks[other][1]["ts"]:
-                words = dict.fromkeys([*found.before[other].split(), names[one]])
-                found.before[other] = " ".join(words)
-                found.has_edges = True
-    found.note(
-        "tasks of one thread or stream of PyTorch are in program order: each depends on the one"
-        " before"
-    )
 
 
 def _by_thread(tasks: list[tuple[int, Event]]) -> dict[Place, list[int]]:

@@ -243,6 +243,21 @@ class Records:
                 + listed(more, MAX_WORKERS_IN_NOTE)
             )
 
+    def follow_each_other(self, what: str) -> None:
+        """Let each task depend on the one before it on its worker, unless they overlap.
+
+        *what* names the workers in a note.
+        """
+        names, last = list(self.number), dict[str, int]()
+        for task in sorted(range(len(self)), key=lambda at: (self.start_s[at], self.end_s[at])):
+            one = last.get(self.worker[task])
+            last[self.worker[task]] = task
+            if one is not None and self.end_s[one] <= self.start_s[task]:
+                words = dict.fromkeys([*self.before[task].split(), names[one]])
+                self.before[task] = " ".join(words)
+                self.has_edges = True
+        self.note(f"tasks of {what} are in order: each depends on the one before")
+
     def _spread(self, slack_s: float, name_of: Callable[..., str]) -> None:
         idle: dict[str, list[int]] = {}
         running: dict[str, list[tuple[float, int]]] = {}

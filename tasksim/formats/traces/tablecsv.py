@@ -53,6 +53,26 @@ COLUMNS: Final = (
 """Columns that are written, followed by one per parameter."""
 SLURM_COLUMNS: Final = {"jobid": "task", "jobname": "kernel", "submit": "submitted"}
 """Columns of Slurm's ``sacct -P``, in small letters -> what they are here."""
+NSYS_COLUMNS: Final = {"name": "kernel", "strm": "worker", "corrid": ""}
+"""Columns of ``nsys stats --report cuda_gpu_trace`` -> what they are here: a correlation is no
+parameter, as it numbers launches."""
+ROCPROF_COLUMNS: Final = {
+    "kernel_name": "kernel", "queue_id": "worker", "start_timestamp": "start_ns",
+    "end_timestamp": "end_ns", "correlation_id": "", "dispatch_id": "", "kernel_id": "",
+    "thread_id": "",
+}  # fmt: skip
+"""Columns of the kernel trace of ``rocprofv3`` -> what they are here."""
+DIALECTS: Final = {
+    "jobid": (SLURM_COLUMNS, ""),
+    "strm": (NSYS_COLUMNS, "stream "),
+    "kernel_name": (ROCPROF_COLUMNS, "queue "),
+}
+"""Column, in small letters, by which a table is known to be of another tool -> its words, and the
+beginning of the names of its workers."""
+DEVICES: Final = ("Device", "Agent_Id")
+"""Columns that name the device of a stream or queue."""
+OVERLAP_SLACK_S: Final = 1.5e-9
+"""Overlap of two kernels of a stream, in seconds, that may be rounding: times are nanoseconds."""
 BRACKETED: Final = re.compile(r"(.+?)\s*[\[(](.*)[\])]")
 """Heading with brackets at its end, which hold a unit."""
 
@@ -82,9 +102,11 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
     found = Records(path, skip_bad=skip_bad)
     header, rows = csv_table(path, FIELD_SEPARATORS)
-    is_slurm = _is_of_slurm(header)
+    mark = _mark_of(header)
+    prefix = DIALECTS[mark][1] if mark else ""
     header = _words(header)
-    if len(set(header)) < len(header):
+    named = [name for name in header if name]
+    if len(set(named)) < len(named):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _Times(path, header)
     others = [name for name in header if name not in (*KNOWN, *times.columns)]
@@ -97,14 +119,20 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
             continue
         row = dict(zip(header, fields, strict=True))
-        if is_slurm and "." in row["task"]:
+        if mark == "jobid" and "." in row["task"]:
             steps += 1
             continue
+        if prefix:
+            device = next((row[name] for name in DEVICES if row.get(name)), "")
+            row["worker"] = f"{device and device + '/'}{prefix}{row['worker'] or 'none'}"
         _add(found, row, times, others, line, lost)
     if steps:
         found.note(f"{counted(steps, 'step')} of jobs, as 7.batch, counted with their jobs")
     if "worker" not in header:
         found.spread_over_workers()
+    elif prefix:
+        found.follow_each_other("a stream or queue")
+        found.spread_overlaps(OVERLAP_SLACK_S)
     if "kernel" not in header:
         found.note("the table has no kernel of each task: the same one for all is assumed")
     for name in unnamed:
@@ -118,14 +146,20 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     return assembled(found)
 
 
-def _is_of_slurm(header: list[str]) -> bool:
-    return "jobid" in {name.lower() for name in header}
+def _mark_of(header: list[str]) -> str | None:
+    """Return the column by which a table is known to be of another tool, if it has one."""
+    names = {name.lower() for name in header}
+    return next((mark for mark in DIALECTS if mark in names), None)
 
 
 def _words(header: list[str]) -> list[str]:
-    """Return a header in the words of this table, as far as it has these or Slurm's."""
-    known = dict.fromkeys(KNOWN) | (SLURM_COLUMNS if _is_of_slurm(header) else {})
-    return [(known[n.lower()] or n.lower()) if n.lower() in known else n for n in header]
+    """Return a header in the words of this table, as far as it has these or another tool's.
+
+    Columns that are left out have no name.
+    """
+    mark = _mark_of(header)
+    known = {name: name for name in KNOWN} | (DIALECTS[mark][0] if mark else {})
+    return [known.get(name.lower(), name) for name in header]
 
 
 class _Times:
