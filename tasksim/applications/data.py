@@ -1,7 +1,7 @@
 """Descriptions of an application's data, with their number, form (shape, type, layout) and values.
 
 Descriptions take no memory for the data: a simulation never needs any.
-:class:`~tasksim.applications.store.Store` makes the arrays when the application is executed.
+:class:`~tasksim.applications.store.DataStore` makes the arrays when the application is executed.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.applications.flow import COMBINE
 from tasksim.applications.foreign import ForeignFunction
-from tasksim.applications.store import Results, Store
+from tasksim.applications.store import DataStore, Results
 from tasksim.base.errors import InputError, short
 from tasksim.base.registry import raised_text
 from tasksim.graph.builder import Reduce, Scratch
@@ -48,7 +48,7 @@ class FlowProgram:
 
     Attributes
     ----------
-    store : Store
+    store : DataStore
         The data.
     together : Together
         All processes with parts of the data, which judge the result.
@@ -75,7 +75,7 @@ class FlowProgram:
             for block in flow.blocks
             for handle, form in zip(block.handles, block.forms, strict=True)
         }
-        self.store = Store(graph, flow.blocks, workers, seed, held)
+        self.store = DataStore(graph, flow.blocks, workers, seed, held)
         self._calls_here = [
             (task, call)
             for task, call in enumerate(flow.calls)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Results", "Store"]
+__all__ = ["DataStore", "Results"]
 
 
-class Store:
+class DataStore:
     """The data of a graph in memory, by the numbers of their handles.
 
     Only accessed data are made; scratch memory and contributions to reductions are made once per
@@ -219,7 +219,7 @@ class Results:
     If several processes hold the data, only the requested data are fetched.
     """
 
-    def __init__(self, store: Store, fetch: Callable[[int], Any]) -> None:
+    def __init__(self, store: DataStore, fetch: Callable[[int], Any]) -> None:
         self._store, self._fetch = store, fetch
 
     def __getitem__(self, described: Any) -> Any:

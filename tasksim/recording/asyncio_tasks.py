@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["Place", "record_asyncio"]
 
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     number: int
 
 
-def record_asyncio(log: Log, patches: Patches, results: Results) -> None:
+def record_asyncio(log: Log, patches: Patches, results: TaskResults) -> None:
     """Record the tasks of asyncio's task groups in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
 
@@ -54,7 +54,7 @@ def record_asyncio(log: Log, patches: Patches, results: Results) -> None:
 class _Watch:
     """Replacements for methods of task groups, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: Results) -> None:
+    def __init__(self, log: Log, results: TaskResults) -> None:
         self.log = log
         self._results = results
         self._pool = log.next_pool()

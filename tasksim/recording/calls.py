@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tasksim.recording.log import Log, RecordedTask
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["PoolTasks", "RecordedCall", "Submission", "await_times", "note_times"]
 
@@ -66,7 +66,7 @@ class Submission:
 class PoolTasks:
     """The tasks that a program gives to pools of one library, by pool."""
 
-    def __init__(self, log: Log, results: Results, source: str) -> None:
+    def __init__(self, log: Log, results: TaskResults, source: str) -> None:
         self._log, self._results, self._source = log, results, source
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._tasks: WeakKeyDictionary[Any, list[RecordedTask]] = WeakKeyDictionary()

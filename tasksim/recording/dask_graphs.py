@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Log
     from tasksim.recording.patches import Patches
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["DaskGraph", "record_dask"]
 
@@ -26,7 +26,7 @@ CLUSTER_NOTE: Final = (
 """Note on a program that makes a Client."""
 
 
-def record_dask(log: Log, patches: Patches, _: Results) -> None:
+def record_dask(log: Log, patches: Patches, _: TaskResults) -> None:
     """Record what Dask's threads compute in *log*, until *patches* are undone."""
     watch = _Watch(log)
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["record_futures"]
 
 
-def record_futures(log: Log, patches: Patches, results: Results) -> None:
+def record_futures(log: Log, patches: Patches, results: TaskResults) -> None:
     """Record the tasks submitted to pools in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
     for method in ("result", "exception", "done"):
@@ -48,7 +48,7 @@ def record_futures(log: Log, patches: Patches, results: Results) -> None:
 class _Watch:
     """Replacements for methods and functions, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: Results) -> None:
+    def __init__(self, log: Log, results: TaskResults) -> None:
         self.log = log
         self.results = results
         self._tasks = PoolTasks(log, results, FUTURES)

@@ -19,12 +19,12 @@ from tasksim.recording.results import mark
 if TYPE_CHECKING:
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["record_parsl"]
 
 
-def record_parsl(log: Log, patches: Patches, results: Results) -> None:
+def record_parsl(log: Log, patches: Patches, results: TaskResults) -> None:
     """Record the calls of Parsl's apps in *log*, until *patches* are undone."""
 
     def begin() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["record_pools"]
 
@@ -27,7 +27,7 @@ _TASKS = "_tasksim_tasks"
 """Attribute of a pool's result with the tasks that it is of."""
 
 
-def record_pools(log: Log, patches: Patches, results: Results) -> None:
+def record_pools(log: Log, patches: Patches, results: TaskResults) -> None:
     """Record the calls given to pools of multiprocessing in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
 
@@ -51,7 +51,7 @@ def record_pools(log: Log, patches: Patches, results: Results) -> None:
 class _Watch:
     """Replacements for methods of pools, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: Results) -> None:
+    def __init__(self, log: Log, results: TaskResults) -> None:
         self._log = log
         self._results = results
         self._tasks = PoolTasks(log, results, MULTIPROCESSING)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["record_processes"]
 
@@ -34,7 +34,7 @@ INITIALIZER: Final = "initializer"
 """Parameter of the functions that workers of pools run, in all of these libraries."""
 
 
-def record_processes(log: Log, patches: Patches, results: Results) -> None:
+def record_processes(log: Log, patches: Patches, results: TaskResults) -> None:
     """Record the processes that the program starts in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
     log.at_end.append(watch.stop)
@@ -53,7 +53,7 @@ def record_processes(log: Log, patches: Patches, results: Results) -> None:
 class _Watch:
     """Replacements for methods of processes, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: Results) -> None:
+    def __init__(self, log: Log, results: TaskResults) -> None:
         self._log = log
         self._results = results
         self._running: dict[Any, tuple[RecordedTask, Any]] = {}

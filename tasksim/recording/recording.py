@@ -18,7 +18,7 @@ from tasksim.recording.parsl_apps import record_parsl
 from tasksim.recording.patches import Patches
 from tasksim.recording.pools import record_pools
 from tasksim.recording.processes import record_processes
-from tasksim.recording.results import Results
+from tasksim.recording.results import TaskResults
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,7 @@ class Recording:
         self.name = name
         self._log = Log()
         self._patches = Patches()
-        self._results = Results()
+        self._results = TaskResults()
         self._recorders = [*_RECORDERS, *([record_asyncio] if asyncio else [])]
         self._warns = True
         self._state = "new"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.log import Datum
 
-__all__ = ["Results", "size_of", "task_of"]
+__all__ = ["TaskResults", "size_of", "task_of"]
 
 
 SIZED_ITEMS: Final = 100
@@ -82,7 +82,7 @@ def mark(future: Any, task: Any) -> None:
     setattr(future, _MARK, task)
 
 
-class Results:
+class TaskResults:
     """The results of tasks, found by identity and not by equality."""
 
     def __init__(self) -> None:

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tasksim.recording.log import Log, RecordedTask
-    from tasksim.recording.results import Results
+    from tasksim.recording.results import TaskResults
 
 __all__ = ["saw_item", "saw_items"]
 
 
 def saw_items(
     log: Log,
-    results: Results,
+    results: TaskResults,
     items: Iterable[Any],
     tasks: Sequence[RecordedTask],
     *,
@@ -46,7 +46,7 @@ def saw_items(
 
 def saw_item(
     log: Log,
-    results: Results,
+    results: TaskResults,
     value: Any,
     tasks: Sequence[RecordedTask],
     number: int,

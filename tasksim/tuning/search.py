@@ -32,10 +32,11 @@ each should have, and returns the new results."""
 
 Search = Literal["exhaustive", "halving"]
 SEARCHES: Final = ("exhaustive", "halving")
-KEPT: Final = 3
+HALVING_FACTOR: Final = 3
 """Factor by which each round divides the choices and multiplies the seeds; between 2 and 4 it
 hardly matters (Jamieson, Talwalkar, 2016)."""
 RESAMPLES: Final = 1000
+"""Number of bootstrap resamples of the seeds, for the interval of a ratio of makespans."""
 CHOICES_AT_ONCE: Final = 16
 """Number of choices simulated together: shared data are prepared once, and all cores have work."""
 
@@ -217,11 +218,11 @@ def _rounds(candidates: int, seeds: int) -> list[tuple[int, int]]:
     found = [(candidates, seeds)]
     kept = candidates
     while kept > 1:
-        kept = math.ceil(kept / KEPT)
+        kept = math.ceil(kept / HALVING_FACTOR)
         found.append((kept, seeds))
     last = len(found) - 1
     return [
-        (kept, max(1, math.ceil(seeds / KEPT ** (last - number))))
+        (kept, max(1, math.ceil(seeds / HALVING_FACTOR ** (last - number))))
         for number, (kept, _) in enumerate(found)
     ]
 
