@@ -68,6 +68,7 @@ from tasksim.native.this_machine import named_machine
 from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times
 from tasksim.run.foldernames import RUN_JSON
 from tasksim.run.record import Run
+from tasksim.view.names import NAME_LETTERS, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -143,12 +144,13 @@ class RecordedCalibration:
     def table(self) -> str:
         """Return a line per kernel and architecture."""
         header = ("kernel", "samples", "configurations", "total", "MLogQ", "model")
+        names = distinct([one.kernel for one in self.kernels], NAME_LETTERS)
         rows = [
             (
-                f"{one.kernel} on {one.architecture}", f"{one.samples}", f"{one.configurations}",
+                f"{name} on {one.architecture}", f"{one.samples}", f"{one.configurations}",
                 format_time(one.total_s), _error(one), " + ".join(one.terms or (one.model,)),
             )
-            for one in self.kernels
+            for name, one in zip(names, self.kernels, strict=True)
         ]  # fmt: skip
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         return "\n".join(

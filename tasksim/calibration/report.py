@@ -13,6 +13,7 @@ from tasksim.base.errors import option
 from tasksim.base.units import format_size, format_time
 from tasksim.calibration.precision import percent
 from tasksim.models.files.coefficients import LOCK_FREE_THRESHOLD
+from tasksim.view.names import NAME_LETTERS, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -42,6 +43,8 @@ __all__ = [
 MAX_TABLE_LINES: Final = 40
 """Largest number of configurations for a table with a line for each; a longer table has a line per
 kernel."""
+MAX_CONFIGURATION_LETTERS: Final = 60
+"""Maximum length of a kernel with its parameters in a table."""
 
 
 @dataclass(frozen=True)
@@ -172,26 +175,30 @@ def summaries(
 
 def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:
     """Return a line per configuration: samples, mean, interval, reason to stop."""
+    names = distinct([str(row) for row in rows], MAX_CONFIGURATION_LETTERS)
+    width = max([44, *map(len, names)])
     return [
-        f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",
+        f"{'kernel':{width}} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",
         *(
-            f"{row!s:44} {row.count:7} {row.dropped:8} {format_time(row.mean_s):>10}"
+            f"{name:{width}} {row.count:7} {row.dropped:8} {format_time(row.mean_s):>10}"
             f" {_width(row.half_width)}  {row.stopped}"
-            for row in rows
+            for name, row in zip(names, rows, strict=True)
         ),
     ]
 
 
 def _kernel_lines(kernels: Sequence[KernelSummary]) -> list[str]:
     """Return a line per kernel: samples, total, interval, reason to stop, model."""
+    names = distinct([one.kernel for one in kernels], NAME_LETTERS)
+    width = max([16, *map(len, names)])
     return [
-        f"{'kernel':16} {'samples':>8} {'configurations':>14} {'known':>6} {'total':>9}"
+        f"{'kernel':{width}} {'samples':>8} {'configurations':>14} {'known':>6} {'total':>9}"
         f" {'+-':>8}  {'stopped by':10} {'R2 adj.':>7} {'MLogQ':>6}  model",
         *(
-            f"{one.kernel:16} {one.samples:8} {one.configurations:14} {one.within_tolerance:6}"
+            f"{name:{width}} {one.samples:8} {one.configurations:14} {one.within_tolerance:6}"
             f" {format_time(one.total_s):>9} {_width(one.half_width)}  {one.stopped:10}"
             f" {_number(one.rsquared_adj, 7)} {_number(one.cv_mlogq, 6)}  {_model(one)}"
-            for one in kernels
+            for name, one in zip(names, kernels, strict=True)
         ),
     ]
 

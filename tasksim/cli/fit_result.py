@@ -270,7 +270,7 @@ def _tested_text(result: dict[str, Any]) -> str:
     )
     if result["coverage"] is None:
         return text
-    return f"{text}; {result['coverage']:.0%} of the samples are in their 90 % intervals"
+    return f"{text}; {100 * result['coverage']:.0f} % of the samples are in their 90 % intervals"
 
 
 def over_rows(trials: Sequence[Trial], file: Path, test: Samples | None) -> list[dict[str, Any]]:

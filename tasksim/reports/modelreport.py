@@ -198,10 +198,10 @@ def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[Block]:
         (
             name,
             f"{found.configurations:,}",
-            f"{math.expm1(found.mlogq):.2%}",
-            f"{math.expm1(found.bias):+.2%}",
-            f"{found.mape:.2%}",
-            f"{math.expm1(found.worst):.2%}",
+            f"{100 * math.expm1(found.mlogq):.2f} %",
+            f"{100 * math.expm1(found.bias):+.2f} %",
+            f"{100 * found.mape:.2f} %",
+            f"{100 * math.expm1(found.worst):.2f} %",
         )
         for name, found in (
             ("samples that were fitted" if fitted else "tasks of these runs", diagnosis.training),
@@ -227,7 +227,7 @@ def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[Block]:
 def _coefficients(diagnosis: Diagnosis) -> list[Block]:
     if not diagnosis.coefficients:
         return []
-    header = ("term", "coefficient (s)", "95 % interval", "p", "", "VIF")
+    header = ("term", "coefficient (s)", "95 % interval", "p", "stars", "VIF")
     rows = [
         (
             "constant" if one.term == "1" else one.term,
@@ -269,7 +269,7 @@ def _residuals(diagnosis: Diagnosis) -> list[Block]:
     panel_qq(diagnosis.residuals, right)
     middle, spread, count = spread_by_fitted(diagnosis.residuals, 10)
     rows = [
-        (duration_text(float(m)), f"{s:.2%}", f"{c:,}")
+        (duration_text(float(m)), f"{100 * s:.2f} %", f"{c:,}")
         for m, s, c in zip(middle, spread, count, strict=True)
     ]
     return [
@@ -292,7 +292,7 @@ def _influence(diagnosis: Diagnosis) -> list[Block]:
             f"{inf.group_cook[i]:.3g}",
             f"{inf.group_leverage[i]:.3g}",
             f"{inf.group_studentized[i]:+.3g}",
-            f"{inf.group_shift[i]:.2%}",
+            f"{100 * inf.group_shift[i]:.2f} %",
         )
         for i in order
     ]

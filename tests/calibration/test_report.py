@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_of_many_the_kernels_have():
         end = header.index(name) + len(name)
         assert header[end : end + 1] in (" ", "")
         assert line[end : end + 1] == " "  # columns end where their names do
+
+
+def test_names_that_are_too_long_lose_their_middles_and_stay_apart():
+    long = ["update<" + "double, " * 20 + f"{end}>(Tile)" for end in ("float", "int")]
+    few, many = report(0), report(41)
+    for name in long:
+        few.rows.append(MeasuredConfiguration(name, {"n": 1.0}, 10, 1, 1e-3, 0.05, "limit"))
+        many.by_kernel.append(dataclasses.replace(SUMMARY, kernel=name))
+    for made, last in ((few, "outliers"), (many, "known")):
+        header, *lines = made.table().splitlines()
+        names = [line.split("  ")[0] for line in lines]
+        assert len(set(names)) == len(long)
+        assert max(map(len, names)) < 80
+        assert {line[header.index(last) + len(last)] for line in lines} == {" "}
 
 
 def test_the_data_have_all_configurations_and_all_kernels():

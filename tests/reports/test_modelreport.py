@@ -106,6 +106,10 @@ def test_the_page_has_coefficients_errors_and_findings(tmp_path):
     for finding in diagnosis.findings:
         assert finding.message in text
         assert finding.advice in text
+    written = (tmp_path / "a.html").read_text()
+    assert "<th></th>" not in written
+    assert re.search(r">[+-]?[\d.]+ %<", written)
+    assert not re.search(r">[^<>]*\d%[^<>]*</t", written)
 
 
 @pytest.mark.slow

@@ -243,7 +243,7 @@ def _accuracy(
         yield Finding(
             "inaccurate",
             "warning",
-            f"the model is off by {np.expm1(training.mlogq):.0%} (typical error of a "
+            f"the model is off by {100 * np.expm1(training.mlogq):.0f} % (typical error of a "
             "configuration) even where it was fitted",
             {"mlogq": training.mlogq, "bias": training.bias, "worst": training.worst},
             "see what is missing above; history has no such errors where it was measured",
@@ -254,8 +254,9 @@ def _accuracy(
             yield Finding(
                 code,
                 "warning",
-                f"{where} are predicted worse than those fitted: {np.expm1(other.mlogq):.1%} "
-                f"against {np.expm1(training.mlogq):.1%} (typical error)",
+                f"{where} are predicted worse than those fitted: "
+                f"{100 * np.expm1(other.mlogq):.1f} % against "
+                f"{100 * np.expm1(training.mlogq):.1f} % (typical error)",
                 {"mlogq": other.mlogq, "fitted_mlogq": training.mlogq, "bias": other.bias},
                 "use fewer terms, or measure more configurations, above all at the ends",
             )

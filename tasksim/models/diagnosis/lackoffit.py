@@ -297,7 +297,7 @@ def _missing_term(
     return Finding(
         "missing-term",
         "warning",
-        f"errors follow the known parameters: {smooth.sd:.1%} (standard deviation) of the "
+        f"errors follow the known parameters: {100 * smooth.sd:.1f} % (standard deviation) of the "
         "duration is a smooth function of them that the model lacks, so a term is missing",
         {"sd": smooth.sd, "share": smooth.share, "p_value": smooth.pvalue},
         advice,
@@ -335,7 +335,7 @@ def _missing_parameter(
         "missing-parameter",
         "warning",
         f"a parameter is missing: {name}, which the samples have and the model ignores, explains "
-        f"{best.share:.0%} of the errors that the known parameters leave{also}",
+        f"{100 * best.share:.0f} % of the errors that the known parameters leave{also}",
         {"share": best.share, "sd": best.sd, "p_value": best.pvalue},
         advice,
         tuple(name for name, _ in hits),
@@ -357,9 +357,9 @@ def _left(
         yield Finding(
             "step",
             "warning",
-            f"errors of neighbouring configurations are similar ({shared:.0%} of their "
-            f"variance, {sd:.1%} of the duration): a step or a local effect, such as a full "
-            "cache, which the model cannot express",
+            f"errors of neighbouring configurations are similar ({100 * shared:.0f} % of their "
+            f"variance, {100 * sd:.1f} % of the duration): a step or a local effect, such as a "
+            "full cache, which the model cannot express",
             evidence,
             "fit the sides of the step apart, or use history for the configurations that matter",
         )
@@ -371,9 +371,9 @@ def _left(
         "missing-parameter",
         "warning",
         f"a parameter is missing: errors are stripes, configurations that were measured "
-        f"repeatedly are off by {sd:.1%} (standard deviation) where noise is "
-        f"{found.noise:.1%}, and the known parameters do not explain it; furthest: "
-        f"{res.row_text(worst)}, {found.mean[worst]:+.0%}",
+        f"repeatedly are off by {100 * sd:.1f} % (standard deviation) where noise is "
+        f"{100 * found.noise:.1f} %, and the known parameters do not explain it; furthest: "
+        f"{res.row_text(worst)}, {100 * found.mean[worst]:+.0f} %",
         evidence,
         "record what else the duration depends on (numbers of interactions, entries, "
         "iterations: an indirect parameter); higher exponents do not help",

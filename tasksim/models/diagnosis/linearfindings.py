@@ -64,7 +64,9 @@ def negative_predictions(form: LinearForm, res: Residuals) -> Iterator[Finding]:
         row = describe_row(form.names, rows[int(np.argmax(measured))], res.samples.categories)
         where = f"for {count} of the {len(rows)} measured configurations (such as {row})"
     else:
-        where = f"in {share:.1%} of the box of the domain, though for none that was measured"
+        where = (
+            f"in {100 * share:.1f} % of the box of the domain, though for none that was measured"
+        )
     yield Finding(
         "negative-predictions",
         "warning" if count or share >= 0.01 else "note",
@@ -148,7 +150,7 @@ def _influential(res: Residuals, inf: Influence) -> Iterator[Finding]:
             "influential",
             "warning",
             f"one configuration decides: without {res.row_text(index)}, predictions change by up "
-            f"to {shift[index]:.0%} (Cook's distance {inf.group_cook[index]:.3g})",
+            f"to {100 * shift[index]:.0f} % (Cook's distance {inf.group_cook[index]:.3g})",
             {
                 "shift": float(shift[index]),
                 "cook": float(inf.group_cook[index]),
@@ -176,7 +178,7 @@ def _precision(form: LinearForm, res: Residuals, inf: Influence) -> Iterator[Fin
         yield Finding(
             "imprecise",
             "warning",
-            f"the mean duration is known to ±{half:.0%} only for {res.row_text(worst)} "
+            f"the mean duration is known to ±{100 * half:.0f} % only for {res.row_text(worst)} "
             "(95 % interval)",
             {"half_interval": half, "median": float(np.median(inf.precision))},
             "measure more samples, above all there",

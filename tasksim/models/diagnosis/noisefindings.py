@@ -65,7 +65,7 @@ def noise_findings(res: Residuals) -> Iterator[Finding]:
         yield Finding(
             "outliers",
             "warning" if share > OUTLIER_SHARE_THRESHOLD else "note",
-            f"{res.dropped} samples ({share:.2%}) are far out of their configuration's "
+            f"{res.dropped} samples ({100 * share:.2f} %) are far out of their configuration's "
             "quartiles and were dropped",
             {"dropped": res.dropped, "share": share},
             "if the application has such stalls as well, predictions are too short by them"
@@ -85,14 +85,14 @@ def _wide(res: Residuals, noise: Floats) -> Iterator[Finding]:
     if spread <= SPREAD_THRESHOLD:
         return
     message = (
-        f"samples differ from the model by {spread:.0%} (standard deviation), and hardly any "
-        "configuration was measured twice: noise and model error are indistinguishable"
+        f"samples differ from the model by {100 * spread:.0f} % (standard deviation), and hardly "
+        "any configuration was measured twice: noise and model error are indistinguishable"
     )
     advice = "measure some configurations several times"
     if res.repeated:
         message = (
-            f"samples of equal parameters differ by {spread:.0%} (standard deviation): noise, or "
-            "a parameter is missing that nobody recorded"
+            f"samples of equal parameters differ by {100 * spread:.0f} % (standard deviation): "
+            "noise, or a parameter is missing that nobody recorded"
         )
         advice = (
             "look at the distribution per configuration: several peaks are several kinds of task"
@@ -129,7 +129,7 @@ def _two_peaks(res: Residuals) -> Iterator[Finding]:
         "two-peaks",
         "warning",
         f"{'samples of equal parameters' if res.repeated else 'errors of the samples'} fall "
-        f"into two groups (spread {spread:.0%}): two kinds of tasks, two machines, or two "
+        f"into two groups (spread {100 * spread:.0f} %): two kinds of tasks, two machines, or two "
         "states of one",
         {"share": peaks, "noise": spread},
         "find out what tells the groups apart, and make it a parameter or fit them apart",
@@ -295,7 +295,8 @@ def shifted_runs(samples: Samples) -> Iterator[Finding]:
         yield Finding(
             "unsteady-runs",
             "note",
-            f"runs of equal configurations differ by {shifts.usual:.0%} (standard deviation)",
+            f"runs of equal configurations differ by {100 * shifts.usual:.0f} % "
+            "(standard deviation)",
             {"between_runs": shifts.usual, "runs": len(shifts.runs)},
             "look for what changes between runs: frequency, placement of threads, other users",
         )
@@ -331,5 +332,5 @@ def _took(names: tuple[str, ...], change: Floats) -> str:
     """Return text on how much longer or shorter the runs took."""
     word = "longer" if change[0] > 0 else "shorter"
     if len(names) == 1:
-        return f"run {names[0]} took {abs(change[0]):.0%} {word}"
-    return f"runs {listed(names, MAX_LISTED_RUNS)} took up to {abs(change[0]):.0%} {word}"
+        return f"run {names[0]} took {100 * abs(change[0]):.0f} % {word}"
+    return f"runs {listed(names, MAX_LISTED_RUNS)} took up to {100 * abs(change[0]):.0f} % {word}"

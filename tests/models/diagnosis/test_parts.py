@@ -124,7 +124,7 @@ def test_odd_runs_are_one_finding_and_hardly_matter_among_many():
     assert (few.severity, many.severity) == ("warning", "note")
     assert few.names == many.names == ("4", "2")
     assert few.message == (
-        "runs 4, 2 took up to 40% longer than the others for equal configurations"
+        "runs 4, 2 took up to 40 % longer than the others for equal configurations"
     )
     assert few.evidence["share_of_samples"] == pytest.approx(0.2)
 
