@@ -198,6 +198,7 @@ FORMATS: Registry[Format] = Registry(
         "stg": "tasksim.formats.workflows.stg:STG",
         "ogra": "tasksim.formats.workflows.stg:OGRA",
         "estee": "tasksim.formats.workflows.estee:ESTEE",
+        "junit": "tasksim.formats.workflows.junit:JUNIT",
         "costs": "tasksim.formats.costs_csv:COSTS",
         "parquet": "tasksim.formats.samples.parquet:PARQUET",
         "json": "tasksim.formats.samples.jsonfile:JSON",
@@ -215,7 +216,7 @@ def formats_that(verb: Verb) -> dict[str, Format]:
     """Return the formats with an ability, by name.
 
     >>> list(formats_that("reads_graph"))
-    ['graph', 'run', 'wfformat', 'pegasus', 'dax', 'dot', 'stg', 'ogra', 'estee', 'costs']
+    ['graph', 'run', 'wfformat', 'pegasus', 'dax', 'dot', 'stg', 'ogra', 'estee', 'junit', 'costs']
     """
     return {name: it for name, it in FORMATS.items().items() if getattr(it, verb) is not None}
 

@@ -306,3 +306,37 @@ def test_what_is_wrong_in_a_list_of_jobs_is_said(tmp_path, jobs, message):
     path = jobs_file(tmp_path, {"total_count": 1, "jobs": jobs, "x": {"started_at": 1}})
     with pytest.raises(InputError, match=message):
         read_trace(path)
+
+
+JUNIT = """<?xml version="1.0" encoding="utf-8"?>
+<testsuites name="pytest tests"><testsuite name="pytest" tests="4" time="9.0">
+<testcase classname="test_lu" name="test_a[1]" time="1,003.5"/>
+<testcase classname="test_lu" name="test_a[2]" time="2"><failure message="no"/></testcase>
+<testcase classname="test_qr.TestBig" name="test_a[1]"/>
+<testcase classname="test_qr.TestBig" name="test_b" time="0.5"><skipped message="slow"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+def test_tests_of_a_report_are_independent_tasks(tmp_path):
+    path = tmp_path / "report.xml"
+    path.write_text(JUNIT)
+    graph = tasksim.load_graph(str(path))
+    assert (len(graph), graph.kernels) == (3, ("test_lu", "test_qr.TestBig"))
+    assert [graph.parameters_of(task)["duration_s"] for task in range(3)] == [1003.5, 2, 0]
+    assert tasksim.simulate(str(path), workers=2).makespan_s == pytest.approx(1003.5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('time="2"', 'time="fast"', r"report\.xml:4: time: got 'fast'; legal: a finite number"),
+        ("testcase", "case", r"report\.xml:2: no test ran; legal: elements <testcase"),
+        ("</testsuite>", "", r"report\.xml:7:\d+: expected XML"),
+    ],
+)
+def test_what_is_wrong_in_a_report_of_tests_is_said(tmp_path, old, new, message):
+    path = tmp_path / "report.xml"
+    path.write_text(JUNIT.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        tasksim.load_graph(str(path))

@@ -108,7 +108,8 @@ def test_costs_are_one_of_the_formats(tmp_path):
 
 WITHOUT_SUFFIX = (
     "run", "starvz", "pj_dump", "wfformat", "estee", "extra-p", "starpu-codelet", "starpu-samples",
-    "tfprof", "joblog", "ninja", "nextflow", "pegasus", "cargo", "ci-jobs", "snakemake", "spark",
+    "tfprof", "joblog", "ninja", "nextflow", "pegasus", "cargo", "ci-jobs", "junit",
+    "snakemake", "spark",
 )  # fmt: skip
 
 

@@ -52,6 +52,11 @@ WORKFLOWS = {
     "flow.dax": {"dax": DAX},
     "flow.yml": {"pegasus": PEGASUS_WORKFLOW},
     "flow.dot": {"dot": DOT},
+    "tests.xml": {
+        "pytest": b'<testsuites><testsuite name="pytest"><testcase classname="a" name="b[1]"'
+        b' time="1,000.5"/><testcase name="c" time="0.2"><skipped message="no"/></testcase>'
+        b"</testsuite></testsuites>",
+    },
     "flow.stg": {
         "new": b"  1\n 0 0 0\n 1 4 1 0\n 2 0 1 1\n# Edges : 2\n",
         "old": b"  2 3\n 1 4 0\n 2 3 1 1\n",
