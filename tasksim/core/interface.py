@@ -78,6 +78,7 @@ __all__ = [
 
 Library = TypeVar("Library", bound=ctypes.CDLL)
 
+# Values of tasksim_status; tasksim_core.h describes each of them.
 DONE: Final = 0
 MORE: Final = 1
 BAD_ARRAYS: Final = 2
@@ -93,7 +94,6 @@ UNKNOWN: Final = 11
 BUG: Final = 12
 TOO_LATE: Final = 13
 KERNEL: Final = 14
-"""Status of a native run in which a kernel failed."""
 
 COUNTS: Final = {"": 0, "own": 1, "path": 2, "profile": 3, "share": 4}
 """Values of ``tasksim_counts`` in ``tasksim_core.h``, by their names in policies."""
@@ -102,9 +102,10 @@ _KINDS: Final = {"i": c_int64, "u": c_uint64, "d": c_double, "p": c_void_p, "s":
 
 
 def _fields(text: str) -> list[tuple[str, Any]]:
-    """Return ctypes' fields by their kinds.
+    """Return the fields of a structure from *text*, such as ``i:tasks,edges p:kernel``.
 
-    ``i`` and ``u`` whole ones, with a sign and without, ``d`` others, ``p`` an array, ``s`` a text.
+    Kinds are ``i`` and ``u``, signed and unsigned integers, ``d``, doubles, ``p``, pointers to
+    arrays, and ``s``, strings.
     """
     words = (word.split(":") for word in text.split())
     return [(name, _KINDS[kind]) for kind, names in words for name in names.split(",")]
@@ -443,7 +444,7 @@ _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_owner": (py_object, [c_void_p]),
     "replay_function": (py_object, [py_object, c_char_p]),
 }
-"""Functions that need Python's lock, because they call Python or create its objects."""
+"""Functions that keep Python's lock, because they call Python or create its objects."""
 
 _PYTHON: Final = {
     "call": "PyObject_Vectorcall",
@@ -496,15 +497,15 @@ def _declare(core: Library, signatures: dict[str, tuple[Any, list[Any]]]) -> Lib
 
 
 def functions() -> ctypes.CDLL | None:
-    """Return the library with its functions declared, which let Python's lock go; else None."""
+    """Return the library, whose functions release Python's lock; None if there is no library."""
     core = library()
     return None if core is None else _declared(core)
 
 
 def locked_functions() -> ctypes.PyDLL | None:
-    """Return the library for calls with Python's lock, in which it may call Python.
+    """Return the library for calls that keep Python's lock, in which it may call Python.
 
-    None if there is no library, or if this Python has not the C interface of CPython.
+    None if there is no library, or if this Python is not CPython, whose C interface it needs.
     """
     core = library()
     if core is None or sys.implementation.name != "cpython":
@@ -515,7 +516,7 @@ def locked_functions() -> ctypes.PyDLL | None:
 
 
 def with_lock(core: ctypes.CDLL, name: str) -> Any:
-    """Return the function *name* of *core* for callbacks: it keeps Python's lock, and is quick."""
+    """Return the function *name* of *core* for short calls from callbacks, with Python's lock."""
     result, arguments = _SIGNATURES[name]
     return PYFUNCTYPE(result, *arguments)((f"tasksim_{name}", core))
 
@@ -530,12 +531,15 @@ def _python() -> Python:
 
 
 def address(values: NDArray[Any] | None, dtype: type[np.generic]) -> int | None:
-    """Return where *values* lie, for a structure that points to them.
+    """Return the address of *values*, for a structure that points to them.
 
-    Raises :exc:`TypeError` if they are not of *dtype*, or not one after the other.
+    Raises :exc:`TypeError` if they are not a contiguous array of *dtype*.
     """
     if values is None:
         return None
     if values.dtype != dtype or not values.flags.c_contiguous:
-        raise TypeError(f"an array of {values.dtype}, where {np.dtype(dtype)} in a row is wanted")
+        layout = "a contiguous" if values.flags.c_contiguous else "a strided"
+        raise TypeError(
+            f"got {layout} array of {values.dtype}; legal: a contiguous one of {np.dtype(dtype)}"
+        )
     return values.ctypes.data

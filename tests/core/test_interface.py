@@ -18,6 +18,7 @@ from questions import drawn_question
 from tiers import LONG
 
 from tasksim.base.errors import TasksimError
+from tasksim.core.interface import address
 from tasksim.core.library import status
 from tasksim.engine.compiled import flat as engine_flat
 from tasksim.engine.compiled.replay import CompiledReplay
@@ -182,3 +183,15 @@ def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     for other in others:
         other.run(0)
     assert all(map(np.array_equal, table.columns(), before))
+
+
+@pytest.mark.parametrize(
+    ("values", "given"),
+    [
+        (np.zeros(4)[::2], "a strided array of float64"),
+        (np.zeros(4, np.float32), "a contiguous array of float32"),
+    ],
+)
+def test_an_array_that_the_core_would_misread_has_no_address(values, given):
+    with pytest.raises(TypeError, match=f"got {given}; legal: a contiguous one of float64"):
+        address(values, np.float64)
