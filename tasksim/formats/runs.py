@@ -39,6 +39,17 @@ __all__ = [
 READ_SHARE: Final = 0.6
 """Share of the time of reading and checking a run after which it is read."""
 
+_ZSTD: Final = "'zstd -d {}' unpacks it"
+_NSYS: Final = (
+    "'nsys stats --report cuda_gpu_trace --format csv --output run {}' writes a table that is read"
+)
+_PERFETTO: Final = "'traceconv json {} run.json' of Perfetto writes a trace that is read"
+HINTS: Final = {
+    ".zst": _ZSTD, ".zstd": _ZSTD, ".nsys-rep": _NSYS, ".qdrep": _NSYS, ".pftrace": _PERFETTO,
+    ".perfetto-trace": _PERFETTO,
+}  # fmt: skip
+"""Suffix of binary traces that are not read -> the program that converts them."""
+
 _log = Log("formats")
 
 
@@ -178,6 +189,8 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
                 f"{where}: a task graph, not a run of another tool: 'tasksim simulate {where}' "
                 "reads it as it is, 'tasksim import workflow' imports it"
             )
+        if hint := HINTS.get(where.suffix):
+            raise InputError(f"{where}: not read as it is: {hint.format(where)}")
         known = ", ".join(formats_that("reads_trace"))
         raise InputError(f"{where}: not a format that imports runs (known: {known})")
     _log.info("%s is read as %s", where, found.summary)

@@ -155,3 +155,18 @@ def test_an_empty_file_is_called_empty_whatever_was_expected(tmp_path):
     for read in (read_trace, tasksim.load_graph, tasksim.load_run):
         with pytest.raises(InputError, match=r"jobs\.log: the file is empty"):
             read(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("app-1.zstd", "'zstd -d .*app-1.zstd' unpacks it"),
+        ("gpu.nsys-rep", "'nsys stats --report cuda_gpu_trace .*gpu.nsys-rep' writes a table"),
+        ("boot.pftrace", "'traceconv json .*boot.pftrace run.json' of Perfetto"),
+    ],
+)
+def test_binary_traces_are_refused_with_the_program_that_converts_them(tmp_path, name, hint):
+    path = tmp_path / name
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x00")
+    with pytest.raises(InputError, match=f"{name}: not read as it is: {hint}"):
+        read_trace(path)
