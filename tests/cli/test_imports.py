@@ -78,10 +78,10 @@ def folder(tmp_path_factory):
         (f"simulate cholesky tiles=3 --platform xeon-2c {GIVEN}", "numpy simpy yaml", 98, 375),
         (f"simulate qr tiles=3 --workers 2 {GIVEN} -o other", "numpy pyarrow simpy", 140, 485),
         ("simulate --from run", "numpy pyarrow simpy", 146, 490),
-        ("bounds run", "numpy pyarrow", 116, 473),
-        ("compare run run", "numpy numpy.ma pyarrow", 113, 473),
-        ("validate run", "numpy pyarrow", 110, 473),
-        ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 71, 580),
+        ("bounds run", "numpy pyarrow", 121, 473),
+        ("compare run run", "numpy numpy.ma pyarrow", 118, 473),
+        ("validate run", "numpy pyarrow", 115, 473),
+        ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 76, 580),
     ],
 )
 def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):
