@@ -10,12 +10,11 @@ import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, own_s
+from tasksim.native.pulse import relative_pulse
+from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, own_s, slowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
 
     from tasksim.base.arrays import Floats, Indices
 
@@ -28,38 +27,46 @@ INITIAL_CAPACITY: Final = 1024
 class ExecutionTimes(NamedTuple):
     """Durations of consecutive executions."""
 
-    own_s: Floats
-    """Durations without time that others took."""
+    with_core_s: Floats
+    """Durations without the time in which others had the core."""
     wall_s: Floats
     """Durations by the wall clock."""
+    slowed: Floats
+    """Factors by which others on the other hyper-thread of the core made them longer."""
 
     @classmethod
-    def of(cls, wall_s: Floats, cpu_s: Floats, preemptions: NDArray[np.int32]) -> ExecutionTimes:
-        """Return the times of executions of one kernel that had a core for *cpu_s*; NaN: unknown.
+    def of(cls, wall_s: Floats, uses: ProcessorUses) -> ExecutionTimes:
+        """Return the times of executions of one kernel, of which *uses* may know more.
 
         Others took the time that an execution lost. For a kernel that waits in every execution,
-        this holds only for preempted executions.
+        this holds only for preempted executions, and the other hyper-thread does not matter.
         """
+        count = len(wall_s)
+        cpu_s, whole = uses.cpu_s[:count], uses.preemptions[:count] <= 0
         lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
-        whole = preemptions <= 0
         usual = float(np.median(lost_s[whole] / wall_s[whole])) if whole.any() else 0.0
-        interrupted = ~whole | (usual <= BLOCKING_SHARE)
-        return cls(own_s(wall_s, lost_s, usual, interrupted), wall_s)
+        computes = usual <= BLOCKING_SHARE
+        slowed = slowing(uses.pulse[:count]) if computes else np.ones(count)
+        return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, slowed)
+
+    @property
+    def own_s(self) -> Floats:
+        """Durations without others."""
+        return self.with_core_s / self.slowed
 
     @property
     def others_share(self) -> float:
-        """Share of the time that others took."""
-        return 1.0 - float(self.own_s.sum() / self.wall_s.sum())
+        """Share of the time in which others had the core."""
+        return 1.0 - float(self.with_core_s.sum() / self.wall_s.sum())
 
     def only(self, chosen: Indices | slice) -> ExecutionTimes:
         """Return the times of the *chosen* executions."""
-        return ExecutionTimes(self.own_s[chosen], self.wall_s[chosen])
+        return ExecutionTimes(*(each[chosen] for each in self))
 
     @classmethod
     def of_all(cls, parts: Iterable[ExecutionTimes]) -> ExecutionTimes:
         """Return the times of all *parts* in order."""
-        own_s, wall_s = zip(*parts, strict=True)
-        return cls(np.concatenate(own_s), np.concatenate(wall_s))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class TimedExecutions:
@@ -71,8 +78,12 @@ class TimedExecutions:
 
     Parameters
     ----------
+    idle_pulse : float, optional
+        Idle pulse of the thread's core (:mod:`tasksim.native.pulse`). Default: what others on its
+        other hyper-thread take is unknown.
     account : callable, optional
-        Creates the account of the thread's processor time.
+        Creates the account of the thread's processor time, which takes the thread's pulse if it is
+        given a function for it.
 
     Examples
     --------
@@ -84,10 +95,15 @@ class TimedExecutions:
     (3, True)
     """
 
-    def __init__(self, account: Callable[[ProcessorUses], ProcessorTime] = ProcessorTime) -> None:
+    def __init__(
+        self,
+        idle_pulse: float | None = None,
+        account: Callable[..., ProcessorTime] = ProcessorTime,
+    ) -> None:
         self._wall_s: list[float] = []
         self._uses = ProcessorUses(INITIAL_CAPACITY)
-        self._account = account(self._uses) if has_thread_clock() else None
+        pulse = None if idle_pulse is None else relative_pulse(idle_pulse)
+        self._account = account(self._uses, pulse=pulse) if has_thread_clock() else None
 
     def __len__(self) -> int:
         return len(self._wall_s)
@@ -113,9 +129,7 @@ class TimedExecutions:
         """Return the times of all executions so far."""
         if self._account is not None and self._wall_s:
             self._account.finish(perf_counter())
-        wall_s, uses = np.array(self._wall_s), self._uses
-        count = len(wall_s)
-        return ExecutionTimes.of(wall_s, uses.cpu_s[:count], uses.preemptions[:count])
+        return ExecutionTimes.of(np.array(self._wall_s), self._uses)
 
 
 MIN_RESOLUTIONS: Final = 100

@@ -28,31 +28,35 @@ from tasksim.base.errors import TasksimError
 from tasksim.base.files import read_text, write_text
 from tasksim.base.lockfile import locked
 from tasksim.core.interface import functions, with_lock
-from tasksim.native.this_machine import cores_for, pin_thread, processor
+from tasksim.native.this_machine import cores_for, pin_thread, processor, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tasksim.base.arrays import Floats
 
-__all__ = ["idle_pulses", "relative_pulse"]
+__all__ = ["idle_pulse_of_any", "idle_pulses", "relative_pulse"]
 
 WINDOW_S: Final = 1e-3
 """Duration of a measurement of pulses on all cores, in seconds: less than a time slice."""
-WINDOWS: Final = 20
-"""Number of measurements: others' work comes and goes within milliseconds to seconds."""
-FIRST_WINDOWS: Final = 300
-"""Number of measurements on a machine without notes: they take a second."""
+MEASURING_S: Final = 0.05
+"""Time for measurements, in seconds."""
+FIRST_MEASURING_S: Final = 1.0
+"""Time for measurements on a machine without notes, in seconds: others' work comes and goes."""
 START_S: Final = 0.2e-3
 """Time for one more thread to start, in seconds."""
 MAX_GAP_S: Final = 2e-4
 """Longest time between two pulses of a thread that kept its core, in seconds."""
 IDLE_QUANTILE: Final = 0.1
 """Quantile of the pulses of a measurement that counts as idle: single ones may be wrong."""
+MIN_WORKING_SHARE: Final = 0.9
+"""Smallest share of the threads that have to keep their cores in a measurement."""
 MIN_PULSES: Final = 100
 """Smallest number of pulses that have such a quantile."""
 MAX_PULSES: Final = 10_000
 """Largest number of pulses of a measurement."""
+MAX_DIFFERENCE: Final = 0.02
+"""Largest relative difference of the idle pulses of equal cores."""
 MIN_CHANGE: Final = 0.01
 """Smallest relative difference of idle pulses that is worth a note."""
 
@@ -76,13 +80,21 @@ def idle_pulses(workers: int) -> list[float] | None:
     key = tuple(cores[:workers])
     if key not in _known:
         noted = _noted(key)
-        measured = _measured(key, WINDOWS if noted else FIRST_WINDOWS)
+        measured = _measured(key, MEASURING_S if noted else FIRST_MEASURING_S)
         found = [each for each in (noted, measured) if each is not None]
         if not found:
             return None
         _known[key] = np.min(found, axis=0).tolist()
         _note(key, _known[key])
     return _known[key]
+
+
+def idle_pulse_of_any() -> float | None:
+    """Return the idle pulse of whichever core a thread runs on; None if they differ, or unknown."""
+    found = idle_pulses(len(usable_cores()))
+    if found is None or max(found) > (1.0 + MAX_DIFFERENCE) * min(found):
+        return None
+    return max(found)
 
 
 def relative_pulse(idle_pulse: float) -> Callable[[], float]:
@@ -93,10 +105,10 @@ def relative_pulse(idle_pulse: float) -> Callable[[], float]:
     return lambda: pulse() / idle_pulse
 
 
-def _pulses(cores: Sequence[int], begin_s: float, end_s: float) -> list[Floats] | None:
+def _pulses(cores: Sequence[int], begin_s: float, end_s: float) -> list[Floats]:
     """Return the pulses of each of *cores* between two times of :func:`time.perf_counter`.
 
-    None if a thread was interrupted meanwhile.
+    There are none of a thread that lost its core meanwhile.
     """
     core = functions()
     assert core is not None  # the caller has checked that there is a core
@@ -118,18 +130,27 @@ def _pulses(cores: Sequence[int], begin_s: float, end_s: float) -> list[Floats] 
         thread.start()
     for thread in threads:
         thread.join()
-    return taken if max(gap_s.value for gap_s in gaps_s) <= MAX_GAP_S else None
+    return [
+        each if gap_s.value <= MAX_GAP_S else each[:0]
+        for each, gap_s in zip(taken, gaps_s, strict=True)
+    ]
 
 
-def _measured(cores: Sequence[int], windows: int) -> list[float] | None:
-    """Return the smallest pulses of some moments in which all *cores* worked."""
-    found = []
-    for _ in range(windows):
+def _measured(cores: Sequence[int], seconds: float) -> list[float] | None:
+    """Return the smallest pulses of each of *cores* while all of them worked."""
+    found = np.full(len(cores), np.inf)
+    until_s, now_s = perf_counter() + seconds, 0.0
+    while now_s < until_s:
         begin_s = perf_counter() + START_S * (1 + len(cores))
-        pulses = _pulses(cores, begin_s, begin_s + WINDOW_S)
-        if pulses is not None and min(map(len, pulses)) >= MIN_PULSES:
-            found.append([float(np.quantile(each, IDLE_QUANTILE)) for each in pulses])
-    return np.min(found, axis=0).tolist() if found else None
+        pulses = [
+            float(np.quantile(each, IDLE_QUANTILE)) if len(each) >= MIN_PULSES else np.inf
+            for each in _pulses(cores, begin_s, begin_s + WINDOW_S)
+        ]
+        # A thread that loses its core leaves its part of it to a worker on the same one.
+        if np.isfinite(pulses).mean() >= MIN_WORKING_SHARE:
+            found = np.minimum(found, pulses)
+        now_s = perf_counter()
+    return found.tolist() if np.isfinite(found).all() else None
 
 
 def _note_path() -> Path:

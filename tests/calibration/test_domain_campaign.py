@@ -83,7 +83,7 @@ def lasting(monkeypatch, own_s, wall_s=None):
     """Let executions take the next of *own_s*, by the wall the next of *wall_s*."""
 
     class Scripted:
-        def __init__(self):
+        def __init__(self, _idle_pulse):
             self.pairs = []
 
         def __len__(self):
@@ -95,7 +95,7 @@ def lasting(monkeypatch, own_s, wall_s=None):
             self.pairs.append((own, own if wall_s is None else next(wall_s)))
 
         def times(self):
-            return ExecutionTimes(*np.array(self.pairs).reshape(-1, 2).T)
+            return ExecutionTimes(*np.insert(self.pairs, 2, 1.0, axis=1).T)
 
     monkeypatch.setattr(module, "TimedExecutions", Scripted)
 

@@ -114,7 +114,7 @@ def test_what_stays_impossible_is_told_and_written_with_a_word(tmp_path):
 def taking(seconds):
     """Return executions beside each other that take so many *seconds*, undisturbed."""
     each = [np.array([one]) for one in seconds]
-    return neighbours.Together([ExecutionTimes(one, one) for one in each])
+    return neighbours.Together([ExecutionTimes(one, one, np.ones(len(one))) for one in each])
 
 
 def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):

@@ -73,7 +73,7 @@ def test_steered_measuring_has_each_kernel_once(tmp_path):
     options = CalibrationOptions(makespan=0.01, max_seconds=1e-9)
 
     def burst(_kernel):
-        return ExecutionTimes(np.full(5, 1e-3), np.full(5, 1e-3)), 0.01
+        return ExecutionTimes(np.full(5, 1e-3), np.full(5, 1e-3), np.ones(5)), 0.01
 
     measure_steered(CHOLESKY, 1, collected, options, steered, lambda *_: None, burst)
     assert set(collected.samples) == {"potrf", "trsm", "syrk", "gemm"}

@@ -44,7 +44,7 @@ class Truth:
         noise = self._noise[kernel.name] if isinstance(self._noise, dict) else self._noise
         factors = np.exp(noise * self._rng.standard_normal(OF_A_BURST) - noise**2 / 2)
         durations = SECONDS[kernel.name] * factors
-        return ExecutionTimes(durations, durations), float(durations.sum())
+        return ExecutionTimes(durations, durations, np.ones(len(durations))), float(durations.sum())
 
 
 def measured(truth, until=0.02, graph=CHOLESKY, seconds=1e9, collected=None):
@@ -157,7 +157,7 @@ def test_a_calibration_says_what_it_came_to(monkeypatch, tmp_path):
 
 def test_durations_that_are_no_numbers_are_refused():
     for wrong in (np.nan, np.inf, -1.0):
-        times = ExecutionTimes(np.array([wrong]), np.array([wrong]))
+        times = ExecutionTimes(np.array([wrong]), np.array([wrong]), np.ones(1))
         with pytest.raises(InputError, match="duration"):
             measured(lambda kernel, times=times: (times, 1.0))
 

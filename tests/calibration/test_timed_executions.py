@@ -14,13 +14,16 @@ from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_under_load
 from tasksim.calibration.neighbours import _together
 from tasksim.calibration.timed_executions import INITIAL_CAPACITY, ExecutionTimes, TimedExecutions
-from tasksim.native.processor_time import ProcessorTime
+from tasksim.native.processor_time import ProcessorTime, ProcessorUses
+from tasksim.run.disturbance import PULSE_WEIGHT
 
 GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
 
 
-def times_of(wall_s, cpu_s, preemptions):
-    return ExecutionTimes.of(np.array(wall_s), np.array(cpu_s), np.array(preemptions, np.int32))
+def times_of(wall_s, cpu_s, preemptions, pulse=np.nan):
+    uses = ProcessorUses(len(wall_s))
+    uses.cpu_s[:], uses.preemptions[:], uses.pulse[:] = cpu_s, preemptions, pulse
+    return ExecutionTimes.of(np.array(wall_s), uses)
 
 
 def test_an_interrupted_execution_takes_its_processor_time():
@@ -39,6 +42,17 @@ def test_what_a_kernel_that_does_not_block_lost_others_took():
 def test_a_kernel_that_waits_for_something_else_keeps_that():
     found = times_of([2.0, 2.0, 2.5, 7.0], [1.0, 1.0, 1.25, 1.0], [0, 0, 0, 1])
     assert found.own_s.tolist() == [2.0, 2.0, 2.5, 2.0]
+
+
+def test_an_execution_takes_less_without_others_on_the_other_hyper_thread():
+    found = times_of([1.0, 3.0, 1.0], [1.0, 1.0, 1.0], [0, 1, 0], [1.0, 2.0, 1.5])
+    slowed = np.array([1.0, 1.0 + PULSE_WEIGHT, 1.0 + PULSE_WEIGHT / 2])
+    assert found.own_s == pytest.approx(1.0 / slowed)
+    assert found.only(slice(1, None)).own_s == pytest.approx(1.0 / slowed[1:])
+    # Others had the core for two seconds; nobody's gate waits for hyper-threads to be idle.
+    assert found.others_share == pytest.approx(2 / 5)
+    waiting = times_of([2.0, 2.0], [1.0, 1.0], [0, 0], [2.0, 2.0])
+    assert waiting.own_s.tolist() == [2.0, 2.0]
 
 
 def test_without_a_clock_of_threads_executions_take_what_they_took(monkeypatch):
@@ -63,7 +77,8 @@ class Competitor:
         clock = SimpleNamespace(monotonic=lambda: self.wall_s)
         monkeypatch.setattr(kernels_under_load, "time", clock)
         monkeypatch.setattr(timed_executions, "has_thread_clock", lambda: True)
-        made = partial(TimedExecutions, self.account)
+        monkeypatch.setattr(kernels_under_load, "idle_pulses", lambda _: None)
+        made = partial(TimedExecutions, account=self.account)
         monkeypatch.setattr(kernels_under_load, "TimedExecutions", made)
         body = SimpleNamespace(
             reset=lambda: None, run=self.execute, kernel=SimpleNamespace(name="gemm")
@@ -71,8 +86,8 @@ class Competitor:
         monkeypatch.setattr(kernels_under_load, "standalone", lambda *_, **__: body)
         self.body = body
 
-    def account(self, uses):
-        return ProcessorTime(uses, lambda: self.cpu_s, lambda: self.taken)
+    def account(self, uses, pulse=None):
+        return ProcessorTime(uses, lambda: self.cpu_s, lambda: self.taken, pulse)
 
     def execute(self):
         self.done += 1
@@ -88,7 +103,7 @@ def competitor(monkeypatch):
 
 
 def test_more_executions_than_there_was_room_for(competitor):
-    executions = TimedExecutions(competitor.account)
+    executions = TimedExecutions(account=competitor.account)
     for _ in range(2 * INITIAL_CAPACITY + 2):
         executions.time(competitor.execute)
     found = executions.times()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import numpy as np
 import pytest
 from compiled_core import needs_core
 
 from tasksim.native import pulse
-from tasksim.native.pulse import idle_pulses
+from tasksim.native.pulse import idle_pulse_of_any, idle_pulses
 from tasksim.native.this_machine import processor, usable_cores
 
 
@@ -29,9 +30,10 @@ def told(monkeypatch):
 
     def measured(cores, begin_s, end_s):
         of = found.pop(0) if len(found) > 1 else found[0]
-        return None if of is None else [np.full(pulse.MIN_PULSES, each) for each in of]
+        return [np.full(pulse.MIN_PULSES if each else 0, each) for each in of]
 
     monkeypatch.setattr(pulse, "_pulses", measured)
+    monkeypatch.setattr(pulse, "perf_counter", count(0.0, 0.1).__next__)
     return found
 
 
@@ -84,9 +86,9 @@ def test_without_a_place_for_notes_the_process_knows(told, notes, monkeypatch):
 
 
 def test_threads_that_were_interrupted_tell_nothing(told):
-    told[:] = [None]
+    told[:] = [[0.0]]
     assert idle_pulses(1) is None
-    told[:] = [None, [2.0], None]
+    told[:] = [[0.0], [2.0], [0.0]]
     assert idle_pulses(1) == [2.0]
 
 
@@ -99,8 +101,25 @@ def test_without_the_compiled_core_pulses_are_unknown(monkeypatch):
     assert idle_pulses(1) is None
 
 
-@pytest.mark.parametrize("windows", [needs_core(500)])
-def test_pulses_of_a_core_are_measured(windows):
-    found = pulse._measured(usable_cores()[:1], windows)
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="needs two cores")
+def test_of_ten_threads_nine_have_to_keep_their_cores(told, notes, monkeypatch):
+    told[:] = [[1.0, 0.0], [2.0, 3.0], [0.0, 1.0]]
+    assert idle_pulses(2) == [2.0, 3.0]
+    monkeypatch.setattr(pulse, "MIN_WORKING_SHARE", 0.5)
+    pulse._known.clear()
+    notes.unlink()
+    told[:] = [[1.0, 0.0], [2.0, 3.0], [0.0, 2.5]]
+    assert idle_pulses(2) == [1.0, 2.5]
+
+
+@pytest.mark.parametrize(("each", "any_core"), [([2.0, 2.02], 2.02), ([2.0, 3.0], None)])
+def test_a_thread_on_any_core_has_the_idle_pulse_of_equal_cores(monkeypatch, each, any_core):
+    monkeypatch.setattr(pulse, "idle_pulses", lambda _: each)
+    assert idle_pulse_of_any() == any_core
+
+
+@pytest.mark.parametrize("seconds", [needs_core(1.0)])
+def test_pulses_of_a_core_are_measured(seconds):
+    found = pulse._measured(usable_cores()[:1], seconds)
     assert found is not None
     assert 0.1 < found[0] < 100
