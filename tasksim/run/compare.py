@@ -16,7 +16,12 @@ from tasksim.base.errors import InputError, expect, option
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import duration_text, format_time
 from tasksim.run.copystatistics import moved_bytes
-from tasksim.run.disturbance import has_processor_times, others_share, undisturbed_s
+from tasksim.run.disturbance import (
+    crowded_share,
+    has_processor_times,
+    others_share,
+    undisturbed_s,
+)
 from tasksim.run.metrics import idle_time, idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
@@ -74,6 +79,9 @@ class Side:
     """Time that other programs took from the cores of a native run; None: unknown."""
     alone_s: float | None = None
     """Makespan that a native run would have had alone; None: unknown."""
+    crowded_share: float | None = None
+    """Share of its tasks' time that others on the other hyper-threads of the cores took; None:
+    unknown."""
 
     @property
     def undisturbed_s(self) -> float:
@@ -387,6 +395,7 @@ def _side(run: Run) -> Side:
         evictions=None if run.transfers is None else run.evictions,
         others_s=None if run.disturbance is None else run.disturbance.total_s,
         alone_s=None if run.disturbance is None else run.disturbance.alone_s,
+        crowded_share=crowded_share(run),
     )
 
 

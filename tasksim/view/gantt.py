@@ -190,10 +190,10 @@ _RECTANGLE: Final = (Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CL
 
 
 def draw_hatching(axes: Axes, run: Run, half_row: float) -> None:
-    """Hatch the end of each task's box, as long as others had the core.
+    """Hatch the end of each task's box, as long as others made it.
 
-    It is known how much of its time a task had no core, not when. Nothing is drawn of runs that
-    do not know, nor what is too short to be seen.
+    It is known how much of its time others took from a task, not when. Nothing is drawn of runs
+    that do not know, nor what is too short to be seen.
     """
     taken_s = others_s(run)
     seen = _seen(run, taken_s)
@@ -210,7 +210,7 @@ def draw_hatching(axes: Axes, run: Run, half_row: float) -> None:
 def hatching_legend(runs: Iterable[Run]) -> list[Patch]:
     """Return a legend entry if something is hatched in any of *runs*."""
     drawn = any(_seen(run, others_s(run)).any() for run in runs)
-    return [Patch(label="others had the core", **_LOOK)] if drawn else []
+    return [Patch(label="taken by others", **_LOOK)] if drawn else []
 
 
 def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -250,7 +250,8 @@ def panel_gantt(
     before their next task: that it was ready, its data, or the scheduler and the runtime.
 
     In a native run that knows what others took of its cores, the end of a task's box is hatched:
-    as long as others had the core, which the system tells, and not when they had it. Beside its
+    as long as others had the core, or slowed the task from its other hyper-thread; the system does
+    not tell when they did. Beside its
     idleness each worker has the share of the makespan in which its thread was ready and others
     had its core, during tasks or between them.
 

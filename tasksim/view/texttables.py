@@ -262,8 +262,11 @@ def _compared_alone(comparison: Comparison) -> list[list[str]]:
         for side in sides
     ]  # fmt: skip
     alone = [duration_text(side.undisturbed_s) for side in sides]
+    shares = [side.crowded_share for side in sides]
+    crowded = [_NONE if share is None else f"{100 * share:.0f} % of tasks" for share in shares]
     return [
         ["others had the cores", *taken, ""],
+        *([["on the other hyper-threads", *crowded, ""]] if any(shares) else []),
         ["makespan, alone", *alone, f"{comparison.error_alone_percent:+.2f} %"],
     ]
 

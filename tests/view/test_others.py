@@ -39,7 +39,7 @@ def test_the_end_of_a_task_is_hatched_for_as_long_as_others_had_the_core(make):
 
 def test_the_legend_says_what_hatching_is_where_something_is_hatched(make):
     run = disturbed(make)
-    assert [patch.get_label() for patch in colour_legend([run])][-1] == "others had the core"
+    assert [patch.get_label() for patch in colour_legend([run])][-1] == "taken by others"
     assert len(colour_legend([make.run()])) == 4
 
 

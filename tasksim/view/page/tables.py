@@ -25,6 +25,8 @@ from tasksim.run.disturbance import (
     lost_s,
     others_between_s,
     others_s,
+    undisturbed_s,
+    with_core_s,
 )
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.timeseries import pairs, refuse_infinite_times, thinned, used_curve
@@ -316,6 +318,8 @@ def add_others(columns: Columns, run: Run, ticks: Ticks) -> dict[str, Any] | Non
     known = np.isfinite(run.tasks.cpu_s)
     columns.whole("lost", np.where(known, ticks.of(lost_s(run)) + 1, 0))
     columns.whole("others", ticks.of(others_s(run)))
+    if np.isfinite(run.tasks.pulse).any():
+        columns.whole("crowded", ticks.of(with_core_s(run) - undisturbed_s(run)))
     columns.whole("preemptions", run.tasks.preemptions)
     told = run.disturbance
     return {

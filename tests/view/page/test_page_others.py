@@ -75,6 +75,16 @@ def test_a_pinned_task_tells_what_others_took(show, disturbed):
     assert "processor time" not in details(browser)
 
 
+def test_a_pinned_task_tells_what_others_on_the_other_hyper_thread_took(show, disturbed):
+    tasks = dataclasses.replace(
+        disturbed.tasks, pulse=np.where(disturbed.tasks.cpu_s > 0, 2.0, 1.0)
+    )
+    browser = show(dataclasses.replace(disturbed, tasks=tasks), hash_="#pin=0:0")
+    found = details(browser)
+    assert found["others had the core"] == "for 3 s (2 times)"
+    assert found["its other hyper-thread"] == "took 386.5 ms more"
+
+
 def colours(browser, task, share):
     """Return how many colours the row of a task has, around a share of its time."""
     return browser.evaluate(
@@ -91,9 +101,7 @@ def test_what_others_took_is_hatched_at_the_end_of_the_task(show, disturbed):
     browser = show(disturbed, hash_="#t=0,8")
     assert colours(browser, 0, 0.7) > 1
     assert colours(browser, 3, 0.7) == 1
-    assert "others had the core" in browser.evaluate(
-        "document.querySelector('.legend').textContent"
-    )
+    assert "taken by others" in browser.evaluate("document.querySelector('.legend').textContent")
 
 
 def test_the_panel_has_the_curve_of_the_run(show, disturbed):

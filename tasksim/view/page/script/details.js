@@ -36,15 +36,17 @@ export function taskDetails(run, task, runs) {
   return [...lines, ...shiftLines(run, task, runs)];
 }
 
-/** Return how long a task had a core, others had it, and its kernel waited by itself, where it is known. */
+/** Return how long a task had a core, what others took, and its kernel waited by itself, where it is known. */
 function othersLines(run, task) {
   const had = run.processorTime(task), others = run.others(task), times = run.preemptions(task);
   if (isNaN(had)) return [];
+  const crowded = run.crowded(task);
   const blocks = run.header.others.blocking.includes(run.kernels[run.kernel[task]]);
   const often = times > 0 ? ` (${countText(times)} ${times === 1 ? "time" : "times"})` : "";
   return [
     ["processor time", timeText(had)],
-    ["others had the core", others > 0 || times > 0 ? `for ${timeText(others)}${often}` : "never"],
+    ["others had the core", others > crowded || times > 0 ? `for ${timeText(others - crowded)}${often}` : "never"],
+    ...(crowded > 0 ? [["its other hyper-thread", `took ${timeText(crowded)} more`]] : []),
     ...(blocks ? [["waits by itself", `for ${timeText(Math.max(run.duration(task) - had - others, 0))}: its kernel blocks`]] : []),
   ];
 }

@@ -1,6 +1,6 @@
-// Hatching: the end of a task's box, as long as others had the core. It is known how long, not when.
+// Hatching: the end of a task's box, as long as others made it. It is known how long, not when.
 
-export const OTHERS = "others had the core";
+export const OTHERS = "taken by others";
 
 const SIZE = 8; // pixels from one line to the next
 const LINES = "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7"; // whole where tiles meet

@@ -89,8 +89,11 @@ export class RunData {
     return lost ? this.seconds(this.endTick(task) - this.startTick(task) - (lost - 1)) : NaN;
   }
 
-  /** How long others had the core of a task; 0 where nobody knows. */
+  /** How much time others took from a task; 0 where nobody knows. */
   others(task) { return this.seconds(this.columns.others?.[task] ?? 0); }
+
+  /** The part of it that others on the other hyper-thread of the core took. */
+  crowded(task) { return this.seconds(this.columns.crowded?.[task] ?? 0); }
 
   /** The same by slot; null of runs that do not know. Made when first asked for. */
   get slotOthers() {
