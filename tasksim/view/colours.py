@@ -76,7 +76,7 @@ REASONS: Final = {
 }
 """Reason for a copy -> its name in the legend and its colour."""
 
-DARK_REASONS: Final = {TransferReason.EVICTION: "#b08a84"}
+DARK_REASONS: Final = {TransferReason.EVICTION: "#ff4fd8"}
 """Colours of copies that are others on dark pages, whose ground would swallow the dark red."""
 
 WAITS: Final = {

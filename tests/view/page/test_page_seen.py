@@ -4,10 +4,12 @@ import dataclasses
 
 import pytest
 
+from tasksim.run.recordtables import TransferReason
 from tasksim.view.colours import DARK_REASONS, REASONS
 from tasksim.view.tokens import CHART_COLOURS
 from tests.view.conftest import from_rows, make_hybrid, make_run
 from tests.view.page.onpage import state
+from tests.view.test_style import DEFICIENCIES, distance
 from tests.view.test_tokens import contrast
 
 LEGEND = "[...document.querySelectorAll('.legend > *')].slice(1).map((e) => e.textContent)"
@@ -101,6 +103,28 @@ def test_copies_are_seen_on_their_ground(mode):
         seen = DARK_REASONS.get(reason, colour) if mode else colour
         # The palest, of copies that hurt nobody, is seen the least.
         assert contrast(seen, ground) > (1.2 if name == "copy back, idle" else 2.0), name
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+def test_copies_that_hurt_most_stand_out_on_dark_pages(deficiency):
+    found = DARK_REASONS[TransferReason.EVICTION]
+    assert distance(found, CHART_COLOURS["idle"][1], deficiency) > 45
+    for reason, (name, colour) in REASONS.items():
+        if reason != TransferReason.EVICTION:
+            assert distance(found, colour, deficiency) > 17, name
+
+
+def test_panels_follow_the_rows_without_a_gap(show):
+    browser = show(make_run(60, 300), hash_="#panels=,ready")
+    browser.resize(1280, 1600)
+    browser.settle()
+    browser.evaluate("tasksimPage.foldAll()")
+    browser.settle()
+    bottom, top = state(browser, "[chart.view.top + chart.allHeight, chart.panelsShown[0].top]")
+    panel = browser.evaluate(f"tasksimPage.chart.at(600, {top + 5}).panel?.name")
+    browser.resize(1280, 720)
+    assert bottom == top
+    assert panel == "ready"
 
 
 def test_copies_have_the_same_colour_in_the_chart_and_in_the_legend_of_a_dark_page(show, browser):

@@ -127,7 +127,7 @@ export class Chart {
   }
 
   #paintPanels(context) {
-    let top = TOP + this.room;
+    let top = TOP + Math.min(this.room, this.allHeight); // no gap below few rows
     this.panelsShown = [];
     for (const name of this.state.panels) {
       if (!this.curves.has(name)) {
@@ -168,7 +168,7 @@ export class Chart {
   at(x, y) {
     const time = this.time(x);
     const found = { x, y, time, row: null, run: null, task: -1, copy: -1, panel: null };
-    if (y >= TOP + this.room) {
+    if (y >= TOP + Math.min(this.room, this.allHeight)) {
       found.panel = this.panelsShown.find(({ top }) => y >= top && y < top + this.panelHeight) ?? null;
       return found;
     }
