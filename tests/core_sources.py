@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-NOT_OF_NATIVE_RUNS = ("engine", "models", "wasm", "*.py", "*.so", "*.wasm", "__pycache__")
+NOT_OF_NATIVE_RUNS = (
+    "engine", "models", "optimization", "planning", "wasm", "*.py", "*.so", "*.wasm", "__pycache__",
+)  # fmt: skip
 
 
 def copied_sources(place: Path) -> Path:

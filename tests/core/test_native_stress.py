@@ -78,7 +78,7 @@ def test_the_thread_sanitizer_finds_no_race(checked_program):
 def checked_program(strict, tmp_path):
     """The program, with the thread sanitizer; skipped where there is none.
 
-    The core in it only executes tasks: half of the time to compile all goes to replays.
+    The core in it only executes tasks: most of the time to compile all goes to replays and plans.
     """
     library, program = tmp_path / "libchecked.so", tmp_path / "native_stress"
     try:

@@ -13,7 +13,7 @@ from experiments.hardware_counters import profiling
 from experiments.hardware_counters.exhibits import PAPER_EXHIBITS, headline
 from experiments.hardware_counters.experiment import HARDWARE_COUNTERS
 from experiments.hardware_counters.programs import PROGRAMS, block_of, blocks_of
-from tasksim.calibration.counters import valgrind
+from tasksim.calibration.counters import load, valgrind
 
 TINY_DESIGN = (
     "--output out --programs jacobi --points 48 --large-points 96 --few 1,4,9 --many 16"
@@ -31,6 +31,9 @@ def test_all_of_it_runs_and_every_exhibit_has_a_figure_and_a_table(tmp_path, mon
     caches = valgrind.data_caches()  # of three, each but the first is the last one in its own run
     monkeypatch.setattr(valgrind, "data_caches", lambda: caches[:1] + caches[1:][-1:])
     monkeypatch.setattr(profiling, "COMPARED_STEPS", {"callgrind": 20, "perf": 2000})
+    # No latency is judged here, and none has to leave the caches: a gigabyte takes seconds.
+    monkeypatch.setattr(load, "CHASED_BYTES", 64 << 20)
+    monkeypatch.setattr(load, "LATENCY_ROUNDS", 3)
     monkeypatch.setattr(sys, "argv", ["experiments.hardware_counters", *TINY_DESIGN.split()])
     with pytest.raises(SystemExit) as ended:
         command.main()
