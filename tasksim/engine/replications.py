@@ -17,7 +17,7 @@ from tasksim.base.errors import InputError
 from tasksim.engine.durations import Demands
 from tasksim.models.uncertainty.doubt import student_stretch
 from tasksim.models.uncertainty.drawn import drawer_of
-from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
+from tasksim.models.uncertainty.slowdownlaw import UNSEEN_MINUTES_FACTOR, SlowdownLaw
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 if TYPE_CHECKING:
@@ -270,6 +270,8 @@ class Replicator:
             draws = np.array(
                 [self._generator(_RUNS, key, *which[:2]).standard_normal() for key in keys]
             )
+            if self._slowdown is not None:  # a run here, and later than those of the calibration
+                deviations = np.minimum(deviations * UNSEEN_MINUTES_FACTOR, MAX_RUN_DEVIATION)
             # Models predict the mean of runs, so the mean of the exponential is divided out.
             run = float(deviations @ draws - deviations @ deviations / 2)
         return run, level

@@ -12,11 +12,16 @@ a long one meets about as many as any other of its length. And threads that have
 cores for the first milliseconds. So slowdowns of short runs are smaller than those of long ones,
 and vary more; a prediction scales the slowdowns of the calibration's runs to its own length.
 
+The load of a machine also changes slowly. The mean of the last few probes follows it better than
+the latest one: by as much as the slowdowns of a calibration follow it, those of similar runs are
+shifted to the present.
+
 The file ``slowdown.csv`` in a machine's folder has the slowdowns of calibration runs. One line per
 run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all cores a second
 before the run, relative to an idle machine; ``restless``, the ratio of the largest to the smallest
 of the last few probes; ``slowdown``, the slowdown of the run itself; ``alone_s``, its makespan
-without other programs in seconds, which files of earlier versions lack.
+without other programs in seconds; ``usual``, the geometric mean of the last few probes. Files of
+earlier versions lack the last two, or the last one.
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LAG_S",
     "RECENT_PROBES",
+    "UNSEEN_MINUTES_FACTOR",
     "ExpectedSlowdown",
     "SlowdownLaw",
     "SlowdownRow",
@@ -77,6 +83,13 @@ ARRIVAL_SHARE: Final = 0.02
 ARRIVAL_SLOWDOWN: Final = 0.5
 """Mean log slowdown by such a load: that of two programs on one core is ln 2 = .7, for a part of
 the run."""
+UNSEEN_MINUTES_FACTOR: Final = 1.3
+"""Ratio of the deviations of runs in later minutes to those within a calibration of some seconds.
+Without it, intervals of 95 % held 85, 85, 86, 86 and 87 % of 100 or 150 runs in calm minutes, on
+two hosts, and the others were slower: as if deviations were too small by 1.3 to 1.36."""
+MAX_UNSEEN_DEVIATION: Final = 0.09
+"""Largest standard deviation between minutes, of a log slowdown: a calibration beside others that
+come and go has seen what they do."""
 BANDWIDTH_FACTOR: Final = 0.9
 """Factor of the bandwidth that smooths few runs (Silverman, Density Estimation, 1986, 3.31)."""
 NORMAL_IQR: Final = 1.349
@@ -89,7 +102,7 @@ deviation is left, as a smaller part that all lengths share may not have shown. 
 the shortest nothing is known."""
 MIN_RUNS_OF_LENGTHS: Final = 12
 """Smallest number of similar runs of different lengths that show it: six of each of two lengths
-tell their variances to a factor of two."""
+tell their variances to a factor of two. And of runs that show how slowdowns follow probes."""
 
 
 class SlowdownRow(NamedTuple):
@@ -105,18 +118,22 @@ class SlowdownRow(NamedTuple):
         The slowdown of the run.
     alone_s : float, default 0.0
         The makespan of the run without other programs, in seconds; 0: unknown.
+    usual : float, default 0.0
+        The geometric mean of the last few probes; 0: unknown.
     """
 
     probe: float
     restless: float
     slowdown: float
     alone_s: float = 0.0
+    usual: float = 0.0
 
     @classmethod
     def of(cls, probes: Sequence[float], slowdown: float, alone_s: float = 0.0) -> Self:
         """Return the row of a run after *probes*, the latest last."""
         recent = probes[-RECENT_PROBES:]
-        return cls(recent[-1], max(recent) / min(recent), slowdown, alone_s)
+        usual = float(np.exp(np.log(recent).mean()))
+        return cls(recent[-1], max(recent) / min(recent), slowdown, alone_s, usual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,19 +146,25 @@ class SlowdownLaw:
         Logarithms, for each run of the calibrations.
     alone_s : ndarray
         Makespans of these runs without other programs, in seconds; 0: unknown.
+    usual : ndarray
+        Means of the logarithms of the last few probes before each; of the latest, if unknown.
     """
 
     probes: Floats
     restless: Floats
     slowdowns: Floats
     alone_s: Floats
+    usual: Floats
 
     @classmethod
     def of(cls, rows: Sequence[SlowdownRow]) -> Self:
         """Return the law of *rows*; without rows, only the prior."""
         table = np.array(rows, dtype=np.float64).reshape(-1, len(SlowdownRow._fields))
-        probes, restless, slowdowns = np.log(table[:, :-1]).T
-        return cls(probes, restless, slowdowns, table[:, -1])
+        probes, restless, slowdowns = np.log(table[:, :3]).T
+        alone_s, usual = table[:, 3:].T
+        known = usual > 0
+        usual = np.where(known, np.log(usual, where=known, out=np.zeros(len(table))), probes)
+        return cls(probes, restless, slowdowns, alone_s, usual)
 
     def at(self, probes: Sequence[float], alone_s: float = 0.0) -> ExpectedSlowdown:
         """Return the expected slowdown of a run after *probes*, the latest last.
@@ -160,7 +183,10 @@ class SlowdownLaw:
         scatter = np.sqrt(
             CALM_SCATTER**2 + (BUSY_SCATTER * usual) ** 2 + (RESTLESS_SCATTER * restless) ** 2
         )
-        return ExpectedSlowdown(self._seen(near, alone_s), usual, float(scatter))
+        seen = self._seen(near, alone_s)
+        if len(seen):
+            seen = np.maximum(seen + self._follows * (usual - self.usual[near].mean()), 0.0)
+        return ExpectedSlowdown(seen, usual, float(scatter))
 
     def at_any(self, alone_s: float = 0.0) -> ExpectedSlowdown:
         """Return the expected slowdown at an unknown time: that of the calibration's runs.
@@ -169,6 +195,14 @@ class SlowdownLaw:
         """
         every = np.ones(len(self.slowdowns), dtype=bool)
         return ExpectedSlowdown(self._seen(every, alone_s), 0.0, CALM_SCATTER)
+
+    @property
+    def _follows(self) -> float:
+        """The part of a change of the probes' mean by which slowdowns change: 0 to 1."""
+        apart = self.usual - self.usual.mean()
+        if len(apart) < MIN_RUNS_OF_LENGTHS or float(apart.std()) < CALM_SCATTER:
+            return 0.0
+        return float(np.clip(apart @ self.slowdowns / (apart @ apart), 0.0, 1.0))
 
     def _seen(self, near: Bools, alone_s: float) -> Floats:
         """Return the slowdowns of the runs *near*, as runs of *alone_s* would have had, ascending.
@@ -226,13 +260,23 @@ class ExpectedSlowdown:
         )
         if chosen < self._share_seen:
             level = float(np.quantile(self.seen, place)) + self._bandwidth * normal
-            return max(level, 0.0)
+            middle = float(np.median(self.seen))
+            return max(middle + self._stretch * (level - middle), 0.0)
         level = self.usual + self.scatter * normal
         return max(level, 0.0) + (size if arrives < ARRIVAL_SHARE else 0.0)
 
     @property
     def _share_seen(self) -> float:
         return len(self.seen) / (len(self.seen) + PRIOR_RUNS)
+
+    @property
+    def _stretch(self) -> float:
+        """Ratio of the deviations in later minutes to those of the runs seen."""
+        variance = float(self.seen.var())
+        if not variance:
+            return 1.0
+        unseen = min((UNSEEN_MINUTES_FACTOR**2 - 1) * variance, MAX_UNSEEN_DEVIATION**2)
+        return float(np.sqrt(1 + unseen / variance))
 
     @property
     def _bandwidth(self) -> float:
@@ -259,8 +303,8 @@ def _by_length(
 
 
 CSV_COLUMNS: Final = ["run", *SlowdownRow._fields]
-EARLIER_COLUMNS: Final = CSV_COLUMNS[:-1]
-"""Columns of files from before the length of a run counted."""
+EARLIER_COLUMNS: Final = (CSV_COLUMNS[:-2], CSV_COLUMNS[:-1])
+"""Columns of files from before the length of a run counted, and the mean of the probes."""
 MAX_SLOWDOWN: Final = 1e6
 """Largest slowdown accepted: no user waits for a run that is slowed a million times."""
 
@@ -282,7 +326,7 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
         return {}
     lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     columns = next(lines, [])
-    if columns not in (CSV_COLUMNS, EARLIER_COLUMNS):
+    if columns not in (CSV_COLUMNS, *EARLIER_COLUMNS):
         raise InputError(f"{path}:1: expected the columns {','.join(CSV_COLUMNS)}")
     found: dict[int, SlowdownRow] = {}
     for fields in lines:
@@ -291,7 +335,8 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
             run, row = whole_number(number), SlowdownRow(*map(plain_float, told))
         except (ValueError, TypeError):
             run, row = None, SlowdownRow(0.0, 0.0, 0.0)
-        legal = all(1 <= each <= MAX_SLOWDOWN for each in row[:-1]) and 0 <= row[-1] < inf
+        legal = all(1 <= each <= MAX_SLOWDOWN for each in row[:3]) and 0 <= row.alone_s < inf
+        legal = legal and (not row.usual or 1 <= row.usual <= MAX_SLOWDOWN)
         if run is None or not legal or len(fields) != len(columns):
             raise InputError(
                 f"{path}:{lines.line_num}: expected a run, numbers of at least 1, and a time: "

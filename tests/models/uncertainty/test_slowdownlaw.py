@@ -8,6 +8,7 @@ from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.models.uncertainty.slowdownlaw import (
+    UNSEEN_MINUTES_FACTOR,
     SlowdownLaw,
     SlowdownRow,
     read_slowdowns,
@@ -85,7 +86,7 @@ def test_where_others_came_and_went_a_calm_moment_says_little():
 
 
 def test_a_row_knows_how_restless_its_probes_were():
-    assert SlowdownRow.of([9.0, 1.0, 2.0, 4.0, 2.0], 1.5, 0.1) == (2.0, 4.0, 1.5, 0.1)
+    assert SlowdownRow.of([9.0, 1.0, 2.0, 4.0, 2.0], 1.5, 0.1) == (2.0, 4.0, 1.5, 0.1, 2.0)
 
 
 def test_in_no_moment_in_particular_a_run_is_as_any_was():
@@ -108,20 +109,57 @@ def test_intervals_hold_further_runs(count):
 
 
 def test_a_file_keeps_what_was_seen(tmp_path):
-    rows = {3: SlowdownRow(1.5, 1.1, 1.25, 0.25), 1: SlowdownRow(1.0, 1.0, 1.0)}
+    rows = {3: SlowdownRow(1.5, 1.1, 1.25, 0.25, 1.4), 1: SlowdownRow(1.0, 1.0, 1.0)}
     write_slowdowns(tmp_path, rows)
     assert read_slowdowns(slowdown_path(tmp_path)) == rows
     assert slowdown_path(tmp_path).read_text().splitlines() == [
-        "run,probe,restless,slowdown,alone_s",
-        "1,1.0,1.0,1.0,0.0",
-        "3,1.5,1.1,1.25,0.25",
+        "run,probe,restless,slowdown,alone_s,usual",
+        "1,1.0,1.0,1.0,0.0,0.0",
+        "3,1.5,1.1,1.25,0.25,1.4",
     ]
     assert read_slowdowns(tmp_path / "none.csv") == {}
 
 
-def test_a_file_of_before_has_runs_of_unknown_length(tmp_path):
-    slowdown_path(tmp_path).write_text(f"{EARLIER}\n3,1.5,1.1,1.25\n")
-    assert read_slowdowns(slowdown_path(tmp_path)) == {3: SlowdownRow(1.5, 1.1, 1.25)}
+def test_files_of_before_lack_lengths_and_means(tmp_path):
+    path = slowdown_path(tmp_path)
+    path.write_text(f"{EARLIER}\n3,1.5,1.1,1.25\n")
+    assert read_slowdowns(path) == {3: SlowdownRow(1.5, 1.1, 1.25)}
+    path.write_text(f"{EARLIER},alone_s\n3,1.5,1.1,1.25,0.25\n")
+    assert read_slowdowns(path) == {3: SlowdownRow(1.5, 1.1, 1.25, 0.25)}
+
+
+def moody(count, follows, seed=0):
+    """Return runs of moods that single probes hardly tell: slowdowns follow means of probes."""
+    rng = np.random.default_rng(seed)
+    mood = np.abs(0.2 * rng.standard_normal(count))
+    probe = np.maximum(mood + 0.1 * rng.standard_normal(count), 0.0)
+    slowed = 0.1 + follows * mood
+    columns = np.exp([probe, np.zeros(count), slowed, np.full(count, -3.0), mood])
+    return [SlowdownRow(*map(float, row)) for row in columns.T]
+
+
+@pytest.mark.parametrize("follows", [0.0, 0.5, 1.0])
+def test_slowdowns_follow_the_mean_of_the_probes_as_those_of_the_calibration(follows):
+    law = SlowdownLaw.of(moody(200, follows))
+    calm, busy = (law.at([level] * 4).expected for level in (1.0, 1.3))
+    share = 200 / 208 if follows else 80 / 88  # of runs seen, beside the prior
+    assert busy - calm >= 0.9 * follows * share * np.log(1.3)
+
+
+def test_calm_probes_do_not_tell_how_slowdowns_follow_them():
+    rows = [SlowdownRow(1.0, 1.0, 1.2, 0.1, 1.0 + k / 1e4) for k in range(40)]
+    assert SlowdownLaw.of(rows)._follows == 0.0
+
+
+def test_later_minutes_vary_more_than_those_of_a_calibration():
+    logs = 0.3 + 0.05 * np.random.default_rng(0).standard_normal(2000)
+    law = SlowdownLaw.of([SlowdownRow(1.35, 1.0, float(np.exp(each))) for each in logs])
+    found = np.log(drawn(law.at_any()))
+    assert found.std() == pytest.approx(UNSEEN_MINUTES_FACTOR * 0.05, rel=0.1)
+    # A calibration beside others that came and went has seen what they do.
+    logs = 2.0 + 0.5 * np.random.default_rng(0).standard_normal(2000)
+    law = SlowdownLaw.of([SlowdownRow(7.4, 1.0, float(np.exp(each))) for each in logs])
+    assert np.log(drawn(law.at_any())).std() == pytest.approx(0.5, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +171,9 @@ def test_a_file_of_before_has_runs_of_unknown_length(tmp_path):
         f"{EARLIER},alone_s\n1,1,1,1\n",
         f"{EARLIER},alone_s\n1,1,1,1,-1\n",
         f"{EARLIER},alone_s\n1,1,1,1,inf\n",
+        f"{EARLIER},alone_s,usual\n1,1,1,1,1,0.5\n",
+        f"{EARLIER},alone_s,usual\n1,1,1,1,1,inf\n",
+        f"{EARLIER},alone_s,usual\n1,1,1,1,1\n",
         *(f"{EARLIER}\n{line}\n" for line in DAMAGED),
         *(f"{EARLIER},alone_s\n{line},1\n" for line in DAMAGED),
     ],
