@@ -16,6 +16,7 @@ import numpy as np
 from tasksim.base.arguments import flag, one_of, path_of
 from tasksim.base.errors import InputError, listed, option, short
 from tasksim.base.lockfile import locked
+from tasksim.base.shortnames import NAME_LETTERS, distinct
 from tasksim.base.units import format_time
 from tasksim.calibration.fit_kernels import (
     SEARCHES,
@@ -68,7 +69,6 @@ from tasksim.native.this_machine import named_machine
 from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times
 from tasksim.run.foldernames import RUN_JSON
 from tasksim.run.record import Run
-from tasksim.view.names import NAME_LETTERS, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import option
+from tasksim.base.shortnames import NAME_LETTERS, distinct
 from tasksim.base.units import format_size, format_time
 from tasksim.calibration.precision import percent
 from tasksim.models.files.coefficients import LOCK_FREE_THRESHOLD
-from tasksim.view.names import NAME_LETTERS, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
+from tasksim.base.shortnames import shortened
 from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.disturbance import others_percent, others_s
@@ -23,7 +24,6 @@ from tasksim.view.lanes import (
     lanes,
     transfer_legend,
 )
-from tasksim.view.names import shortened
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,

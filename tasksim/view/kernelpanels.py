@@ -9,11 +9,12 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from tasksim.base.errors import InputError
+from tasksim.base.shortnames import shortened
 from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.view.bands import MAX_VECTOR_BOXES
 from tasksim.view.colours import kernel_colours
-from tasksim.view.names import listed_runs, run_names, shortened
+from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.patches import Patch
 
+from tasksim.base.shortnames import shortened
 from tasksim.base.units import format_size
 from tasksim.view.bands import Boxes, add_bands
 from tasksim.view.colours import REASONS
-from tasksim.view.names import shortened
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
 if TYPE_CHECKING:

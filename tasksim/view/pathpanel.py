@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from matplotlib.patches import Patch
 
+from tasksim.base.shortnames import shortened
 from tasksim.run.metrics import idle_s, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
 from tasksim.view.colours import kernel_colours
-from tasksim.view.names import listed_runs, run_names, shortened
+from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
     TEXT,

@@ -11,9 +11,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from tasksim.base.shortnames import shortened
 from tasksim.base.units import duration_text, time_unit
 from tasksim.view.colours import PALETTE, kernel_colours
-from tasksim.view.names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

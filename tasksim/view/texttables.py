@@ -63,7 +63,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     lines = [list(headers), *map(list, rows)] if any(headers) else [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     if any(headers) and widths[0] > LONG_NAME_LETTERS:
-        from tasksim.view.names import distinct  # hardly ever needed
+        from tasksim.base.shortnames import distinct  # hardly ever needed
 
         others = sum(widths[1:]) + 2 * (len(widths) - 1)
         most = max(MIN_NAME_LETTERS, LINE_LETTERS - others)
@@ -266,7 +266,11 @@ def _compared_alone(comparison: Comparison) -> list[list[str]]:
     crowded = [_NONE if share is None else f"{100 * share:.0f} % of tasks" for share in shares]
     return [
         ["others had the cores", *taken, ""],
-        *([["on the other hyper-threads", *crowded, ""]] if any(shares) else []),
+        *(
+            [["other hyper-threads", *crowded, ""]]
+            if any(share is not None for share in shares)
+            else []
+        ),
         ["makespan, alone", *alone, f"{comparison.error_alone_percent:+.2f} %"],
     ]
 

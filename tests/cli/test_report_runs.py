@@ -27,7 +27,7 @@ def test_shifts_between_runs_show(tasksim, many_sizes, models):
     called = tasksim(f"report kernels run0 run1 run2 {models} -o out --json")
     row = next(row for row in called.json["kernels"] if row["kernel"] == "work")
     assert row["tasks"] == 3 * 96
-    assert re.match(r"run 2 took (49|50|51)% longer", row["first_warning"])
+    assert re.match(r"run 2 took (49|50|51) % longer", row["first_warning"])
     assert "run2" in Path("out/work.html").read_text()
 
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.shortnames import shortened
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.curves import facets_of
-from tasksim.view.names import shortened
 from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
 
 if TYPE_CHECKING:

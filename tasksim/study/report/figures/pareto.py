@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.text import Text
 
+from tasksim.base.shortnames import shortened
 from tasksim.base.units import time_unit
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.look import (
@@ -22,7 +23,6 @@ from tasksim.study.report.figures.look import (
     plain_axes,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.view.names import shortened
 from tasksim.view.style import TEXT
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pandas as pd
 
+from tasksim.base.shortnames import shortened
 from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.figures.look import legend_below, line_looks, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
 from tasksim.study.report.tournament import performance_profile
-from tasksim.view.names import shortened
 from tasksim.view.style import TEXT, new_figure
 
 if TYPE_CHECKING:

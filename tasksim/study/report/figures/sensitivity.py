@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 import pandas as pd
 from matplotlib.colors import LogNorm, Normalize
 
+from tasksim.base.shortnames import shortened
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.look import BOUND_COLOUR, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure, file_name
-from tasksim.view.names import shortened
 from tasksim.view.style import TEXT, new_figure
 
 if TYPE_CHECKING:

@@ -105,7 +105,8 @@ export const TASKS = structureOf("tasks", `
   int32[tasks] worker released_by
   int8[tasks] state
   real[tasks]? cpu_s
-  int32[tasks]? preemptions`);
+  int32[tasks]? preemptions
+  real[tasks]? pulse`);
 export const LOG = structureOf("log", `
   int32[copies] handle task
   int16[copies] source target
