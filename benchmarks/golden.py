@@ -196,6 +196,9 @@ def main() -> None:
         arguments.file.write_text(json.dumps(now, indent=0) + "\n")
         return
     before = json.loads(arguments.file.read_text())
+    for old, new in zip(before, now, strict=True):
+        if "columns" in old and "columns" in new:  # columns that the code of before lacks
+            new["columns"] = {k: v for k, v in new["columns"].items() if k in old["columns"]}
     differing = [pair for pair in zip(before, now, strict=True) if pair[0] != pair[1]]
     for number, (old, new) in enumerate(zip(before, now, strict=True)):
         if old != new:
