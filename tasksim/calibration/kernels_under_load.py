@@ -186,8 +186,9 @@ def _run_together(repeaters: list[_Repeater], for_s: float, *, pin: bool = True)
     Raise the first error of a kernel. No thread is left behind, however it ends.
     """
     cores = cores_for(len(repeaters)) if pin else None
-    for repeater, idle in zip(repeaters, (pin and idle_pulses(len(repeaters))) or [], strict=False):
-        repeater.executions = TimedExecutions(idle)
+    idle = idle_pulses(len(repeaters)) if pin else None
+    for number, pulse in enumerate(idle or ()):
+        repeaters[number].executions = TimedExecutions(pulse)
     start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
     threads = [
         threading.Thread(target=r.run, args=(start, stop, cores[i] if cores else None), daemon=True)

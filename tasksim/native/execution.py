@@ -75,7 +75,7 @@ class Execution:
         """Account of each worker's thread, filled in when the thread ends."""
         self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
         self._idle_pulses: list[float] | None = None
-        """Of each worker's core, if pulses are taken."""
+        """Idle pulse of each worker's core, if pulses are taken."""
 
     # Called by the main thread
 

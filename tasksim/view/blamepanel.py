@@ -9,7 +9,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.formats.graphs import graph_if_any
 from tasksim.scenario.recorded import blame_of, scenario_of
-from tasksim.view.colours import WAITS, kernel_colours
+from tasksim.view.colours import IDLE_COLOURS, kernel_colours
 from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
 from tasksim.view.style import TEXT, name_axes, new_axes
@@ -30,8 +30,8 @@ CAUSE_COLOURS: Final = {
     "area bound": "#8c96a0",
     "longer than modelled": "#6b4c9a",
     "idle at the start": "#e6f4fa",
-    **dict(WAITS.values()),
-    "idle for data or the runtime": WAITS["queue"][1],
+    **dict(IDLE_COLOURS.values()),
+    "idle for data or the runtime": IDLE_COLOURS["queue"][1],
     "idle at the end": "#ffffff",
     "workers without a task": "#e4e8ec",
 }

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DARK_REASONS",
+    "IDLE_COLOURS",
     "KERNEL_COLOURS",
     "PALETTE",
     "REASONS",
     "RUN_COLOURS",
-    "WAITS",
     "is_light",
     "kernel_colours",
 ]
@@ -79,7 +79,7 @@ REASONS: Final = {
 DARK_REASONS: Final = {TransferReason.EVICTION: "#ff4fd8"}
 """Colours of copies that are others on dark pages, whose ground would swallow the dark red."""
 
-WAITS: Final = {
+IDLE_COLOURS: Final = {
     cause: (IDLE_NAMES[cause], CHART_COLOURS[token][0])
     for cause, token in (
         ("dependency", "idle-dependency"),

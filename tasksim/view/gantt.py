@@ -15,7 +15,7 @@ from tasksim.run.bounds import Bounds
 from tasksim.run.disturbance import others_percent, others_s
 from tasksim.run.metrics import idleness_percent, kernel_statistics
 from tasksim.view.bands import Boxes, add_bands
-from tasksim.view.colours import WAITS, is_light, kernel_colours
+from tasksim.view.colours import IDLE_COLOURS, is_light, kernel_colours
 from tasksim.view.lanes import (
     Lane,
     draw_arrows,
@@ -333,7 +333,7 @@ def colour_legend(runs: Sequence[Run]) -> list[Patch]:
     drawn = [idle_spans(run) for run in runs if lanes(run)] if copies else []
     waits = [
         Patch(color=colour, label=name)
-        for reason, (name, colour) in WAITS.items()
+        for reason, (name, colour) in IDLE_COLOURS.items()
         if any(len(spans[reason][0]) for spans in drawn)
     ]
     return kernels + hatching_legend(runs) + waits + copies
@@ -349,7 +349,7 @@ def _boxes(run: Run, kernels: Sequence[str]) -> Boxes:
     if lanes(run):
         for reason, (worker, begin, end) in idle_spans(run).items():
             spans.append((worker, begin, end, np.full(len(worker), len(colours))))
-            colours.append(WAITS[reason][1])
+            colours.append(IDLE_COLOURS[reason][1])
     worker, start, end, state = (np.concatenate(column) for column in zip(*spans, strict=True))
     row, half = worker.astype(np.float64), _half_row(run)
     return Boxes.of(start, end, (row - half, row + half), state, colours)

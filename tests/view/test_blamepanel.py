@@ -9,7 +9,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.run.metrics import IDLE_NAMES
 from tasksim.view.blamepanel import BLAME, panel_blame
-from tasksim.view.colours import WAITS
+from tasksim.view.colours import IDLE_COLOURS
 
 REPEATABLE_SCENARIO = tasksim.Scenario(
     "cholesky tiles=5", workers=3, durations="potrf=1,trsm=3,syrk=3,gemm=6"
@@ -30,7 +30,7 @@ def test_idle_time_has_the_names_and_colours_of_gantt_charts():
     bars, names = panel_blame(run).get_legend_handles_labels()
     drawn = (to_hex(bar.patches[0].get_facecolor()) for bar in bars)
     colours = dict(zip(names, drawn, strict=True))
-    name, colour = WAITS["dependency"]
+    name, colour = IDLE_COLOURS["dependency"]
     assert colours[name] == colour
     idle = {name for name in colours if name.startswith("idle")}
     assert idle <= {"idle at the start", *IDLE_NAMES.values()}

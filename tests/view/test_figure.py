@@ -11,7 +11,7 @@ import pytest
 
 import tasksim.view
 from tasksim.base.errors import InputError, OutputError
-from tasksim.view.colours import KERNEL_COLOURS, WAITS
+from tasksim.view.colours import IDLE_COLOURS, KERNEL_COLOURS
 from tasksim.view.figure import PANELS, figure, save_figure
 
 OTHERS = (
@@ -166,7 +166,7 @@ def test_panels_of_tasks_that_took_no_time_say_it(make):
 
 def test_figures_and_pages_have_one_name_for_a_wait():
     script = Path(tasksim.view.__file__).with_name("page") / "script" / "waits.js"
-    assert all(f'"{name}"' in script.read_text() for name, _ in WAITS.values())
+    assert all(f'"{name}"' in script.read_text() for name, _ in IDLE_COLOURS.values())
 
 
 def test_a_panel_without_ready_tasks_says_why(make):

@@ -11,7 +11,7 @@ from matplotlib.quiver import Quiver
 
 from tasksim.run.recordtables import TransferTable
 from tasksim.view.bands import Bands
-from tasksim.view.colours import WAITS
+from tasksim.view.colours import IDLE_COLOURS
 from tasksim.view.gantt import panel_gantt
 
 FETCH, PREFETCH, IDLE, EVICTION = "#c91214", "#f9816c", "#f1cfbf", "#5d0d0a"
@@ -96,9 +96,9 @@ def test_idle_workers_are_coloured_by_what_they_waited_for(make):
     run = moving(make, (0, 1, 2, 9, 0, 0))
     tasks = dataclasses.replace(run.tasks, ready_s=[3] * 4, popped_s=[4, 10, 10, 10])
     axes = panel_gantt(dataclasses.replace(run, tasks=tasks))
-    assert {box[:2] for box in drawn(axes, WAITS["dependency"][1])} == {(0, 3)}
-    assert {box[:2] for box in drawn(axes, WAITS["queue"][1])} == {(3, 4), (9, 10), (3, 10)}
-    assert [box[:2] for box in drawn(axes, WAITS["transfer"][1])] == [(4, 9)]
+    assert {box[:2] for box in drawn(axes, IDLE_COLOURS["dependency"][1])} == {(0, 3)}
+    assert {box[:2] for box in drawn(axes, IDLE_COLOURS["queue"][1])} == {(3, 4), (9, 10), (3, 10)}
+    assert [box[:2] for box in drawn(axes, IDLE_COLOURS["transfer"][1])] == [(4, 9)]
     rows = [
         sorted(box[:2] for box in every(axes) if round(sum(box[2:]) / 2) == row) for row in (0, 1)
     ]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.units import duration_text, time_unit
-from tasksim.view.colours import KERNEL_COLOURS, PALETTE, REASONS, WAITS, kernel_colours
+from tasksim.view.colours import IDLE_COLOURS, KERNEL_COLOURS, PALETTE, REASONS, kernel_colours
 from tasksim.view.names import run_names
 from tasksim.view.style import run_title
 
@@ -44,7 +44,11 @@ FAMILIES = [
     ("getrf", "trsm_ll", "trsm_ru", "gemm"),
     ("geqrt", "gemqrt", "tpqrt", "tpmqrt"),
 ]
-STATES = [*(colour for _, colour in REASONS.values()), *(c for _, c in WAITS.values()), "#ffffff"]
+STATES = [
+    *(colour for _, colour in REASONS.values()),
+    *(c for _, c in IDLE_COLOURS.values()),
+    "#ffffff",
+]
 
 
 def distance(a, b, deficiency):

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CARGO", "read_cargo"]
 
-TITLE: Final = "<title>Cargo Build Timings"
+REPORT_TITLE: Final = "<title>Cargo Build Timings"
 """Title of a report; version and packages follow."""
-UNITS: Final = re.compile(r"\bUNIT_DATA\s*=\s*(?=\[)")
+UNITS_BEGINNING: Final = re.compile(r"\bUNIT_DATA\s*=\s*(?=\[)")
 LARGEST_S: Final = 1e9
 """Upper bound of times in seconds, thirty years."""
 CLOCK_SLACK_S: Final = 0.015
 """Overlap of two units, in seconds, that may be rounding: starts and durations have two digits."""
-UNBLOCKED: Final = ("unblocked_units", "unlocked_units")
+UNBLOCKED_KEYS: Final = ("unblocked_units", "unlocked_units")
 """Keys of the units that a unit's end unblocks, today's and that of older versions."""
-UNBLOCKED_BY_METADATA: Final = ("unblocked_rmeta_units", "unlocked_rmeta_units")
+METADATA_UNBLOCKED_KEYS: Final = ("unblocked_rmeta_units", "unlocked_rmeta_units")
 """Keys of the units that the end of a library's frontend unblocks."""
 
 MODES: Final = ("run", "check", "test", "doc", "bench")
@@ -58,7 +58,7 @@ def read_cargo(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     text = read_text(path)
-    begin = UNITS.search(text)
+    begin = UNITS_BEGINNING.search(text)
     if begin is None:
         raise InputError(f"{path}: no UNIT_DATA = [...]; legal: a report of cargo build --timings")
     try:
@@ -111,7 +111,7 @@ class _Unit(NamedTuple):
 def _unit_of(values: dict[str, Any], at: int) -> _Unit:
     start = _seconds(values, "start")
     end = metadata = start + _seconds(values, "duration")
-    early = _numbers(values, UNBLOCKED_BY_METADATA)
+    early = _numbers(values, METADATA_UNBLOCKED_KEYS)
     frontend = [section[1] for section in values.get("sections") or () if section[0] == "frontend"]
     if early and frontend:
         metadata = start + _seconds(frontend[0], "end")
@@ -123,7 +123,7 @@ def _unit_of(values: dict[str, Any], at: int) -> _Unit:
     return _Unit(
         at, _numbers({"i": [values["i"]]}, ("i",))[0], str(values.get("name") or "unknown"),
         f"{words[-2]} ({words[-1]})" if is_mode else words[-1], start, end, min(metadata, end),
-        _numbers(values, UNBLOCKED), early,
+        _numbers(values, UNBLOCKED_KEYS), early,
     )  # fmt: skip
 
 
@@ -175,6 +175,6 @@ def _last_task(unit: _Unit) -> str:
 
 CARGO: Final = Format(
     summary="The report of a build by cargo (cargo build --timings).",
-    recognises=lambda path, head: TITLE in head_text(head),  # noqa: ARG005
+    recognises=lambda path, head: REPORT_TITLE in head_text(head),  # noqa: ARG005
     reads_trace=read_cargo,
 )

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CI_JOBS", "read_ci_jobs"]
 
-LISTS: Final = ("jobs", "task_instances")
+LIST_KEYS: Final = ("jobs", "task_instances")
 """Keys of the list of jobs, of GitHub and of Airflow's interface, unless it is the whole file."""
-STARTS: Final = ("started_at", "startedAt", "start_date")
+START_KEYS: Final = ("started_at", "startedAt", "start_date")
 """Keys of the start of a job: of GitHub's and GitLab's interface, ``gh``, Airflow."""
-ENDS: Final = ("completed_at", "completedAt", "finished_at", "end_date")
+END_KEYS: Final = ("completed_at", "completedAt", "finished_at", "end_date")
 """Keys of the end of a job, as of its start, but GitLab has a word of its own."""
-CREATIONS: Final = ("created_at", "createdAt", "queued_when")
+CREATION_KEYS: Final = ("created_at", "createdAt", "queued_when")
 """Keys of the creation of a job."""
-NAMES: Final = ("task_id", "name")
+NAME_KEYS: Final = ("task_id", "name")
 """Keys of the name of a job."""
-STATES: Final = ("conclusion", "status", "state")
+STATE_KEYS: Final = ("conclusion", "status", "state")
 """Keys of the result of a job; of GitHub, ``status`` only says that it is complete."""
-GOOD: Final = ("success", "completed", "")
+SUCCESS_STATES: Final = ("success", "completed", "")
 """Results that are no failure."""
 NEVER: Final = "0001-01-01"
 """Beginning of the time that ``gh`` writes for a job that did not start or end."""
@@ -67,7 +67,7 @@ def read_ci_jobs(path: Path, skip_bad: bool = False) -> RecordedTrace:
         whole = parse_json(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    key = next((key for key in LISTS if isinstance(whole, dict) and key in whole), "")
+    key = next((key for key in LIST_KEYS if isinstance(whole, dict) and key in whole), "")
     jobs = whole[key] if key else whole
     if not isinstance(jobs, list):
         raise InputError(f"{path}: got no list; legal: a list of jobs, or one under jobs")
@@ -80,24 +80,26 @@ def read_ci_jobs(path: Path, skip_bad: bool = False) -> RecordedTrace:
         if not isinstance(job, dict):
             found.bad(f"got {job!r:.40}; legal: an object, a job", at)
             continue
-        if _text(job, STARTS) == "" or _text(job, ENDS) == "":
+        if _text(job, START_KEYS) == "" or _text(job, END_KEYS) == "":
             not_run += 1
             continue
         try:
-            created, start, end = (_moment(job, keys) for keys in (CREATIONS, STARTS, ENDS))
+            created, start, end = (
+                _moment(job, keys) for keys in (CREATION_KEYS, START_KEYS, END_KEYS)
+            )
         except ValueError as error:
             found.bad(str(error), at)
             continue
-        name = _text(job, NAMES) or "job"
+        name = _text(job, NAME_KEYS) or "job"
         if found.add(
             f"job{at}", name.partition(" (")[0] or name, "runner", start, end,
             line=at, submitted_s=created,
         ):  # fmt: skip
-            results[_text(job, STATES).lower()] += 1
+            results[_text(job, STATE_KEYS).lower()] += 1
             stages.setdefault(_text(job, ("stage",)), []).append(f"job{at}")
     if not_run:
         found.note(f"jobs that did not run, or have not ended: {not_run}")
-    if failed := sum(count for result, count in results.items() if result not in GOOD):
+    if failed := sum(count for result, count in results.items() if result not in SUCCESS_STATES):
         found.note(f"jobs that did not succeed are tasks like others: {failed}")
     if len(stages) > 1:
         _order_stages(found, list(stages.values()))
@@ -146,9 +148,9 @@ def _moment(job: dict[str, Any], keys: tuple[str, ...]) -> float:
 def _is_ci_jobs(path: Path, head: bytes) -> bool:  # noqa: ARG001
     text = head_text(head).lstrip()
     is_list = text.startswith("[")
-    if not is_list and not (text.startswith("{") and any(f'"{key}"' in text for key in LISTS)):
+    if not is_list and not (text.startswith("{") and any(f'"{key}"' in text for key in LIST_KEYS)):
         return False
-    return any(f'"{key}"' in text for key in STARTS)
+    return any(f'"{key}"' in text for key in START_KEYS)
 
 
 CI_JOBS: Final = Format(

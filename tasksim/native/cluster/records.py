@@ -83,11 +83,14 @@ def rank_workers(platforms: Sequence[Platform]) -> tuple[WorkerInfo, ...]:
 
 
 def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
-    """Return the task table of the whole graph; the first submission is at 0."""
+    """Return the task table of the whole graph; the first submission is at 0.
+
+    Pulses are left out: ranks on the hyper-threads of one core would count as others.
+    """
     graph = cut.graph
     zero_s = min(record.earliest_s() for record in records)
     columns: dict[str, NDArray[Any]] = {name: np.zeros(len(graph)) for name in TIME_COLUMNS}
-    columns |= {name: np.full(len(graph), np.nan) for name in ("cpu_s", "pulse")}
+    columns["cpu_s"] = np.full(len(graph), np.nan)
     worker, released_by, preemptions = (np.full(len(graph), -1, np.int32) for _ in range(3))
     sent_by, first = _senders(cut, records), 0
     for part, record in zip(cut.parts, records, strict=True):
@@ -95,8 +98,7 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
         numbers = part.task[ours]
         for name in TIME_COLUMNS:
             columns[name][numbers] = getattr(record.tasks, name)[ours] - zero_s
-        for name in ("cpu_s", "pulse"):
-            columns[name][numbers] = getattr(record.tasks, name)[ours]
+        columns["cpu_s"][numbers] = record.tasks.cpu_s[ours]
         preemptions[numbers] = record.tasks.preemptions[ours]
         worker[numbers] = record.tasks.worker[ours] + first
         released_by[numbers] = _in_whole_graph(part, record.tasks.released_by[ours], sent_by)

@@ -3,7 +3,7 @@
 import pytest
 
 from tasksim.run.metrics import idle_time
-from tasksim.view.colours import WAITS
+from tasksim.view.colours import IDLE_COLOURS
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import colour_of, details, place, state
 
@@ -80,7 +80,7 @@ def test_idle_time_is_coloured_by_what_workers_waited_for(show):
     browser = show(run)
     browser.key("i")
     legend = browser.evaluate("document.querySelector('.legend').innerText")
-    assert [name for name, _ in WAITS.values() if name not in legend] == []
+    assert [name for name, _ in IDLE_COLOURS.values() if name not in legend] == []
     seconds = browser.evaluate(
         "(() => { const { scene, runs: [run] } = tasksimPage, sums = [0, 0, 0];"
         " run.workers.forEach((_, worker) => scene.waitMeans(run, worker, 0, run.makespan, 9));"
