@@ -32,7 +32,7 @@ from tasksim.calibration.timed_executions import MIN_RESOLUTIONS, TimedExecution
 from tasksim.kernels.dense import SINGLE_SUFFIX, dense_kernel
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.pulse import idle_pulse_of_any
+from tasksim.native.pulse import idle_core_of_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -477,7 +477,7 @@ class DomainCampaign(Campaign):
         self.save_now()
 
     def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:
-        executions, earlier = TimedExecutions(idle_pulse_of_any()), len(configuration.durations_s)
+        executions, earlier = TimedExecutions(idle_core_of_any()), len(configuration.durations_s)
         first = earlier - len(configuration.visit_s)
         look, why = earlier, None
 

@@ -15,7 +15,7 @@ from tasksim.base.interruption import unbroken
 from tasksim.calibration.timed_executions import ExecutionTimes, TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.pulse import idle_pulses
+from tasksim.native.pulse import idle_cores
 from tasksim.native.this_machine import cores_for, pin_thread
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def _run_together(repeaters: list[_Repeater], for_s: float, *, pin: bool = True)
     Raise the first error of a kernel. No thread is left behind, however it ends.
     """
     cores = cores_for(len(repeaters)) if pin else None
-    idle = idle_pulses(len(repeaters)) if pin else None
-    for number, pulse in enumerate(idle or ()):
-        repeaters[number].executions = TimedExecutions(pulse)
+    idle = idle_cores(len(repeaters)) if pin else None
+    for number, of_core in enumerate(idle or ()):
+        repeaters[number].executions = TimedExecutions(of_core)
     start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
     threads = [
         threading.Thread(target=r.run, args=(start, stop, cores[i] if cores else None), daemon=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tasksim.base.arrays import Floats, Indices
+    from tasksim.native.pulse import Idle
 
 __all__ = ["MIN_RESOLUTIONS", "ExecutionTimes", "TimedExecutions", "timer_resolution"]
 
@@ -32,21 +33,21 @@ class ExecutionTimes(NamedTuple):
     wall_s: Floats
     """Durations by the wall clock."""
     slowed: Floats
-    """Factors by which others on the other hyper-thread of the core made them longer."""
+    """Factors by which others on the same processor made them longer."""
 
     @classmethod
     def of(cls, wall_s: Floats, uses: ProcessorUses) -> ExecutionTimes:
         """Return the times of executions of one kernel, of which *uses* may know more.
 
         Others took the time that an execution lost. For a kernel that waits in every execution,
-        this holds only for preempted executions, and the other hyper-thread does not matter.
+        this holds only for preempted executions, and others on the processor do not matter.
         """
         count = len(wall_s)
         cpu_s, whole = uses.cpu_s[:count], uses.preemptions[:count] <= 0
         lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
         usual = float(np.median(lost_s[whole] / wall_s[whole])) if whole.any() else 0.0
         computes = usual <= BLOCKING_SHARE
-        slowed = slowing(uses.pulse[:count]) if computes else np.ones(count)
+        slowed = slowing(uses.pulse[:count], uses.beat[:count]) if computes else np.ones(count)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, slowed)
 
     @property
@@ -78,9 +79,9 @@ class TimedExecutions:
 
     Parameters
     ----------
-    idle_pulse : float, optional
-        Idle pulse of the thread's core (:mod:`tasksim.native.pulse`). Default: what others on its
-        other hyper-thread take is unknown.
+    idle : Idle, optional
+        What the thread's core shows when it is idle (:mod:`tasksim.native.pulse`). Default: what
+        others on the same processor take is unknown.
     account : callable, optional
         Creates the account of the thread's processor time, which takes the thread's pulse if it is
         given a function for it.
@@ -97,12 +98,12 @@ class TimedExecutions:
 
     def __init__(
         self,
-        idle_pulse: float | None = None,
+        idle: Idle | None = None,
         account: Callable[..., ProcessorTime] = ProcessorTime,
     ) -> None:
         self._wall_s: list[float] = []
         self._uses = ProcessorUses(INITIAL_CAPACITY)
-        pulse = None if idle_pulse is None else relative_pulse(idle_pulse)
+        pulse = None if idle is None else relative_pulse(idle)
         self._account = account(self._uses, pulse=pulse) if has_thread_clock() else None
 
     def __len__(self) -> int:

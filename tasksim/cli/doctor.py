@@ -181,7 +181,7 @@ def _accounts() -> dict[str, bool]:
     from tasksim.base.threadclock import has_thread_clock
     from tasksim.native.machine_account import MachineAccount
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.pulse import idle_pulses
+    from tasksim.native.pulse import idle_cores
 
     machine = MachineAccount.now()
     return {
@@ -190,7 +190,7 @@ def _accounts() -> dict[str, bool]:
         "host": machine.steal_s is not None,
         "limit": machine.throttled_s is not None,
         "pressure": machine.pressure_s is not None,
-        "pulses": idle_pulses(1) is not None,
+        "pulses": idle_cores(1) is not None,
     }
 
 
@@ -325,7 +325,7 @@ def _accounts_text(accounts: dict[str, bool]) -> str:
         "host": "what the host took",
         "limit": "limits",
         "pressure": "pressure on the cores",
-        "pulses": "others on the same cores' hyper-threads",
+        "pulses": "others on the same processor",
     }
     told = ["processor time of threads", *(text for name, text in words.items() if accounts[name])]
     untold = [text for name, text in words.items() if not accounts[name]]

@@ -235,8 +235,14 @@ class Tasks(ctypes.Structure):
 
     _fields_ = _fields(
         "p:submitted_s,ready_s,popped_s,start_s,end_s,worker,released_by,state,cpu_s,preemptions,"
-        "pulse"
+        "pulse,beat"
     )
+
+
+class Reading(ctypes.Structure):
+    """The state of a core."""
+
+    _fields_ = _fields("d:pulse,beat_s")
 
 
 class Totals(ctypes.Structure):
@@ -374,7 +380,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "native_keep_paths": (c_int32, [c_void_p, c_void_p, c_int64]),
     "native_path": (None, [c_void_p, c_void_p, c_void_p, c_void_p]),
     "native_keep_processor_times": (None, [c_void_p, c_void_p]),
-    "pulse": (c_double, []),
+    "pulse": (Reading, []),
     "pulses": (c_int64, [c_double, c_double, c_int64, c_void_p, POINTER(c_double)]),
     "native_free": (None, [c_void_p]),
     "native_sleepers": (POINTER(c_int8), [c_void_p]),

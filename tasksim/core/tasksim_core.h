@@ -232,9 +232,9 @@ typedef struct {
   double *submitted_s, *ready_s, *popped_s, *start_s, *end_s;
   int32_t *worker, *released_by;
   int8_t *state;
-  double *cpu_s;                           // these three only for native runs that keep them
+  double *cpu_s;                           // these four only for native runs that keep them
   int32_t *preemptions;
-  double *pulse;
+  double *pulse, *beat;
 } tasksim_tasks;
 
 // Outcome of a replay, in a few numbers.
@@ -436,15 +436,21 @@ TASKSIM_API int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, i
 TASKSIM_API void tasksim_native_path(void *run, int64_t *counts, double *seconds,
                                      double *end_waited_s);
 
-// Keeps the processor time of each task of a native run and, with the idle pulse of each worker's
-// core, the mean of the pulses before and after it. Call it before the run begins.
-TASKSIM_API void tasksim_native_keep_processor_times(void *run, const double *idle_pulses);
-// The pulse of this thread's core.
-TASKSIM_API double tasksim_pulse(void);
-// Takes at most *most* pulses between two times of the system's monotonic clock, and the longest
-// time from one to the next; returns their number.
-TASKSIM_API int64_t tasksim_pulses(double begin_s, double end_s, int64_t most, double *pulses,
-                                   double *longest_gap_s);
+// The state of a core: durations of fixed pieces of work.
+typedef struct {
+  double pulse;                            // of work that fills the core, in those of work that waits
+  double beat_s;                           // of work that waits for itself, in seconds
+} tasksim_reading;
+
+// Keeps the processor time of each task of a native run and, with what an *idle* core of each worker
+// shows, the mean pulse and beat before and after it. Call it before the run begins.
+TASKSIM_API void tasksim_native_keep_processor_times(void *run, const tasksim_reading *idle);
+// The state of this thread's core.
+TASKSIM_API tasksim_reading tasksim_pulse(void);
+// Reads the state of this thread's core at most *most* times between two times of the system's
+// monotonic clock, and the longest time from one to the next; returns their number.
+TASKSIM_API int64_t tasksim_pulses(double begin_s, double end_s, int64_t most,
+                                   tasksim_reading *pulses, double *longest_gap_s);
 
 // Selective runs: like native runs, but every task has a function, and the scheduler is the core's.
 TASKSIM_API void *tasksim_selective_new(const void *graph, const void *platform,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ProcessorUses
+    from tasksim.native.pulse import Idle
     from tasksim.runtime.view import Facts
 
 __all__ = ["CalledProgram", "CalledScheduler", "CompiledView"]
@@ -183,14 +184,14 @@ class CalledProgram:
         Error that the task of each worker raised.
     uses : ProcessorUses or None
         Processor time of the tasks, if it is recorded.
-    idle_pulses : list of float or None
-        Idle pulse of each worker's core, if pulses are taken.
+    idle : list of Idle or None
+        What each worker's core shows when it is idle, if pulses are taken.
     """
 
     def __init__(self, program: Program) -> None:
         self.errors: dict[int, BaseException] = {}
         self.uses: ProcessorUses | None = None
-        self.idle_pulses: list[float] | None = None
+        self.idle: list[Idle] | None = None
         self._accounts: dict[int, ProcessorTime] = {}
         """Account per worker: only a thread itself can read its preemptions."""
         self._run = program.run
@@ -222,7 +223,7 @@ class CalledProgram:
         account = self._accounts.get(worker)
         if account is None:
             assert self.uses is not None
-            idle = self.idle_pulses
+            idle = self.idle
             pulse = None if idle is None else relative_pulse(idle[worker])
             account = self._accounts[worker] = ProcessorTime(self.uses, pulse=pulse)
             account.begin(perf_counter())

@@ -21,7 +21,7 @@ from tasksim.core.interface import KERNEL, Program
 from tasksim.kernels.calls import CallTable, KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
 from tasksim.native.processor_time import ProcessorUses
-from tasksim.native.pulse import idle_pulses
+from tasksim.native.pulse import idle_cores
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
@@ -129,7 +129,7 @@ class CompiledExecution:
         rule.
         """
         if pin and self._uses is not None:
-            self._tasks.idle_pulses = idle_pulses(len(self._facts.platform.workers))
+            self._tasks.idle = idle_cores(len(self._facts.platform.workers))
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
         self.accounts = conduct(
@@ -259,7 +259,7 @@ class CompiledExecution:
             count = int(kinds.max(initial=-1)) + 1
             self._core.tasksim_native_keep_paths(self._run, kinds.ctypes.data, count)
         if self._uses is not None:
-            idle = self._tasks.idle_pulses
+            idle = self._tasks.idle
             pulses = None if idle is None else np.array(idle)
             self._core.tasksim_native_keep_processor_times(
                 self._run, interface.address(pulses, np.float64)
@@ -277,7 +277,7 @@ class CompiledExecution:
         columns = {name: np.empty(tasks, dtype) for name, dtype in COLUMNS.items()}
         if self._uses is not None:
             columns |= {"cpu_s": np.empty(tasks), "preemptions": np.empty(tasks, np.int32)}
-            columns["pulse"] = np.empty(tasks)
+            columns |= {"pulse": np.empty(tasks), "beat": np.empty(tasks)}
         places = {name: column.ctypes.data for name, column in columns.items()}
         self._core.tasksim_native_tasks(self._run, ctypes.byref(interface.Tasks(**places)))
         if self._uses is not None:
@@ -286,6 +286,7 @@ class CompiledExecution:
             columns["cpu_s"][called] = self._uses.cpu_s[called]
             columns["preemptions"][called] = self._uses.preemptions[called]
             columns["pulse"][called] = self._uses.pulse[called]
+            columns["beat"][called] = self._uses.beat[called]
         return columns
 
     def _error(self) -> BaseException | None:

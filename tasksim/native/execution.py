@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.native.pulse import idle_pulses, relative_pulse
+from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.threads import POLL_INTERVAL_S, conduct, finish_under
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tasksim.base.progress import CountProgress
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
+    from tasksim.native.pulse import Idle
     from tasksim.native.threads import Ended, Outside
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
@@ -74,8 +75,8 @@ class Execution:
         self.accounts: list[ThreadAccount | None] = []
         """Account of each worker's thread, filled in when the thread ends."""
         self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
-        self._idle_pulses: list[float] | None = None
-        """Idle pulse of each worker's core, if pulses are taken."""
+        self._idle: list[Idle] | None = None
+        """What each worker's core shows when it is idle, if pulses are taken."""
 
     # Called by the main thread
 
@@ -88,7 +89,7 @@ class Execution:
         rule.
         """
         if pin and self._uses is not None:
-            self._idle_pulses = idle_pulses(len(self._platform.workers))
+            self._idle = idle_cores(len(self._platform.workers))
         with blaming(self._scheduler, self._graph):
             self._scheduler.attach(self._view, rng)
         self.accounts = conduct(self, self._platform, self._program, pin=pin, progress=progress)
@@ -101,7 +102,8 @@ class Execution:
         table, uses = self.ledger.table(), self._uses
         if uses is None:
             return table
-        return replace(table, cpu_s=uses.cpu_s, preemptions=uses.preemptions, pulse=uses.pulse)
+        names = ("cpu_s", "preemptions", "pulse", "beat")
+        return replace(table, **{name: getattr(uses, name) for name in names})
 
     def begin(self) -> None:
         """Start the clock once, before any thread proceeds."""
@@ -161,7 +163,7 @@ class Execution:
         """Execute tasks as *worker* until the run is over."""
         account: ProcessorTime | None = None
         if self._uses is not None:
-            idle = self._idle_pulses
+            idle = self._idle
             pulse = None if idle is None else relative_pulse(idle[worker])
             account = ProcessorTime(self._uses, pulse=pulse)
             account.begin(perf_counter())

@@ -50,7 +50,7 @@ SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
 
 
 class ProcessorUses:
-    """Processor time, preemptions and pulses of the tasks of a run; NaN and -1 where unknown.
+    """Processor time, preemptions and cores' states of the tasks of a run; NaN and -1: unknown.
 
     Parameters
     ----------
@@ -65,12 +65,15 @@ class ProcessorUses:
         Number of times that the system took the core from the task.
     pulse : ndarray, float64 [tasks]
         Mean of the pulses before and after the task, relative to the idle pulse.
+    beat : ndarray, float64 [tasks]
+        Mean of the beats before and after the task, relative to the idle beat.
     """
 
     def __init__(self, tasks: int) -> None:
         self.cpu_s: Floats = np.full(tasks, np.nan)
         self.preemptions: NDArray[np.int32] = np.full(tasks, -1, np.int32)
         self.pulse: Floats = np.full(tasks, np.nan)
+        self.beat: Floats = np.full(tasks, np.nan)
 
     def double(self) -> None:
         """Double the number of tasks; the new ones are unknown."""
@@ -78,6 +81,7 @@ class ProcessorUses:
         self.cpu_s = np.concatenate([self.cpu_s, more.cpu_s])
         self.preemptions = np.concatenate([self.preemptions, more.preemptions])
         self.pulse = np.concatenate([self.pulse, more.pulse])
+        self.beat = np.concatenate([self.beat, more.beat])
 
 
 class ProcessorTime:
@@ -86,8 +90,8 @@ class ProcessorTime:
     The clock is read at most every :data:`READING_INTERVAL_S`, so that the tasks between two
     readings share them, and after a pause, which belongs to no task. The time lost between two
     readings is charged to the longest of their tasks: tasks between readings are short unless one
-    was interrupted. The pulse of the core is taken every :data:`PULSE_INTERVAL_S`, between tasks:
-    those between two pulses have their mean. The core does the same
+    was interrupted. The pulse and the beat of the core are taken every :data:`PULSE_INTERVAL_S`,
+    between tasks: those between two readings have their mean. The core does the same
     (``core/native/processor_time.h``).
 
     Parameters
@@ -97,8 +101,8 @@ class ProcessorTime:
     clock, preemptions : callable, optional
         Functions that return the thread's processor time in seconds and its preemptions.
     pulse : callable, optional
-        Function that returns the pulse of the thread's core, relative to the idle pulse. Default:
-        pulses are unknown.
+        Function that returns the pulse and the beat of the thread's core, relative to an idle core.
+        Default: they are unknown.
 
     Examples
     --------
@@ -119,14 +123,15 @@ class ProcessorTime:
         uses: ProcessorUses,
         clock: Callable[[], float] = time.thread_time,
         preemptions: Callable[[], int] = preemptions,
-        pulse: Callable[[], float] | None = None,
+        pulse: Callable[[], tuple[float, float]] | None = None,
     ) -> None:
         self._uses, self._clock, self._preemptions = uses, clock, preemptions
         self._pending: list[tuple[float, int]] = []
         """Durations and numbers of the tasks since the last reading."""
         self._pulse, self._since_pulse = pulse, list[int]()
         """Numbers of the tasks since the last pulse."""
-        self._last_pulse = 1.0
+        self._last = (1.0, 1.0)
+        """The last pulse and beat."""
 
     def begin(self, now_s: float) -> None:
         """Start the account; call it in the thread itself."""
@@ -165,15 +170,18 @@ class ProcessorTime:
         self._take_pulse(now_s)
 
     def _take_pulse(self, now_s: float) -> None:
-        """Take a pulse, and give the tasks since the last one the mean of both."""
+        """Read pulse and beat, and give the tasks since the last reading the mean of both."""
         self._pulse_taken_s = now_s
         if self._pulse is None:
             return
-        pulse = max(self._pulse(), 1.0)
+        found_pulse, found_beat = self._pulse()
+        pulse, beat = max(found_pulse, 1.0), max(found_beat, 1.0)  # an unknown beat remains NaN
+        last_pulse, last_beat = self._last
         for task in self._since_pulse:
-            self._uses.pulse[task] = (self._last_pulse + pulse) / 2
+            self._uses.pulse[task] = (last_pulse + pulse) / 2
+            self._uses.beat[task] = (last_beat + beat) / 2
         self._since_pulse.clear()
-        self._last_pulse = pulse
+        self._last = (pulse, beat)
 
     def _look(self, now_s: float) -> None:
         """Read the clock; time lost after the end of the last task is charged to no task."""

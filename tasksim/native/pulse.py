@@ -1,14 +1,17 @@
-"""Pulses of cores: whether another hyper-thread of a core works.
+"""States of cores: whether another hyper-thread of a core works, and how fast its clock is.
 
 A core of a virtual machine is often a hyper-thread; the other one of the same core belongs to
 somebody else, and no account of the system says when it works. Meanwhile all tasks here take up to
 twice as long, by processor time, too. Between tasks, a worker therefore measures a *pulse*
 (``core/native/pulse.h``): the duration of a fixed piece of work that fills its core, in durations
-of one that waits for itself. The *idle pulse* is that of a core that others leave alone.
+of one that waits for itself. The latter is the *beat*: it tells the clock of the core, which is
+slower while others have the host's other cores. What a core shows that others leave alone is its
+*idle* state.
 
 Workers may share a core, too: a machine's own hyper-threads, or those that a virtual machine does
-not tell apart. In any run they disturb each other, so the idle pulse is measured while all cores of
-the run work: of such a pair, it is that of a shared core, and pulses tell nothing.
+not tell apart. In any run they disturb each other, so the idle state is measured while all cores of
+the run work: of such a pair, it is that of a shared core, and pulses tell nothing. On a machine of
+its own, a run itself decides how fast the clock is: only that of a virtual machine has a beat.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from contextlib import suppress
 from ctypes import byref, c_double
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -28,21 +31,34 @@ from tasksim.base.errors import TasksimError
 from tasksim.base.files import read_text, write_text
 from tasksim.base.lockfile import locked
 from tasksim.core.interface import functions, with_lock
-from tasksim.native.this_machine import cores_for, pin_thread, processor, usable_cores
+from tasksim.native.this_machine import (
+    cores_for,
+    is_virtual,
+    pin_thread,
+    processor,
+    usable_cores,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tasksim.base.arrays import Floats
 
-__all__ = ["idle_pulse_of_any", "idle_pulses", "relative_pulse"]
+__all__ = ["Idle", "idle_core_of_any", "idle_cores", "relative_pulse"]
 
 WINDOW_S: Final = 1e-3
 """Duration of a measurement of pulses on all cores, in seconds: less than a time slice."""
 MEASURING_S: Final = 0.05
 """Time for measurements, in seconds."""
-FIRST_MEASURING_S: Final = 1.0
-"""Time for measurements on a machine without notes, in seconds: others' work comes and goes."""
+FIRST_MEASURING_S: Final = 0.5
+"""Shortest time for measurements on a machine without notes, in seconds."""
+MAX_MEASURING_S: Final = 5.0
+"""Longest such time, in seconds: others' work comes and goes."""
+EQUAL_WINDOWS: Final = 5
+"""Number of windows with the same smallest pulse after which no smaller one is expected: with
+others, pulses differ."""
+MAX_WINDOWS_DIFFERENCE: Final = 0.005
+"""Largest relative difference of such pulses."""
 START_S: Final = 0.2e-3
 """Time for one more thread to start, in seconds."""
 MAX_GAP_S: Final = 2e-4
@@ -58,17 +74,27 @@ MAX_PULSES: Final = 10_000
 MAX_DIFFERENCE: Final = 0.02
 """Largest relative difference of the idle pulses of equal cores."""
 MIN_CHANGE: Final = 0.01
-"""Smallest relative difference of idle pulses that is worth a note."""
+"""Smallest relative difference of idle states that is worth a note."""
 
 _NO_NOTES: Final = (TasksimError, OSError, ValueError, RuntimeError)
 """Errors of a file that is not there, or is no JSON, and of a user without a home."""
 
-_known: dict[tuple[int, ...], list[float]] = {}
-"""Cores of a run -> their idle pulses, as far as this process knows them."""
+
+class Idle(NamedTuple):
+    """What a core shows that others leave alone."""
+
+    pulse: float
+    """Duration of work that fills it, in those of work that waits for itself."""
+    beat_s: float
+    """Duration of work that waits for itself, in seconds; NaN: beats tell nothing of others."""
 
 
-def idle_pulses(workers: int) -> list[float] | None:
-    """Return the idle pulse of the core on which each worker of a run is pinned.
+_known: dict[tuple[int, ...], list[Idle]] = {}
+"""Cores of a run -> their idle states, as far as this process knows them."""
+
+
+def idle_cores(workers: int) -> list[Idle] | None:
+    """Return the idle state of the core on which each worker of a run is pinned.
 
     The first call of a process measures them, and takes the smallest ever seen on this machine:
     others may keep a core busy all the time. None if there are fewer cores than workers, if there
@@ -80,44 +106,59 @@ def idle_pulses(workers: int) -> list[float] | None:
     key = tuple(cores[:workers])
     if key not in _known:
         noted = _noted(key)
-        measured = _measured(key, MEASURING_S if noted else FIRST_MEASURING_S)
+        measured = (
+            _measured(key, MEASURING_S, MEASURING_S)
+            if noted is not None
+            else _measured(key, FIRST_MEASURING_S, MAX_MEASURING_S)
+        )
         found = [each for each in (noted, measured) if each is not None]
         if not found:
             return None
-        _known[key] = np.min(found, axis=0).tolist()
-        _note(key, _known[key])
+        smallest = np.min(found, axis=0)
+        _note(key, smallest)
+        if not is_virtual():
+            smallest[:, 1] = np.nan
+        _known[key] = [Idle(*each) for each in smallest.tolist()]
     return _known[key]
 
 
-def idle_pulse_of_any() -> float | None:
-    """Return the idle pulse of whichever core a thread runs on; None if they differ, or unknown."""
-    found = idle_pulses(len(usable_cores()))
-    if found is None or max(found) > (1.0 + MAX_DIFFERENCE) * min(found):
+def idle_core_of_any() -> Idle | None:
+    """Return the idle state of whichever core a thread runs on; None if they differ, or unknown."""
+    found = idle_cores(len(usable_cores()))
+    if found is None:
         return None
-    return max(found)
+    largest = max(found)
+    if largest.pulse > (1.0 + MAX_DIFFERENCE) * min(found).pulse:
+        return None
+    return largest
 
 
-def relative_pulse(idle_pulse: float) -> Callable[[], float]:
-    """Return a function that returns the pulse of its thread's core, in idle pulses."""
+def relative_pulse(idle: Idle) -> Callable[[], tuple[float, float]]:
+    """Return a function that returns pulse and beat of its thread's core, in *idle* ones."""
     core = functions()
-    assert core is not None  # it has measured the idle pulse
+    assert core is not None  # it has measured the idle state
     pulse = with_lock(core, "pulse")  # shorter than to get Python's lock again
-    return lambda: pulse() / idle_pulse
+
+    def relative() -> tuple[float, float]:
+        found = pulse()
+        return found.pulse / idle.pulse, found.beat_s / idle.beat_s
+
+    return relative
 
 
 def _pulses(cores: Sequence[int], begin_s: float, end_s: float) -> list[Floats]:
-    """Return the pulses of each of *cores* between two times of :func:`time.perf_counter`.
+    """Return pulses and beats of each of *cores* between two times of :func:`time.perf_counter`.
 
-    There are none of a thread that lost its core meanwhile.
+    Arrays of [readings, 2]; there are none of a thread that lost its core meanwhile.
     """
     core = functions()
     assert core is not None  # the caller has checked that there is a core
-    taken: list[Floats] = [np.empty(0)] * len(cores)
+    taken: list[Floats] = [np.empty((0, 2))] * len(cores)
     gaps_s = [c_double(np.inf) for _ in cores]
 
     def work(number: int) -> None:
         pin_thread(cores[number])
-        found = np.empty(MAX_PULSES)
+        found = np.empty((MAX_PULSES, 2))
         count = core.tasksim_pulses(
             begin_s, end_s, len(found), found.ctypes.data, byref(gaps_s[number])
         )
@@ -136,51 +177,61 @@ def _pulses(cores: Sequence[int], begin_s: float, end_s: float) -> list[Floats]:
     ]
 
 
-def _measured(cores: Sequence[int], seconds: float) -> list[float] | None:
-    """Return the smallest pulses of each of *cores* while all of them worked."""
-    found = np.full(len(cores), np.inf)
-    until_s, now_s = perf_counter() + seconds, 0.0
-    while now_s < until_s:
+def _measured(cores: Sequence[int], least_s: float, most_s: float) -> Floats | None:
+    """Return the smallest pulse and beat of each of *cores* while all of them worked.
+
+    It takes more than *least_s* while smaller pulses may follow, but not more than *most_s*.
+    """
+    smallest = np.full((EQUAL_WINDOWS, len(cores), 2), np.inf)
+    begun_s = now_s = perf_counter()
+    while now_s < begun_s + (least_s if _are_equal(smallest[..., 0]) else most_s):
         begin_s = perf_counter() + START_S * (1 + len(cores))
-        pulses = [
-            float(np.quantile(each, IDLE_QUANTILE)) if len(each) >= MIN_PULSES else np.inf
-            for each in _pulses(cores, begin_s, begin_s + WINDOW_S)
-        ]
+        idle = np.full((1, len(cores), 2), np.inf)
+        for number, each in enumerate(_pulses(cores, begin_s, begin_s + WINDOW_S)):
+            if len(each) >= MIN_PULSES:
+                idle[0, number] = np.quantile(each, IDLE_QUANTILE, axis=0)
         # A thread that loses its core leaves its part of it to a worker on the same one.
-        if np.isfinite(pulses).mean() >= MIN_WORKING_SHARE:
-            found = np.minimum(found, pulses)
+        if np.isfinite(idle).mean() >= MIN_WORKING_SHARE:
+            smallest = np.sort(np.concatenate([smallest, idle]), axis=0)[:EQUAL_WINDOWS]
         now_s = perf_counter()
-    return found.tolist() if np.isfinite(found).all() else None
+    return smallest[0] if np.isfinite(smallest[0]).all() else None
+
+
+def _are_equal(pulses: Floats) -> bool:
+    """Return whether the *pulses* of each core, of [windows, cores] in order, hardly differ."""
+    equal = pulses[-1] <= (1.0 + MAX_WINDOWS_DIFFERENCE) * pulses[0]
+    return bool((equal & np.isfinite(pulses[-1])).all())
 
 
 def _note_path() -> Path:
-    """Return the file of this user's machines: processor -> cores -> their idle pulses."""
+    """Return the file of this user's machines: processor -> cores -> idle states."""
     folder = os.environ.get("XDG_CACHE_HOME")
-    return (Path(folder) if folder else Path.home() / ".cache") / "tasksim" / "idle-pulses.json"
+    return (Path(folder) if folder else Path.home() / ".cache") / "tasksim" / "idle-cores.json"
 
 
-def _noted(cores: Sequence[int]) -> list[float] | None:
-    """Return the idle pulses that an earlier process saw."""
+def _noted(cores: Sequence[int]) -> Floats | None:
+    """Return the idle pulse and beat of each of *cores* that an earlier process saw."""
     noted = _notes().get(processor(), {})
-    found = noted.get(_name(cores)) if isinstance(noted, dict) else None
-    if not isinstance(found, list) or len(found) != len(cores):
-        return None
-    return found if all(isinstance(each, float) and each > 0.0 for each in found) else None
+    with suppress(TypeError, ValueError):  # no numbers, or no pairs
+        found = np.array(noted.get(_name(cores)) if isinstance(noted, dict) else None, dtype=float)
+        if found.shape == (len(cores), 2) and (found > 0.0).all():
+            return found
+    return None
 
 
-def _note(cores: Sequence[int], pulses: Sequence[float]) -> None:
-    """Note idle *pulses* for later processes, unless they hardly differ from those noted."""
+def _note(cores: Sequence[int], idle: Floats) -> None:
+    """Note *idle* states for later processes, unless they hardly differ from those noted."""
     noted = _noted(cores)
-    if noted and max(np.abs(np.divide(pulses, noted) - 1)) < MIN_CHANGE:
+    if noted is not None and np.abs(idle / noted - 1).max() < MIN_CHANGE:
         return
     # A folder that cannot be written costs later processes some certainty, and nothing else.
     with suppress(*_NO_NOTES), locked(path := _note_path()):
         noted = _noted(cores)
-        smallest = list(pulses) if noted is None else np.minimum(pulses, noted).tolist()
+        smallest = idle if noted is None else np.minimum(idle, noted)
         notes = _notes()
         machine = notes.get(processor())
         machine = machine if isinstance(machine, dict) else {}
-        notes[processor()] = machine | {_name(cores): smallest}
+        notes[processor()] = machine | {_name(cores): smallest.tolist()}
         write_text(path, json.dumps(notes, indent=1) + "\n", force=True)
 
 

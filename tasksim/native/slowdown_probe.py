@@ -14,7 +14,7 @@ import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
-from tasksim.native.pulse import idle_pulses, relative_pulse
+from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
 from tasksim.run.disturbance import slowing
 
@@ -112,7 +112,7 @@ class SlowdownProbe:
     """A probe that keeps all cores busy for a moment; a call returns the slowdown, 1 or more.
 
     The ratio of the threads' processor time to the wall time is the share of the cores that they
-    got; pulses tell what others on the other hyper-threads took of that
+    got; pulses and beats tell what others on the same processor took of that
     (:mod:`tasksim.native.pulse`). So neither the processor's speed nor the contents of its caches
     matter.
 
@@ -129,15 +129,15 @@ class SlowdownProbe:
 
     def __init__(self, workers: int) -> None:
         self._products = Products(workers)
-        self._pulses = [relative_pulse(idle) for idle in idle_pulses(workers) or []]
+        self._pulses = [relative_pulse(idle) for idle in idle_cores(workers) or []]
 
     def __call__(self) -> float:
         """Return the current slowdown: the duration of work relative to idle cores."""
-        seen: list[float] = []
+        seen: list[tuple[float, float]] = []
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
         shares = self._products.shares(PROBE_S, between)
-        slowed = float(slowing(np.array(seen)).mean()) if seen else 1.0
+        slowed = float(slowing(*np.array(seen).T).mean()) if seen else 1.0
         return max(slowed * len(shares) / max(sum(shares), 1e-3), 1.0)
 
     def recent(self) -> list[float]:

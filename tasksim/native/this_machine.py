@@ -38,6 +38,16 @@ def processor() -> str:
     return match[1].strip() if match else platform.processor() or platform.machine()
 
 
+def is_virtual() -> bool:
+    """Return whether this is a virtual machine; False if nothing says so."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    flags = re.search(r"^flags\s*:(.*)$", text, flags=re.MULTILINE)
+    return flags is not None and "hypervisor" in flags[1].split()
+
+
 def named_machine(name: str | None) -> str:
     """Return *name*, or this machine's name if it is empty.
 

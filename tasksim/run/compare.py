@@ -80,7 +80,7 @@ class Side:
     alone_s: float | None = None
     """Makespan that a native run would have had alone; None: unknown."""
     crowded_share: float | None = None
-    """Share of its tasks' time that others on the other hyper-threads of the cores took; None:
+    """Share of its tasks' time that others on the same processor took; None:
     unknown."""
 
     @property

@@ -5,7 +5,8 @@ its thread. A kernel that waits, for a file or another thread, takes longer than
 in every task, interrupted or not: this wait is its own.
 
 A task also takes longer, by processor time, too, if somebody uses the other hyper-thread of its
-core, which no system reports: the workers' pulses show it (:mod:`tasksim.native.pulse`).
+core, or if guests on the host's other cores slow its clock. No system reports this: the workers'
+pulses and beats show it (:mod:`tasksim.native.pulse`).
 
 The system reports how long a thread had no core, but not when: over time, the time is spread evenly
 over the task, and a worker's losses between its tasks over the time between them.
@@ -58,7 +59,7 @@ CLOCK_TICK_S: Final = 1e-9
 MIN_SAID_SHARE: Final = 0.05
 """Share of the tasks' time taken by other programs that is worth a warning."""
 MIN_SAID_CROWDED_SHARE: Final = 0.01
-"""Share of the tasks' time lost to others on the other hyper-threads that is worth a mention."""
+"""Share of the tasks' time lost to others on the same processor that is worth a mention."""
 MIN_INTERRUPTED_TASKS: Final = 3
 """Smallest number of interrupted tasks of a kernel, and of others, that tell what an interruption
 costs."""
@@ -88,12 +89,14 @@ CACHE_BYTES: Final = 32 * 2**20
 """Size of the part of a last-level cache that a run uses, in bytes: most servers have 32 MiB per
 group of cores. Of twice as many data, nothing is near when it is used again, with others or
 without."""
-PULSE_WEIGHT: Final = 0.63
-"""Additional time of a task per additional time of the pulse, both relative to an idle core.
-Measured with 641 runs on two virtual cores of a Xeon (Sapphire Rapids): 0.61 for tiled Cholesky,
-0.58 for LU, 0.65 for QR, 0.68 for the fast multipole method."""
+PULSE_WEIGHT: Final = 0.52
+"""Additional time of a task per additional time of work that fills the core, both relative to an
+idle core. Measured with 768 runs of tiled Cholesky, LU and QR and the fast multipole method on two
+virtual cores of a Xeon (Sapphire Rapids)."""
 MAX_PULSE: Final = 3.0
 """Largest pulse that counts: two hyper-threads that share a core take twice as long each."""
+MAX_BEAT: Final = 1.4
+"""Largest beat that counts: others on a host slow the clock by a tenth, seldom by a quarter."""
 MIN_OWN_SHARE: Final = 1e-3
 """Smallest share of its duration that a task computes: less counts as waiting only."""
 
@@ -144,8 +147,8 @@ def blocking_kernels(run: Run) -> list[str]:
 def undisturbed_s(run: Run, graph: TaskGraph | None = None) -> Floats:
     """Return the duration that each task of *run* would have had if no other program had its core.
 
-    Computing tasks are shorter by what others on the other hyper-thread of the core cost, too
-    (:func:`crowding`), besides what :func:`with_core_s` leaves out.
+    Computing tasks are shorter by what others on the same processor cost, too (:func:`crowding`),
+    besides what :func:`with_core_s` leaves out.
 
     See Also
     --------
@@ -155,21 +158,27 @@ def undisturbed_s(run: Run, graph: TaskGraph | None = None) -> Floats:
 
 
 def crowding(run: Run) -> Floats:
-    """Return the factor by which others on the other hyper-thread of its core slowed each task.
+    """Return the factor by which others on the same processor slowed each task.
 
-    1 for tasks that wait, and where it is unknown.
+    They use the other hyper-thread of its core, or slow its clock. 1 for tasks that wait, and where
+    it is unknown.
     """
-    slowed = slowing(run.tasks.pulse)
+    slowed = slowing(run.tasks.pulse, run.tasks.beat)
     if not (slowed > 1.0).any():
         return slowed
     _, usual, kernel = _usual(run)
     return np.where((usual <= BLOCKING_SHARE)[kernel], slowed, 1.0)
 
 
-def slowing(pulse: Floats) -> Floats:
-    """Return the factors by which tasks are slower at each *pulse*; 1 where it is NaN (unknown)."""
-    known = np.clip(np.nan_to_num(pulse, nan=1.0), 1.0, MAX_PULSE)
-    return 1.0 + PULSE_WEIGHT * (known - 1.0)
+def slowing(pulse: Floats, beat: Floats) -> Floats:
+    """Return the factors by which tasks are slower at each *pulse* and *beat*; NaN: unknown.
+
+    In the time of an idle core's work, work that waits takes the beat, and work that fills the
+    core the product of both. What the latter takes more counts in part.
+    """
+    waiting = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT)
+    full = waiting * np.clip(np.nan_to_num(pulse, nan=1.0), 1.0, MAX_PULSE)
+    return waiting * (1.0 + PULSE_WEIGHT * (full - waiting))
 
 
 def with_core_s(run: Run, graph: TaskGraph | None = None) -> Floats:
@@ -341,7 +350,7 @@ def taken_share(run: Run) -> float:
 
 
 def crowded_share(run: Run) -> float | None:
-    """Return the share of its tasks' time that *run* lost to others on the other hyper-threads.
+    """Return the share of its tasks' time that *run* lost to others on the same processor.
 
     None if it is unknown.
     """
@@ -384,9 +393,7 @@ def disturbance_summary(run: Run) -> str | None:
     limit = ""
     crowded = crowded_share(run) or 0.0
     if crowded >= MIN_SAID_CROWDED_SHARE:
-        limit += (
-            f"; others on the other hyper-threads took {100 * crowded:.0f} % of the tasks' time"
-        )
+        limit += f"; others on the same processor took {100 * crowded:.0f} % of the tasks' time"
     if told.throttled_s:
         limit += f"; a limit on processor time held it up for {duration_text(told.throttled_s)}"
     return (

@@ -172,6 +172,11 @@ class TaskTable(RecordTable):
     )
     """Duration of a fixed piece of work on its core, relative to an idle core: 1 if nobody used the
     other hyper-thread of the core; NaN (default) if unknown."""
+    beat: NDArray[np.float64] = field(
+        default_factory=no_column, metadata=FLOAT64 | {"unknown": np.nan}
+    )
+    """Duration of a fixed chain of steps on its core, relative to an idle core: 1 if nobody slowed
+    the clock of the core; NaN (default) if unknown."""
 
     @property
     def duration_s(self) -> NDArray[np.float64]:

@@ -79,6 +79,7 @@ def limits_of(run: Run) -> Iterator[tuple[RecordTable, Limits]]:
             "released_by": (-1, last_task),
             "preemptions": (-1, None),
             "pulse": (1, None),
+            "beat": (1, None),
         },
     )
     if run.transfers is not None:

@@ -267,7 +267,7 @@ def _compared_alone(comparison: Comparison) -> list[list[str]]:
     return [
         ["others had the cores", *taken, ""],
         *(
-            [["other hyper-threads", *crowded, ""]]
+            [["slowed by others", *crowded, ""]]
             if any(share is not None for share in shares)
             else []
         ),

@@ -389,7 +389,7 @@ def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
     monkeypatch.setattr(doctor, "_accounts", lambda: accounts)
     line = (
         "processor time of threads, waiting for a core, pressure on the cores, others on the same "
-        "cores' hyper-threads; missing: what the host took, limits"
+        "processor; missing: what the host took, limits"
     )
     assert line in tasksim("doctor").out
     assert tasksim("doctor --json").json["accounts"] == accounts

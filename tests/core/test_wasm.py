@@ -34,7 +34,7 @@ POLICIES = sorted(set(SCHEDULERS.names()) - {"static"})  # static: needs a file
 TABLES = {
     "tasks": TaskTable, "copies": TransferTable, "memory": MemoryTable, "decisions": DecisionTable,
 }  # fmt: skip
-NATIVE = ("kernel", "priority", "size_bytes", "cpu_s", "preemptions", "pulse")
+NATIVE = ("kernel", "priority", "size_bytes", "cpu_s", "preemptions", "pulse", "beat")
 """Columns of the graph, and those of native runs."""
 STRUCTURES = {
     "graph": interface.Graph, "platform": interface.Platform, "scheduler": interface.Scheduler,

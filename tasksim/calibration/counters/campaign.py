@@ -33,7 +33,7 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import COUNTERS
 from tasksim.native.execute import execute
-from tasksim.native.pulse import idle_pulse_of_any
+from tasksim.native.pulse import idle_core_of_any
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import undisturbed_s
 
@@ -352,7 +352,7 @@ def timed(
         for run in range(options.runs):
             for index in shuffled(len(configurations), options.seed, run):
                 body = standalone(kernel, configurations[index], options.dtype, options.seed)
-                executions = TimedExecutions(idle_pulse_of_any())
+                executions = TimedExecutions(idle_core_of_any())
                 body.run()  # warm up: a cold run is no sample
                 for _ in _burst():
                     body.reset()

@@ -127,9 +127,9 @@ bool Execution::finish(double patience_s) {
 // Called by the workers' threads
 
 void Execution::work(int worker) {
-  const double idle_pulse = idle_pulses_.empty() ? 0.0 : idle_pulses_[worker];
+  const Reading idle = idle_.empty() ? Reading{0.0, 0.0} : idle_[worker];
   if (!processor_times_.empty())
-    processor_times_[worker].begin(processor_uses, view.clock_s(), idle_pulse);
+    processor_times_[worker].begin(processor_uses, view.clock_s(), idle);
   work_until_over(worker);
   if (!processor_times_.empty()) processor_times_[worker].finish(view.clock_s());
 }

@@ -37,12 +37,12 @@ class Execution {
   void keep_paths(std::span<const std::int32_t> kinds, int count) {
     paths.emplace(kinds, count, view.workers());
   }
-  // Keeps the processor time of each task and, with the idle pulse of each worker's core, the pulse
-  // around it. Call it before begin.
-  void keep_processor_times(const double *idle_pulses) {
+  // Keeps the processor time of each task and, with the idle reading of each worker's core, the pulse
+  // and the beat around it. Call it before begin.
+  void keep_processor_times(const Reading *idle) {
     processor_uses.resize(graph_.tasks);
     processor_times_.resize(view.workers());
-    if (idle_pulses) idle_pulses_.assign(idle_pulses, idle_pulses + view.workers());
+    if (idle) idle_.assign(idle, idle + view.workers());
   }
   bool attach();  // false: the scheduler's callback has failed
   void begin(double origin_s) { view.origin_s = origin_s; }
@@ -103,7 +103,7 @@ class Execution {
   const bool foreign_;
   const std::chrono::nanoseconds spin_;
   std::vector<ProcessorTime> processor_times_;  // per worker, if they are kept
-  std::vector<double> idle_pulses_;             // per worker, if pulses are taken
+  std::vector<Reading> idle_;                   // per worker, if pulses are taken
   std::atomic<bool> over_ = false;
   std::atomic<i64> left_;
   int submitted_ = 0;

@@ -144,20 +144,21 @@ void tasksim_native_tasks(void *run, const tasksim_tasks *columns) {
     if (columns->cpu_s) columns->cpu_s[task] = uses[task].cpu_s;
     if (columns->preemptions) columns->preemptions[task] = uses[task].preemptions;
     if (columns->pulse) columns->pulse[task] = uses[task].pulse;
+    if (columns->beat) columns->beat[task] = uses[task].beat;
   }
 }
 
-void tasksim_native_keep_processor_times(void *run, const double *idle_pulses) {
-  execution_of(run).keep_processor_times(idle_pulses);
+void tasksim_native_keep_processor_times(void *run, const tasksim_reading *idle) {
+  execution_of(run).keep_processor_times(idle);
 }
 
-double tasksim_pulse() {
+tasksim_reading tasksim_pulse() {
   thread_local Pulse pulse;
   return pulse();
 }
 
-int64_t tasksim_pulses(double begin_s, double end_s, int64_t most, double *pulses,
-                       double *longest_gap_s) {
+int64_t tasksim_pulses(double begin_s, double end_s, int64_t most,
+                       tasksim_reading *pulses, double *longest_gap_s) {
   Pulse pulse;
   // A thread that waits for the others keeps its core busy.
   while (clock_s() < begin_s) pulse();

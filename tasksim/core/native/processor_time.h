@@ -93,23 +93,24 @@ struct ProcessorUse {
   double cpu_s = std::numeric_limits<double>::quiet_NaN();
   std::int32_t preemptions = -1;
   double pulse = std::numeric_limits<double>::quiet_NaN();
+  double beat = std::numeric_limits<double>::quiet_NaN();
 };
 
 // The account of one thread; only this thread calls it. Its processor time clock is a system call
 // of half a microsecond. It is read when READING_INTERVAL_S have passed since the last reading, so
 // that the tasks between two readings share them, and after a pause, which belongs to no task. The
 // time lost between two readings is charged to the longest of these tasks: they are short unless
-// one was interrupted. The pulse of the core is taken every PULSE_INTERVAL_S, between tasks: those
-// between two pulses have their mean.
+// one was interrupted. The pulse and the beat of the core are taken every PULSE_INTERVAL_S, between
+// tasks: those between two readings have their mean.
 class alignas(64) ProcessorTime {
  public:
-  // Called at the start of the thread; *uses* has a place per task. *idle_pulse* is the pulse of the
-  // thread's core if others leave it alone; 0: pulses are not taken.
-  void begin(std::vector<ProcessorUse> &uses, double now_s, double idle_pulse) {
+  // Called at the start of the thread; *uses* has a place per task. *idle* is what the
+  // thread's core has if others leave it alone; a pulse of 0: none are taken.
+  void begin(std::vector<ProcessorUse> &uses, double now_s, Reading idle) {
     uses_ = &uses;
-    idle_pulse_ = idle_pulse;
+    idle_ = idle;
     preemptions_ = thread_preemptions();
-    if (idle_pulse_ > 0.0) take_pulse(now_s);
+    if (idle_.pulse > 0.0) take_pulse(now_s);
     looked(now_s, thread_cpu_s());
   }
 
@@ -127,7 +128,7 @@ class alignas(64) ProcessorTime {
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
     if (end_s - looked_s_ >= READING_INTERVAL_S || pending_.size() >= MAX_PENDING_TASKS) look(end_s);
-    if (idle_pulse_ <= 0.0) return;
+    if (idle_.pulse <= 0.0) return;
     since_pulse_.push_back(task);
     if (is_pulse_due(end_s)) take_pulse(end_s);
   }
@@ -196,15 +197,20 @@ class alignas(64) ProcessorTime {
   }
 
   bool is_pulse_due(double now_s) const {
-    return idle_pulse_ > 0.0 && now_s - pulse_taken_s_ >= PULSE_INTERVAL_S;
+    return idle_.pulse > 0.0 && now_s - pulse_taken_s_ >= PULSE_INTERVAL_S;
   }
 
   // Takes a pulse, and gives the tasks since the last one the mean of both.
   void take_pulse(double now_s) {
-    const double pulse = std::max(pulse_() / idle_pulse_, 1.0);
-    for (const int task : since_pulse_) (*uses_)[task].pulse = (last_pulse_ + pulse) / 2.0;
+    const Reading found = pulse_();
+    // Without an idle beat, the beat stays unknown (NaN).
+    const Reading now{std::max(found.pulse / idle_.pulse, 1.0), std::max(found.beat_s / idle_.beat_s, 1.0)};
+    for (const int task : since_pulse_) {
+      (*uses_)[task].pulse = (last_.pulse + now.pulse) / 2.0;
+      (*uses_)[task].beat = (last_.beat_s + now.beat_s) / 2.0;
+    }
     since_pulse_.clear();
-    last_pulse_ = pulse;
+    last_ = now;
     pulse_taken_s_ = now_s;
   }
 
@@ -214,8 +220,9 @@ class alignas(64) ProcessorTime {
   double ended_s_ = 0.0;  // end of the last task, or the last reading
   std::int64_t preemptions_ = 0;
   Pulse pulse_;
-  double idle_pulse_ = 0.0;
-  double last_pulse_ = 1.0, pulse_taken_s_ = 0.0;
+  Reading idle_{0.0, 0.0};
+  Reading last_{1.0, 1.0};  // in idle ones
+  double pulse_taken_s_ = 0.0;
   std::vector<int> since_pulse_;  // tasks that ended since then
 };
 

@@ -2,22 +2,27 @@
 //
 // No account of the system shows who uses the other hyper-thread of a core: on a virtual machine it
 // belongs to somebody else. But two threads share what the core issues in a cycle. Work that fills
-// all of it takes up to twice as long beside another thread, and work that waits for itself takes as
-// long as ever. Their ratio does not depend on the frequency of the core.
+// all of it takes up to twice as long beside another thread, and work that waits for itself takes
+// hardly longer. Their ratio, the pulse, does not depend on the frequency of the core. The duration of
+// the work that waits, the beat, does: it tells of both.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 
+#include "../tasksim_core.h"
+
 namespace tasksim {
+
+using Reading = tasksim_reading;
 
 class Pulse {
  public:
-  // The time of full work divided by that of waiting work, on this thread's core; 1.5 us. Of each, the
-  // shorter of two executions counts: the first one fills the caches, and one may be interrupted. All
-  // callers share its code: another placement or order of instructions would have another ratio.
-  [[gnu::noinline]] double operator()() {
+  // Reads the pulse and the beat of this thread's core; 1.5 us. Of each work, the shorter of two
+  // executions counts: the first one fills the caches, and one may be interrupted. All callers share
+  // its code: another placement or order of instructions would have another ratio.
+  [[gnu::noinline]] Reading operator()() {
     double full_s = UNKNOWN_S, waiting_s = UNKNOWN_S;
     for (int turn = 0; turn < 2; ++turn) {
       const auto begun = Clock::now();
@@ -28,7 +33,8 @@ class Pulse {
       full_s = std::min(full_s, between_s(begun, filled));
       waiting_s = std::min(waiting_s, between_s(filled, waited));
     }
-    return full_s / std::max(waiting_s, SHORTEST_S);
+    waiting_s = std::max(waiting_s, SHORTEST_S);
+    return {full_s / waiting_s, waiting_s};
   }
 
  private:

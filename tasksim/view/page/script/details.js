@@ -46,7 +46,7 @@ function othersLines(run, task) {
   return [
     ["processor time", timeText(had)],
     ["others had the core", others > crowded || times > 0 ? `for ${timeText(others - crowded)}${often}` : "never"],
-    ...(crowded > 0 ? [["its other hyper-thread", `took ${timeText(crowded)} more`]] : []),
+    ...(crowded > 0 ? [["slowed by others", `${timeText(crowded)} more`]] : []),
     ...(blocks ? [["waits by itself", `for ${timeText(Math.max(run.duration(task) - had - others, 0))}: its kernel blocks`]] : []),
   ];
 }

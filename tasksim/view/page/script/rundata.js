@@ -92,7 +92,7 @@ export class RunData {
   /** How much time others took from a task; 0 where nobody knows. */
   others(task) { return this.seconds(this.columns.others?.[task] ?? 0); }
 
-  /** The part of it that others on the other hyper-thread of the core took. */
+  /** The part of it that others on the same processor took. */
   crowded(task) { return this.seconds(this.columns.crowded?.[task] ?? 0); }
 
   /** The same by slot; null of runs that do not know. Made when first asked for. */

@@ -106,7 +106,7 @@ export const TASKS = structureOf("tasks", `
   int8[tasks] state
   real[tasks]? cpu_s
   int32[tasks]? preemptions
-  real[tasks]? pulse`);
+  real[tasks]? pulse beat`);
 export const LOG = structureOf("log", `
   int32[copies] handle task
   int16[copies] source target
