@@ -250,8 +250,8 @@ def panel_gantt(
     before their next task: that it was ready, its data, or the scheduler and the runtime.
 
     In a native run that knows what others took of its cores, the end of a task's box is hatched:
-    as long as others had the core, or slowed the task from its other hyper-thread; the system does
-    not tell when they did. Beside its
+    as long as others had the core, or slowed the task on the same processor; the system does not
+    tell when they did. Beside its
     idleness each worker has the share of the makespan in which its thread was ready and others
     had its core, during tasks or between them.
 

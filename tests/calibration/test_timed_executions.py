@@ -77,7 +77,7 @@ class Competitor:
         clock = SimpleNamespace(monotonic=lambda: self.wall_s)
         monkeypatch.setattr(kernels_under_load, "time", clock)
         monkeypatch.setattr(timed_executions, "has_thread_clock", lambda: True)
-        monkeypatch.setattr(kernels_under_load, "idle_pulses", lambda _: None)
+        monkeypatch.setattr(kernels_under_load, "idle_cores", lambda _: None)
         made = partial(TimedExecutions, account=self.account)
         monkeypatch.setattr(kernels_under_load, "TimedExecutions", made)
         body = SimpleNamespace(

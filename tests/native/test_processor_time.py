@@ -21,6 +21,7 @@ from tasksim.native import compiled, execution
 from tasksim.native.execute import execute
 from tasksim.native.machine_account import pressure_s, throttled_s
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
+from tasksim.native.pulse import Idle
 from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import blocking_kernels, undisturbed_s
@@ -35,7 +36,7 @@ needs_clock = pytest.mark.skipif(not has_thread_clock(), reason="no clock of thr
 class Thread:
     """A thread whose clocks are set by hand."""
 
-    def __init__(self, tasks: int, pulses: Iterable[float] | None = None) -> None:
+    def __init__(self, tasks: int, pulses: Iterable[tuple[float, float]] | None = None) -> None:
         self.now_s = self.cpu_s = 0.0
         self.preemptions = 0
         self.looks = 0
@@ -77,26 +78,34 @@ def test_of_short_tasks_the_longest_was_interrupted():
     assert thread.uses.preemptions.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
-def test_tasks_have_the_mean_of_the_pulses_before_and_after_them():
-    thread = Thread(5, [1.0, 2.0, 1.5, 1.2])
+def test_tasks_have_the_means_of_the_pulses_and_beats_before_and_after_them():
+    thread = Thread(5, [(1.0, 1.1), (2.0, 1.1), (1.5, 1.3), (1.2, 1.0)])
     for task, own_s in enumerate([0.4e-3, 0.8e-3, 0.5e-3, 0.6e-3, 1e-6]):
         thread.execute(task, own_s)
     thread.account.finish(thread.now_s)
     assert thread.uses.pulse == pytest.approx([1.5, 1.5, 1.75, 1.75, 1.35])
+    assert thread.uses.beat == pytest.approx([1.1, 1.1, 1.2, 1.2, 1.15])
 
 
 def test_a_pulse_is_taken_before_a_task_after_a_pause():
-    thread = Thread(2, [1.0, 1.0, 2.0, 2.0])
+    thread = Thread(2, [(1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (2.0, 1.0)])
     thread.execute(0, 2e-3)
     thread.pause(1.0)
     thread.execute(1, 2e-3)
     assert thread.uses.pulse == pytest.approx([1.0, 2.0])
 
 
-def test_no_pulse_is_less_than_that_of_an_idle_core():
-    thread = Thread(1, [0.9, 0.8])
+def test_no_pulse_or_beat_is_less_than_that_of_an_idle_core():
+    thread = Thread(1, [(0.9, 0.7), (0.8, 0.9)])
     thread.execute(0, 2e-3)
-    assert thread.uses.pulse.tolist() == [1.0]
+    assert thread.uses.pulse.tolist() == thread.uses.beat.tolist() == [1.0]
+
+
+def test_an_unknown_beat_leaves_the_pulse_known():
+    thread = Thread(1, [(1.0, np.nan), (2.0, np.nan)])
+    thread.execute(0, 2e-3)
+    assert thread.uses.pulse.tolist() == [1.5]
+    assert np.isnan(thread.uses.beat).all()
 
 
 def test_without_pulses_none_is_known():
@@ -115,9 +124,10 @@ def test_pinned_workers_take_pulses(runtime, monkeypatch):
         assert np.isnan(run.tasks.pulse).all()
         return
     for kept in (execution, compiled):
-        monkeypatch.setattr(kept, "idle_pulses", lambda workers: [1e-3] * workers)
+        monkeypatch.setattr(kept, "idle_cores", lambda workers: [Idle(1e-3, 1e-12)] * workers)
     run = execute(graph, Platform.identical(1), "eager", runtime=runtime)
     assert (run.tasks.pulse > 100).all()
+    assert (run.tasks.beat > 100).all()
     assert undisturbed_s(run).sum() < run.tasks.duration_s.sum()
     for without in ({"pin": False}, {"processor_time": False}):
         run = execute(graph, Platform.identical(1), "eager", runtime=runtime, **without)

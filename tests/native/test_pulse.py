@@ -1,4 +1,4 @@
-"""Idle pulses of cores: measured, noted for later processes, and unknown where nobody can tell."""
+"""Idle states of cores: measured, noted for later processes, and unknown where nobody can tell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from compiled_core import needs_core
 
 from tasksim.native import pulse
-from tasksim.native.pulse import idle_pulse_of_any, idle_pulses
+from tasksim.native.pulse import Idle, idle_core_of_any, idle_cores
 from tasksim.native.this_machine import processor, usable_cores
 
 
@@ -20,7 +20,7 @@ def notes(monkeypatch, tmp_path):
     """Return the file of notes of a user who has run nothing so far."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(pulse, "_known", {})
-    return tmp_path / "tasksim" / "idle-pulses.json"
+    return tmp_path / "tasksim" / "idle-cores.json"
 
 
 @pytest.fixture
@@ -28,10 +28,11 @@ def told(monkeypatch):
     """Return a list of what each measurement tells, from the first to the last, which remains."""
     found = [[2.0]]
     monkeypatch.setattr(pulse, "functions", lambda: "a core")
+    monkeypatch.setattr(pulse, "is_virtual", lambda: True)
 
     def measured(cores, begin_s, end_s):
         of = found.pop(0) if len(found) > 1 else found[0]
-        return [np.full(pulse.MIN_PULSES if each else 0, each) for each in of]
+        return [np.full((pulse.MIN_PULSES if each else 0, 2), (each, each / 10)) for each in of]
 
     monkeypatch.setattr(pulse, "_pulses", measured)
     monkeypatch.setattr(pulse, "perf_counter", count(0.0, 0.1).__next__)
@@ -44,11 +45,20 @@ def again():
     return idle_pulses(1)
 
 
+def idle_pulses(workers):
+    """Return the idle pulses of the cores of a run; the beats are tenths of them."""
+    found = idle_cores(workers)
+    if found is None:
+        return None
+    assert [each.beat_s for each in found] == [each.pulse / 10 for each in found]
+    return [each.pulse for each in found]
+
+
 def test_the_smallest_of_all_measurements_counts(told, notes):
     told[:] = [[3.0], [2.0], [2.5]]
     assert idle_pulses(1) == [2.0]
     name = str(usable_cores()[0])
-    assert json.loads(notes.read_text()) == {processor(): {name: [2.0]}}
+    assert json.loads(notes.read_text()) == {processor(): {name: [[2.0, 0.2]]}}
 
 
 def test_later_processes_know_of_a_smaller_one(told, notes):
@@ -68,12 +78,14 @@ def test_a_process_measures_once(told):
 
 def test_notes_of_other_machines_remain(told, notes):
     notes.parent.mkdir()
-    notes.write_text('{"another": {"0": [1.0]}}')
+    notes.write_text('{"another": {"0": [[1.0, 0.1]]}}')
     assert idle_pulses(1) == [2.0]
-    assert json.loads(notes.read_text())["another"] == {"0": [1.0]}
+    assert json.loads(notes.read_text())["another"] == {"0": [[1.0, 0.1]]}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"%s": 3}', '{"%s": {"0": ["x"]}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"%s": 3}', '{"%s": {"0": [["x", 1]]}}', '{"%s": {"0": [2.5]}}']
+)
 def test_damaged_notes_are_written_anew(told, notes, text):
     notes.parent.mkdir()
     notes.write_text(text.replace("%s", processor()))
@@ -94,7 +106,7 @@ def test_threads_that_were_interrupted_tell_nothing(told):
 
 
 def test_workers_without_a_core_each_have_none(told):
-    assert idle_pulses(len(usable_cores()) + 1) is None
+    assert idle_cores(len(usable_cores()) + 1) is None
 
 
 def test_without_the_compiled_core_pulses_are_unknown(monkeypatch):
@@ -113,15 +125,34 @@ def test_of_ten_threads_nine_have_to_keep_their_cores(told, notes, monkeypatch):
     assert idle_pulses(2) == [1.0, 2.5]
 
 
+def test_pulses_that_differ_are_measured_until_the_smallest_returns(told):
+    told[:] = [[3.0], [2.9], [2.8], [2.7], [2.6]]
+    assert idle_pulses(1) == [2.6]
+
+
+def test_enough_equal_pulses_are_the_smallest(told):
+    told[:] = [[3.0], *([[2.0]] * 5), [1.0]]
+    assert idle_pulses(1) == [2.0]
+
+
+def test_on_a_machine_of_its_own_a_run_decides_about_the_clock(told, monkeypatch):
+    monkeypatch.setattr(pulse, "is_virtual", lambda: False)
+    [idle] = idle_cores(1)
+    assert idle.pulse == 2.0
+    assert np.isnan(idle.beat_s)
+
+
 @pytest.mark.parametrize(("each", "any_core"), [([2.0, 2.02], 2.02), ([2.0, 3.0], None)])
 def test_a_thread_on_any_core_has_the_idle_pulse_of_equal_cores(monkeypatch, each, any_core):
-    monkeypatch.setattr(pulse, "idle_pulses", lambda _: each)
-    assert idle_pulse_of_any() == any_core
+    monkeypatch.setattr(pulse, "idle_cores", lambda _: [Idle(found, 0.2) for found in each])
+    assert idle_core_of_any() == (any_core and Idle(any_core, 0.2))
 
 
-@pytest.mark.parametrize("idle", [needs_core(1.0)])
-def test_a_pulse_is_a_ratio_of_times(idle):
-    assert 0.0 < pulse.relative_pulse(idle)() < np.inf
+@pytest.mark.parametrize("idle", [needs_core(Idle(1.0, 1e-6))])
+def test_a_pulse_and_a_beat_are_ratios_of_times(idle):
+    found_pulse, found_beat = pulse.relative_pulse(idle)()
+    assert 0.0 < found_pulse < np.inf
+    assert 0.0 < found_beat < np.inf
     begin_s = perf_counter()
     [found] = pulse._pulses(usable_cores()[:1], begin_s, begin_s + pulse.WINDOW_S)
     assert (found > 0.0).all()  # of a thread that lost its core there are none

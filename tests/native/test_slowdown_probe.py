@@ -6,6 +6,7 @@ import pytest
 
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
+from tasksim.native.pulse import Idle
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.run.disturbance import PULSE_WEIGHT
 
@@ -24,9 +25,10 @@ def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected
     assert probe() == pytest.approx(expected)
 
 
-def test_it_says_how_much_others_on_the_other_hyper_threads_slow_work(monkeypatch):
-    monkeypatch.setattr(slowdown_probe, "idle_pulses", lambda _: [2.0, 2.0])
-    monkeypatch.setattr(slowdown_probe, "relative_pulse", lambda idle: lambda: 3.0 / idle)
+def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
+    monkeypatch.setattr(slowdown_probe, "idle_cores", lambda _: [Idle(2.0, 0.5)] * 2)
+    found = (1.5, 1.2)
+    monkeypatch.setattr(slowdown_probe, "relative_pulse", lambda _: lambda: found)
     probe = SlowdownProbe(2)
 
     def shares(_seconds, between):
@@ -34,7 +36,7 @@ def test_it_says_how_much_others_on_the_other_hyper_threads_slow_work(monkeypatc
         return [0.5, 0.5]
 
     monkeypatch.setattr(probe._products, "shares", shares)
-    assert probe() == pytest.approx(2.0 * (1.0 + 0.5 * PULSE_WEIGHT))
+    assert probe() == pytest.approx(2.0 * 1.2 * (1.0 + 1.2 * 0.5 * PULSE_WEIGHT))
 
 
 def test_the_last_probes_are_some_moments_apart(monkeypatch):

@@ -12,6 +12,9 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
+    CACHE_BYTES,
+    COLD_S_PER_BYTE,
+    MAX_BEAT,
     PULSE_WEIGHT,
     _later_shares,
     blocking_kernels,
@@ -58,7 +61,7 @@ def test_a_kernel_that_waits_without_interruption_blocks(make):
     assert blocking_kernels(run) == ["gemm"]
 
 
-def test_a_task_takes_less_without_others_on_the_other_hyper_thread(make):
+def test_a_task_takes_less_without_others_on_the_same_processor(make):
     run = a_run(make, [0.0, 0.0, 1.0, 0.0, 0.0], [0, 0, 1, 0, 0])
     tasks = replace(run.tasks, pulse=[1.0, 1.5, 2.0, 100.0, np.nan])
     run = replace(run, tasks=tasks, disturbance=Disturbance((1.0,), (1,), 0.0))
@@ -73,16 +76,25 @@ def test_a_task_takes_less_without_others_on_the_other_hyper_thread(make):
     assert f"took {100 * share:.0f} % of the tasks' time" in disturbance_summary(run)
 
 
-def test_a_kernel_that_waits_does_not_mind_the_other_hyper_thread(make):
+def test_a_slower_clock_slows_tasks_and_what_the_other_hyper_thread_costs(make):
+    run = a_run(make, [0.0] * 5, [0] * 5)
+    pulse, beat = [1.0, 1.0, 2.0, 2.0, np.nan], [1.1, 9.9, 1.2, np.nan, 1.1]
+    tasks = replace(run.tasks, pulse=pulse, beat=beat)
+    both = 1.2 * (1 + 1.2 * PULSE_WEIGHT)
+    factors = [1.1, MAX_BEAT, both, 1 + PULSE_WEIGHT, 1.1]
+    assert crowding(replace(run, tasks=tasks)) == pytest.approx(factors)
+
+
+def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
     run = a_run(make, [1.0, 1.0, 1.0], [0, 0, 0])
     run = replace(run, tasks=replace(run.tasks, pulse=[2.0] * 3))
     assert undisturbed_s(run) == pytest.approx([2.0, 2.0, 2.0])
 
 
-def test_without_pulses_nobody_knows_of_the_other_hyper_threads(make):
+def test_without_pulses_nobody_knows_of_others_on_the_processor(make):
     run = replace(a_run(make, [0.0], [0]), disturbance=Disturbance((0.0,), (0,)))
     assert crowded_share(run) is None
-    assert "hyper-threads" not in disturbance_summary(run)
+    assert "same processor" not in disturbance_summary(run)
 
 
 def test_a_run_on_shared_cores_is_shorter_alone():
@@ -298,20 +310,24 @@ def test_the_tasks_after_an_interrupted_one_pay_for_it_too(make, cost_s):
 
 
 @pytest.mark.parametrize(
-    ("data_bytes", "cold_s"),
+    ("data_bytes", "near_share"),
     [
-        (1e6, 15e-6),  # half of 30 ps per byte: others had the core half of the time
-        (2**25, 15e-12 * 2**25),
-        (1.5 * 2**25, 0.5 * 15e-12 * 1.5 * 2**25),  # half of them would be near without others
-        (2**26, 0.0),  # nothing would be
+        (1e6, 1.0),
+        (CACHE_BYTES, 1.0),
+        (1.5 * CACHE_BYTES, 0.5),  # half of them would be near without others
+        (2 * CACHE_BYTES, 0.0),  # nothing would be
         (1e9, 0.0),
     ],
 )
-def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(make, data_bytes, cold_s):
+def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(
+    make, data_bytes, near_share
+):
     builder = tasksim.GraphBuilder("one task")
     builder.insert("gemm", tasksim.RW(builder.handle("a", int(data_bytes))))
     graph = builder.build()
     run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
+    others_share = 0.5
+    cold_s = others_share * COLD_S_PER_BYTE * near_share * data_bytes
     assert undisturbed_s(run, graph) == pytest.approx([1.0 - cold_s])
 
 

@@ -26,6 +26,7 @@ def test_columns_have_the_types_of_the_contract():
         "cpu_s": "float64",
         "preemptions": "int32",
         "pulse": "float64",
+        "beat": "float64",
     }
 
 
@@ -95,7 +96,7 @@ def test_frame_speaks_in_names(make):
     row = run.frame().iloc[0]
     assert (row.kernel, row.worker, row.architecture, row.node) == ("gemm", "gpu0", "gpu", 0)
     assert row.duration_s == 2.5
-    assert list(run.frame().columns[:13]) == list(TaskTable.dtypes)
+    assert list(run.frame().columns[:14]) == list(TaskTable.dtypes)
 
 
 def test_labels(small):

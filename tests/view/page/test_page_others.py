@@ -75,14 +75,14 @@ def test_a_pinned_task_tells_what_others_took(show, disturbed):
     assert "processor time" not in details(browser)
 
 
-def test_a_pinned_task_tells_what_others_on_the_other_hyper_thread_took(show, disturbed):
+def test_a_pinned_task_tells_what_others_on_the_processor_took(show, disturbed):
     tasks = dataclasses.replace(
         disturbed.tasks, pulse=np.where(disturbed.tasks.cpu_s > 0, 2.0, 1.0)
     )
     browser = show(dataclasses.replace(disturbed, tasks=tasks), hash_="#pin=0:0")
     found = details(browser)
     assert found["others had the core"] == "for 3 s (2 times)"
-    assert found["slowed by others"] == "386.5 ms more"
+    assert found["slowed by others"] == "342.1 ms more"
 
 
 def colours(browser, task, share):
