@@ -238,6 +238,8 @@ class _Columns:
         self.region = np.full(tasks, NOTHING, np.int64)
         self.place = np.full(tasks, NOTHING, np.int64)
         self.completed = np.zeros(tasks, bool)
+        self.ended_on = array("h", bytes(2 * tasks))
+        """Per task, the number of the thread on which its body ended, plus 1; 0 before."""
         self.region_site = np.full(regions, NO_SITE, np.int64)
         self.region_size = np.zeros(regions, np.int64)
         self.region_of = np.full(regions, NOTHING, np.int64)
@@ -378,6 +380,8 @@ class _Reader:
         """Tasks that wait in a synchronisation on this thread."""
         self._created = NOTHING
         """Task that was created at the beginning of the step, if any."""
+        self._may_wait = False
+        """Whether the step began at the end of a region whose tasks may not have ended."""
         self._discarded = NOTHING
         """Task that a cancellation concerns."""
         self._next = columns.numbers.task_base[thread.number]
@@ -421,11 +425,22 @@ class _Reader:
         for column, value in zip(self._columns.steps, values, strict=True):
             column.append(value)
 
+    def _has_ended(self, task: int) -> bool:
+        """Return whether the body of *task* has ended on this thread.
+
+        On a team of one thread with detached tasks, libomp executes the tasks that an end releases
+        at once, and then returns to the task that has ended. It executes others after it has
+        reported the end of the region, and returns to its implicit task.
+        """
+        return self._columns.ended_on[task] == self._thread.number + 1
+
     def _go_on(self) -> None:
-        """Begin a step of the thread's task, unless that waits."""
-        self._runs = self._task != NOTHING and self._task not in self._waiting
+        """Begin a step of the thread's task, unless that waits or has ended."""
+        task = self._task
+        self._runs = task != NOTHING and task not in self._waiting and not self._has_ended(task)
         self._since = self._now
         self._created = NOTHING
+        self._may_wait = False
 
     # Records
 
@@ -474,12 +489,20 @@ class _Reader:
             columns.count("cancelled", status == Status.CANCELLED)
             columns.count("detached", status == Status.DETACH)
             self._stop(Ending.END)
+            columns.ended_on[self._task] = self._thread.number + 1
         elif self._runs and self._created != NOTHING and self._created == other:
             self._runs = False  # undeferred: between creation and start there is only the runtime
+        elif self._may_wait:
+            self._runs = False
         else:
             self._stop(Ending.SUSPEND)
         self._task = other
+        returns = other != NOTHING and self._has_ended(other)
+        is_in_wait = returns and bool(columns.flags[other] & Flag.IMPLICIT)
+        if is_in_wait:
+            self._task = int(columns.parent[other])
         self._go_on()
+        self._may_wait = is_in_wait
 
     def _end_taskwait(self, task: int) -> None:
         """End a taskwait with dependences: a task without a body, whose time is waiting."""
@@ -523,6 +546,7 @@ class _Reader:
         if task == NOTHING:
             return
         columns.completed[task] = True
+        columns.ended_on[task] = self._thread.number + 1
         self._waiting.discard(task)
         if task == self._task:
             self._stop(Ending.END)
@@ -546,6 +570,8 @@ class _Reader:
         # The runtime may not report the end of an implicit task in a region of one thread.
         self._waiting.discard(self._task)
         self._go_on()
+        region = self._columns.numbers.region(self._head >> 16)
+        self._may_wait = region != NOTHING and self._columns.region_size[region] == 1
 
     def _encountered(self) -> None:
         region = self._next_region - 1

@@ -83,10 +83,12 @@ def _names_in(module: str, sites: Mapping[int, Site], folder: Path) -> dict[int,
     found = {number: _bare(site) for number, site in sites.items()}
     for number, address in addresses.items():
         around = symbols.around(address)
-        if address in frames:
-            found[number] = frames[address][0].text
-        elif around is not None:
-            found[number] = f"{_plain(around[0])}+{around[1] + 1:#x}"
+        frame = frames[address][0] if address in frames else None
+        if frame is not None and frame.line:
+            found[number] = frame.text
+        elif around is not None:  # the symbol of a function of C++ is mangled, its frame is not
+            function = around[0] if frame is None else frame.function
+            found[number] = f"{_plain(function)}+{around[1] + 1:#x}"
     return _told_apart(found, addresses, path, symbols)
 
 
@@ -108,7 +110,7 @@ def _told_apart(
     names = dict(found)
     for number, body in bodies.items():
         # Two places that refer to one body: one of them only because it is near the other.
-        if body in frames and len(users[body]) == 1:
+        if body in frames and frames[body][-1].line and len(users[body]) == 1:
             names[number] = frames[body][-1].text
     groups: dict[str, dict[int, list[int]]] = {}
     for number in sorted(names, key=lambda number: addresses.get(number, 0)):
@@ -172,7 +174,7 @@ def _bare(site: Site) -> str:
 
 
 class _Frame(NamedTuple):
-    """A function, and a line in it."""
+    """A function, and a line in it; 0 without debug information."""
 
     function: str
     file: str
@@ -186,7 +188,7 @@ class _Frame(NamedTuple):
 
 
 def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
-    """Return the frames, inlined ones first, at each address whose line addr2line knows."""
+    """Return the frames, inlined ones first, at each address that addr2line knows."""
     asked = sorted(set(addresses))
     tool = shutil.which("addr2line")
     if tool is None or not asked:
@@ -210,8 +212,9 @@ def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
             function = line
         else:
             file, _, number = line.partition(" (")[0].rpartition(":")
-            if number.isdecimal() and number != "0":
-                found.setdefault(address, []).append(_Frame(function, file, int(number)))
+            if function != "??" or number.isdecimal():
+                known = int(number) if number.isdecimal() else 0
+                found.setdefault(address, []).append(_Frame(function, file, known))
             function = ""
     return found
 

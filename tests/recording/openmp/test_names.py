@@ -64,3 +64,20 @@ def test_a_number_that_leads_to_another_body_by_chance_does_not_count(monkeypatc
 )
 def test_names_of_functions_lose_parameters_results_and_suffixes(function, name):
     assert names._plain(function) == name
+
+
+def test_functions_of_cpp_without_debug_information_have_readable_names(compiled, recorded):
+    source = """
+namespace grid { void scale(double *x, int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; ++i) x[i] *= 2;
+} }
+int main(void)
+{
+    double x[100] = {1};
+    grid::scale(x, 100);
+    return x[0] != 2;
+}
+"""
+    kernels = recorded(compiled(source, "g++", "-g0")).recording.graph.kernels
+    assert any(name.startswith("parallel grid::scale+0x") for name in kernels)

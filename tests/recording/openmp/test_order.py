@@ -318,6 +318,46 @@ def test_a_detached_task_whose_event_an_earlier_thread_fulfils_has_ended(compile
     assert not any("had not ended" in note for note in notes)
 
 
+RELEASED_BY_AN_END = f"""
+#include <omp.h>
+#include <pthread.h>
+#include <unistd.h>
+{HEAD}
+static omp_event_handle_t event;
+static void *fulfil(void *unused)
+{{
+    usleep(20000);
+    omp_fulfill_event(event);
+    return unused;
+}}
+int main(void)
+{{
+    pthread_t thread;
+    int y = 0;
+#pragma omp parallel num_threads(1)
+    {{
+#pragma omp task detach(event) depend(out: x)
+        pthread_create(&thread, 0, fulfil, 0);
+#pragma omp task depend(in: x) depend(out: y)
+        work();
+#pragma omp task depend(in: y)
+        work();
+#pragma omp task depend(in: y)
+        work();
+    }}
+    pthread_join(thread, 0);
+    return y;
+}}
+"""
+
+
+def test_a_thread_returns_to_no_task_that_has_ended(compiled, recorded):
+    found = recorded(compiled(RELEASED_BY_AN_END, "clang"), threads=1)
+    assert not any("contradict" in note for note in found.recording.notes)
+    assert found.explicit_edges == 3
+    tasksim.check_run(found.recording.run, found.recording.graph)
+
+
 def _line(graph, task):
     """The function of a task in DETACHED, whose outlined parts Clang calls by the file's line."""
     name = graph.kernel_of(task)
