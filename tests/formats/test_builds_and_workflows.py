@@ -122,8 +122,51 @@ def test_jobs_of_snakemake_depend_on_those_that_made_their_files(tmp_path):
     ]
     assert trace.run.graph_name == tmp_path.name
     assert "output files without times, of jobs that did not end: 1" in trace.notes
-    assert any("for 'run:', count as 0 s: 1" in note for note in trace.notes)
+    assert any(note.endswith("count as 0 s: 1") for note in trace.notes)
     assert len(read_trace(tmp_path / ".snakemake").run) == 4
+
+
+LOG = """Building DAG of jobs...
+[Thu Jan  1 02:01:41 1970]
+localrule split:
+    output: a.txt, b.txt
+    jobid: 1
+    resources: tmpdir=/tmp
+[Thu Jan  1 02:01:43 1970]
+rule sort:
+    input: a.txt
+    output: c.txt
+    jobid: 2
+[Thu Jan  1 02:01:43 1970]
+Finished jobid: 1 (Rule: split)
+1 of 3 steps (33%) done
+[Thu Jan  1 02:01:48 1970]
+Finished job 2.
+"""
+"""What Snakemake logs in a time zone two hours ahead: 02:01:41 is 101 s after 1970 began."""
+
+
+def test_jobs_of_snakemake_with_run_start_as_its_log_says(tmp_path):
+    """The start is the whole second, unless an input file was made within that."""
+    record(tmp_path, "a.txt", "split", 103.401, 103.4, shellcmd=None)
+    record(tmp_path, "b.txt", "split", 103.402, 103.4, shellcmd=None)
+    record(tmp_path, "c.txt", "sort", 108.3, 108.2, ["a.txt"], shellcmd=None)
+    record(tmp_path, "d.txt", "join", 110.0, 109.0, ["c.txt"], shellcmd=None)
+    log = tmp_path / ".snakemake" / "log" / "1970-01-01T020140.000000.snakemake.log"
+    log.parent.mkdir()
+    log.write_text(LOG)
+    trace = read_trace(tmp_path)
+    assert rows(trace) == [
+        ("split", 0.0, pytest.approx(2.4), [1]),
+        ("sort", pytest.approx(2.4), pytest.approx(7.2), [2]),
+        ("join", 8.0, 8.0, []),
+    ]
+    assert any("are those of Snakemake's log, in whole seconds: 2" in note for note in trace.notes)
+    log.write_text(LOG.replace(":48 1970", ":88 1970"))
+    with pytest.raises(InputError, match=r"log:15: no date: Thu Jan  1 02:01:88 1970; legal: 'Sun"):
+        read_trace(tmp_path)
+    log.write_text(LOG.replace("Thu Jan  1", "Fri Jan 23"))  # a run of another day
+    assert any(note.endswith("count as 0 s: 3") for note in read_trace(tmp_path).notes)
 
 
 def test_a_malformed_file_of_snakemake_is_named(tmp_path):

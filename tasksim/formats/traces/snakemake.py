@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import calendar
 import json
+import re
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents.json_document import parse_json
@@ -28,6 +31,20 @@ LONG_NAME: Final = "@"
 """Beginning of the folders into which a name that is too long for a file is split."""
 LARGEST_S: Final = 1e12
 """Upper bound of times in seconds, thirty thousand years."""
+LOG_RESOLUTION_S: Final = 1.0
+"""Resolution of the times in Snakemake's log, in seconds."""
+ZONE_STEP_S: Final = 900.0
+"""Time in seconds of which the offsets of all time zones are multiples."""
+LARGEST_ZONE_S: Final = 14 * 3600.0
+"""Largest offset of a time zone, in seconds."""
+MAX_DELAY_S: Final = 60.0
+"""Time in seconds within which Snakemake notices the end of a job; later is another run."""
+
+_LOGGED: Final = re.compile(
+    r"\s*(?:\[(?P<date>\w{3} \w{3} .\d [\d:]{8} \d{4})\]"
+    r"|output: (?P<outputs>.*)|jobid: (?P<begun>\d+)|Finished job(?:id:)? (?P<ended>\d+).*)"
+)
+"""Lines of Snakemake's log that tell when jobs started and ended."""
 
 
 def read_snakemake(path: Path, skip_bad: bool = False) -> RecordedTrace:
@@ -68,19 +85,34 @@ def read_snakemake(path: Path, skip_bad: bool = False) -> RecordedTrace:
             continue
         # Each output file of a job has times of its own, some microseconds apart.
         job = record["rule"], record["job_hash"], record["shellcmd"], *record["input"]
-        known = jobs.setdefault(job, record | {"file": file})
+        known = jobs.setdefault(job, record | {"file": file, "outputs": []})
         known["starttime"] = min(known["starttime"], record["starttime"])
         known["endtime"] = max(known["endtime"], record["endtime"])
-        maker[_output_of(file, folder)] = job
-    unknown = 0
-    for record in jobs.values():
-        if record["starttime"] > record["endtime"]:  # 'run:' has another process note it, too late
-            record["starttime"] = record["endtime"]
-            unknown += 1
-    if unknown:
-        found.note(
-            f"jobs without a start, as Snakemake writes none for 'run:', count as 0 s: {unknown}"
-        )
+        known["outputs"].append(_output_of(file, folder))
+        maker[known["outputs"][-1]] = job
+    backwards = [record for record in jobs.values() if record["starttime"] > record["endtime"]]
+    if backwards:  # 'run:' has another process note the start, too late
+        logged, unknown = _logged(found, folder), 0
+        for record in backwards:
+            start = _logged_start(record, logged)
+            if start is None:
+                unknown += 1
+                record["starttime"] = record["endtime"]
+                continue
+            # Within its second, it starts when the last of its input files is there.
+            ends = [jobs[maker[file]]["endtime"] for file in record["input"] if file in maker]
+            start = max([start, *(end for end in ends if end < start + LOG_RESOLUTION_S)])
+            record["starttime"] = min(start, record["endtime"])
+        if unknown < len(backwards):
+            found.note(
+                "starts of jobs with 'run:', which their metadata lack, are those of Snakemake's "
+                f"log, in whole seconds: {len(backwards) - unknown}"
+            )
+        if unknown:
+            found.note(
+                "jobs without a start, as Snakemake writes none for 'run:' but in a log that is "
+                f"not there, count as 0 s: {unknown}"
+            )
     names = {job: f"job{number}" for number, job in enumerate(jobs)}
     for job, record in jobs.items():
         before = dict.fromkeys(
@@ -145,6 +177,46 @@ def _is_time(value: object) -> bool:
     if value is None:  # of a job that did not end
         return True
     return isinstance(value, float | int) and type(value) is not bool and 0 <= value < LARGEST_S
+
+
+def _logged(found: Records, folder: Path) -> dict[str, tuple[float, float]]:
+    """Return the start and end of the jobs in Snakemake's logs, by their output files.
+
+    Times are seconds of the clock where Snakemake ran, in its time zone. The last run counts.
+    """
+    logged: dict[str, tuple[float, float]] = {}
+    for path in sorted((folder.parent / "log").glob("*.log")):
+        now, outputs = 0.0, [""]
+        begun: dict[str, tuple[float, list[str]]] = {}
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            match = _LOGGED.fullmatch(line)
+            if match is None:
+                continue
+            if date := match["date"]:
+                try:
+                    now = float(calendar.timegm(time.strptime(date)))
+                except ValueError:
+                    found.bad(f"no date: {date}; legal: 'Sun Nov 29 18:32:12 2026'", number, path)
+                outputs = []
+            elif match["outputs"]:
+                outputs = match["outputs"].split(", ")
+            elif match["begun"]:
+                begun[match["begun"]] = now, outputs
+            elif match["ended"] in begun:
+                start, made = begun.pop(match["ended"])
+                logged.update((file, (start, now)) for file in made)
+    return logged
+
+
+def _logged_start(record: dict[str, Any], logged: dict[str, tuple[float, float]]) -> float | None:
+    """Return the start of a job in the log, in seconds since 1970; None if it is not there."""
+    found = next((logged[file] for file in record["outputs"] if file in logged), None)
+    if found is None:
+        return None
+    start, end = found
+    zone_s = ZONE_STEP_S * round((end - record["endtime"]) / ZONE_STEP_S)
+    is_that_run = abs(end - zone_s - record["endtime"]) <= MAX_DELAY_S
+    return start - zone_s if is_that_run and abs(zone_s) <= LARGEST_ZONE_S else None
 
 
 def _output_of(file: Path, folder: Path) -> str:
