@@ -12,7 +12,7 @@ from tasksim.base.arguments import flag, path_of
 from tasksim.base.units import exact_quantity
 from tasksim.graph.taskgraph import WORKER_START
 from tasksim.platform.description import Memory, Overheads, Platform, Worker
-from tasksim.recording.tables import CPU, MAIN
+from tasksim.recording.tables import CPU, EVENT, MAIN
 
 if TYPE_CHECKING:
     from tasksim.run.record import Run
@@ -115,7 +115,7 @@ def platform_like(run: Run, overheads: Overheads, workers: int | None = None) ->
 
     Main threads come before workers that start: the first of a platform is there at once.
     """
-    kinds = (MAIN, CPU) if WORKER_START in run.kernel_names else (CPU, MAIN)
+    kinds = (MAIN, CPU) if WORKER_START in run.kernel_names else (CPU, MAIN, EVENT)
     counts = {kind: sum(w.architecture == kind for w in run.workers) for kind in kinds}
     if workers is not None:
         counts[CPU] = workers

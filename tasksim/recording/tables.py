@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CPU",
+    "EVENT",
     "MAIN",
     "NOTHING",
     "ended",
@@ -41,8 +42,9 @@ __all__ = [
 ]
 
 
-CPU, MAIN = "cpu", "main"
-"""Architectures of pool workers, and of submitting threads for their own work."""
+CPU, MAIN, EVENT = "cpu", "main", "event"
+"""Architectures of pool workers, of submitting threads for their own work, and of the places of
+events that OpenMP's detached tasks wait for."""
 
 
 def workers_of(tasks: Sequence[RecordedTask]) -> tuple[tuple[WorkerInfo, ...], list[int]]:

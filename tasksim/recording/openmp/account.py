@@ -73,14 +73,16 @@ class ThreadAccount:
 
 
 def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
-    """Return the account of a *run* of *pieces*."""
-    duration_s = run.tasks.duration_s
+    """Return the account of a *run* of *pieces*; events occupy no thread."""
+    own = pieces.role != Role.EVENT
+    duration_s = np.where(own, run.tasks.duration_s, 0.0)
+    threads = len(np.unique(pieces.thread[own]))
     creating = pieces.creates & (pieces.phase == Phase.CREATED)
     creation_s = float(duration_s[creating].sum())
     starting_s = float(duration_s[pieces.role == Role.START].sum())
-    idle_s = len(run.workers) * run.makespan_s - float(duration_s.sum())
+    idle_s = threads * run.makespan_s - float(duration_s.sum())
     gaps = _gaps(pieces, run)
-    ready, start = run.tasks.ready_s, run.tasks.start_s
+    ready, start = run.tasks.ready_s[own], run.tasks.start_s[own]
     whole_s = _shared(gaps.begin_s, gaps.end_s, ready, start)
     runtime_s = _shared(gaps.begin_s, gaps.end_s - gaps.away_s, ready, start)
     return ThreadAccount(
@@ -90,7 +92,7 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
         waiting_s=whole_s - runtime_s + starting_s,
         idle_s=max(idle_s - whole_s, 0.0),
         critical_path_s=(run.bounds or {}).get("critical_path_s", 0.0),
-        threads=len(run.workers),
+        threads=threads,
         makespan_s=run.makespan_s,
     )
 
@@ -149,6 +151,7 @@ def _gaps(pieces: Pieces, run: Run) -> _Gaps:
     A thread that has not come to a piece yet is being started.
     """
     order = np.lexsort((pieces.end_ns, pieces.start_ns, pieces.thread))
+    order = order[pieces.role[order] != Role.EVENT]
     thread = pieces.thread[order]
     start, end = run.tasks.start_s[order], run.tasks.end_s[order]
     clock, clock_end = pieces.clock_ns[order], (pieces.clock_ns + pieces.cpu_ns)[order]

@@ -132,6 +132,8 @@ class History:
         Per parallel region.
     dep_task, dep_kind, dep_address : ndarray
         Dependences, in order of creation per task.
+    fulfilled_ns : dict of int -> int
+        Time at which the event of a detached task was fulfilled outside of tasks, by task.
     counts : dict of str -> int
         Cancellations and other events that have no column.
     end_ns : int
@@ -159,6 +161,7 @@ class History:
     dep_task: NDArray[np.int64]
     dep_kind: NDArray[np.int64]
     dep_address: NDArray[np.uint64]
+    fulfilled_ns: dict[int, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     end_ns: int = 0
 
@@ -246,6 +249,7 @@ class _Columns:
         """Per parallel region, the task that began it."""
         self.steps = [array("q") for _ in _STEP_COLUMNS]
         self.deps: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]] = []
+        self.fulfilled_ns: dict[int, int] = {}
         self.counts: dict[str, int] = {}
         self.end_ns = 0
 
@@ -322,6 +326,7 @@ class _Columns:
             dep_task=task,
             dep_kind=kind,
             dep_address=address,
+            fulfilled_ns=self.fulfilled_ns,
             counts=self.counts,
             end_ns=self.end_ns,
         )
@@ -471,7 +476,7 @@ class _Reader:
                     self._stop(Ending.FULFILL, other)
                     self._go_on()
                 else:
-                    columns.count("fulfilled outside")
+                    columns.fulfilled_ns[other] = self._now[0]
             return
         if status == Status.TASKWAIT_COMPLETE:
             self._end_taskwait(other)

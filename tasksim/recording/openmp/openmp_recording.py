@@ -24,6 +24,7 @@ from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import Trace, read_trace
 from tasksim.recording.replayable import Replayable
+from tasksim.recording.tables import CPU
 from tasksim.run.disturbance import MIN_SAID_SHARE, taken_share
 
 if TYPE_CHECKING:
@@ -395,10 +396,10 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
         if count := counts.get(what):
             were = "" if what == "not ended" else "was " if count == 1 else "were "
             found.append(f"{counted(count)} {were}{text}")
-    if counts.get("fulfilled outside"):
+    if counts["events"]:
         found.append(
-            f"{counts['fulfilled outside']} events of detached tasks were fulfilled outside of "
-            "tasks: the graph does not say what their successors wait for"
+            f"{counts['events']} events of detached tasks were fulfilled outside of tasks: the time "
+            "until then is a task 'FUNCTION:LINE (event)' on a worker beside the threads"
         )
     if counts.get("contradicted"):
         found.append(f"{counts['contradicted']} dependencies contradict the times and are left out")
@@ -418,12 +419,10 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
 
 
 def _notes_of_threads(run: Run, pieces: Pieces) -> list[str]:
-    cores = len(usable_cores())
+    cores, threads = len(usable_cores()), sum(each.architecture == CPU for each in run.workers)
     found = []
-    if len(run.workers) > cores:
-        found.append(
-            f"{len(run.workers)} threads shared {cores} cores: durations contain waits for a core"
-        )
+    if threads > cores:
+        found.append(f"{threads} threads shared {cores} cores: durations contain waits for a core")
     parallel = pieces.role == Role.PARALLEL
     loops_s = float(run.tasks.duration_s[parallel & ~pieces.creates].sum())
     busy_s = float(run.tasks.duration_s.sum())

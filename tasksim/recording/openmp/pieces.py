@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.openmp.history import History
 
-__all__ = ["Phase", "Pieces", "Role", "pieces_of"]
+__all__ = ["EVENTS", "Phase", "Pieces", "Role", "pieces_of"]
 
 
 class Role(IntEnum):
@@ -51,6 +51,8 @@ class Role(IntEnum):
     BARRIER = 4
     START = 5
     """The start of a thread, from the begin of its first region to its part in that."""
+    EVENT = 6
+    """The time from the end of a detached task's body until its event is fulfilled, by no task."""
 
 
 class Phase(IntEnum):
@@ -76,6 +78,8 @@ _MODES: Final = {
 out and inout of all memory. Tasks of an inoutset may run together, as those of a reduction may.
 A written datum is also read: out does not promise that the whole old value is replaced."""
 _ALL_MEMORY: Final = (8, 9)
+EVENTS: Final = 1 << 12
+"""Number of the first worker for pieces that are events, above those of all threads."""
 _COLUMNS: Final = (
     *("task", "role", "phase", "site", "creates"),
     *("created_ns", "start_ns", "end_ns", "cpu_ns", "thread", "clock_ns"),
@@ -167,6 +171,7 @@ class _Walk:
         self._last = [NOTHING] * tasks
         self._fulfilled: dict[int, list[int]] = {}
         """Pieces that fulfilled the events of detached tasks."""
+        self._events = 0
         self._rest: dict[int, list[int]] = {}
         """Per task the last pieces of its descendants that it has not waited for, if any."""
         self._region_end: dict[int, list[int]] = {}
@@ -214,6 +219,7 @@ class _Walk:
             self._fulfilled.setdefault(int(h.step_ref[step]), []).append(self._piece[step])
         for task in np.flatnonzero(h.region != NOTHING).tolist():
             self._implicit.setdefault(int(h.region[task]), []).append(task)
+        self._add_events(limits)
         endings, refs = h.step_ending.tolist(), h.step_ref.tolist()
         is_implicit = (h.flags & Flag.IMPLICIT != 0).tolist()
         for task in np.argsort(h.created_ns, kind="stable")[::-1].tolist():
@@ -321,6 +327,28 @@ class _Walk:
             self._columns[name].append(value)
         return len(self._columns["task"]) - 1
 
+    def _add_events(self, limits: list[int]) -> None:
+        """Add a piece for each event that no task fulfilled, on workers beside the threads.
+
+        *limits* has the first step of each task. Events that are open at once have a worker each.
+        """
+        found = []
+        for task, until in self._h.fulfilled_ns.items():
+            last = self._piece[limits[task + 1] - 1] if limits[task] < limits[task + 1] else NOTHING
+            if last != NOTHING and self._columns["end_ns"][last] < until:
+                found.append((self._columns["end_ns"][last], until, task, last))
+        open_until: list[int] = []
+        for since, until, task, last in sorted(found):
+            free = (k for k, other in enumerate(open_until) if other <= since)
+            place = next(free, len(open_until))
+            open_until[place : place + 1] = [until]
+            piece = self._add_piece(Role.EVENT, since, until, until - since, EVENTS + place, 0)
+            self._columns["site"][piece] = int(self._h.site[task])
+            self._columns["binding"][piece] = Binding.FREE
+            self.order([last], piece)
+            self._fulfilled.setdefault(task, []).append(piece)
+        self._events = len(found)
+
     def begin_region(self, before: list[int], firsts: list[int]) -> None:
         """Order the threads' parts of a region after the pieces *before*.
 
@@ -378,6 +406,7 @@ class _Walk:
             "dependences": dependences,
             "contradicted": int((~kept).sum()),
             "regions": len(h.region_site),
+            "events": self._events,
             "serial teams": int(self.serial_teams),
             "outside ns": self._outside_ns,
         }

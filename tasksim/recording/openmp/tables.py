@@ -13,8 +13,8 @@ from tasksim.models.rows import RECORDED_SIZE
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.openmp.history import INTERRUPTED_NS
 from tasksim.recording.openmp.names import UNKNOWN
-from tasksim.recording.openmp.pieces import Phase, Role
-from tasksim.recording.tables import CPU, ready_times
+from tasksim.recording.openmp.pieces import EVENTS, Phase, Role
+from tasksim.recording.tables import CPU, EVENT, ready_times
 from tasksim.run.bounds import bounds
 from tasksim.run.disturbance import BLOCKING_SHARE
 from tasksim.run.record import Run, WorkerInfo
@@ -51,6 +51,8 @@ def kernel_label(role: int, phase: int, place: str) -> str:
         return "taskwait"
     if role == Role.SERIAL:
         return "serial part"
+    if role == Role.EVENT:
+        return f"{place} (event)"
     word = "parallel " if role == Role.PARALLEL else ""
     return f"{word}{place}{_SUFFIX[Phase(phase)]}"
 
@@ -138,7 +140,12 @@ def _parameters(
 def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall_s: float) -> Run:
     """Return the run that was recorded; its clock starts with the first piece."""
     threads, worker = np.unique(pieces.thread, return_inverse=True)
-    workers = tuple(WorkerInfo(f"thread {number}", CPU) for number in threads.tolist())
+    workers = tuple(
+        WorkerInfo(f"thread {number}", CPU)
+        if number < EVENTS
+        else WorkerInfo(f"event {number - EVENTS}", EVENT)
+        for number in threads.tolist()
+    )
     origin = int(pieces.created_ns.min())
     start, end, submitted = (
         _seconds(column - origin) for column in (pieces.start_ns, pieces.end_ns, pieces.created_ns)
@@ -164,6 +171,11 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
         cpu_s=_seconds(cpu_ns),
         preemptions=_interruptions(pieces.end_ns - pieces.start_ns, cpu_ns, graph.kernel),
     )
+    able, counts = np.ones((1, len(pieces)), bool), [len(workers)]
+    is_event = pieces.role == Role.EVENT
+    if is_event.any():
+        able = np.stack([~is_event, is_event])
+        counts = [int((threads < EVENTS).sum()), int((threads >= EVENTS).sum())]
     return Run(
         kind="native",
         graph_name=graph.name,
@@ -176,7 +188,7 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
         tasks=table,
         config=config,
         wall_s=wall_s,
-        bounds=bounds(graph, (end - start)[None, :], [len(workers)]).to_json(),
+        bounds=bounds(graph, np.where(able, end - start, np.inf), counts).to_json(),
         graph=graph,
     )
 

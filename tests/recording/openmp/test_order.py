@@ -152,7 +152,7 @@ def test_the_program_around_its_regions_is_left_out_in_words(compiled, recorded)
 int main(void)
 {{
     omp_get_max_threads();
-    usleep(20000);
+    usleep(200000);  // the body of the task has ended then
 #pragma omp parallel num_threads(2)
 #pragma omp single
     inside();
@@ -326,7 +326,7 @@ RELEASED_BY_AN_END = f"""
 static omp_event_handle_t event;
 static void *fulfil(void *unused)
 {{
-    usleep(20000);
+    usleep(200000);  // the body of the task has ended then
     omp_fulfill_event(event);
     return unused;
 }}
@@ -351,10 +351,28 @@ int main(void)
 """
 
 
+def test_an_event_that_no_task_fulfils_is_a_task_on_a_worker_of_its_own(compiled, recorded):
+    """No thread waits for it; what depends on the detached task does."""
+    source = RELEASED_BY_AN_END.replace("num_threads(1)", "num_threads(2)\n#pragma omp single")
+    recording = recorded(compiled(source, "clang")).recording
+    graph, run = recording.graph, recording.run
+    (event,) = (t for t in range(len(graph)) if graph.kernel_of(t).endswith(" (event)"))
+    assert graph.successors_of(event)
+    kinds = [worker.architecture for worker in run.workers]
+    assert sorted(kinds) == ["cpu", "cpu", "event"]
+    assert kinds[run.tasks.worker[event]] == "event"
+    assert recording.account.threads == 2
+    tasksim.check_run(run, graph)
+    for threads in (1, 2, 4):
+        simulated = recording.simulate(threads)
+        assert simulated.makespan_s > run.tasks.duration_s[event]
+        assert len(simulated.workers) == threads + 1
+
+
 def test_a_thread_returns_to_no_task_that_has_ended(compiled, recorded):
     found = recorded(compiled(RELEASED_BY_AN_END, "clang"), threads=1)
     assert not any("contradict" in note for note in found.recording.notes)
-    assert found.explicit_edges == 3
+    assert found.explicit_edges == 3 + 2  # by depend clauses, and of the event
     tasksim.check_run(found.recording.run, found.recording.graph)
 
 
