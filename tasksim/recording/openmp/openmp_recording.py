@@ -398,8 +398,8 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
             found.append(f"{counted(count)} {were}{text}")
     if counts["events"]:
         found.append(
-            f"{counts['events']} events of detached tasks were fulfilled outside of tasks: the time "
-            "until then is a task 'FUNCTION:LINE (event)' on a worker beside the threads"
+            f"{counts['events']} events of detached tasks were fulfilled outside of tasks: the "
+            "time until then is a task 'FUNCTION:LINE (event)' on a worker beside the threads"
         )
     if counts.get("contradicted"):
         found.append(f"{counts['contradicted']} dependencies contradict the times and are left out")
