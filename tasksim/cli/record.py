@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tasksim.base.files import is_file
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, result_options
 from tasksim.cli.output import (
@@ -104,7 +105,7 @@ def record(
         _record_openmp(prepared, results)
         return
     for name, value in (("kernels", kernels), ("data", data), ("libomp", libomp)):
-        if value is not None:
+        if value is not None and is_file(script):
             raise click.UsageError(
                 f"--{name} is for OpenMP programs; {script} is not a compiled program"
             )

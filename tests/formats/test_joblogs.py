@@ -1,5 +1,7 @@
 """Logs of GNU parallel, ninja, Nextflow and Taskflow, and tables of tasks without workers."""
 
+import struct
+
 import pytest
 from click.testing import CliRunner
 
@@ -127,6 +129,75 @@ def test_tasks_of_taskflow_are_those_of_its_workers(tmp_path):
         (69e-6, 71e-6, "load", "cpu6"),
     ]
     assert "1 tasks ran inside of others (level 1 and more), and are part of them" in trace.notes
+
+
+def varint(value):
+    """A number as Taskflow writes it: seven bits in a byte, the lowest first."""
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def executor(uid, origin, names, workers):
+    """An executor of a binary profile; *workers* have a number, a level, and their tasks.
+
+    A task is its begin since that of the task before, its duration, its name and its type.
+    """
+    text = "".join(names).encode()
+    data = struct.pack("<QQII", uid, origin, len(text), len(workers)) + text
+    for worker, level, tasks in workers:
+        data += struct.pack("<III", worker, level, len(tasks))
+        for after, duration, name, kind in tasks:
+            place = text.index(name.encode())
+            data += varint(after) + varint(duration)
+            data += struct.pack("<IB", place, kind << 5 | len(name))
+    return data
+
+
+def binary_profile():
+    """The tasks of TASKFLOW, and one of a second executor that began 100 us later."""
+    names = ["load", "inner"]
+    one = executor(0, 5000, names, [
+        (6, 0, [(168, 14, "", 0), (20, 2, "load", 2)]),
+        (7, 0, [(119, 41, "load", 0)]),
+        (7, 1, [(120, 10, "inner", 0)]),
+    ])  # fmt: skip
+    two = executor(1, 5100, names, [(0, 0, [(200, 300, "inner", 4)])])
+    return b"TFPX" + struct.pack("<HHI", 1, 0, 2) + one + two
+
+
+def test_a_binary_profile_of_taskflow_says_the_same_as_json(tmp_path):
+    path = tmp_path / "profile.tfp"
+    path.write_bytes(binary_profile())
+    trace = read_trace(path)
+    assert rows(trace) == [
+        (0.0, 41e-6, "load", "cpu7"),
+        (49e-6, 63e-6, "static", "cpu6"),
+        (69e-6, 71e-6, "load", "cpu6"),
+        (181e-6, 481e-6, "inner", "1/cpu0"),
+    ]
+    assert "1 tasks ran inside of others (level 1 and more), and are part of them" in trace.notes
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (binary_profile()[:10], "the file ends within its header"),
+        (binary_profile()[:-5], r"the file ends within \[1\].data\[0\].data\[0\]"),
+        (b"TFPX\x02" + binary_profile()[5:], "of version 2; legal: version 1, or JSON"),
+        (
+            binary_profile()[:-9] + b"\xff" * 20,
+            r"\[1\].data\[0\].data\[0\]: a number of more than 10 bytes",
+        ),
+    ],
+)
+def test_a_binary_profile_of_taskflow_that_is_damaged_is_refused(data, message, tmp_path):
+    path = tmp_path / "profile.tfp"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=f"profile.tfp: .*{message}"):
+        read_trace(path)
 
 
 NSYS = """\

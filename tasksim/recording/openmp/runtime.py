@@ -117,7 +117,8 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
     if llvm is None and gnu is None:
         raise InputError(
             f"{path}: uses no OpenMP: neither libgomp nor libomp is among its "
-            f"{len(libraries)} libraries; compile and link it with -fopenmp"
+            f"{len(libraries)} libraries; compile and link it with -fopenmp, or import the trace "
+            "of another runtime: 'tasksim import trace'"
         )
     if libomp is None and llvm is not None and libraries[llvm] is not None and gnu is None:
         return OpenMPProgram(path, llvm, None)

@@ -97,6 +97,7 @@ def test_kernels_get_other_names(tasksim, fib, tmp_path):
     ("line", "message"),
     [
         ("record missing", r"missing: no such program \(legal: "),
+        ("record --libomp libomp.so nowhere", "nowhere: no such program"),
         ("record --kernels names.yaml {script}", "--kernels is for OpenMP programs"),
         ("record --libomp {script} {fib}", "--libomp: .* is no shared library"),
         ("record --kernels {script} {fib}", "script.py:1:1"),
