@@ -83,9 +83,8 @@ LATER_TASKS: Final = 10
 not near before, either."""
 COLD_S_PER_BYTE: Final = 35e-12
 """Additional time of a task per byte of its data if they come from memory instead of the last-level
-cache, in seconds: 29 GB/s remain. Measured with tiled Cholesky, LU and QR and the fast multipole
-method beside one and two busy processes per core: 5 to 45 ps on one virtual machine, 35 to 60 on
-another."""
+cache, in seconds. Measured with tiled Cholesky, LU and QR and the fast multipole method beside one
+and two busy processes per core: 5 to 45 ps on one virtual machine, 35 to 60 on another."""
 CACHE_BYTES: Final = 32 * 2**20
 """Size of the part of a last-level cache that a run uses, in bytes: most servers have 32 MiB per
 group of cores. Of twice as many data, nothing is near when it is used again, with others or

@@ -72,8 +72,9 @@ PRIOR_RUNS: Final = 8
 """Weight of the prior, which holds for all machines, in runs."""
 CALM_SCATTER: Final = 0.02
 """Standard deviation of the log slowdown on an otherwise idle machine."""
-BUSY_SCATTER: Final = 0.1
-"""Standard deviation of a run's log slowdown, per unit of the mean log slowdown of the probes."""
+BUSY_SCATTER: Final = 0.07
+"""Standard deviation of a run's log slowdown, per unit of the mean log slowdown of the probes:
+beside one and two busy processes per core, .09 and .12 in all."""
 RESTLESS_SCATTER: Final = 0.5
 """Standard deviation of a run's log slowdown, per unit of log distance between the last probes: the
 run may meet the calmest of these moments or the busiest, and an interval of 95 % about their mean
