@@ -21,6 +21,7 @@ from ctypes import (
     c_void_p,
     py_object,
 )
+from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -32,22 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BAD_ARRAYS",
-    "BUG",
-    "CALLBACK",
     "COUNTS",
-    "DONE",
-    "DROPPED",
-    "ILLEGAL_POP",
-    "KERNEL",
-    "LIVELOCK",
-    "MORE",
-    "NOBODY",
-    "NO_MEMORY",
-    "STUCK",
-    "TOO_LARGE",
-    "TOO_LATE",
-    "UNKNOWN",
+    "CallStatus",
     "Callbacks",
     "Called",
     "CalledBack",
@@ -78,22 +65,26 @@ __all__ = [
 
 Library = TypeVar("Library", bound=ctypes.CDLL)
 
-# Values of tasksim_status; tasksim_core.h describes each of them.
-DONE: Final = 0
-MORE: Final = 1
-BAD_ARRAYS: Final = 2
-NO_MEMORY: Final = 3
-DROPPED: Final = 4
-ILLEGAL_POP: Final = 5
-LIVELOCK: Final = 6
-STUCK: Final = 7
-TOO_LARGE: Final = 8
-NOBODY: Final = 9
-CALLBACK: Final = 10
-UNKNOWN: Final = 11
-BUG: Final = 12
-TOO_LATE: Final = 13
-KERNEL: Final = 14
+
+class CallStatus(IntEnum):
+    """Status of a call of the core; ``tasksim_core.h`` describes each value."""
+
+    DONE = 0
+    MORE = 1
+    BAD_ARRAYS = 2
+    NO_MEMORY = 3
+    DROPPED = 4
+    ILLEGAL_POP = 5
+    LIVELOCK = 6
+    STUCK = 7
+    TOO_LARGE = 8
+    NOBODY = 9
+    CALLBACK = 10
+    UNKNOWN = 11
+    BUG = 12
+    TOO_LATE = 13
+    KERNEL = 14
+
 
 COUNTS: Final = {"": 0, "own": 1, "path": 2, "profile": 3, "share": 4}
 """Values of ``tasksim_counts`` in ``tasksim_core.h``, by their names in policies."""

@@ -17,7 +17,7 @@ import numpy as np
 from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.core import interface
-from tasksim.core.interface import KERNEL, Program
+from tasksim.core.interface import CallStatus, Program
 from tasksim.kernels.calls import CallTable, KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
 from tasksim.native.processor_time import ProcessorUses
@@ -166,8 +166,8 @@ class CompiledExecution:
         called = self._called
         if called is not None:
             called.interrupts = interrupts
-        status = interface.MORE
-        while status == interface.MORE:
+        status = CallStatus.MORE
+        while status == CallStatus.MORE:
             interrupts.check()
             status = self._core.tasksim_native_submit(self._run, POLL_INTERVAL_S)
         if called is not None and isinstance(called.error, KeyboardInterrupt):
@@ -176,7 +176,7 @@ class CompiledExecution:
     def wait(self, timeout_s: float) -> bool:
         """Wait up to *timeout_s* for the end of the run; return whether it is over."""
         status: int = self._core.tasksim_native_wait(self._run, timeout_s)
-        return status != interface.MORE
+        return status != CallStatus.MORE
 
     @property
     def left(self) -> int:
@@ -191,7 +191,7 @@ class CompiledExecution:
     def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds the lock."""
         status: int = self._core.tasksim_native_finish(self._run, PATIENCE_S)
-        return status == interface.DONE
+        return status == CallStatus.DONE
 
     # Called by the outside thread
 
@@ -269,7 +269,7 @@ class CompiledExecution:
         attached = self._core.tasksim_native_attach(self._run)
         if self._called is not None and self._called.error is not None:
             raise self._called.error
-        if attached != interface.DONE:
+        if attached != CallStatus.DONE:
             raise RuntimeError(f"the core does not take this scheduler: status {attached}")
 
     def _read(self) -> dict[str, NDArray[Any]]:
@@ -293,11 +293,11 @@ class CompiledExecution:
         """Return the error of the run, the same as that of the reference, or None."""
         outcome = interface.Outcome()
         status = self._core.tasksim_native_outcome(self._run, ctypes.byref(outcome))
-        if status == interface.DONE:
+        if status == CallStatus.DONE:
             return None
-        if status == interface.CALLBACK and self._called is not None:
+        if status == CallStatus.CALLBACK and self._called is not None:
             return self._called.error
-        if status != KERNEL:
+        if status != CallStatus.KERNEL:
             return broken_rule(self._facts, self._columns["state"].tolist(), status, outcome)
         task, worker, graph = outcome.task, outcome.worker, self._facts.graph
         error: BaseException
@@ -369,13 +369,13 @@ def broken_rule(
 ) -> BaseException:
     """Return the error for *status* and *outcome* of a run; *state* is the state of each task."""
     graph, scheduler = facts.graph, facts.scheduler
-    if status == interface.DROPPED:
+    if status == CallStatus.DROPPED:
         return dropped(scheduler, graph, state, outcome.now_s)
-    if status == interface.LIVELOCK:
+    if status == CallStatus.LIVELOCK:
         return livelock(scheduler, graph, state, outcome.now_s, outcome.number)
-    if status == interface.ILLEGAL_POP:
+    if status == CallStatus.ILLEGAL_POP:
         name = facts.platform.workers[outcome.worker].name
         return illegal_pop(scheduler, graph, state, outcome.task, name)
-    if status == interface.NO_MEMORY:
+    if status == CallStatus.NO_MEMORY:
         return MemoryError("there is not enough memory for the core")
     return RuntimeError(f"the core has failed with status {status}")

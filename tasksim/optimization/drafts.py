@@ -127,7 +127,7 @@ class Drafts:
             self._made, worker.ctypes.data, order.ctypes.data, steps, temperature_s, seed,
             estimates.ctypes.data,
         )  # fmt: skip
-        if status != interface.DONE:
+        if status != interface.CallStatus.DONE:
             raise AssertionError(f"the core refuses a schedule: status {status}")
         return Walked(worker, order, float(estimates[0]), float(estimates[1]))
 
@@ -141,7 +141,7 @@ class Drafts:
         status = self._core.tasksim_drafts_learn(
             self._made, worker.ctypes.data, order.ctypes.data, start.ctypes.data, end.ctypes.data
         )
-        if status != interface.DONE:
+        if status != interface.CallStatus.DONE:
             raise AssertionError(f"the core refuses a schedule: status {status}")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tasksim.base.errors import TaskFailed
 from tasksim.core import interface
-from tasksim.core.interface import COUNTS, KERNEL, Selection
+from tasksim.core.interface import COUNTS, CallStatus, Selection
 from tasksim.core.library import status
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import (
@@ -138,7 +138,7 @@ class CompiledAccount:
     def wait(self, timeout_s: float) -> bool:
         """Wait up to *timeout_s* for the end of the run; return whether it is over."""
         status: int = self._core.tasksim_selective_wait(self._run, timeout_s)
-        return status != interface.MORE
+        return status != CallStatus.MORE
 
     @property
     def left(self) -> int:
@@ -182,7 +182,7 @@ class CompiledAccount:
         # Not at the end of the process: threads that were left behind may still run in the core.
         weakref.finalize(self, self._core.tasksim_selective_free, self._run).atexit = False
         answer = self._core.tasksim_selective_attach(self._run)
-        if answer != interface.DONE:
+        if answer != CallStatus.DONE:
             raise RuntimeError(f"the core does not take this scheduler: status {answer}")
 
     def _selection(self, kept: list[Any]) -> Selection:
@@ -259,9 +259,9 @@ class CompiledAccount:
         """Return the error of the run, the same as that of the reference, or None."""
         outcome, facts = interface.Outcome(), self._facts
         told = self._core.tasksim_selective_outcome(self._run, ctypes.byref(outcome))
-        if told == interface.DONE:
+        if told == CallStatus.DONE:
             return None
-        if told != KERNEL:
+        if told != CallStatus.KERNEL:
             return broken_rule(facts, self._columns["state"].tolist(), told, outcome)
         error = kernel_failure(self._program, outcome.task, outcome.number)
         name, label = facts.platform.workers[outcome.worker].name, facts.graph.label(outcome.task)

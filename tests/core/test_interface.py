@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import gc
 import random
+import re
 from dataclasses import replace
 from math import inf, nan
 
@@ -18,8 +19,8 @@ from questions import drawn_question
 from tiers import LONG
 
 from tasksim.base.errors import TasksimError
-from tasksim.core.interface import address
-from tasksim.core.library import status
+from tasksim.core.interface import CallStatus, address
+from tasksim.core.library import FOLDER, status
 from tasksim.engine.compiled import flat as engine_flat
 from tasksim.engine.compiled.replay import CompiledReplay
 from tasksim.engine.question import Question
@@ -195,3 +196,9 @@ def test_what_was_noted_is_not_copied_and_outlives_the_replay():
 def test_an_array_that_the_core_would_misread_has_no_address(values, given):
     with pytest.raises(TypeError, match=f"got {given}; legal: a contiguous one of float64"):
         address(values, np.float64)
+
+
+def test_each_status_has_the_number_that_the_header_gives_it():
+    header = (FOLDER / "tasksim_core.h").read_text().partition("enum tasksim_status {")[2]
+    stated = re.findall(r"TASKSIM_(\w+) = (\d+)", header.partition("}")[0])
+    assert {name: int(number) for name, number in stated} == dict(CallStatus.__members__)

@@ -17,7 +17,7 @@ from scripted import machine
 
 from tasksim.base.errors import SchedulerError, TasksimError
 from tasksim.core import interface
-from tasksim.core.interface import DONE, MORE
+from tasksim.core.interface import CallStatus
 from tasksim.core.library import status
 from tasksim.engine import choice
 from tasksim.engine.batch import totals
@@ -125,7 +125,7 @@ def test_no_event_is_no_progress_and_no_end():
 
     replay._go_on = patient
     assert replay.run(0) > 0
-    assert calls[:5] == [MORE] * 5
+    assert calls[:5] == [CallStatus.MORE] * 5
 
 
 @pytest.mark.parametrize("tasks", [0, 1])
@@ -159,7 +159,7 @@ def test_replays_of_other_threads_are_not_waited_for(monkeypatch, given):
         if len(calls) == 20:
             signal.pthread_kill(main, signal.SIGINT)
         time.sleep(0.001)
-        return MORE if len(calls) < many else DONE
+        return CallStatus.MORE if len(calls) < many else CallStatus.DONE
 
     for functions in (interface.functions(), interface.locked_functions()):
         monkeypatch.setattr(functions, "tasksim_replay_go_on", slow)

@@ -173,7 +173,7 @@ def test_nonsense_is_refused_or_planned(seed):
         said = interface.functions().tasksim_plan(
             structure, name.encode(), (ctypes.c_double * len(numbers))(*numbers), len(numbers), made
         )
-        assert said in (interface.DONE, interface.BAD_ARRAYS)
+        assert said in (interface.CallStatus.DONE, interface.CallStatus.BAD_ARRAYS)
 
 
 def test_a_long_plan_can_be_interrupted(monkeypatch):

@@ -39,11 +39,11 @@ def ended(
     :exc:`~tasksim.base.interruption.Stopped` in a thread that was asked to give up.
     """
     status = go_on(handle, EVENTS_PER_CALL)
-    if status != interface.MORE:
+    if status != interface.CallStatus.MORE:
         return status
     from tasksim.base.interruption import give_up_if_asked
 
-    while status == interface.MORE:
+    while status == interface.CallStatus.MORE:
         give_up_if_asked()
         if look is not None:
             look()

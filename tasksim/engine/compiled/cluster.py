@@ -128,7 +128,7 @@ class CompiledCluster:
             tasks = sum(count for _, count in reads)
             look = Reports(progress, tasks, lambda: sum(finished(*of) for of in reads)).look
         status = ended(core.tasksim_replay_go_on, handle, look)
-        if status != interface.DONE:
+        if status != interface.CallStatus.DONE:
             raise Refused(f"the core has ended with status {status}")
         self.columns = [read_tasks(*of) for of in reads]
         core.tasksim_cluster_messages(handle, noted.started.ctypes.data, noted.ended.ctypes.data)

@@ -58,11 +58,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledReplay"]
 
-REFUSAL_REASONS: Final = {
-    interface.BAD_ARRAYS: "the core does not take these numbers",
-    interface.NO_MEMORY: "there is not enough memory for the core",
-    interface.UNKNOWN: "the core does not have this scheduler",
-    interface.TOO_LATE: "the core's clock ends after 292 years",
+REFUSAL_REASONS: Final[dict[int, str]] = {
+    interface.CallStatus.BAD_ARRAYS: "the core does not take these numbers",
+    interface.CallStatus.NO_MEMORY: "there is not enough memory for the core",
+    interface.CallStatus.UNKNOWN: "the core does not have this scheduler",
+    interface.CallStatus.TOO_LATE: "the core's clock ends after 292 years",
 }
 """Reasons for the statuses with which the core refuses a replay."""
 
@@ -149,7 +149,7 @@ class CompiledReplay:
         status = ended(self._go_on, self._handle, look)
         self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
         self._columns = read_tasks(read, count)
-        if status != interface.DONE:
+        if status != interface.CallStatus.DONE:
             raise self._error(status)
 
     def records(self) -> dict[str, Any]:
@@ -303,22 +303,22 @@ class CompiledReplay:
         workers, scheduler = platform.workers, self._policy.scheduler
         outcome = self._outcome
         task = outcome.task
-        if status == interface.NOBODY:
+        if status == interface.CallStatus.NOBODY:
             return nobody_can_run(graph, task)
-        if status == interface.TOO_LARGE:
+        if status == interface.CallStatus.TOO_LARGE:
             accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
             copied = np.isin(graph.access_mode[accesses], COPIED)
             sizes = graph.handle_size[graph.access_handle[accesses][copied]]
             return too_large(graph, task, int(sizes.sum()))
-        if status == interface.STUCK:
+        if status == interface.CallStatus.STUCK:
             memory = platform.memories[outcome.worker].name
             return no_room(graph, task, memory, outcome.now_s)
         # There are no states if the replay has not begun.
         states = self._columns["state"].tolist() if self._columns else []
-        if status == interface.ILLEGAL_POP:
+        if status == interface.CallStatus.ILLEGAL_POP:
             return illegal_pop(scheduler, graph, states, task, workers[outcome.worker].name)
-        if status == interface.DROPPED:
+        if status == interface.CallStatus.DROPPED:
             return dropped(scheduler, graph, states, outcome.now_s)
-        if status == interface.LIVELOCK:
+        if status == interface.CallStatus.LIVELOCK:
             return livelock(scheduler, graph, states, outcome.now_s, outcome.number)
         return Refused(REFUSAL_REASONS.get(status, f"the core has failed with status {status}"))

@@ -103,7 +103,8 @@ class Desk:
         self._policy.seed, self._question.costs = seed, costs.ctypes.data
         self._handle = handle = self._core.tasksim_replay_new(*self._told)
         return (
-            handle is not None and ended(self._core.tasksim_replay_go_on, handle) == interface.DONE
+            handle is not None
+            and ended(self._core.tasksim_replay_go_on, handle) == interface.CallStatus.DONE
         )
 
     def clear(self) -> None:

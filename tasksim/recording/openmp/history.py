@@ -29,7 +29,7 @@ __all__ = [
     "Ending",
     "Flag",
     "History",
-    "Status",
+    "TaskStatus",
     "history_of",
     "place_lost_times",
 ]
@@ -56,7 +56,7 @@ class Flag(IntEnum):
     INITIAL = 512
 
 
-class Status(IntEnum):
+class TaskStatus(IntEnum):
     """Reason why a thread leaves a task."""
 
     COMPLETE = 1
@@ -469,7 +469,7 @@ class _Reader:
     def _schedule(self) -> None:
         status, columns = self._head >> 8 & 0xFF, self._columns
         other = columns.numbers.task(self._head >> 16)
-        if status in (Status.EARLY_FULFILL, Status.LATE_FULFILL):
+        if status in (TaskStatus.EARLY_FULFILL, TaskStatus.LATE_FULFILL):
             if other != NOTHING:
                 columns.completed[other] = True
                 if self._runs:
@@ -478,21 +478,21 @@ class _Reader:
                 else:
                     columns.fulfilled_ns[other] = self._now[0]
             return
-        if status == Status.TASKWAIT_COMPLETE:
+        if status == TaskStatus.TASKWAIT_COMPLETE:
             self._end_taskwait(other)
             return
-        if status == Status.CANCELLED and self._discarded not in (NOTHING, self._task):
+        if status == TaskStatus.CANCELLED and self._discarded not in (NOTHING, self._task):
             # A task that never began: its thread has been elsewhere all the time.
             columns.completed[self._discarded] = True
             columns.count("cancelled")
             self._discarded = NOTHING
             return
-        ended = status in (Status.COMPLETE, Status.CANCELLED, Status.DETACH)
+        ended = status in (TaskStatus.COMPLETE, TaskStatus.CANCELLED, TaskStatus.DETACH)
         if ended and self._task != NOTHING:
-            if status != Status.DETACH:  # the thread that fulfils the event may be read before
+            if status != TaskStatus.DETACH:  # the thread that fulfils the event may be read before
                 columns.completed[self._task] = True
-            columns.count("cancelled", status == Status.CANCELLED)
-            columns.count("detached", status == Status.DETACH)
+            columns.count("cancelled", status == TaskStatus.CANCELLED)
+            columns.count("detached", status == TaskStatus.DETACH)
             self._stop(Ending.END)
             columns.ended_on[self._task] = self._thread.number + 1
         elif self._runs and self._created != NOTHING and self._created == other:

@@ -69,9 +69,9 @@ def compiled_plan(problem: Problem, name: str, *numbers: float) -> Plan | None:
         return status
 
     status = call(given) if tasks <= MAX_UNINTERRUPTED_TASKS else _interruptibly(call, given)
-    if status == interface.NO_MEMORY:
+    if status == interface.CallStatus.NO_MEMORY:
         raise MemoryError(f"the core has no memory for a plan of {tasks} tasks")
-    return plan if status == interface.DONE else None
+    return plan if status == interface.CallStatus.DONE else None
 
 
 def _structure(problem: Problem) -> interface.Planning | None:
