@@ -162,12 +162,12 @@ class Execution:
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
         account: ProcessorTime | None = None
-        if self._uses is not None:
-            idle = self._idle
-            pulse = None if idle is None else relative_pulse(idle[worker])
-            account = ProcessorTime(self._uses, pulse=pulse)
-            account.begin(perf_counter())
-        try:
+        try:  # also around the account: nobody else ends a run whose worker has failed
+            if self._uses is not None:
+                idle = self._idle
+                pulse = None if idle is None else relative_pulse(idle[worker])
+                account = ProcessorTime(self._uses, pulse=pulse)
+                account.begin(perf_counter())
             with self._lock:
                 task = self._next(worker)
             while task is not None:

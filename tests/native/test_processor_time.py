@@ -202,6 +202,16 @@ def test_without_a_clock_it_is_as_before(runtime, monkeypatch):
 
 
 @needs_clock
+def test_an_account_that_cannot_begin_ends_the_run(monkeypatch):
+    def begin(_account, _now_s):
+        raise OSError("no such clock")
+
+    monkeypatch.setattr(execution.ProcessorTime, "begin", begin)
+    with pytest.raises(OSError, match="no such clock"):
+        execute(generate("chain", length=3), Platform.identical(2), runtime="python")
+
+
+@needs_clock
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_kernel_that_sleeps_is_not_preempted(runtime):
     run = execute(
