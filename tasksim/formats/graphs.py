@@ -247,7 +247,7 @@ def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
         if found is not None and found.brings_platform:
             raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
         if path.suffix == ".npz" or exists(path):
-            return graph_in(path).graph
+            return graph_in(path, found).graph
     if is_own(name) and not trust:
         registry.GENERATORS.refuse_foreign(name, where)
     return registry.generate(name, **run.graph_arguments)
