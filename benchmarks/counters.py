@@ -109,7 +109,7 @@ def timed_anew(folder: Path) -> Iterator[tuple[str, Samples]]:
 def left_out(samples: Samples, kind: str, options: dict[str, Any]) -> str:
     """Return the error of a *kind* on configurations left out."""
     row = select(samples, [kind], options={kind: options}, budget_s=BUDGET_S).table[0]
-    return f"{expm1(row.judged):.1%}"
+    return f"{100 * expm1(row.judged):.1f} %"
 
 
 def beyond(samples: Samples, kind: str, options: dict[str, Any]) -> str:
@@ -127,7 +127,7 @@ def beyond(samples: Samples, kind: str, options: dict[str, Any]) -> str:
         predicted = predicted_where_possible(row.model, large)
     if np.isnan(predicted).any():
         return "refused"
-    return f"{expm1(np.abs(np.log(predicted / measured)).mean()):.1%}"
+    return f"{100 * expm1(np.abs(np.log(predicted / measured)).mean()):.1f} %"
 
 
 def judged(samples: Samples, error: Callable[[Samples, str, dict[str, Any]], str]) -> list[str]:

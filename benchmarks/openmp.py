@@ -256,10 +256,10 @@ def report(programs: dict[str, PreparedProgram], rounds: int, patience_s: float)
         print(line(rows[-1]), flush=True)
     summary([row for row in rows if row.calm] or rows)
     every = [pair for found in pairs.values() for pair in found]
-    quartiles = statistics.quantiles([pair.slowed for pair in every], n=4)
+    quartiles = [100 * (q - 1) for q in statistics.quantiles([p.slowed for p in every], n=4)]
     print(
         f"{sum(gate.is_calm(pair.slowed) for pair in every)} of {len(every)} pairs beside calm "
-        f"references (quartiles {', '.join(f'{q - 1:+.0%}' for q in quartiles)} of the excess); "
+        f"references (quartiles {', '.join(f'{q:+.0f} %' for q in quartiles)} of the excess); "
         f"in {sum(pair.had_cores for pair in every)} pairs the threads had cores"
     )
 
@@ -436,7 +436,8 @@ def summary(rows: list[Row]) -> None:
     calm, pairs = sum(row.calm for row in rows), sum(row.pairs for row in rows)
     print(f"{calm} of {pairs} pairs of {len(rows)} programs are calm")
     for name, errors in columns.items():
-        print(f"{name:10} median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
+        median, worst = 100 * statistics.median(errors), 100 * max(errors)
+        print(f"{name:10} median {median:.2f} %, worst {worst:.2f} %")
 
 
 def costs(folder: Path) -> None:
@@ -468,9 +469,10 @@ def costs(folder: Path) -> None:
 
     start_s, whole_s = least_s(1), least_s(tasks)
     alone_s, recorded_s = (whole_s[k] - start_s[k] for k in (0, 1))
+    more = 100 * (recorded_s / alone_s - 1)
     print(
         f"recording: {1e6 * alone_s / tasks:.1f} us of processor time per task, with it "
-        f"{1e6 * (recorded_s - alone_s) / tasks:+.2f} us ({recorded_s / alone_s - 1:+.1%}), and "
+        f"{1e6 * (recorded_s - alone_s) / tasks:+.2f} us ({more:+.1f} %), and "
         f"{1e3 * (start_s[1] - start_s[0]):.1f} ms once"
     )
 

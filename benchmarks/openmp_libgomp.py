@@ -113,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
     for number, text in enumerate(("libgomp without", "libgomp with", "libomp with", "ratio")):
         column = [abs(each[number]) for each in errors]
-        print(f"{text:16} median {statistics.median(column):.1%}, worst {max(column):.1%}")
+        median, worst = 100 * statistics.median(column), 100 * max(column)
+        print(f"{text:16} median {median:.1f} %, worst {worst:.1f} %")
     return 0
 
 

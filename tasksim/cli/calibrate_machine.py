@@ -160,7 +160,7 @@ def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
         click.echo(f"{line.above_bytes:20.0f} B  {1e6 * line.latency_s:5.2f} us  {rate:.3g} GB/s")
     fixed_s, per_byte_s = found.receiving()
     median, worst = found.errors()
-    click.echo(f"fit            median error {median:.1%}, worst {worst:.1%}")
+    click.echo(f"fit            median error {100 * median:.1f} %, worst {100 * worst:.1f} %")
     click.echo(f"posting        {1e6 * found.posting_s():.1f} us of the runtime per message")
     click.echo(f"receiving      {1e6 * fixed_s:.1f} us, and {1e9 * per_byte_s:.3g} s per GB")
     click.echo(f"both ways      {found.duplex_ratio():.2f} times as long as one")

@@ -328,7 +328,7 @@ def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     if "parts" in result:
         total = result["duration_s"] or 1.0
         yield "parts     " + ", ".join(
-            f"{name.removesuffix('_s')} {format_time(seconds)} ({seconds / total:.0%})"
+            f"{name.removesuffix('_s')} {format_time(seconds)} ({100 * seconds / total:.0f} %)"
             for name, seconds in result["parts"].items()
         )
     if CLOCK in result["parameters"]:

@@ -99,13 +99,13 @@ def _text(found: Profiled, threshold: float) -> Iterator[str]:
 
     shares = found.profile.shares()
     large = {name: share for name, share in shares.items() if share > threshold}
-    cells = [(name, place, f"{share:.1%}") for (name, place), share in large.items()]
+    cells = [(name, place, f"{100 * share:.1f} %") for (name, place), share in large.items()]
     rest = len(shares) - len(large)
-    cells.append((f"{rest} other functions", "", f"{1 - sum(large.values()):.1%}"))
+    cells.append((f"{rest} other functions", "", f"{100 * (1 - sum(large.values())):.1f} %"))
     yield table(("function", "in", "share"), cells, left=2)
     yield f"\n{found.profile.total:.4g} {found.profile.unit}, by {found.source}"
     if found.overhead is not None and found.alone_s is not None:
         yield (
             f"{duration_text(found.seconds)} of processor time, {duration_text(found.alone_s)} "
-            f"without the profiler ({found.overhead:+.1%})"
+            f"without the profiler ({100 * found.overhead:+.1f} %)"
         )

@@ -255,7 +255,7 @@ def _critical_text(found: CriticalKernels) -> Iterator[str]:
     cells = [
         (
             kernel.name,
-            f"{max(kernel.shares):.1%}",
+            f"{100 * max(kernel.shares):.1f} %",
             *map(duration_text, kernel.times_s),
             f"{kernel.exponent:+.2f}",
             kernel.reason or "no: part of other",
@@ -263,8 +263,8 @@ def _critical_text(found: CriticalKernels) -> Iterator[str]:
         for kernel in found.kernels
     ]
     yield table(header, cells, left=1)
-    count = len(found.critical)
-    yield f"\n{count} of {len(found.kernels)} kernels are critical; they take {found.covered:.1%}"
+    count, share = len(found.critical), f"{100 * found.covered:.1f} %"
+    yield f"\n{count} of {len(found.kernels)} kernels are critical; they take {share}"
 
 
 WAITED = {
@@ -444,18 +444,18 @@ def _functions_text(found: CriticalFunctions) -> Iterator[str]:
 
     header = ("function", "in", *(f"on {P}" for P in found.processes), "exponent", "critical")
     cells = [
-        (f.name, f.place, *(f"{share:.1%}" for share in f.shares), f"{f.exponent:+.2f}",
+        (f.name, f.place, *(f"{100 * share:.1f} %" for share in f.shares), f"{f.exponent:+.2f}",
          f.reason or "")
         for f in found.critical
     ]  # fmt: skip
     rest = [f for f in found.functions if f.reason is None]
-    left = [f"{sum(f.shares[i] for f in rest):.1%}" for i in range(len(found.processes))]
+    left = [f"{100 * sum(f.shares[i] for f in rest):.1f} %" for i in range(len(found.processes))]
     cells.append((f"{len(rest)} others", "", *left, "", "no: one kernel"))
     yield table(header, cells, left=2)
     yield (
         f"\n{len(found.critical)} of {len(found.functions)} functions are critical,"
         f" {len(found.not_scaling)} of them because they do not scale; they take"
-        f" {found.covered:.1%}"
+        f" {100 * found.covered:.1f} %"
     )
 
 
@@ -769,7 +769,7 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
         measured = duration_text(row["measured_s"]) if known else "-"
         cells.append((*case, measured, *times, " to ".join(interval)))
         parts = [row[f"counters_{name}_s"] for name in PARTS]
-        texts = [f"{duration_text(s)} {s / (row['counters_s'] or 1.0):.0%}" for s in parts]
+        texts = [f"{duration_text(s)} {100 * s / (row['counters_s'] or 1.0):.0f} %" for s in parts]
         part_cells.append((*case, *texts))
     yield table((*heads, "measured", *SCALING_METHODS, "counters: 95 %"), cells, left=0)
     yield f"\nof counters:\n{table((*heads, *PARTS), part_cells, left=0)}\n"
@@ -785,4 +785,4 @@ def _cell(seconds: float, error: float, *, known: bool) -> str:
 
     if seconds != seconds:
         return "-"
-    return duration_text(seconds) + (f" {error:+.1f}%" if known else "")
+    return duration_text(seconds) + (f" {error:+.1f} %" if known else "")

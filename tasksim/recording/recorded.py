@@ -77,9 +77,9 @@ def _of_the_lock(log: Log, work: list[RecordedTask], run: Run) -> list[str]:
     if workers < 2 or elsewhere or busy < BUSY * workers or not ALONE[0] <= cores <= ALONE[1]:
         return []
     return [
-        f"{workers} workers had tasks {busy / workers:.0%} of the time, but the program used "
-        f"{cores:.2f} cores: its tasks hold Python's lock, or others used the machine; where it is "
-        "the lock, more workers will not help as is simulated: they had cores for "
+        f"{workers} workers had tasks {100 * busy / workers:.0f} % of the time, but the program "
+        f"used {cores:.2f} cores: its tasks hold Python's lock, or others used the machine; where "
+        "it is the lock, more workers will not help as is simulated: they had cores for "
         f"{duration_text(sum(task.cpu_s for task in work))} in all, one after another"
     ]
 

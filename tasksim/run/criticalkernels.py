@@ -137,7 +137,7 @@ def critical_kernels(
         exponent = float(np.polyfit(np.log(workers), np.log(np.maximum(longest, MIN_TIME_S)), 1)[0])
         reason = None
         if max(shares) > threshold:
-            reason = f"takes {max(shares):.1%} of the time"
+            reason = f"takes {100 * max(shares):.1f} % of the time"
         elif exponent > MAX_FALLING_EXPONENT:
             reason = "its time does not fall with the workers"
         found.append(KernelScaling(name, shares, longest, exponent, reason))

@@ -157,8 +157,8 @@ def disturbed(durations: MeasuredDurations) -> list[str]:
     if durations.taken_share < MIN_SAID_SHARE:
         return []
     return [
-        f"others had the cores for {durations.taken_share:.0%} of the recorded tasks' time, which "
-        f"their durations contain; {option('durations', 'alone')} leaves it out"
+        f"others had the cores for {100 * durations.taken_share:.0f} % of the recorded tasks' "
+        f"time, which their durations contain; {option('durations', 'alone')} leaves it out"
     ]
 
 

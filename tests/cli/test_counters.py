@@ -124,7 +124,7 @@ def test_a_counter_that_shared_the_registers_is_scaled_and_one_without_time_is_r
     assert scaled("cycles", 300, 100, 100) == (300.0, [])
     value, notes = scaled("cycles", 300, 100, 50)
     assert value == 600
-    assert notes == ["cycles was counted for 50% of the time; scaled to all of it"]
+    assert notes == ["cycles was counted for 50 % of the time; scaled to all of it"]
     with pytest.raises(TasksimError, match="cycles was not counted: other programs"):
         scaled("cycles", 0, 100, 0)
 

@@ -52,7 +52,7 @@ class Result:
         head += f", the slowest {self.slowest_s:.2g} s"
         if self.total:
             covered = 1 - sum(map(len, self.missed.values())) / self.total
-            head += f", {covered:.0%} of the {self.total} lines of its modules"
+            head += f", {100 * covered:.0f} % of the {self.total} lines of its modules"
         told = "".join(f"\n  {what}" for what, _ in self.finds)
         return f"{head}, {len(self.finds)} finds{told}"
 

@@ -141,7 +141,7 @@ def test_tasks_that_hold_the_lock_are_told(cpu_s, told):
         task.cpu_s = 0.5
     notes = Recorded(log, "four", 3.0).notes
     assert [note.partition(" cores: ")[0] for note in notes] == (
-        [f"2 workers had tasks 95% of the time, but the program used {cpu_s / 2.1:.2f}"]
+        [f"2 workers had tasks 95 % of the time, but the program used {cpu_s / 2.1:.2f}"]
         if told
         else []
     )

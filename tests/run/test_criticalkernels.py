@@ -35,7 +35,7 @@ def test_those_constructed_to_be_critical_are():
     by_name = {kernel.name: kernel for kernel in found.kernels}
     assert found.critical == ("work", "serial")
     assert sorted(found.rest) == ["small", "tiny"]
-    assert by_name["work"].reason == "takes 97.3% of the time"
+    assert by_name["work"].reason == "takes 97.3 % of the time"
     assert by_name["work"].exponent == pytest.approx(-1, abs=0.02)
     assert by_name["serial"].reason == "its time does not fall with the workers"
     assert by_name["serial"].exponent == pytest.approx(0, abs=1e-9)
@@ -88,7 +88,7 @@ def test_from_the_command_line(tmp_path):
     done = CliRunner().invoke(cli, line)
     if done.exit_code:
         pytest.fail(done.output)
-    assert "2 of 4 kernels are critical; they take 97.9%" in done.output
+    assert "2 of 4 kernels are critical; they take 97.9 %" in done.output
     done = CliRunner().invoke(cli, [*line, "--json"])
     assert json.loads(done.stdout)["critical"] == ["work", "serial"]
     done = CliRunner().invoke(cli, line[:-1])

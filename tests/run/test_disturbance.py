@@ -199,7 +199,7 @@ def test_a_simulation_with_durations_that_contain_the_time_of_others_says_so(cha
 
     assert taken_share(run) == pytest.approx(0.4)
     assert said() == said("measured") == said("means")
-    assert "others had the cores for 40% of the recorded tasks' time" in said()[0]
+    assert "others had the cores for 40 % of the recorded tasks' time" in said()[0]
     assert said("alone") == []
 
 

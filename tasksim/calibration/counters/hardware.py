@@ -139,13 +139,13 @@ def scaled(event: str, value: int, wanted: int, ran: int) -> tuple[float, list[s
     """Return the count for all of the time *wanted*, of which the event *ran* only a part.
 
     >>> scaled("cycles", 300, 100, 75)
-    (400.0, ['cycles was counted for 75% of the time; scaled to all of it'])
+    (400.0, ['cycles was counted for 75 % of the time; scaled to all of it'])
     """
     if wanted and not ran:
         raise TasksimError(f"{event} was not counted: other programs use all counters")
     if ran >= wanted:
         return float(value), []
-    note = f"{event} was counted for {ran / wanted:.0%} of the time; scaled to all of it"
+    note = f"{event} was counted for {100 * ran / wanted:.0f} % of the time; scaled to all of it"
     return value * wanted / ran, [note]
 
 

@@ -212,7 +212,7 @@ def critical_functions(
         exponent = float(np.polyfit(np.log(processes), logs, 1)[0])
         reason = None
         if max(mine) > threshold:
-            reason = f"takes {max(mine):.1%} of the cost"
+            reason = f"takes {100 * max(mine):.1f} % of the cost"
         elif exponent > MAX_FALLING_EXPONENT and max(mine) >= MIN_SCALING_SHARE:
             reason = "its cost does not fall with the processes"
         found.append(FunctionScaling(*name, mine, exponent, reason))

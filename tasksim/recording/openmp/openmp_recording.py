@@ -440,8 +440,8 @@ def _notes_of_waiting(account: ThreadAccount) -> list[str]:
     if account.waiting_s <= MIN_WAITING_SHARE * whole_s:
         return []
     return [
-        f"tasks were ready while threads had no core, {account.waiting_s / whole_s:.0%} of their "
-        "time: other programs used the machine, or threads slept; replays leave that out"
+        f"tasks were ready while threads had no core, {100 * account.waiting_s / whole_s:.0f} % of "
+        "their time: other programs used the machine, or threads slept; replays leave that out"
     ]
 
 
@@ -451,6 +451,6 @@ def _notes_of_others(run: Run) -> list[str]:
     if share < MIN_SAID_SHARE:
         return []
     return [
-        f"others had the cores for {share:.0%} of the tasks' time, which their durations contain; "
-        "'tasksim simulate --durations alone' leaves it out"
+        f"others had the cores for {100 * share:.0f} % of the tasks' time, which their durations "
+        "contain; 'tasksim simulate --durations alone' leaves it out"
     ]

@@ -267,6 +267,6 @@ def _notes(found: Sequence[_Figures]) -> Iterator[str]:
     lost = _median(found).lost_share
     if lost > MAX_LOST_SHARE:
         yield (
-            f"even in the calmest recordings, threads had no core for {lost:.0%} of their time: "
-            "measure again when other programs use the machine less"
+            f"even in the calmest recordings, threads had no core for {100 * lost:.0f} % of their "
+            "time: measure again when other programs use the machine less"
         )

@@ -145,7 +145,7 @@ def test_the_calmest_recordings_count_and_unrest_is_told():
     kinds = [runtime_costs._Figures(share, 1.0, 0.0, 0.0, 0.0) for share in (0.5, 0.02, 0.9, 0.2)]
     calm = runtime_costs._calmest(kinds)
     assert [each.lost_share for each in calm] == [0.02, 0.2]
-    assert "no core for 11%" in next(runtime_costs._notes(calm))
+    assert "no core for 11 %" in next(runtime_costs._notes(calm))
     assert list(runtime_costs._notes(calm[:1])) == []
 
 
