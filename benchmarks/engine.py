@@ -30,7 +30,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.choice import SimultaneousPushes
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.platform.description import Platform
 
 PEER_S = {"eager": 6.8}

@@ -39,7 +39,7 @@ from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.formats.platforms import load_network
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.owners import Grid, owners_of
+from tasksim.graph.distribution.owners import NodeGrid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.store import ModelLibrary
@@ -49,7 +49,7 @@ from tasksim.schedulers.registry import create
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.engine.choice import SimultaneousPushes
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.network.description import Network
 
 COMMUTE = {"updates": "commute"}
@@ -118,7 +118,7 @@ class Clusters:
     def run(self, row: dict[str, str], pushes: SimultaneousPushes) -> Row:
         """Replay a row of the table."""
         rows, columns = map(int, row["grid_pxq"].split("x"))
-        grid, gpus = Grid(rows, columns), int(row["ncuda_per_node"])
+        grid, gpus = NodeGrid(rows, columns), int(row["ncuda_per_node"])
         graph = self._graph(row["app"], int(row["nblocks"]), int(row["tile"]))
         workers = {"cpu": row["workers_cpu_per_node"], "cuda": str(gpus)}
         settings = [f"platform.workers.{kind}.count={count}" for kind, count in workers.items()]

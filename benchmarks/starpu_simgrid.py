@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.choice import SimultaneousPushes
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.graph.taskgraph import TaskGraph
 
 APPLICATIONS = {
