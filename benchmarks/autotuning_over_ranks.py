@@ -21,7 +21,7 @@ from autotuning_rows import Full, Problem, Tuning, row_of_simulation, rows_of_ru
 import tasksim
 from tasksim.calibration.network import calibrate_network
 from tasksim.engine.simulation import Simulation
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.native.calm_moments import Probe, ProbedGate
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
@@ -73,7 +73,7 @@ class Session:
         self.n = n
         self.wires = Wires(self.ranks)
         self.platforms = self.ranks.comm.allgather(platform_of_rank(self.ranks, 1))
-        self.grid = Grid(1, self.ranks.size)
+        self.grid = NodeGrid(1, self.ranks.size)
         self.full = None
         if not self.ranks.rank:
             cores = self.ranks.cores

@@ -33,7 +33,7 @@ from tasksim import load_platform
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.contention import calibrate_contended
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.neighbours import Measured, measure_bandwidth, measure_kernels
+from tasksim.calibration.neighbours import MeasuredContention, measure_bandwidth, measure_kernels
 from tasksim.engine.choice import replayed
 from tasksim.engine.question import Question
 from tasksim.engine.simulation import Simulation
@@ -105,7 +105,7 @@ MAX_SLOWDOWN = 2.0
 class Alone(ConstantLibrary):
     """What kernels take alone, and how they slow each other down."""
 
-    def __init__(self, seconds: dict[str, float], found: Measured) -> None:
+    def __init__(self, seconds: dict[str, float], found: MeasuredContention) -> None:
         super().__init__(seconds)
         self._found = found
 
@@ -207,16 +207,16 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
     return rows
 
 
-def measured_beside(calls: Sequence[KernelCall], seconds: float) -> Measured:
+def measured_beside(calls: Sequence[KernelCall], seconds: float) -> MeasuredContention:
     """Return the measured slowdowns of *calls* beside each other on two cores."""
-    found = Measured()
+    found = MeasuredContention()
     with single_threaded_blas():
         measure_bandwidth(found, 2, seconds / 2)
         measure_kernels(found, calls, seconds / 2)
     return found
 
 
-def typical(sessions: Sequence[Measured]) -> Measured:
+def typical(sessions: Sequence[MeasuredContention]) -> MeasuredContention:
     """Return the medians of what *sessions* measured, and print them beside each session's."""
     beside: dict[str, dict[str, tuple[float, ...]]] = {}
     for kernel, known in sessions[0].beside.items():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from experiments.frame.experiment import Exhibit, Experiment, Shown
-    from tasksim.view.pages import Block
+    from tasksim.view.pages import PageBlock
 
 __all__ = ["summary", "write_report"]
 
@@ -82,7 +82,7 @@ def _beginning(
     about: Mapping[str, Any],
     seconds: Mapping[str, float],
     results: Mapping[str, Any],
-) -> list[Block]:
+) -> list[PageBlock]:
     machine, headline = about["machine"], results["headline"]
     agree = sum(e["agrees"] is True for e in results["exhibits"])
     return [
@@ -112,8 +112,8 @@ def _beginning(
     ]  # fmt: skip
 
 
-def _exhibits(shown: Sequence[tuple[Exhibit, Shown]]) -> list[Block]:
-    blocks: list[Block] = []
+def _exhibits(shown: Sequence[tuple[Exhibit, Shown]]) -> list[PageBlock]:
+    blocks: list[PageBlock] = []
     for exhibit, what in shown:
         blocks += [
             Heading(f"{_titled(exhibit.name)}: {exhibit.title}"),

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from tasksim.kernels.calls import CallTable
 
-__all__ = ["Entry", "JittedCalls", "entry_of"]
+__all__ = ["EntryPoint", "JittedCalls", "entry_of"]
 
 MAX_ARRAYS: Final = 30
 """Maximum number of arrays: the core passes at most 32 arguments (``TASKSIM_MAX_ARGUMENTS``), two
 of which are the tables."""
 
 
-class Entry(NamedTuple):
+class EntryPoint(NamedTuple):
     """Entry point of a Numba function for the core, for arguments of some types.
 
     It returns 1 if the function raises an exception. ``kept`` owns the machine code.
@@ -55,9 +55,9 @@ class JittedCalls:
     """Collector of the tasks of a program that call jitted functions."""
 
     def __init__(self) -> None:
-        self._of: dict[Entry, list[tuple[int, list[int], list[int], list[float]]]] = {}
+        self._of: dict[EntryPoint, list[tuple[int, list[int], list[int], list[float]]]] = {}
 
-    def add(self, task: int, entry: Entry, arguments: Sequence[Any]) -> None:
+    def add(self, task: int, entry: EntryPoint, arguments: Sequence[Any]) -> None:
         """Let *task* call a function at *entry*, with *arguments*."""
         self._of.setdefault(entry, []).append((task, *entry.passed(arguments)))
 
@@ -75,7 +75,7 @@ class JittedCalls:
         return kept
 
 
-def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
+def entry_of(function: Any, arguments: Sequence[Any]) -> EntryPoint | None:
     """Return the entry point of a Numba *function*; None if Python must call it.
 
     Python must call it if it holds Python's lock or returns something, or an argument is neither an
@@ -112,7 +112,7 @@ def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
     except numba.core.errors.NumbaError:  # it may not be called inside a try block
         return None
     address: Any = made.address
-    return Entry(Function(address, Tells.RESULT), made)
+    return EntryPoint(Function(address, Tells.RESULT), made)
 
 
 def _around(function: Any, types: Sequence[Any]) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tasksim.applications.data import AnyForm
     from tasksim.applications.foreign import ForeignFunction
-    from tasksim.applications.jitted import Entry
+    from tasksim.applications.jitted import EntryPoint
 
     Lock = Literal["held", "released", "unknown"]
 
@@ -100,7 +100,7 @@ class Kernel:
         self.function = function
         self.values = dict(values or {})
         self.lock: Lock = lock
-        self.entries: dict[Any, Entry | None] = {}
+        self.entries: dict[Any, EntryPoint | None] = {}
         """Types of the arguments -> entry point for the core, for a Numba function."""
         self._parameters = parameters
         self._wanted = () if parameters is None else _names_of(parameters)

@@ -126,7 +126,7 @@ _NEXT_PASS = kernel(
 
 
 @dataclass(frozen=True)
-class Operation:
+class LoopOperation:
     """An operation of the loops.
 
     Attributes
@@ -158,16 +158,16 @@ class Operation:
     by_blocks: Any = None
 
 
-def _adding(transposed: int, *, b: str = "nn", **how: Any) -> Operation:
-    return Operation(
+def _adding(transposed: int, *, b: str = "nn", **how: Any) -> LoopOperation:
+    return LoopOperation(
         how.pop("kernel", _MATRIX_ADD), "nn", ("nn", b), {"transposed": transposed}, lambda n: n**2,
         lambda _c, a, b, _: a + (b.T if transposed in (1, 2) else b), by_blocks=_COMBINE_BLOCKS,
         **how,
     )  # fmt: skip
 
 
-def _multiplying(transposed: int, exact: Callable[..., Any], **how: Any) -> Operation:
-    return Operation(
+def _multiplying(transposed: int, exact: Callable[..., Any], **how: Any) -> LoopOperation:
+    return LoopOperation(
         how.pop("kernel", _MATRIX_MULTIPLY), "nn", (how.pop("a", "nn"), "NN"),
         {"trans": NORMAL, "by_columns": TRANSPOSED, "one": 1.0, "zero": 0.0,
          "transposed": transposed},
@@ -175,11 +175,11 @@ def _multiplying(transposed: int, exact: Callable[..., Any], **how: Any) -> Oper
     )  # fmt: skip
 
 
-OPERATIONS: dict[str, Operation] = {
-    "vector-add": Operation(
+OPERATIONS: dict[str, LoopOperation] = {
+    "vector-add": LoopOperation(
         _VECTOR_ADD, "n", ("n", "n"), {}, lambda n: n, lambda _c, a, b, _: a + b
     ),
-    "daxpy": Operation(
+    "daxpy": LoopOperation(
         _DAXPY, "n", ("n",), {"alpha": ALPHA, "one": 1}, lambda n: 2 * n,
         lambda c, a, passes: c + passes * ALPHA * a,
     ),
@@ -189,11 +189,11 @@ OPERATIONS: dict[str, Operation] = {
     "matrix-add-tn": _adding(2, b="NN", kernel=_MATRIX_ADD_NT, placed=True),
     # C by columns, too: the sum of the stored arrays.
     "matrix-add-tt": _adding(0),
-    "matrix-scale": Operation(
+    "matrix-scale": LoopOperation(
         _MATRIX_SCALE, "nn", ("nn",), {"alpha": ALPHA, "transposed": 0}, lambda n: n**2,
         lambda _c, a, _: ALPHA * a, by_blocks=_COMBINE_BLOCKS,
     ),
-    "matrix-vector": Operation(
+    "matrix-vector": LoopOperation(
         _MATRIX_VECTOR, "n", ("nn", "N"),
         {"trans": TRANSPOSED, "one": 1.0, "zero": 0.0, "stride": 1}, lambda n: 2 * n**2,
         lambda _c, a, x, _: a @ x,
@@ -356,7 +356,7 @@ def chunks(schedule: str, blocks: int, least: int, threads: int) -> Iterator[int
 
 def _in_blocks(
     g: TaskFlow,
-    found: Operation,
+    found: LoopOperation,
     n: int,
     block: tuple[int, int],
     ends: Sequence[int],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.applications.flow import Call, TaskFlow
-    from tasksim.applications.jitted import Entry
+    from tasksim.applications.jitted import EntryPoint
     from tasksim.applications.kernel import Lock
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
@@ -203,7 +203,7 @@ class FlowProgram:
                     seen.add((function, types))
                     function.compile(types)
 
-    def _entry(self, call: Call) -> Entry | None:
+    def _entry(self, call: Call) -> EntryPoint | None:
         """Return the core's entry point of the function of *call*, if that is Numba's."""
         if not hasattr(call.kernel.function, "py_func") or self._has_own(call):
             return None

@@ -21,10 +21,10 @@ from typing import Final, TypeAlias, TypeVar
 
 __all__ = [
     "FORMATTED_SHARE",
-    "Amount",
     "CountProgress",
     "ShareProgress",
     "Watcher",
+    "WorkAmount",
     "follow",
     "follow_text",
     "is_watched",
@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Amount:
+class WorkAmount:
     """An amount of work, whose completed part another thread may read at any time.
 
     Attributes
@@ -101,7 +101,7 @@ class Watcher:
 
     Attributes
     ----------
-    amount : Amount or None
+    amount : WorkAmount or None
         The work that goes on.
     reached : float
         Completed share of the whole work, where no amount tells it.
@@ -112,7 +112,7 @@ class Watcher:
 
     def clear(self) -> None:
         """Forget all work, as other work begins."""
-        self.amount: Amount | None = None
+        self.amount: WorkAmount | None = None
         self.reached = 0.0
         self._span = 0.0, 1.0
 
@@ -171,7 +171,9 @@ def follow(
     """
     if _watcher is not None:
         since = _watcher.reached
-        _watcher.amount = Amount(finished, total, noun, since, max(since, _watcher.whole(until)))
+        _watcher.amount = WorkAmount(
+            finished, total, noun, since, max(since, _watcher.whole(until))
+        )
 
 
 def is_watched(size_bytes: int) -> bool:

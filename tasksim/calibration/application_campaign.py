@@ -15,7 +15,7 @@ from tasksim.base.files import refuse_existing
 from tasksim.base.interruption import unbroken
 from tasksim.base.units import format_time
 from tasksim.calibration.campaign import Campaign, shuffled
-from tasksim.calibration.domain import Axis, Domain, parse_axis
+from tasksim.calibration.domain import Domain, DomainAxis, parse_axis
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.write_library import ARCHITECTURE
@@ -108,14 +108,14 @@ def parse_settings_domain(
     return SettingsDomain(application, fixed, drawn.where(*where))
 
 
-def _axis(text: str, parameter: Parameter, application: str) -> Axis:
+def _axis(text: str, parameter: Parameter, application: str) -> DomainAxis:
     """Return the values of a setting: sizes, or names, which must be legal."""
     if parameter.kind is not str:
         return parse_axis(text, f"{application}: {parameter.name}")
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
         parameter.convert(name, application)
-    return Axis(tuple(range(len(names))), names=names)
+    return DomainAxis(tuple(range(len(names))), names=names)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Final, Literal
 from tasksim.base.arguments import positive_number, whole_number
 from tasksim.base.errors import InputError, option
 
-__all__ = ["SCHEDULERS", "CalibrationOptions", "Stop"]
+__all__ = ["SCHEDULERS", "CalibrationOptions", "StopReason"]
 
 SCHEDULERS: Final = ("lws", "eager")
 """Schedulers for runs of graphs: one keeps data near and one does not, so that their difference
 shows the cost of far data."""
 
-Stop = Literal["tolerance", "total", "limit"]
+StopReason = Literal["tolerance", "total", "limit"]
 """Reason to stop: the mean is known; the kernel's total time is known, for a linear model; the time
 limit."""
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.base.progress import ShareProgress
-    from tasksim.calibration.fit_kernels import Search
+    from tasksim.calibration.fit_kernels import TermSearch
     from tasksim.calibration.kernels_under_load import KernelCall
-    from tasksim.calibration.neighbours import Measured
+    from tasksim.calibration.neighbours import MeasuredContention
     from tasksim.calibration.report import CalibrationReport
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.contention import Contention
@@ -49,7 +49,7 @@ def calibrate_contended(
     machine: str | None = None,
     options: CalibrationOptions | None = None,
     terms: Mapping[str, str] | None = None,
-    search: Search = "irregular",
+    search: TermSearch = "irregular",
     predicted: Sequence[str | TaskGraph] = (),
     progress: ShareProgress | None = None,
 ) -> CalibrationReport:
@@ -109,7 +109,7 @@ def calibrate_contended(
     return report
 
 
-def _notes(found: Measured, written: Mapping[str, Contention], workers: int) -> list[str]:
+def _notes(found: MeasuredContention, written: Mapping[str, Contention], workers: int) -> list[str]:
     """Return the results as notes, one per kernel."""
     rates = ", ".join(f"{each / 1e9:.3g}" for each in found.bandwidths)
     notes = []
@@ -138,7 +138,7 @@ def _mean_text(mean: float, deviation: float) -> str:
 
 
 def write_contention(
-    found: Measured, folder: Path, kernels: Iterable[str]
+    found: MeasuredContention, folder: Path, kernels: Iterable[str]
 ) -> dict[str, Contention]:
     """Write the results into the coefficient files of *kernels*, and return them."""
     written = {}

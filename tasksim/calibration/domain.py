@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DESIGNS",
-    "Axis",
     "Design",
     "Domain",
+    "DomainAxis",
     "grid_counts",
     "latin_hypercube",
     "parse_axis",
@@ -104,7 +104,7 @@ _LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, a
 
 
 @dataclass(frozen=True)
-class Axis:
+class DomainAxis:
     """Sizes of one parameter, either *values* or all integers from *low* to *high*."""
 
     values: tuple[int, ...] = ()
@@ -183,7 +183,7 @@ class Domain:
 
     kernel: str
     names: tuple[str, ...]
-    axes: dict[str, Axis]
+    axes: dict[str, DomainAxis]
     same: dict[str, str]
     at_most: tuple[tuple[str, str], ...] = ()
     conditions: tuple[Condition, ...] = ()
@@ -362,7 +362,7 @@ def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
     return Domain(kernel, names, axes, same, dense_kernel(kernel)[0].at_most)
 
 
-def parse_axis(text: str, where: str) -> Axis:
+def parse_axis(text: str, where: str) -> DomainAxis:
     """Return the sizes described by *text*; error messages begin with *where*.
 
     >>> len(parse_axis("32..2048:log", "m")), len(parse_axis("64,128", "m"))
@@ -373,14 +373,14 @@ def parse_axis(text: str, where: str) -> Axis:
         low, high = int(match[1]), int(match[2])
         if not 1 <= low <= high <= MAX_SIZE:
             raise InputError(f"{where}: got '{text}'; legal: from 1 to {MAX_SIZE}, low end first")
-        return Axis(low=low, high=high, log=match[3] is not None)
+        return DomainAxis(low=low, high=high, log=match[3] is not None)
     parts = text.split(",")
     values = [value for part in parts if (value := whole_number(part)) is not None]
     if len(values) < len(parts):
         raise InputError(f"{where}: got '{text}'; legal: {_LEGAL}")
     if not all(1 <= value <= MAX_SIZE for value in values):
         raise InputError(f"{where}: got '{text}'; legal: sizes from 1 to {MAX_SIZE}")
-    return Axis(tuple(dict.fromkeys(values)))
+    return DomainAxis(tuple(dict.fromkeys(values)))
 
 
 def _product(columns: Sequence[NDArray[Number]]) -> NDArray[Number]:

@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from tasksim.kernels.standalone import Standalone
 
 __all__ = [
+    "CampaignEnd",
     "DomainCampaign",
     "DomainSummary",
     "MeasureOptions",
-    "Stop",
     "VisitedConfiguration",
     "measure",
 ]
 
-Stop = Literal["tolerance", "repetitions", "budget"]
+CampaignEnd = Literal["tolerance", "repetitions", "budget"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class MeasureOptions:
         if self.rounds > 1:
             raise InputError("until: each configuration is visited once; legal: rounds=1")
 
-    def reason_to_stop(self, visit_s: Sequence[float]) -> Stop | None:
+    def reason_to_stop(self, visit_s: Sequence[float]) -> CampaignEnd | None:
         """Return why a visit with these samples ends, or None if it goes on."""
         if len(visit_s) >= self.fewest:
             if relative_half_width(visit_s) <= self.tolerance:
@@ -124,7 +124,7 @@ class VisitedConfiguration:
     """Durations by the wall clock."""
     ends: list[int] = field(default_factory=list)
     """Number of samples at the end of each visit."""
-    stopped: Stop | None = None
+    stopped: CampaignEnd | None = None
     """Reason for the end of the last visit; None before."""
 
     @property
@@ -138,7 +138,7 @@ class VisitedConfiguration:
         self.wall_s += times.wall_s.tolist()
         self.durations_s += times.own_s.tolist()
 
-    def end_visit(self, why: Stop, rounds: int) -> None:
+    def end_visit(self, why: CampaignEnd, rounds: int) -> None:
         """Note the end of one of *rounds* visits."""
         self.ends.append(len(self.durations_s))
         if len(self.ends) >= rounds:

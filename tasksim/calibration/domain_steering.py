@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "DomainSteering",
-    "Errors",
+    "ModelErrors",
     "Reached",
     "errors_of",
     "fits_of",
@@ -161,7 +161,7 @@ class DomainSteering:
         self._fits_s = [0.0]
         self._apart: Floats | None = None
         self._cost_s = np.ones(len(table))
-        self.looks: list[tuple[int, Errors]] = []
+        self.looks: list[tuple[int, ModelErrors]] = []
         """Number of configurations and errors of the model at each fit."""
         self.model: str | None = None
         """Kind of the model."""
@@ -177,7 +177,7 @@ class DomainSteering:
         )
 
     @property
-    def errors(self) -> Errors | None:
+    def errors(self) -> ModelErrors | None:
         """Errors of the model; None if they are not known yet."""
         return self.looks[-1][1] if self.looks else None
 
@@ -381,7 +381,7 @@ def shrinking(counts: list[int], errors: list[float]) -> float | None:
     return float(-np.polyfit(x, y, 1)[0])
 
 
-class Errors(NamedTuple):
+class ModelErrors(NamedTuple):
     """Errors of a model, as means of abs(ln(predicted / measured)).
 
     Parameters
@@ -407,7 +407,7 @@ class Errors(NamedTuple):
         return self.mean + self.luck
 
 
-def errors_of(samples: Samples, out: LeftOut, places: Floats) -> Errors:
+def errors_of(samples: Samples, out: LeftOut, places: Floats) -> ModelErrors:
     """Return the errors of left-out predictions *out* at the rows *places*.
 
     Errors of means and errors of the model add as squares, and are subtracted as such.
@@ -417,7 +417,7 @@ def errors_of(samples: Samples, out: LeftOut, places: Floats) -> Errors:
     error = out.errors(samples)
     kept = asked & np.isfinite(error)
     if not kept.any():
-        return Errors(float("inf"), float("inf"), 0.0, 1.0)
+        return ModelErrors(float("inf"), float("inf"), 0.0, 1.0)
     # Relative standard error of the mean of each configuration.
     mean = group_means(samples.durations_s, group)
     squares = group_means((samples.durations_s / mean[group] - 1) ** 2, group)
@@ -427,10 +427,10 @@ def errors_of(samples: Samples, out: LeftOut, places: Floats) -> Errors:
     unsure = MEAN_OF_NORMAL * float(of_means.mean())
     own = _without(whole, unsure)
     if len(error) < 2:
-        return Errors(own, float("inf"), unsure, max(whole**2, 1e-12))
+        return ModelErrors(own, float("inf"), unsure, max(whole**2, 1e-12))
     # Where noise dominates, a small change of the total is a large one of the rest.
     luck = _without(whole + float(error.std(ddof=1) / np.sqrt(len(error))), unsure) - own
-    return Errors(own, luck, unsure, max(float((error**2).mean()), 1e-12))
+    return ModelErrors(own, luck, unsure, max(float((error**2).mean()), 1e-12))
 
 
 def _without(whole: float, unsure: float) -> float:

@@ -45,7 +45,7 @@ __all__ = [
     "SEARCHES",
     "Fits",
     "LinearKernels",
-    "Search",
+    "TermSearch",
     "check_terms",
     "choose_linear",
     "fit_searched",
@@ -54,7 +54,7 @@ __all__ = [
     "predicted_graphs",
 ]
 
-Search = Literal["irregular", "all", "none"]
+TermSearch = Literal["irregular", "all", "none"]
 SEARCHES: Final = ("irregular", "all", "none")
 
 MAX_TABLE_CONFIGURATIONS: Final = 40
@@ -140,7 +140,7 @@ def check_terms(terms: Mapping[str, str], kernels: Mapping[str, Sequence[str]]) 
 def choose_linear(
     items: Sequence[TaskGraph | KernelCall],
     terms: Mapping[str, str],
-    search: Search,
+    search: TermSearch,
     earlier: Mapping[str, Samples] | None = None,
     predicted: Sequence[TaskGraph] = (),
 ) -> LinearKernels:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from tasksim.base.arrays import Floats
-    from tasksim.calibration.calibration_options import CalibrationOptions, Stop
+    from tasksim.calibration.calibration_options import CalibrationOptions, StopReason
     from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
@@ -46,7 +46,7 @@ class MeasuredConfiguration:
     mean_s: float
     half_width: float
     """Half-width of the mean's confidence interval, relative to the mean."""
-    stopped: Stop
+    stopped: StopReason
     """Reason for the end of its measurement."""
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class KernelSamples:
             samples = self.samples[kernel]
             # Reason to stop for configurations whose mean is not precise.
             by_total = self.by_total(kernel) and self.known(kernel, options)
-            otherwise: Stop = "total" if by_total else "limit"
+            otherwise: StopReason = "total" if by_total else "limit"
             rows, group = samples.configurations()
             inside = inliers(samples, group, FENCE)  # as for the model, which is fitted to them
             order = np.argsort(group, kind="stable")

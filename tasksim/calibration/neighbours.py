@@ -56,7 +56,13 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 
-__all__ = ["BANDWIDTH_SHARE", "Measured", "Neighbours", "measure_bandwidth", "measure_kernels"]
+__all__ = [
+    "BANDWIDTH_SHARE",
+    "MeasuredContention",
+    "Neighbours",
+    "measure_bandwidth",
+    "measure_kernels",
+]
 
 T = TypeVar("T")
 
@@ -82,7 +88,7 @@ STREAM_BYTES: Final = 2 * 8 * STREAM_SIZES["m"] * STREAM_SIZES["n"]
 
 
 @dataclasses.dataclass
-class Measured:
+class MeasuredContention:
     """Results of a measurement of contention.
 
     Attributes
@@ -226,12 +232,12 @@ class Neighbours:
 
     Attributes
     ----------
-    found : Measured
+    found : MeasuredContention
         What is measured directly: bandwidths, kernels that are no part of a graph, overheads.
     """
 
     def __init__(self, workers: int, options: CalibrationOptions) -> None:
-        self.workers, self.found = workers, Measured()
+        self.workers, self.found = workers, MeasuredContention()
         self._options = options
         # 2, 4, 8, ... and all cores
         powers = (2**k for k in range(1, workers.bit_length()) if 2**k <= workers)
@@ -286,7 +292,7 @@ class Neighbours:
         with single_threaded_blas():
             measure_kernels(self.found, kernels, seconds, alone)
 
-    def result(self, localities: Mapping[str, Locality]) -> Measured:
+    def result(self, localities: Mapping[str, Locality]) -> MeasuredContention:
         """Return all results; the costs of far data of *localities* are not contention."""
         found, seen = self.found, dict[str, list[Seen]]()
         found.used_by_others = self._used.in_all()
@@ -372,7 +378,11 @@ def _in_rounds(actions: Sequence[Callable[[], T]], gate: Gate[T], seconds: float
 
 
 def measure_bandwidth(
-    found: Measured, workers: int, seconds: float, *, clock: Callable[[], float] = time.monotonic
+    found: MeasuredContention,
+    workers: int,
+    seconds: float,
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Measure the total bandwidth of 1, 2, ... copying cores; record it in *found*.
 
@@ -380,7 +390,7 @@ def measure_bandwidth(
     """
     bodies = KernelCall("lacpy", STREAM_SIZES).bodies(workers)
     actions = [partial(_together, bodies[:count], reset=False) for count in range(1, workers + 1)]
-    gate: Gate[Together] = gate_of(attrgetter("others_share"), workers)
+    gate: Gate[ConcurrentExecutions] = gate_of(attrgetter("others_share"), workers)
     until = clock() + seconds
     values: list[list[float]] = [[] for _ in actions]
     while True:
@@ -395,7 +405,7 @@ def measure_bandwidth(
     found.impossible += [one.said() for one in low]
 
 
-class Together(NamedTuple):
+class ConcurrentExecutions(NamedTuple):
     """Executions of kernels that ran beside each other."""
 
     times: list[ExecutionTimes]
@@ -412,13 +422,13 @@ class Together(NamedTuple):
         return max(times.others_share for times in self.times)
 
 
-def _together(bodies: Sequence[Standalone], *, reset: bool = True) -> Together:
+def _together(bodies: Sequence[Standalone], *, reset: bool = True) -> ConcurrentExecutions:
     """Run *bodies* beside each other for a moment."""
-    return Together(run_beside(bodies, reset=reset))
+    return ConcurrentExecutions(run_beside(bodies, reset=reset))
 
 
 def measure_kernels(
-    found: Measured,
+    found: MeasuredContention,
     kernels: Sequence[KernelCall],
     seconds: float,
     alone: Callable[[KernelCall, ExecutionTimes], None] | None = None,
@@ -435,7 +445,7 @@ def measure_kernels(
     names = list(first)
     bodies = {name: kernel.bodies(2) for name, kernel in first.items()}
 
-    def by_itself(kernel: KernelCall, body: Standalone) -> Together:
+    def by_itself(kernel: KernelCall, body: Standalone) -> ConcurrentExecutions:
         measured = _together([body])
         if alone is not None:
             alone(kernel, measured.times[0])
@@ -445,7 +455,7 @@ def measure_kernels(
     actions = [partial(by_itself, first[name], bodies[name][0]) for name in names]
     actions += [partial(_together, [bodies[one][0], bodies[other][1]]) for one, other in pairs]
     actions += [partial(by_itself, kernel, *kernel.bodies(1)) for kernel in others]
-    gate: Gate[Together] = gate_of(attrgetter("others_share"), 2)
+    gate: Gate[ConcurrentExecutions] = gate_of(attrgetter("others_share"), 2)
     done = _in_rounds(actions, gate, seconds)
     found.disturbed += done.calm.disturbed
     rounds = [np.array([each.medians_s for each in values]) for values in done.values]

@@ -22,7 +22,7 @@ from tasksim.calibration.fit_kernels import (
     SEARCHES,
     Fits,
     LinearKernels,
-    Search,
+    TermSearch,
     check_terms,
     choose_linear,
     predicted_graphs,
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tasksim.base.progress import ShareProgress
-    from tasksim.calibration.recorded_samples import Name, Parts
+    from tasksim.calibration.recorded_samples import Name, SamplesByName
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
@@ -184,7 +184,7 @@ def calibrate_from(
     *,
     machine: str | None = None,
     terms: Mapping[str, str] | None = None,
-    search: Search = "irregular",
+    search: TermSearch = "irregular",
     predicted: Sequence[str | TaskGraph] = (),
     replace: bool = False,
     trust: bool = False,
@@ -304,7 +304,7 @@ class _Fitting:
     runs: Sequence[RecordedRun]
     destination: Destination
     given: dict[str, str]
-    search: Search
+    search: TermSearch
     predicted: Sequence[TaskGraph]
     forgets: bool
     """Whether earlier samples are discarded."""
@@ -344,7 +344,7 @@ class _Fitting:
         return [kernel for kernel in kernels if _file_problem(self.destination, kernel) is None]
 
     def _note_left_out(
-        self, kernels: Iterable[str], writable: Sequence[str], parts: Sequence[Parts]
+        self, kernels: Iterable[str], writable: Sequence[str], parts: Sequence[SamplesByName]
     ) -> None:
         """Say which kernels get no model, and which durations the clock did not show."""
         self.notes += [
@@ -372,7 +372,7 @@ class _Fitting:
                 f"tasks that took less than the clock shows count as a nanosecond: {listed(named)}"
             )
 
-    def _with_parameters(self, parts: Sequence[Parts]) -> list[Parts]:
+    def _with_parameters(self, parts: Sequence[SamplesByName]) -> list[SamplesByName]:
         """Return the samples with the parameters that matter, the same for all runs of a kernel."""
         traced = [is_trace(one.run) for one in self.runs]
         together: dict[str, list[tuple[Samples, bool]]] = {}
@@ -398,7 +398,7 @@ class _Fitting:
             {name: some.without(dropped[name[0]]) for name, some in part.items()} for part in parts
         ]
 
-    def _add(self, parts: Sequence[Parts]) -> None:
+    def _add(self, parts: Sequence[SamplesByName]) -> None:
         """Add the samples of each run to those of earlier calibrations; a run counts once."""
         folder = self.destination.models_folder
         earlier = {} if self.forgets else self._earlier(parts)
@@ -441,9 +441,9 @@ class _Fitting:
         self.localities = {names[kernel]: known for kernel, known in found.items()}
         self.notes += far_data(found, counted)
 
-    def _earlier(self, parts: Iterable[Parts]) -> Parts:
+    def _earlier(self, parts: Iterable[SamplesByName]) -> SamplesByName:
         """Return the samples of earlier calibrations of the kernels in *parts*."""
-        found: Parts = {}
+        found: SamplesByName = {}
         folder = self.destination.models_folder
         for name, some in {n: s for part in parts for n, s in part.items()}.items():
             path = samples_path(folder, name[0])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Name",
-    "Parts",
+    "SamplesByName",
     "is_known",
     "is_told",
     "is_trace",
@@ -36,11 +36,11 @@ __all__ = [
 Name = tuple[str, str]
 """A kernel and an architecture."""
 
-Parts = dict[Name, Samples]
+SamplesByName = dict[Name, Samples]
 """The samples of a run, by kernel and architecture."""
 
 
-def samples_of(one: RecordedRun) -> Parts:
+def samples_of(one: RecordedRun) -> SamplesByName:
     """Return the samples of a run by kernel and architecture, with the bytes of their data."""
     run, graph = one.run, one.graph
     tasks = run.tasks
@@ -49,7 +49,7 @@ def samples_of(one: RecordedRun) -> Parts:
     places = list(dict.fromkeys(worker.architecture for worker in run.workers))
     where = np.array([places.index(worker.architecture) for worker in run.workers])[tasks.worker]
     kernel, sizes = graph.kernel[tasks.task], task_bytes(graph)[tasks.task]
-    found: Parts = {}
+    found: SamplesByName = {}
     for index, model in enumerate(graph.model_names):
         for place, architecture in enumerate(places):
             rows = np.flatnonzero((kernel == index) & (where == place))
@@ -104,7 +104,7 @@ def unused_parameters(some: Sequence[Samples], linear: bool, traced: bool) -> li
     return dropped
 
 
-def refuse_other_names(runs: Sequence[RecordedRun], parts: Sequence[Parts]) -> None:
+def refuse_other_names(runs: Sequence[RecordedRun], parts: Sequence[SamplesByName]) -> None:
     """Raise :exc:`InputError` if a kernel has other parameters in one run than in another."""
     homes: dict[str, tuple[tuple[str, ...], Path]] = {}
     for one, part in zip(runs, parts, strict=True):
@@ -119,7 +119,7 @@ def refuse_other_names(runs: Sequence[RecordedRun], parts: Sequence[Parts]) -> N
                 )
 
 
-def is_known(part: Parts, earlier: Parts) -> bool:
+def is_known(part: SamplesByName, earlier: SamplesByName) -> bool:
     """Return whether the samples of one run are those of one run before."""
     common: set[int] | None = None
     for name, some in part.items():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.calibration_options import CalibrationOptions, Stop
+    from tasksim.calibration.calibration_options import CalibrationOptions, StopReason
     from tasksim.calibration.fit_kernels import Fits, LinearKernels
     from tasksim.calibration.insitu import Observed
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
@@ -79,7 +79,7 @@ class KernelSummary:
     within_tolerance: int
     total_s: float
     half_width: float
-    stopped: Stop
+    stopped: StopReason
     model: str | None
     terms: tuple[str, ...] | None
     rsquared_adj: float | None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-Found = dict[tuple[int, ...], list[tuple[int, float, float]]]
+MeasuredBlocks = dict[tuple[int, ...], list[tuple[int, float, float]]]
 
 __all__ = ["FIRST", "LAST", "ResumableFile", "check_same", "read_notes", "refuse_both", "side_path"]
 
@@ -52,7 +52,7 @@ class ResumableFile:
         write_text(self.path, self.header, force=force)
         return len(self.header)
 
-    def resume(self) -> tuple[Found, int]:
+    def resume(self) -> tuple[MeasuredBlocks, int]:
         """Return the samples in the file, and the end of its last whole line.
 
         The samples are configuration -> run, duration and wall time in seconds. Raise
@@ -65,7 +65,7 @@ class ResumableFile:
                 f"{self.path}:1: got '{text.partition(chr(10))[0][:80]}'; "
                 f"legal: '{self.header.strip()}'"
             )
-        found: Found = {}
+        found: MeasuredBlocks = {}
         for number, line in enumerate(whole.splitlines()[1:], 2):
             fields = line.split(",")
             try:

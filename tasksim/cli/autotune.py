@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.scenario.scenario import Scenario
-    from tasksim.tuning.autotune import Autotuned, Way
-    from tasksim.tuning.one_node import Site
-    from tasksim.tuning.over import Candidate
-    from tasksim.tuning.search import Search, Tried
+    from tasksim.tuning.autotune import Autotuned, SearchWay
+    from tasksim.tuning.one_node import RunSite
+    from tasksim.tuning.over import ValueCombination
+    from tasksim.tuning.search import SearchMode, Tried
     from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = ["autotuning"]
@@ -178,10 +178,10 @@ def autotuning(
     scenario: Scenario,
     over: tuple[str, ...],
     scheduler: str,
-    way: Way,
+    way: SearchWay,
     statistics: str | None,
     scatter: float,
-    how: Search,
+    how: SearchMode,
     repetitions: int,
     judge: int,
     fall_back: bool,
@@ -223,14 +223,14 @@ def autotuning(
     selection = SelectiveSettings(**selected, reuse=reuse, cells=statistics == "model")
     axes: dict[str, Any] = {}
 
-    def asked() -> Sequence[Candidate]:
+    def asked() -> Sequence[ValueCombination]:
         refuse_file(output, "results of tuning", (".json",), force=force)
         selection.statistics()
         axes.update(axes_of(over))
         base = scenario.vary(scheduler=scheduler)
         return candidates(base if modelled else natively(base), axes)
 
-    def tuned(some: Sequence[Candidate], site: Site | None = None) -> Autotuned:
+    def tuned(some: Sequence[ValueCombination], site: RunSite | None = None) -> Autotuned:
         # Over ranks the others include ranks.
         with counting("tuning") as progress:
             return autotune(
@@ -280,7 +280,7 @@ def natively(base: Scenario) -> Scenario:
 
 
 def _result(
-    graph: str, selection: SelectiveSettings, way: Way, how: Search, found: Autotuned
+    graph: str, selection: SelectiveSettings, way: SearchWay, how: SearchMode, found: Autotuned
 ) -> dict[str, Any]:
     names = (
         "policy", "tolerance", "intervals", "confidence", "sampling", "charge", "messages",
@@ -386,11 +386,11 @@ def _cells(row: dict[str, Any], judged: bool) -> list[str]:
 
 
 def _over_ranks(
-    asked: Callable[[], Sequence[Candidate]],
+    asked: Callable[[], Sequence[ValueCombination]],
     selection: SelectiveSettings,
     grid: str | None,
     owner: str,
-    tuned: Callable[[Sequence[Candidate], Site], Autotuned],
+    tuned: Callable[[Sequence[ValueCombination], RunSite], Autotuned],
     tell: Callable[[Autotuned], None],
 ) -> None:
     """Let all ranks try the candidates that are *asked* for; rank 0 prints the result."""

@@ -21,7 +21,7 @@ from tasksim.cli.output import describe_graph, note, print_json, print_result
 from tasksim.cli.progress import stages
 
 if TYPE_CHECKING:
-    from tasksim.optimization.boundprogram import Binding
+    from tasksim.optimization.boundprogram import BoundShares
     from tasksim.optimization.bounds import TightBound
     from tasksim.run.record import Run
     from tasksim.scenario.recorded import Blamed
@@ -162,7 +162,7 @@ def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
         return tight_bounds(replayer, solver_s, begin)
 
 
-def _binding_table(bound: TightBound, binding: Binding) -> str:
+def _binding_table(bound: TightBound, binding: BoundShares) -> str:
     """Return tables of the mixed bound: its shares by resource, then by kernel."""
     from tasksim.base.units import duration_text
     from tasksim.run.facts import BOUND_NAMES

@@ -34,7 +34,7 @@ from tasksim.cli.progress import showing
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from tasksim.calibration.fit_kernels import Search
+    from tasksim.calibration.fit_kernels import TermSearch
     from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.calibration.recorded_calibration import RecordedCalibration
     from tasksim.calibration.report import CalibrationReport
@@ -383,7 +383,7 @@ def _item(name: str, settings: list[str]) -> TaskGraph | KernelCall:
     return KernelCall(name, parameters)
 
 
-def _search(texts: Sequence[str]) -> Search:
+def _search(texts: Sequence[str]) -> TermSearch:
     """Return the kernels without terms whose terms are searched for."""
     if AUTO in texts and HISTORY in texts:
         raise InputError(f"--terms: got both '{AUTO}' and '{HISTORY}'; legal: one of them")

@@ -21,7 +21,7 @@ from tasksim.cli.options import (
     result_options,
 )
 from tasksim.cli.output import (
-    Results,
+    ResultOptions,
     note,
     note_written,
     print_json,
@@ -233,7 +233,7 @@ def openmp(folder: Path, kernels: Path | None, data: Path | None, **where: Any) 
     from tasksim.cli.record import keep
     from tasksim.recording.openmp.recovery import recover_openmp
 
-    results = Results(**where)
+    results = ResultOptions(**where)
     results.refuse_early()
     keep(recover_openmp(folder, kernels=kernels, data=data), results)
 

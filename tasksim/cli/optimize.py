@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.optimization.optimum import Optimum
-    from tasksim.optimization.search import Method
+    from tasksim.optimization.search import SearchMethod
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["optimizing"]
@@ -80,7 +80,7 @@ def optimizing(
     time_s: float | None,
     steps: int | None,
     seed: int,
-    method: Method,
+    method: SearchMethod,
     resume: bool,
     output: Path | None,
     force: bool,

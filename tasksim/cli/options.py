@@ -136,7 +136,7 @@ _NAMES: Final[dict[str, tuple[Callable[[click.Context], Iterable[str]], bool]]] 
 """The names of each kind, and whether a file is legal in their place."""
 
 
-class Share(FloatType):
+class ShareType(FloatType):
     """A share of a whole, such as ``5%`` or ``0.05``."""
 
     name = "share"
@@ -197,7 +197,7 @@ class WholeNumber(click.IntRange):
 
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-SHARE, TIME, FREQUENCY = Share(), Quantity("time"), Quantity("frequency")
+SHARE, TIME, FREQUENCY = ShareType(), Quantity("time"), Quantity("frequency")
 WORKERS = WholeNumber(1, MAX_WORKERS)
 
 json_option = click.option(

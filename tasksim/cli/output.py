@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCHEMA_VERSION",
-    "Results",
+    "ResultOptions",
     "describe_graph",
     "describe_run",
     "nodes_of",
@@ -178,7 +178,7 @@ def nodes_of(run: Run) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Results:
+class ResultOptions:
     """The destination of a command's results."""
 
     output: Path | None

@@ -18,7 +18,7 @@ from tasksim.base.errors import InputError, TasksimError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.native.cluster.ranks import Ranks
 
 __all__ = ["agreed_error", "ending_together", "grid_of"]
@@ -80,17 +80,17 @@ def _fail(text: str) -> None:
     raise InputError(text)
 
 
-def grid_of(text: str | None, ranks: int) -> Grid:
+def grid_of(text: str | None, ranks: int) -> NodeGrid:
     """Return the grid in *text*, ``2x3``; by default a nearly square one.
 
     >>> grid_of("2x3", 6)
-    Grid(rows=2, columns=3)
+    NodeGrid(rows=2, columns=3)
     """
-    from tasksim.graph.distribution.owners import Grid, nearly_square
+    from tasksim.graph.distribution.owners import NodeGrid, nearly_square
 
     if text is None:
         return nearly_square(ranks)
-    grid = Grid.parse(text)
+    grid = NodeGrid.parse(text)
     if grid is None:
         raise InputError(f"--grid {text}; legal: ROWSxCOLUMNS of ranks, such as 2x3")
     return grid

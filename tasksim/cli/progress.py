@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from tasksim.base.progress import Amount, CountProgress, ShareProgress, Watcher
+    from tasksim.base.progress import CountProgress, ShareProgress, Watcher, WorkAmount
 
 __all__ = ["Stages", "counting", "say", "showing", "stages"]
 
@@ -115,7 +115,7 @@ class _Shown:
             self._logged = tenth
             _log.info("%s: %d %%, %s", self._what, 10 * tenth, message)
 
-    def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
+    def now(self, amount: WorkAmount | None, reached: float) -> tuple[str, float]:
         """Return the message and the share at this moment.
 
         *amount* is the work that a function far below reports, and *reached* the completed share of
@@ -159,7 +159,7 @@ class Stages:
         self._stage = stage
         self._shown.log(stage, self._low)
 
-    def now(self, amount: Amount | None, reached: float) -> tuple[str, float]:
+    def now(self, amount: WorkAmount | None, reached: float) -> tuple[str, float]:
         """Return the message and the share at this moment.
 
         *amount* and *reached* are as for the work without stages; they are taken within the stage.

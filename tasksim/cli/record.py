@@ -13,7 +13,7 @@ from tasksim.base.files import is_file
 from tasksim.cli.command import command
 from tasksim.cli.options import PATH, result_options
 from tasksim.cli.output import (
-    Results,
+    ResultOptions,
     describe_run,
     note,
     note_written,
@@ -26,7 +26,7 @@ from tasksim.cli.progress import stages
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tasksim.recording.openmp.account import ThreadAccount
+    from tasksim.recording.openmp.account import TeamAccount
     from tasksim.recording.openmp.openmp_recording import OpenMPRecording, PreparedProgram
     from tasksim.recording.recording import Recording
     from tasksim.run.record import Run
@@ -92,7 +92,7 @@ def record(
     """
     from tasksim.recording.openmp.elf import is_elf
 
-    results = Results(**where)
+    results = ResultOptions(**where)
     results.refuse_early()
     if is_elf(script):
         if asyncio:
@@ -121,7 +121,7 @@ def record(
 record.allow_interspersed_args = False
 
 
-def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
+def _record_openmp(prepared: PreparedProgram, results: ResultOptions) -> None:
     """Record an OpenMP program, and exit with its code."""
     from tasksim.base.errors import TasksimError
 
@@ -140,7 +140,7 @@ def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
         click.get_current_context().exit(code)
 
 
-def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
+def keep(recording: Recording | OpenMPRecording, results: ResultOptions) -> None:
     """Write, draw and print the recorded run, as the options ask."""
     with stages("record", [1, 1]) as begin:
         begin("reading what was recorded")
@@ -162,7 +162,7 @@ def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
         click.echo(f"\n{_following(results)}")
 
 
-def _following(results: Results) -> str:
+def _following(results: ResultOptions) -> str:
     """Return the commands that ask more of the recording, or say that it is not kept."""
     if results.output is None:
         return "The recording is not kept; -o FOLDER, before the program, keeps it."
@@ -175,9 +175,11 @@ def _following(results: Results) -> str:
     )
 
 
-def _print(recording: Recording | OpenMPRecording, run: Run, again: Run, results: Results) -> None:
+def _print(
+    recording: Recording | OpenMPRecording, run: Run, again: Run, results: ResultOptions
+) -> None:
     overheads = recording.platform().overheads
-    account: ThreadAccount | None = getattr(recording, "account", None)
+    account: TeamAccount | None = getattr(recording, "account", None)
     if results.as_json:
         print_json(
             {

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tasksim.models.terms.leastsquares import Weights
     from tasksim.reports.bulk.closed_loop import Round
     from tasksim.reports.bulk.report import ScalingReport
-    from tasksim.reports.kernelpages import Format
+    from tasksim.reports.kernelpages import PageFormat
     from tasksim.run.account import Account
     from tasksim.run.criticalkernels import CriticalKernels
     from tasksim.run.samples import RecordedRun, Repeated
@@ -133,7 +133,7 @@ def kernels(
     critical: bool,
     threshold: float,
     output: Path | None,
-    form: Format,
+    form: PageFormat,
     trust: bool,
     force: bool,
     as_json: bool,

@@ -18,7 +18,7 @@ from tasksim.cli.options import (
     scheduler_option,
     seed_option,
 )
-from tasksim.cli.output import Results, describe_run, print_json, print_run, warn
+from tasksim.cli.output import ResultOptions, describe_run, print_json, print_run, warn
 from tasksim.cli.over_ranks import ending_together, grid_of
 from tasksim.cli.progress import counting, stages
 
@@ -146,7 +146,7 @@ def run(
             "--isolate is for runs without mpiexec: each rank is already a process of its own,"
             " and one that dies is reported and ends the others"
         )
-    results = Results(**where)
+    results = ResultOptions(**where)
     if not over_ranks:
         results.refuse_early()
     scenario = Scenario(
@@ -196,7 +196,7 @@ def _run_over_ranks(
     grid: str | None,
     owner: str,
     *,
-    results: Results,
+    results: ResultOptions,
     check: bool,
     calm: bool,
     check_accesses: bool,
@@ -225,7 +225,7 @@ def _run_over_ranks(
 
 
 def _print_ranked(
-    ranked: RankedScenario, done: Checked, calmness: Calmness | None, results: Results
+    ranked: RankedScenario, done: Checked, calmness: Calmness | None, results: ResultOptions
 ) -> None:
     from tasksim.base.units import format_size
 
@@ -245,7 +245,7 @@ def _print_checked(
     checked: Checked,
     graph: TaskGraph,
     calmness: Calmness | None,
-    results: Results,
+    results: ResultOptions,
     more: dict[str, Any] | None = None,
 ) -> None:
     """Print a run and the findings of its checks; *more* are further keys of the JSON."""

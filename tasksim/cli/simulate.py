@@ -25,7 +25,7 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import (
-    Results,
+    ResultOptions,
     describe_run,
     note,
     note_written,
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.engine.choice import Engine
+    from tasksim.engine.pricing import Noise
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Difference, Prediction
     from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.resolved import Resolved, Resolver
-    from tasksim.scenario.scenario import Noise, Scenario
+    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["simulate_command"]
 
@@ -127,7 +128,7 @@ class _Asked:
     plot: Path | None = None
     _probes: list[float] = field(default_factory=list)
 
-    def refuse_early(self, noise: str, results: Results) -> None:
+    def refuse_early(self, noise: str, results: ResultOptions) -> None:
         """Refuse options that exclude each other, and outputs that could not be written later."""
         alone = [
             name for name in UNCERTAINTY_OPTIONS[1:] if getattr(self, name) not in (None, (), False)
@@ -326,7 +327,7 @@ def simulate_command(
     its configuration.
     """
     doubts = _Asked(**{name: where.pop(name) for name in UNCERTAINTY_OPTIONS})
-    results = Results(**where)
+    results = ResultOptions(**where)
     if decisions and results.output is None:
         raise click.UsageError("--decisions records them with the run: give -o FOLDER, too")
     doubts.refuse_early(noise, results)
@@ -469,7 +470,7 @@ def _said_by(sources: dict[str, str]) -> str:
     return "; ".join(f"{w}: {', '.join(k for k in sources if sources[k] == w)}" for w in words)
 
 
-def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | None) -> None:
+def _print(run: Run, resolved: Resolved, results: ResultOptions, sure: Prediction | None) -> None:
     advice, sources = resolved.advice(), resolved.sources
     guessed, overfull = advice["beyond_contention"], advice["overfull"]
     said = [line for lines in advice.values() for line in lines]

@@ -18,7 +18,7 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import (
-    Results,
+    ResultOptions,
     describe_run,
     note,
     note_written,
@@ -195,7 +195,7 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
 
     CELL is the identity of a cell, in the table's column 'cell', or a unique beginning of it.
     """
-    results = Results(**where)
+    results = ResultOptions(**where)
     from tasksim.cli.progress import counting, stages
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.solving import solve

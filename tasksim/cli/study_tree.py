@@ -63,10 +63,10 @@ def tree(
     from tasksim.study.sweep.store import read_table
     from tasksim.tuning.methods import TreeChoice, best_constant
     from tasksim.tuning.study_table import chosen_column, performance_of_study
-    from tasksim.tuning.tree import Growth, grow
+    from tasksim.tuning.tree import StoppingCriteria, grow
     from tasksim.tuning.tree_file import ChoosingTree
 
-    limits = Growth(**growth)
+    limits = StoppingCriteria(**growth)
     with stages("tree", [1, 1]) as begin:
         begin("reading the study")
         cells = read_table(folder)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tasksim.scenario.scenario import Noise, Scenario
-    from tasksim.tuning.search import Search, Tried, Tuned
+    from tasksim.engine.pricing import Noise
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.tuning.search import SearchMode, Tried, Tuned
 
 __all__ = ["graph"]
 
@@ -105,7 +106,7 @@ def graph(
     scheduler: str,
     seeds: int,
     noise: Noise | None,
-    how: Search,
+    how: SearchMode,
     output: Path | None,
     force: bool,
     as_json: bool,

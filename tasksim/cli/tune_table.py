@@ -174,7 +174,7 @@ def table(
     from tasksim.tuning import judging, learners
     from tasksim.tuning.methods import TreeChoice
     from tasksim.tuning.table_file import read_performance
-    from tasksim.tuning.tree import Growth, grow
+    from tasksim.tuning.tree import StoppingCriteria, grow
     from tasksim.tuning.tree_file import ChoosingTree
 
     for output in outputs:
@@ -211,7 +211,7 @@ def table(
     if outputs:  # the tree of a method, trained on all rows
         if tree_of == "tree":
             limits = {name: options[name] for name in ("threshold", "depth", "min_samples")}
-            made = grow(found, Growth(**limits))
+            made = grow(found, StoppingCriteria(**limits))
         else:
             made = (learners.preto_tree if tree_of == "preto" else learners.posto_tree)(found, seed)
         msop = float(TreeChoice(made).shares(found).mean())
@@ -242,10 +242,12 @@ def _methods(
     """Return the methods by name, and the reason why others are left out."""
     from tasksim.base.extras import missing
     from tasksim.tuning import learners
-    from tasksim.tuning.methods import EqualShare, Random, best_constant, tree_method
-    from tasksim.tuning.tree import Growth
+    from tasksim.tuning.methods import EqualShare, RandomChoice, best_constant, tree_method
+    from tasksim.tuning.tree import StoppingCriteria
 
-    methods: dict[str, Method] = {"tree": tree_method(Growth(threshold, depth, min_samples))}
+    methods: dict[str, Method] = {
+        "tree": tree_method(StoppingCriteria(threshold, depth, min_samples))
+    }
     left_out = {}
     if learners.available() or preto or posto:
         methods["preto"] = learners.preto(preto or "tree", seed)
@@ -258,7 +260,7 @@ def _methods(
     else:
         left_out["equal-share"] = reason
     methods["constant"] = best_constant
-    methods["random"] = lambda _: Random()
+    methods["random"] = lambda _: RandomChoice()
     return methods, left_out
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Needs", "needs_of", "wheel_tag"]
+__all__ = ["Requirements", "needs_of", "wheel_tag"]
 
 _MACHINES: Final = {
     62: "x86_64",
@@ -36,7 +36,7 @@ _NEEDED: Final = 1
 
 
 @dataclass(frozen=True)
-class Needs:
+class Requirements:
     """Requirements of a shared library.
 
     Attributes
@@ -70,7 +70,7 @@ def wheel_tag(path: Path) -> str:
     return f"py3-none-manylinux_{major}_{minor}_{machine}"
 
 
-def needs_of(path: Path) -> Needs:
+def needs_of(path: Path) -> Requirements:
     """Return what the shared library *path* needs; raises ValueError if it is none of 64 bits."""
     data = path.read_bytes()
     if data[:5] != b"\x7fELF\x02":
@@ -80,7 +80,9 @@ def needs_of(path: Path) -> Needs:
     machine = _MACHINES.get(struct.unpack_from(order + "H", data, 18)[0], "")
     if machine == "ppc64le" and order == ">":
         machine = ""
-    return Needs(machine, _libraries(data, order, sections), _versions(data, order, sections))
+    return Requirements(
+        machine, _libraries(data, order, sections), _versions(data, order, sections)
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
-__all__ = ["Copies", "Ended", "Reports", "machine", "records"]
+__all__ = ["Ended", "RecordedCopies", "Reports", "machine", "records"]
 
 PERIOD_S: Final = 0.5
 """Shortest time between two reports, in seconds."""
@@ -54,7 +54,7 @@ class Reports:
         self._next_s = ended_s + max(PERIOD_S, PAUSES_PER_COUNT * (ended_s - now_s))
 
 
-class Copies(Protocol):
+class RecordedCopies(Protocol):
     """Copies of the data, from a log or from columns of the core."""
 
     def transfers(self, graph: TaskGraph) -> TransferTable:
@@ -87,7 +87,7 @@ def machine(platform: Platform) -> dict[str, Any]:
 def records(
     graph: TaskGraph,
     tasks: TaskTable,
-    copies: Copies | None,
+    copies: RecordedCopies | None,
     evictions: int,
     numa: NumaUse | None,
     decisions: DecisionTable | None,

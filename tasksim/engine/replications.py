@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.models.uncertainty.tasknoise import TaskNoise
     from tasksim.platform.description import Platform
 
-__all__ = ["SOURCES", "Drawing", "Replication", "Replicator"]
+__all__ = ["SOURCES", "Draws", "Replication", "Replicator"]
 
 SOURCES: Final = ("models", "runs", "tasks")
 """Sources of uncertainty, the outermost first."""
@@ -65,7 +65,7 @@ class Replication(NamedTuple):
     tasks: int
 
 
-class Drawing(NamedTuple):
+class Draws(NamedTuple):
     """The draws of a replication.
 
     Parameters
@@ -120,7 +120,7 @@ class Replicator:
     sources : tuple of str
         Sources with known uncertainty, the outermost first.
     kernels : list of (str, str)
-        Kernel and architecture of each ratio of a :class:`Drawing`.
+        Kernel and architecture of each ratio of a :class:`Draws`.
     expected_s : ndarray
         Mean duration of the tasks of each, predicted by its model.
     notes : list of str
@@ -201,7 +201,7 @@ class Replicator:
             self.notes.append(f"run to run: known from {min(known)} runs only")
         return bool(known) or self._slowdown is not None
 
-    def draw(self, which: Replication) -> Drawing:
+    def draw(self, which: Replication) -> Draws:
         """Return the durations of a replication, always the same for the same *which*."""
         durations = np.full(self._shape, np.inf)
         slowdown = 0.0  # of the run by other programs, as a logarithm
@@ -227,7 +227,7 @@ class Replicator:
             durations[part.demand.group, part.demand.tasks] = taken
             ratios[index] = taken.mean() / self.expected_s[index]
             alone[index] = ratios[index] * np.exp(-slowed)
-        return Drawing(durations, ratios, alone, of_models)
+        return Draws(durations, ratios, alone, of_models)
 
     def _drawn(self, index: int, group: int) -> Drawn | None:
         """Return the drawn model of a part for a group."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.durations import Models
     from tasksim.engine.machine.instant import SimultaneousPushes
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.cluster import Cluster
@@ -75,7 +75,7 @@ class Simulation(NamedTuple):
         only.
     drawn : callable or None, default None
         Returns the durations of the tasks, shape (classes, tasks), instead of *noise*.
-    grid : Grid or None, default None
+    grid : NodeGrid or None, default None
         Rows and columns of the nodes; None: as square as their number allows.
     owner : str, default "row"
         Distribution of the data, see :func:`~tasksim.graph.distribution.owners.owners_of`.
@@ -90,7 +90,7 @@ class Simulation(NamedTuple):
     simultaneous_pushes: SimultaneousPushes = "serial"
     submitted_s: NDArray[np.float64] | None = None
     drawn: Callable[[], NDArray[np.float64]] | None = None
-    grid: Grid | None = None
+    grid: NodeGrid | None = None
     owner: str = "row"
     far_data: FarDataRule = "charged"
 

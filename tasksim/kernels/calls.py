@@ -36,9 +36,9 @@ __all__ = [
     "MAX_REALS",
     "CallTable",
     "Calls",
-    "Copies",
     "Function",
     "KernelError",
+    "RestoringCopies",
     "Tells",
     "address_of",
     "bits_of",
@@ -108,7 +108,7 @@ class Calls:
     kept: object
 
 
-class Copies(NamedTuple):
+class RestoringCopies(NamedTuple):
     """Copies before each task that would fail on data that were never computed.
 
     Attributes

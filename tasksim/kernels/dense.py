@@ -40,9 +40,9 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.kernels.calls import address_of
 from tasksim.kernels.getrf import Getrf
 from tasksim.kernels.pointers import (
+    LibraryRoutine,
     Precision,
     Reference,
-    Routine,
     character,
     integer,
     precision_of,
@@ -298,7 +298,7 @@ class PreparedCall:
     """
 
     def __init__(self, kernel: DenseKernel, sizes: Mapping[str, int], precision: Precision) -> None:
-        self.routine: Routine = routine(precision.letter + kernel.routine)
+        self.routine: LibraryRoutine = routine(precision.letter + kernel.routine)
         if kernel.name == "getrf":  # LAPACK has none without interchanges
             self.routine = Getrf(precision.dtype)
         self.tail = tuple(name for name in TAIL_ARGUMENTS if name in kernel.arguments)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ALIGNMENT_BYTES",
     "Buffer",
+    "LibraryRoutine",
     "Precision",
     "Reference",
-    "Routine",
     "Workspace",
     "aligned",
     "argument_count",
@@ -46,7 +46,7 @@ __all__ = [
     "routine",
 ]
 
-Routine = Callable[..., None]
+LibraryRoutine = Callable[..., None]
 """A subroutine, called with one reference per Fortran argument."""
 Reference = Any
 """The result of ``ctypes.byref``, which keeps its object alive."""
@@ -79,7 +79,7 @@ def precision_of(dtype: str) -> Precision:
 
 
 @cache
-def routine(name: str) -> Routine:
+def routine(name: str) -> LibraryRoutine:
     """Return the BLAS or LAPACK subroutine *name*, callable with one reference per argument.
 
     A call does not check the number of arguments (see :func:`argument_count`), because this would

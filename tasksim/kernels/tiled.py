@@ -12,7 +12,14 @@ import numpy as np
 
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.kernels.calls import CallTable, Copies, Function, KernelError, Tells, address_of
+from tasksim.kernels.calls import (
+    CallTable,
+    Function,
+    KernelError,
+    RestoringCopies,
+    Tells,
+    address_of,
+)
 from tasksim.kernels.dense import FAILURES, PreparedCall, dense_kernel, failure
 from tasksim.kernels.pointers import Buffer, Workspace, aligned, precision_of
 from tasksim.kernels.program import ALONE
@@ -28,10 +35,10 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import HandleBlock, TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.dense import DenseKernel
-    from tasksim.kernels.pointers import Reference, Routine
+    from tasksim.kernels.pointers import LibraryRoutine, Reference
     from tasksim.kernels.program import Together
 
-    Call = tuple[Routine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
+    Call = tuple[LibraryRoutine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
     Held = NDArray[np.integer] | None
 
 __all__ = ["TiledProgram", "Tiles"]
@@ -172,14 +179,14 @@ class TiledProgram:
                 if self.tiles.restores(handle):
                     self.tiles.restore(handle)
 
-    def safe_copies(self) -> Copies:
+    def safe_copies(self) -> RestoringCopies:
         """Return the copies of :meth:`make_safe` for callers outside Python."""
         graph, tiles = self.graph, self.tiles
         particular = np.array(self._particular(), dtype=bool)[graph.kernel]
         copied = np.repeat(particular, np.diff(graph.access_ptr))
         copied &= tiles.restores(graph.access_handle)
         handles = graph.access_handle[copied]
-        return Copies(
+        return RestoringCopies(
             pointer=np.concatenate(([0], np.cumsum(copied)))[graph.access_ptr].astype(np.int64),
             target=tiles.addresses()[handles],
             source=tiles.initial_addresses()[handles],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from tasksim.base.arrays import Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
     Categories = Mapping[str, tuple[str, ...]]
 
@@ -149,7 +149,7 @@ def checked_categories(
     return found
 
 
-def read_categories(node: Node, known: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def read_categories(node: JsonNode, known: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Read the categories in a coefficient file, of parameters among those *known*."""
     found = {}
     for name, names in node.items():

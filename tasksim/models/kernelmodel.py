@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tasksim.base.arrays import Bools, Floats, Ints
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
@@ -518,7 +518,7 @@ class KernelModel(ABC):
         return plain
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any] | Node) -> Self:
+    def from_json(cls, data: Mapping[str, Any] | JsonNode) -> Self:
         """Return the model that :meth:`to_json` wrote: its predictions are equal to the last bit.
 
         Raises
@@ -526,11 +526,11 @@ class KernelModel(ABC):
         FormatError
             An :exc:`InputError` with the path to the missing or wrong value.
         """
-        from tasksim.base.documents.json_document import Node
+        from tasksim.base.documents.json_document import JsonNode
 
         node = data
-        if not isinstance(node, Node):
-            node = Node(dict(data) if isinstance(data, Mapping) else data)
+        if not isinstance(node, JsonNode):
+            node = JsonNode(dict(data) if isinstance(data, Mapping) else data)
         if node["kind"].text() != cls.kind:
             raise node["kind"].expected(f"'{cls.kind}'")
         options = node["options"].mapping()
@@ -620,7 +620,7 @@ class KernelModel(ABC):
         """Return what :meth:`_fit` learnt; NumPy arrays and numbers are allowed."""
 
     @abstractmethod
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         """Restore what :meth:`_to_json` returned; ``names_`` is not set yet."""
 
     def _update(self, samples: Samples) -> Bools:
@@ -635,7 +635,7 @@ class KernelModel(ABC):
         """Return what an update needs besides the model, for files; {} if nothing."""
         return {}
 
-    def _read_sums(self, node: Node) -> None:
+    def _read_sums(self, node: JsonNode) -> None:
         """Restore what :meth:`_kept_sums` returned; all else is set."""
         raise node.error(f"{self.kind} models keep nothing for updates")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.base.arrays import Bools, Floats, Indices
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.samples import Samples
 
 __all__ = [
@@ -168,7 +168,7 @@ def merged_quantiles(quantiles: Floats, count: int, more: Floats, more_count: in
     return np.asarray(np.interp(_LEVELS * position[-1], position, values[order]))
 
 
-def read_quantiles(node: Node) -> Floats:
+def read_quantiles(node: JsonNode) -> Floats:
     """Read the quantiles of a JSON document: one per level, positive, ascending."""
     quantiles = node.vector(len(LEVELS))
     if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
@@ -181,7 +181,7 @@ def residuals_to_json(quantiles: Floats) -> dict[str, Any]:
     return {"quantile_levels": LEVELS, "residual_quantiles": quantiles}
 
 
-def read_residuals(node: Node) -> Floats:
+def read_residuals(node: JsonNode) -> Floats:
     """Read what :func:`residuals_to_json` returned."""
     node["quantile_levels"].exactly(list(LEVELS))
     return read_quantiles(node["residual_quantiles"])

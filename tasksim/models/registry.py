@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.documents.json_document import Node
+from tasksim.base.documents.json_document import JsonNode
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.registry import Registry
 
@@ -66,9 +66,9 @@ def model_class(kind: str) -> type[KernelModel]:
     return KINDS.find(kind)
 
 
-def from_json(data: Mapping[str, Any] | Node) -> KernelModel:
+def from_json(data: Mapping[str, Any] | JsonNode) -> KernelModel:
     """Return the model, of any kind, that its ``to_json`` wrote."""
-    node = data if isinstance(data, Node) else Node(dict(data))
+    node = data if isinstance(data, JsonNode) else JsonNode(dict(data))
     kind = node["kind"]
     if kind.text() not in KINDS:
         raise kind.error(str(unknown(KINDS.what, kind.text(), KINDS)))

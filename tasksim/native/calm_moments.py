@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ThreadAccount
-from tasksim.native.slowdown_probe import Products
+from tasksim.native.slowdown_probe import ProductThreads
 from tasksim.native.this_machine import usable_cores
 from tasksim.run.disturbance import worst_share
 
@@ -194,7 +194,7 @@ class Probe:
     """
 
     def __init__(self, workers: int, cores: list[int] | None = None) -> None:
-        self._products = Products(workers, cores)
+        self._products = ProductThreads(workers, cores)
 
     def __call__(self) -> float:
         """Return the duration of a chunk in seconds."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Program as BoundProgram
     from tasksim.native.processor_time import ThreadAccount
-    from tasksim.native.threads import Ended, Outside
+    from tasksim.native.threads import EndedTask, OutsideTasks
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.runtime.view import Facts
@@ -80,7 +80,7 @@ class CompiledExecution:
         The graph bound to its data.
     paths : PathRecords, optional
         Receives the record of the task that ended last, at the end of the run.
-    outside : Outside, optional
+    outside : OutsideTasks, optional
         Tasks that no worker runs.
     processor_time : bool, default True
         Whether to record the processor time of each task.
@@ -95,7 +95,7 @@ class CompiledExecution:
         facts: Facts,
         program: BoundProgram,
         paths: PathRecords | None = None,
-        outside: Outside | None = None,
+        outside: OutsideTasks | None = None,
         processor_time: bool = True,
     ) -> None:
         core = interface.functions()
@@ -209,7 +209,7 @@ class CompiledExecution:
         count = self._core.tasksim_native_handed_out(self._run, busy_s, idle_s, place.ctypes.data)
         return None if count < 0 else place[:count].tolist()
 
-    def completed(self, ended: Sequence[Ended]) -> None:
+    def completed(self, ended: Sequence[EndedTask]) -> None:
         """Note that the outside tasks *ended*."""
         tasks = np.array([task for task, _, _ in ended], dtype=np.int32)
         start_s, end_s = (np.array([each[k] for each in ended], dtype=np.float64) for k in (1, 2))

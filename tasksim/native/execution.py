@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.pulse import Idle
-    from tasksim.native.threads import Ended, Outside
+    from tasksim.native.threads import EndedTask, OutsideTasks
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.runtime.view import Facts
@@ -52,7 +52,7 @@ class Execution:
         facts: Facts,
         program: Program,
         paths: PathRecords | None = None,
-        outside: Outside | None = None,
+        outside: OutsideTasks | None = None,
         processor_time: bool = True,
     ) -> None:
         graph, platform = facts.graph, facts.platform
@@ -220,7 +220,7 @@ class Execution:
             found, self._handed_out = self._handed_out, []
             return None if self._over.is_set() else found
 
-    def completed(self, ended: Sequence[Ended]) -> None:
+    def completed(self, ended: Sequence[EndedTask]) -> None:
         """Note that the outside tasks *ended*."""
         with self._lock:
             if self._over.is_set():

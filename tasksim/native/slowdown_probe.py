@@ -21,13 +21,13 @@ from tasksim.run.disturbance import slowing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PAUSE_S", "PROBE_S", "Products", "SlowdownProbe"]
+__all__ = ["PAUSE_S", "PROBE_S", "ProductThreads", "SlowdownProbe"]
 
 
 ROWS, COLUMNS = 125, 2000  # 1.6 ms per product
 
 
-class Products:
+class ProductThreads:
     """Threads that multiply matrices, each on a core of its own if there are enough.
 
     Parameters
@@ -128,7 +128,7 @@ class SlowdownProbe:
     """
 
     def __init__(self, workers: int) -> None:
-        self._products = Products(workers)
+        self._products = ProductThreads(workers)
         self._pulses = [relative_pulse(idle) for idle in idle_cores(workers) or []]
 
     def __call__(self) -> float:

@@ -34,9 +34,9 @@ __all__ = [
     "PATIENCE_S",
     "POLL_INTERVAL_S",
     "Conducted",
-    "Ended",
+    "EndedTask",
     "HandsOut",
-    "Outside",
+    "OutsideTasks",
     "conduct",
     "finish_under",
     "switch_interval",
@@ -86,11 +86,11 @@ class Conducted(Protocol):
         """End the run; return False if a scheduler that does not return holds its lock."""
 
 
-Ended = tuple[int, float, float]
+EndedTask = tuple[int, float, float]
 """An ended task, its start and its end in seconds of the run's clock."""
 
 
-class Outside(Protocol):
+class OutsideTasks(Protocol):
     """The outside tasks of a graph, and their labels in messages.
 
     Attributes
@@ -121,7 +121,7 @@ class HandsOut(Protocol):
         If there are none, wait up to *idle_s* if a worker sleeps, otherwise up to *busy_s*.
         """
 
-    def completed(self, ended: Sequence[Ended]) -> None:
+    def completed(self, ended: Sequence[EndedTask]) -> None:
         """Note that the outside tasks *ended*."""
 
 

@@ -16,7 +16,7 @@ from tasksim.base.documents.sections import (
     FLAG,
     TEXT,
     Amount,
-    Found,
+    FileProblems,
     ListOf,
     Maybe,
     Section,
@@ -104,7 +104,7 @@ _ATTRIBUTES: Final = {
 
 
 def read_section(
-    data: Any, location: Location, found: Found, name: str, model: str = DEFAULT_MODEL
+    data: Any, location: Location, found: FileProblems, name: str, model: str = DEFAULT_MODEL
 ) -> Network | None:
     """Return the network in *data*; add problems to *found*.
 
@@ -148,7 +148,7 @@ def read_section(
 _ELSEWHERE: Final = frozenset({"topology", "model", "name", "description", *MODEL_WORDS})
 
 
-def _known(name: Any, location: Location, found: Found, registry: Any) -> Any:
+def _known(name: Any, location: Location, found: FileProblems, registry: Any) -> Any:
     """Return the object of *registry* under a *name*, or None."""
     if not isinstance(name, str):
         refused(found, location, "must be text", name)
@@ -161,7 +161,7 @@ def _known(name: Any, location: Location, found: Found, registry: Any) -> Any:
     return registry.find(name)
 
 
-def _read_model(data: dict[str, Any], default: str, location: Location, found: Found) -> Any:
+def _read_model(data: dict[str, Any], default: str, location: Location, found: FileProblems) -> Any:
     """Return the model that the section *data* names, with its changes."""
     value = data.get("model", default)
     beside = {word: data[word] for word in MODEL_WORDS if word in data}
@@ -177,7 +177,7 @@ def _read_model(data: dict[str, Any], default: str, location: Location, found: F
     return None if base is None else _changed(base, section, location, found)
 
 
-def _changed(base: Model, section: ModelSection, location: Location, found: Found) -> Any:
+def _changed(base: Model, section: ModelSection, location: Location, found: FileProblems) -> Any:
     """Return the model *base* with the changes in the *section*."""
     values: dict[str, Any] = {
         attribute: getattr(section, word)
@@ -235,7 +235,7 @@ def read_network(text: str | Path, library: Path | None = None) -> Network:
     if section is None:
         got = ", ".join(document.data) or "nothing"
         raise InputError(f"{path}:1:1: must be a mapping with `network:` (got {got})")
-    found: Found = list(document.problems)
+    found: FileProblems = list(document.problems)
     if fields and isinstance(section, dict):
         section = {**section, **fields}
     network = read_section(section, ("network",), found, path.stem)
@@ -251,7 +251,7 @@ def network_of_fields(
 
     Raises :exc:`InputError` with a line per problem.
     """
-    found: Found = []
+    found: FileProblems = []
     network = read_section(dict(fields), (), found, name, model)
     if network is None:
         fields_of = (".".join(map(str, problem.location)) for problem in found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.optimization.drafts import SEED_BITS, Drafts
-from tasksim.optimization.schedule import Schedule
+from tasksim.optimization.schedule import ReplayedPlan
 
 if TYPE_CHECKING:
     import random
@@ -53,13 +53,13 @@ class Annealing:
     ----------
     replayer : Replayer
         The replays of the graph.
-    start : Schedule
+    start : ReplayedPlan
         The schedule from which the search begins.
     rng : random.Random
         The source of random choices.
     """
 
-    def __init__(self, replayer: Replayer, start: Schedule, rng: random.Random) -> None:
+    def __init__(self, replayer: Replayer, start: ReplayedPlan, rng: random.Random) -> None:
         self._replayer, self._rng = replayer, rng
         problem = replayer.problem
         self._narrow = np.min_scalar_type(problem.workers)
@@ -70,7 +70,7 @@ class Annealing:
         self.best = start
         self.restart(start)
 
-    def restart(self, schedule: Schedule) -> None:
+    def restart(self, schedule: ReplayedPlan) -> None:
         """Continue from *schedule*."""
         if schedule.makespan_s < self.best.makespan_s:
             self.best = schedule
@@ -116,7 +116,7 @@ class Annealing:
         self._walk_longer()
         self._take(worker, order, found_s, table)
         if found_s < self.best.makespan_s:
-            self.best = Schedule(worker, self._order, found_s)
+            self.best = ReplayedPlan(worker, self._order, found_s)
             return True
         return False
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.optimization.windows import Window
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["Binding", "BoundProgram"]
+__all__ = ["BoundProgram", "BoundShares"]
 
 MAX_ROUNDS: Final = 60
 """Most solutions of the program, each with the windows that the one before it violates."""
@@ -31,7 +31,7 @@ FULL_TOLERANCE: Final = 1e-6
 """Room left in a window, as a share of the bound, up to which the window is filled."""
 
 
-class Binding(NamedTuple):
+class BoundShares(NamedTuple):
     """Shares of a bound that each limit accounts for, by the dual values of its program."""
 
     classes: dict[str, float]
@@ -179,7 +179,7 @@ class BoundProgram:
             if left <= FULL_TOLERANCE or (window.source < 0 and window.target < 0)
         )
 
-    def binding(self, class_names: tuple[str, ...]) -> Binding | None:
+    def binding(self, class_names: tuple[str, ...]) -> BoundShares | None:
         """Return the shares of the bound that each limit accounts for; None without a solution."""
         if self._found is None or self._found.status or not self._found.fun:
             return None
@@ -220,7 +220,7 @@ class BoundProgram:
         graph = self._problem.graph
         kernels = np.bincount(graph.kernel, of_task, len(graph.kernels)) / value
         named = zip(self._load_of_links, links.tolist(), strict=True)
-        return Binding(
+        return BoundShares(
             {name: float(share) for name, share in zip(class_names, classes, strict=True)},
             max(0.0, 1.0 - float(classes.sum() + links.sum())),
             {name: float(share) for name, share in zip(graph.kernels, kernels, strict=True)},

@@ -24,7 +24,7 @@ from tasksim.optimization.schedule import with_classes_merged, with_near_classes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.optimization.boundprogram import Binding
+    from tasksim.optimization.boundprogram import BoundShares
     from tasksim.optimization.replayer import Replayer
     from tasksim.optimization.windows import Window
     from tasksim.platform.description import Platform
@@ -56,7 +56,7 @@ class TightBound(NamedTuple):
     name: str
     value_s: float
     took_s: float
-    binding: Binding | None = None
+    binding: BoundShares | None = None
     windows: tuple[Window, ...] = ()
     """Windows of time that limit it, for the solver."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.optimization.replayer import Replayer
-    from tasksim.optimization.schedule import Schedule
+    from tasksim.optimization.schedule import ReplayedPlan
 
 __all__ = ["CHAINS", "Better", "Chains", "Limit"]
 
@@ -72,7 +72,7 @@ class Better(NamedTuple):
     """Candidates of the chain before it."""
     found_s: float
     """Time on the clock of the limit, in seconds."""
-    schedule: Schedule
+    schedule: ReplayedPlan
 
 
 class _Chain:
@@ -107,7 +107,7 @@ class Chains:
     ----------
     replayer : Replayer
         The replays of the graph.
-    starts : sequence of Schedule
+    starts : sequence of ReplayedPlan
         The schedule from which each chain begins, the best first.
     limit : Limit
         The end of the search, by candidates of all chains, or by the clock.
@@ -121,7 +121,7 @@ class Chains:
     """
 
     def __init__(
-        self, replayer: Replayer, starts: Sequence[Schedule], limit: Limit, seed: str
+        self, replayer: Replayer, starts: Sequence[ReplayedPlan], limit: Limit, seed: str
     ) -> None:
         self.count = count = len(starts)
         first = limit.share(0)
@@ -180,7 +180,7 @@ class Chains:
                     return
                 self._compare(best, until)
 
-    def _compare(self, best: Schedule, share: float) -> None:
+    def _compare(self, best: ReplayedPlan, share: float) -> None:
         """Restart chains from the best schedule if they are worse by more than the temperature."""
         if share < ALONE_SHARE:
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.documents.json_document import Node, read_document
+from tasksim.base.documents.json_document import JsonNode, read_document
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, read_text, refuse_folder, write_text
 from tasksim.base.versions import newer
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.optimization.replayer import Replayer
-    from tasksim.optimization.schedule import Schedule
+    from tasksim.optimization.schedule import ReplayedPlan
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["DYNAMIC", "MARK", "Improvement", "Optimum", "read_earlier"]
@@ -237,7 +237,7 @@ def read_earlier(folder: str | Path, replayer: Replayer) -> tuple[Plan, int]:
     return timed(replayer.problem, schedule), steps
 
 
-def _steps(root: Node) -> int:
+def _steps(root: JsonNode) -> int:
     root["format"].exactly(FORMAT)
     version = root["version"]
     if (why := newer(version.value, FILE_VERSION)) is not None:
@@ -249,7 +249,7 @@ def _steps(root: Node) -> int:
 def optimum_of(
     scenario: Scenario,
     replayer: Replayer,
-    best: Schedule,
+    best: ReplayedPlan,
     *,
     replays: int,
     searched_s: float,

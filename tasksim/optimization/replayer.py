@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.choice import ENGINES, plans_of, replayed
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.simulation import Settled
-from tasksim.schedulers.static.follower import Planned
+from tasksim.schedulers.static.follower import PlannedFollower
 from tasksim.schedulers.static.problem import Problem
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Replayer:
         tasks = len(graph)
         nothing = np.zeros(tasks, np.int64), np.arange(tasks)
         self._question = settled.question(
-            simulation._replace(noise="none", drawn=None, scheduler=Planned(*nothing))
+            simulation._replace(noise="none", drawn=None, scheduler=PlannedFollower(*nothing))
         )
         view = KnownView(graph, platform, self._question.costs, self._question.estimates)
         able = np.array(view.able, dtype=np.uint64)
@@ -115,7 +115,7 @@ class Replayer:
             return self._plans.makespan_s(worker, order, moved=moved)
         from dataclasses import replace
 
-        asked = replace(self._question, scheduler=Planned(worker, order))
+        asked = replace(self._question, scheduler=PlannedFollower(worker, order))
         self._table = None
         try:
             done = replayed(asked, 0, "simpy")

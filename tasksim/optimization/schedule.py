@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = [
-    "Schedule",
+    "ReplayedPlan",
     "placed",
     "schedule_from",
     "topological",
@@ -29,7 +29,7 @@ NEAR_CLASSES: Final = 0.15
 """Largest relative difference of durations of devices of a kind that count as one class."""
 
 
-class Schedule(NamedTuple):
+class ReplayedPlan(NamedTuple):
     """The plan of a search, and its replayed makespan in seconds."""
 
     worker: Int64
@@ -39,20 +39,20 @@ class Schedule(NamedTuple):
     makespan_s: float
 
 
-def schedule_from(replayer: Replayer, plan: Plan) -> Schedule:
+def schedule_from(replayer: Replayer, plan: Plan) -> ReplayedPlan:
     """Return *plan* with its replayed makespan, which is infinite if it cannot be followed."""
     tasks = np.arange(len(plan))
     order = np.lexsort((tasks, plan.end_s, plan.start_s)).astype(np.int64)
     worker = plan.worker.astype(np.int64)
     if not replayer.able[tasks, worker].all():
-        return Schedule(worker, order, float("inf"))
+        return ReplayedPlan(worker, order, float("inf"))
     order = topological(replayer, order)
-    return Schedule(worker, order, replayer.makespan_s(worker, order))
+    return ReplayedPlan(worker, order, replayer.makespan_s(worker, order))
 
 
 def placed(
     replayer: Replayer, problem: Problem, start_s: NDArray[np.float64], group: Int64
-) -> Schedule:
+) -> ReplayedPlan:
     """Return the replayed schedule of starts and classes of *problem*, with a worker for each task.
 
     *problem* is that of *replayer*, or the one with classes merged. Among the free workers, a task
@@ -85,7 +85,7 @@ def placed(
             able, key=lambda w: (max(0.0, free[w] - begin), -near[memory[w]], -free[w])
         )
         free[chosen] = max(free[chosen], begin) + float(length_s[task])
-    return Schedule(worker, order, replayer.makespan_s(worker, order))
+    return ReplayedPlan(worker, order, replayer.makespan_s(worker, order))
 
 
 def topological(replayer: Replayer, order: Int64) -> Int64:

@@ -18,7 +18,7 @@ from tasksim.optimization.copies import LeastCopies
 from tasksim.optimization.optimum import DYNAMIC, Improvement, Optimum, optimum_of, read_earlier
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import (
-    Schedule,
+    ReplayedPlan,
     placed,
     schedule_from,
     with_classes_merged,
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["HEURISTICS", "METHODS", "Method", "optimize"]
+__all__ = ["HEURISTICS", "METHODS", "SearchMethod", "optimize"]
 
 _log = Log("optimization")
 
-Method = Literal["auto", "annealing", "solver"]
-METHODS: Final = get_args(Method)
+SearchMethod = Literal["auto", "annealing", "solver"]
+METHODS: Final = get_args(SearchMethod)
 
 DEFAULT_TIME_S: Final = 60.0
 """Duration of a search that has no limit, in seconds."""
@@ -115,7 +115,7 @@ def optimize(
     time_s: float | None = None,
     steps: int | None = None,
     seed: int = 0,
-    method: Method = "auto",
+    method: SearchMethod = "auto",
     resume: str | Path | None = None,
     engine: Engine = "auto",
     progress: ShareProgress | None = None,
@@ -216,7 +216,7 @@ class _Search:
         self,
         scenario: Scenario,
         seed: int,
-        method: Method,
+        method: SearchMethod,
         engine: Engine,
         progress: ShareProgress,
     ) -> None:
@@ -233,8 +233,8 @@ class _Search:
         self._searched_s = 0.0
         self._replays = 0
         self._replay_s = self._dynamic_s = 0.0
-        self._best: Schedule | None = None
-        self._plans: list[Schedule] = []
+        self._best: ReplayedPlan | None = None
+        self._plans: list[ReplayedPlan] = []
         self._windows: tuple[Window, ...] = ()
 
     def run(self, limit: Limit, resume: str | Path | None) -> Optimum:
@@ -327,7 +327,7 @@ class _Search:
             self._plans.append(schedule)
             self._found(source, schedule, 0, limit.spent_s)
 
-    def _starts(self) -> list[Schedule]:
+    def _starts(self) -> list[ReplayedPlan]:
         """Return the schedules that the chains begin with: the best, and the next best."""
         assert self._best is not None
         if len(self._replayer.graph) > MAX_PLANNED_TASKS:
@@ -357,7 +357,7 @@ class _Search:
         taken_s = self._replay_s + survivals * survivals_s
         return limit._replace(time_s=max(0.0, limit.time_s - taken_s)), survivals
 
-    def _found(self, source: str, schedule: Schedule, step: int, at_s: float) -> None:
+    def _found(self, source: str, schedule: ReplayedPlan, step: int, at_s: float) -> None:
         """Keep *schedule* if it is the best so far; *step* and *at_s* say when it was found."""
         if not np.isfinite(schedule.makespan_s):
             return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
     """The two ends of a way."""
 
-__all__ = ["Instance", "expanded"]
+__all__ = ["MemoryCopy", "expanded"]
 
 
 class Pattern(NamedTuple):
@@ -123,7 +123,7 @@ def _ways(file: PlatformFile) -> Iterator[tuple[Pair, tuple[str, ...]]]:
         yield (route.source, route.target), tuple(route.links)
 
 
-class Instance(NamedTuple):
+class MemoryCopy(NamedTuple):
     """A memory of the file, or a copy of it."""
 
     memory: str
@@ -150,7 +150,7 @@ class _Expansion:
         self.here = self._used()
         self.names = self._names()
         self.links = dict(file.links)
-        self.link_copies: dict[tuple[str, tuple[Instance, ...]], str] = {}
+        self.link_copies: dict[tuple[str, tuple[MemoryCopy, ...]], str] = {}
 
     def result(self) -> PlatformFile:
         """Return the file with its used parts."""
@@ -165,19 +165,19 @@ class _Expansion:
             workers={name: self._group(name) for name in self.file.workers},
         )
 
-    def _members(self, group: WorkersSection) -> list[Instance]:
+    def _members(self, group: WorkersSection) -> list[MemoryCopy]:
         """Return the memory of each worker of a group."""
         given = group.memory or next(iter(self.file.memories))
         memories = given if isinstance(given, list) else [given]
         rounds = [divmod(k, len(memories)) for k in range(group.count)]
         own = set(self.file_links.devices)
-        return [Instance(memories[i], r if memories[i] in own else 0) for r, i in rounds]
+        return [MemoryCopy(memories[i], r if memories[i] in own else 0) for r, i in rounds]
 
-    def _used(self) -> list[Instance]:
+    def _used(self) -> list[MemoryCopy]:
         """Return the resulting memories: those of the file, then copies by their numbers."""
         used = dict.fromkeys(i for members in self.members.values() for i in members)
         unused = set(self.file_links.devices) - {i.memory for i in used if not i.copy}
-        kept = [Instance(name) for name in self.file.memories if name not in unused]
+        kept = [MemoryCopy(name) for name in self.file.memories if name not in unused]
         return kept + sorted((i for i in used if i.copy), key=lambda i: i.copy)
 
     def _group(self, name: str) -> WorkersSection:
@@ -188,7 +188,7 @@ class _Expansion:
             changes["models"] = [models[k % len(models)] for k in range(group.count)]
         return group.changed(**changes)
 
-    def _names(self) -> dict[Instance, str]:
+    def _names(self) -> dict[MemoryCopy, str]:
         """Return the names of the memories; copies continue the numbers: ``gpu3``."""
         names = {i: i.memory for i in self.here if not i.copy}
         taken = list(self.file.memories)
@@ -214,7 +214,7 @@ class _Expansion:
             if links and joins != {first, last}:
                 yield RouteSection(source=first, target=last, links=links)
 
-    def _links_among_copies(self, source: Instance, target: Instance) -> list[str]:
+    def _links_among_copies(self, source: MemoryCopy, target: MemoryCopy) -> list[str]:
         """Return the links between a device and its copy, or between two copies of it."""
         outwards = source.copy < target.copy
         near, far = (source, target) if outwards else (target, source)
@@ -224,7 +224,7 @@ class _Expansion:
         at_near, at_far = {near.memory: near, pattern.other: far}, {far.memory: far}
         return [self._copied(link, at_far if is_far else at_near) for link, is_far in pattern.links]
 
-    def _copied(self, link: str, at: Mapping[str, Instance]) -> str:
+    def _copied(self, link: str, at: Mapping[str, MemoryCopy]) -> str:
         """Return the link that replaces *link* if devices are replaced by *at*."""
         ends = {
             memory: at[memory] for memory in sorted(self.file_links.owners[link]) if memory in at

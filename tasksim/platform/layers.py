@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from tasksim.base.documents.sections import Kind, Section
 
 __all__ = [
-    "MULTIPLY", "TREE", "Leaf", "Settings", "entries", "layered", "merged", "names",
+    "MULTIPLY", "TREE", "SettableValue", "Settings", "entries", "layered", "merged", "names",
     "read_layered", "read_layers",
 ]  # fmt: skip
 
 
-class Leaf(NamedTuple):
+class SettableValue(NamedTuple):
     """A settable value, with its kind and its default."""
 
     kind: str
@@ -61,10 +61,10 @@ class Leaf(NamedTuple):
     default: float | str | None = None
 
 
-Tree = Mapping[str, "Leaf | Tree"]
+SettingTree = Mapping[str, "SettableValue | SettingTree"]
 
 
-def _tree(section: type[Section]) -> Tree:
+def _tree(section: type[Section]) -> SettingTree:
     """Return the settable values of a *section*, by the names of its fields in files."""
     return {
         field.alias or name: _branch(
@@ -74,7 +74,7 @@ def _tree(section: type[Section]) -> Tree:
     }
 
 
-def _branch(kind: Kind, default: Any) -> Leaf | Tree:
+def _branch(kind: Kind, default: Any) -> SettableValue | SettingTree:
     """Return the settable values of a field."""
     match kind:
         case Maybe() | PairsOf():
@@ -84,20 +84,20 @@ def _branch(kind: Kind, default: Any) -> Leaf | Tree:
         case MappingOf():
             return {"*": _branch(kind.kind, None)}
         case Amount():
-            return Leaf(kind.dimension, default)
+            return SettableValue(kind.dimension, default)
         case Whole():
-            return Leaf("count", default)
+            return SettableValue("count", default)
         case Text():
-            return Leaf("text", default or None)
+            return SettableValue("text", default or None)
         case ListOf():
-            return Leaf("list")
-    return Leaf("names" if kind is NAMES else "flag")
+            return SettableValue("list")
+    return SettableValue("names" if kind is NAMES else "flag")
 
 
 _FIXED: Final = ("version", "extends", "fingerprint")
 """Fields of a platform file that settings cannot change."""
 
-TREE: Final[Tree] = {
+TREE: Final[SettingTree] = {
     name: below for name, below in _tree(schema.PlatformFile).items() if name not in _FIXED
 }
 """Paths that can be set; ``*`` stands for the names of the platform."""
@@ -363,7 +363,7 @@ class Settings:
                 else:  # the new value replaces the measured one, too
                     _get(self.data, measured[:-1]).pop(measured[-1])
 
-    def _set(self, location: Location, leaf: Leaf, value: str, text: str) -> None:
+    def _set(self, location: Location, leaf: SettableValue, value: str, text: str) -> None:
         _put(self.data, location, _value(_get(self.data, location), leaf, value))
         self.sources[location] = text
 
@@ -403,13 +403,13 @@ def _counts(data: Mapping[str, Any]) -> dict[str, int]:
     return {name: group["count"] for name, group in groups if is_count(group.get("count"))}
 
 
-def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, Leaf]]:
+def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, SettableValue]]:
     """Return the values that match the *pattern*; raise :exc:`InputError` if there are none."""
-    frontier: list[tuple[Location, Leaf | Tree]] = [((), TREE)]
+    frontier: list[tuple[Location, SettableValue | SettingTree]] = [((), TREE)]
     for depth, part in enumerate(pattern):
         if len(part) > LONGEST_PART:
             raise InputError(f"unknown field (got {part[:20]!r}... of {len(part)} characters)")
-        if all(isinstance(tree, Leaf) for _, tree in frontier):
+        if all(isinstance(tree, SettableValue) for _, tree in frontier):
             whole = ".".join(["platform", *pattern[:depth]])
             raise InputError(
                 f"{whole} can be set only as a whole (got {'.'.join(pattern[depth:])!r} in it)"
@@ -418,7 +418,7 @@ def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location
         frontier = [child for child in children if fnmatchcase(str(child[0][-1]), part)]
         if not frontier:
             raise _no_match(pattern[:depth], part, [str(child[0][-1]) for child in children])
-    leaves = [(at, tree) for at, tree in frontier if isinstance(tree, Leaf)]
+    leaves = [(at, tree) for at, tree in frontier if isinstance(tree, SettableValue)]
     if not leaves:
         values = [at for branch in frontier for at in _values_below(data, *branch)]
         legal = [".".join(["platform", *map(str, at)]) for at in values[:8]]
@@ -428,10 +428,10 @@ def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location
 
 
 def _children(
-    data: Mapping[str, Any], location: Location, tree: Leaf | Tree
-) -> list[tuple[Location, Leaf | Tree]]:
+    data: Mapping[str, Any], location: Location, tree: SettableValue | SettingTree
+) -> list[tuple[Location, SettableValue | SettingTree]]:
     """Return the entries one level below *location*."""
-    if isinstance(tree, Leaf):
+    if isinstance(tree, SettableValue):
         return []
     entries = _get(data, location)
     if entries is not None and not isinstance(entries, dict):
@@ -461,15 +461,15 @@ def _no_match(above: list[str], part: str, candidates: list[str]) -> InputError:
 
 
 def _values_below(
-    data: Mapping[str, Any], location: Location, tree: Leaf | Tree
+    data: Mapping[str, Any], location: Location, tree: SettableValue | SettingTree
 ) -> Iterator[Location]:
-    if isinstance(tree, Leaf):
+    if isinstance(tree, SettableValue):
         yield location
     for child in _children(data, location, tree):
         yield from _values_below(data, *child)
 
 
-def _value(present: object, leaf: Leaf, text: str) -> object:
+def _value(present: object, leaf: SettableValue, text: str) -> object:
     """Return the new value of a *leaf* set to *text*."""
     if leaf.kind in ("text", "names") and text == "null":
         return None
@@ -488,7 +488,7 @@ def _value(present: object, leaf: Leaf, text: str) -> object:
         return text
 
 
-def _multiplied(present: object, leaf: Leaf, factor: str) -> object:
+def _multiplied(present: object, leaf: SettableValue, factor: str) -> object:
     """Return *present* times *factor*, in the notation of the file."""
     if present is None:
         present = leaf.default

@@ -23,7 +23,7 @@ from tasksim.platform.schema import PlatformFile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tasksim.base.documents.sections import Found
+    from tasksim.base.documents.sections import FileProblems
     from tasksim.base.documents.yaml_document import ProblemReport
     from tasksim.platform.description import Platform
 
@@ -130,7 +130,7 @@ def described(description: Mapping[str, Any], path: Path) -> Platform:
 
 def _built(report: ProblemReport, data: dict[str, Any]) -> Platform:
     """Return the platform of *data* after checks; *report* has the problems so far."""
-    found: Found = []
+    found: FileProblems = []
     file = PlatformFile.read(data, (), found)
     report.add(found)
     report.add(problems(data))

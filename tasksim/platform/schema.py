@@ -17,7 +17,7 @@ from tasksim.base.documents.sections import (
     NAMES,
     TEXT,
     Amount,
-    Found,
+    FileProblems,
     ListOf,
     MappingOf,
     Maybe,
@@ -199,7 +199,12 @@ class AllocationSection(Section):
 
     @classmethod
     def check(
-        cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
+        cls,
+        name: str,
+        value: Any,
+        before: Mapping[str, Any],
+        location: Location,
+        found: FileProblems,
     ) -> Any:
         """Refuse units and blocks that do not fit in a chunk."""
         chunk = before.get("chunk", BAD)
@@ -326,7 +331,12 @@ class ArchitecturePowerSection(Section):
 
     @classmethod
     def check(
-        cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
+        cls,
+        name: str,
+        value: Any,
+        before: Mapping[str, Any],
+        location: Location,
+        found: FileProblems,
     ) -> Any:
         """Refuse tasks with less power than an idle worker."""
         idle = before.get("idle", BAD)

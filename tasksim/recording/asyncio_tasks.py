@@ -12,7 +12,7 @@ import heapq
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tasksim.recording.calls import Submission
+from tasksim.recording.calls import SubmissionMoment
 from tasksim.recording.functions import function_and_name
 from tasksim.recording.log import ASYNCIO
 from tasksim.recording.results import size_of
@@ -21,23 +21,23 @@ from tasksim.recording.timed_call import clocks, clocks_since
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
-__all__ = ["Place", "record_asyncio"]
+__all__ = ["TaskPlace", "record_asyncio"]
 
 _TASKS = "_tasksim_tasks"
 """Attribute of a task group with its tasks."""
 
 
-class Place(NamedTuple):
+class TaskPlace(NamedTuple):
     """A place for one task of asyncio at a time."""
 
     number: int
 
 
-def record_asyncio(log: Log, patches: Patches, results: TaskResults) -> None:
+def record_asyncio(log: RecordingLog, patches: Patches, results: TaskResults) -> None:
     """Record the tasks of asyncio's task groups in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
 
@@ -54,7 +54,7 @@ def record_asyncio(log: Log, patches: Patches, results: TaskResults) -> None:
 class _Watch:
     """Replacements for methods of task groups, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: TaskResults) -> None:
+    def __init__(self, log: RecordingLog, results: TaskResults) -> None:
         self.log = log
         self._results = results
         self._pool = log.next_pool()
@@ -72,7 +72,7 @@ class _Watch:
             reads = [] if frame is None else self._results.among(*frame.f_locals.values())
             task = self.log.submit(_name_of(coro), reads, ASYNCIO)
             task.pool = self._pool
-            with Submission(self.log, task):
+            with SubmissionMoment(self.log, task):
                 created = original(self_, _Steps(self, task, coro), **named)
             vars(self_).setdefault(_TASKS, []).append(task)
             return created
@@ -95,16 +95,16 @@ class _Watch:
 
         return leave
 
-    def take_place(self) -> Place:
+    def take_place(self) -> TaskPlace:
         """Return a place that is free, the one with the lowest number."""
         if self._free:
-            return Place(heapq.heappop(self._free))
+            return TaskPlace(heapq.heappop(self._free))
         self._places += 1
-        return Place(self._places - 1)
+        return TaskPlace(self._places - 1)
 
     def ended(self, task: RecordedTask, value: Any) -> None:
         """Note the result of a task, and free its place."""
-        if isinstance(task.worker, Place):
+        if isinstance(task.worker, TaskPlace):
             heapq.heappush(self._free, task.worker.number)
         self._results.add(value, task.result)
         task.result.size_bytes = size_of(value)

@@ -19,10 +19,10 @@ from tasksim.recording.timed_call import AWAITED, TimedCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.results import TaskResults
 
-__all__ = ["PoolTasks", "RecordedCall", "Submission", "await_times", "note_times"]
+__all__ = ["PoolTasks", "RecordedCall", "SubmissionMoment", "await_times", "note_times"]
 
 _NUMBERS = itertools.count(1)
 """Counter for the numbers of calls in other processes. No number is used again, so late results are
@@ -32,7 +32,7 @@ ignored."""
 class RecordedCall:
     """A call of a function that is a task, wherever it runs."""
 
-    def __init__(self, log: Log, task: RecordedTask, function: Any) -> None:
+    def __init__(self, log: RecordingLog, task: RecordedTask, function: Any) -> None:
         self.task = task
         self._log = log
         self._function = function
@@ -48,10 +48,10 @@ class RecordedCall:
         return TimedCall, (self._function, await_times(self._log, self.task))
 
 
-class Submission:
+class SubmissionMoment:
     """The moment of submission of a task; a task whose submission is refused is not recorded."""
 
-    def __init__(self, log: Log, task: RecordedTask) -> None:
+    def __init__(self, log: RecordingLog, task: RecordedTask) -> None:
         self._log = log
         self._task = task
 
@@ -66,7 +66,7 @@ class Submission:
 class PoolTasks:
     """The tasks that a program gives to pools of one library, by pool."""
 
-    def __init__(self, log: Log, results: TaskResults, source: str) -> None:
+    def __init__(self, log: RecordingLog, results: TaskResults, source: str) -> None:
         self._log, self._results, self._source = log, results, source
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._tasks: WeakKeyDictionary[Any, list[RecordedTask]] = WeakKeyDictionary()
@@ -82,7 +82,7 @@ class PoolTasks:
         """Return a new task of a *pool*: a call of *function* with these *values*.
 
         *arguments* may hold the program's function, if *function* only carries it; *after* is as
-        for :meth:`Log.submit`.
+        for :meth:`RecordingLog.submit`.
         """
         if pool not in self._numbers:
             self._numbers[pool] = self._log.next_pool()
@@ -104,7 +104,7 @@ class PoolTasks:
         return found
 
 
-def await_times(log: Log, task: RecordedTask) -> int:
+def await_times(log: RecordingLog, task: RecordedTask) -> int:
     """Return the number under which the times of a task arrive from another process."""
     number = next(_NUMBERS)
     AWAITED[number] = functools.partial(note_times, log, task)
@@ -112,7 +112,7 @@ def await_times(log: Log, task: RecordedTask) -> int:
 
 
 def note_times(
-    log: Log,
+    log: RecordingLog,
     task: RecordedTask,
     result: Any,
     raised: bool,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, expect
 from tasksim.recording.dask_graphs import DaskGraph
-from tasksim.recording.log import Log
+from tasksim.recording.log import RecordingLog
 from tasksim.recording.tables import graph_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def from_dask(collection: Any, name: str = "dask", optimize: bool = True) -> Tas
     graph, keys = _graph_of(collection, optimize)
     from dask.local import start_state_from_dask
 
-    log = Log()
+    log = RecordingLog()
     found = DaskGraph(log, start_state_from_dask(graph, keys=keys))
     found.finish(graph)
     return graph_of(sorted(log.tasks, key=lambda task: task.place), name)

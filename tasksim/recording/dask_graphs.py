@@ -12,7 +12,7 @@ from tasksim.recording.log import DASK, Datum, RecordedTask
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from tasksim.recording.log import Log
+    from tasksim.recording.log import RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
@@ -26,7 +26,7 @@ CLUSTER_NOTE: Final = (
 """Note on a program that makes a Client."""
 
 
-def record_dask(log: Log, patches: Patches, _: TaskResults) -> None:
+def record_dask(log: RecordingLog, patches: Patches, _: TaskResults) -> None:
     """Record what Dask's threads compute in *log*, until *patches* are undone."""
     watch = _Watch(log)
 
@@ -67,7 +67,7 @@ def record_dask(log: Log, patches: Patches, _: TaskResults) -> None:
 class _Watch:
     """Callbacks of Dask, which log what it computes."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: RecordingLog) -> None:
         self._log = log
         self._graph: DaskGraph | None = None
 
@@ -119,7 +119,7 @@ class DaskGraph:
     Work that can wait is done after Dask has ended, because Dask's workers would wait for it.
     """
 
-    def __init__(self, log: Log, state: Mapping[str, Any]) -> None:
+    def __init__(self, log: RecordingLog, state: Mapping[str, Any]) -> None:
         given = state["cache"]
         self._log = log
         self._dependencies: Mapping[Hashable, set[Hashable]] = state["dependencies"]

@@ -12,7 +12,7 @@ import functools
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.calls import PoolTasks, Submission, await_times
+from tasksim.recording.calls import PoolTasks, SubmissionMoment, await_times
 from tasksim.recording.functions import is_of_library
 from tasksim.recording.log import FUTURES
 from tasksim.recording.results import mark, size_of, task_of
@@ -21,14 +21,14 @@ from tasksim.recording.timed_call import AWAITED, TimedCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
 __all__ = ["record_futures"]
 
 
-def record_futures(log: Log, patches: Patches, results: TaskResults) -> None:
+def record_futures(log: RecordingLog, patches: Patches, results: TaskResults) -> None:
     """Record the tasks submitted to pools in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
     for method in ("result", "exception", "done"):
@@ -48,7 +48,7 @@ def record_futures(log: Log, patches: Patches, results: TaskResults) -> None:
 class _Watch:
     """Replacements for methods and functions, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: TaskResults) -> None:
+    def __init__(self, log: RecordingLog, results: TaskResults) -> None:
         self.log = log
         self.results = results
         self._tasks = PoolTasks(log, results, FUTURES)
@@ -63,7 +63,7 @@ class _Watch:
             if not self.log.is_open or is_of_library(fn, args) or _is_of_interpreters(self_):
                 return original(self_, fn, *args, **kwargs)
             task = self._tasks.submit(self_, fn, (*args, *kwargs.values()), args)
-            with Submission(self.log, task):
+            with SubmissionMoment(self.log, task):
                 future = original(self_, self._call, task, fn, args, kwargs)
             mark(future, task)
             return future
@@ -79,7 +79,7 @@ class _Watch:
                 return original(self_, fn, *args, **kwargs)
             task = self._tasks.submit(self_, fn, (*args, *kwargs.values()), args)
             number = await_times(self.log, task)
-            with Submission(self.log, task):
+            with SubmissionMoment(self.log, task):
                 future = original(self_, TimedCall(fn, number), *args, **kwargs)
             mark(future, task)
             future.add_done_callback(lambda _: AWAITED.pop(number, None))

@@ -19,14 +19,14 @@ from tasksim.recording.waits import saw_items
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
 __all__ = ["record_joblib"]
 
 
-def record_joblib(log: Log, patches: Patches, results: TaskResults) -> None:
+def record_joblib(log: RecordingLog, patches: Patches, results: TaskResults) -> None:
     """Record the calls given to ``joblib.Parallel`` in *log*, until *patches* are undone."""
 
     def begin() -> None:
@@ -60,7 +60,7 @@ def record_joblib(log: Log, patches: Patches, results: TaskResults) -> None:
 class _Calls:
     """The calls that a program gives to joblib, each of which becomes a task when it is taken."""
 
-    def __init__(self, log: Log, results: TaskResults, iterable: Iterable[Any]) -> None:
+    def __init__(self, log: RecordingLog, results: TaskResults, iterable: Iterable[Any]) -> None:
         self.tasks: list[RecordedTask] = []
         self._log = log
         self._results = results

@@ -23,8 +23,8 @@ __all__ = [
     "PARSL",
     "Datum",
     "Launch",
-    "Log",
     "RecordedTask",
+    "RecordingLog",
     "counted",
 ]
 
@@ -127,7 +127,7 @@ class _Here(threading.local):
         """Beginning of its last wait."""
 
 
-class Log:
+class RecordingLog:
     """The tasks of a recording, and counts of those that could not be recorded."""
 
     def __init__(self) -> None:

@@ -11,20 +11,20 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.calls import RecordedCall, Submission
+from tasksim.recording.calls import RecordedCall, SubmissionMoment
 from tasksim.recording.functions import function_and_name
 from tasksim.recording.log import PARSL
 from tasksim.recording.results import mark
 
 if TYPE_CHECKING:
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
 __all__ = ["record_parsl"]
 
 
-def record_parsl(log: Log, patches: Patches, results: TaskResults) -> None:
+def record_parsl(log: RecordingLog, patches: Patches, results: TaskResults) -> None:
     """Record the calls of Parsl's apps in *log*, until *patches* are undone."""
 
     def begin() -> None:
@@ -47,7 +47,7 @@ def record_parsl(log: Log, patches: Patches, results: TaskResults) -> None:
             named = kwargs.get("app_kwargs") or {}
             reads = results.among(*app_args, *named.values())
             task = log.submit(_named(func), reads, PARSL)
-            with Submission(log, task):
+            with SubmissionMoment(log, task):
                 future = original(self_, _NamedCall(log, task, func), app_args, **kwargs)
             mark(future, task)
             future.add_done_callback(lambda done: note_exception(task, done))
@@ -69,6 +69,6 @@ def _named(function: Any) -> tuple[str, str]:
 class _NamedCall(RecordedCall):
     """A recorded call with the name of its function, by which Parsl calls it."""
 
-    def __init__(self, log: Log, task: RecordedTask, function: Any) -> None:
+    def __init__(self, log: RecordingLog, task: RecordedTask, function: Any) -> None:
         super().__init__(log, task, function)
         functools.update_wrapper(self, function)

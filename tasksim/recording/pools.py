@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.calls import PoolTasks, RecordedCall, Submission
+from tasksim.recording.calls import PoolTasks, RecordedCall, SubmissionMoment
 from tasksim.recording.functions import is_of_library
 from tasksim.recording.log import MULTIPROCESSING
 from tasksim.recording.timed_call import call_with, call_with_all
@@ -17,7 +17,7 @@ from tasksim.recording.waits import saw_item, saw_items
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
@@ -27,7 +27,7 @@ _TASKS = "_tasksim_tasks"
 """Attribute of a pool's result with the tasks that it is of."""
 
 
-def record_pools(log: Log, patches: Patches, results: TaskResults) -> None:
+def record_pools(log: RecordingLog, patches: Patches, results: TaskResults) -> None:
     """Record the calls given to pools of multiprocessing in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
 
@@ -51,7 +51,7 @@ def record_pools(log: Log, patches: Patches, results: TaskResults) -> None:
 class _Watch:
     """Replacements for methods of pools, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: TaskResults) -> None:
+    def __init__(self, log: RecordingLog, results: TaskResults) -> None:
         self._log = log
         self._results = results
         self._tasks = PoolTasks(log, results, MULTIPROCESSING)
@@ -76,7 +76,7 @@ class _Watch:
             if not self._is_for_program(func):
                 return original(self_, func, args, kwds, *others, **named)
             call = self._call(self_, func, *args, *kwds.values())
-            with Submission(self._log, call.task):
+            with SubmissionMoment(self._log, call.task):
                 result = original(self_, call, args, kwds, *others, **named)
             setattr(result, _TASKS, [call.task])
             return result

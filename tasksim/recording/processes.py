@@ -12,7 +12,7 @@ from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.recording.calls import Submission, note_times
+from tasksim.recording.calls import SubmissionMoment, note_times
 from tasksim.recording.functions import carried_by, function_and_name, unwrapped
 from tasksim.recording.log import MULTIPROCESSING
 from tasksim.recording.timed_call import ProcessRun, WorkerStart
@@ -20,7 +20,7 @@ from tasksim.recording.timed_call import ProcessRun, WorkerStart
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.patches import Patches
     from tasksim.recording.results import TaskResults
 
@@ -34,7 +34,7 @@ INITIALIZER: Final = "initializer"
 """Parameter of the functions that workers of pools run, in all of these libraries."""
 
 
-def record_processes(log: Log, patches: Patches, results: TaskResults) -> None:
+def record_processes(log: RecordingLog, patches: Patches, results: TaskResults) -> None:
     """Record the processes that the program starts in *log*, until *patches* are undone."""
     watch = _Watch(log, results)
     log.at_end.append(watch.stop)
@@ -53,7 +53,7 @@ def record_processes(log: Log, patches: Patches, results: TaskResults) -> None:
 class _Watch:
     """Replacements for methods of processes, which call the original and report to a log."""
 
-    def __init__(self, log: Log, results: TaskResults) -> None:
+    def __init__(self, log: RecordingLog, results: TaskResults) -> None:
         self._log = log
         self._results = results
         self._running: dict[Any, tuple[RecordedTask, Any]] = {}
@@ -90,7 +90,7 @@ class _Watch:
             ours, theirs = Pipe(duplex=False)
             self_.run = ProcessRun(self_, theirs)
             try:
-                with Submission(self._log, task):
+                with SubmissionMoment(self._log, task):
                     original(self_)
             finally:
                 del self_.run

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.run.record import Run
 
 __all__ = ["Recorded"]
@@ -36,7 +36,7 @@ wait."""
 class Recorded:
     """The run, the graph and the costs of a closed log."""
 
-    def __init__(self, log: Log, name: str, wall_s: float) -> None:
+    def __init__(self, log: RecordingLog, name: str, wall_s: float) -> None:
         work_and_main = ended(log)
         starts = starts_of(log, work_and_main)
         # In order of submission, starts before the tasks of their pools.
@@ -63,7 +63,7 @@ class Recorded:
         self.replayable = Replayable(self.run, costs(self.run, serial_s / max(1, len(work))))
 
 
-def _of_the_lock(log: Log, work: list[RecordedTask], run: Run) -> list[str]:
+def _of_the_lock(log: RecordingLog, work: list[RecordedTask], run: Run) -> list[str]:
     """Return a note if several tasks ran at once, but used no more than one core together.
 
     The processor time of the whole program counts, as libraries have threads of their own.

@@ -13,7 +13,7 @@ from tasksim.recording.asyncio_tasks import record_asyncio
 from tasksim.recording.dask_graphs import record_dask
 from tasksim.recording.futures import record_futures
 from tasksim.recording.joblib_calls import record_joblib
-from tasksim.recording.log import Log
+from tasksim.recording.log import RecordingLog
 from tasksim.recording.parsl_apps import record_parsl
 from tasksim.recording.patches import Patches
 from tasksim.recording.pools import record_pools
@@ -122,7 +122,7 @@ class Recording:
         expect(name, str, "name")
         flag(asyncio, "asyncio")
         self.name = name
-        self._log = Log()
+        self._log = RecordingLog()
         self._patches = Patches()
         self._results = TaskResults()
         self._recorders = [*_RECORDERS, *([record_asyncio] if asyncio else [])]

@@ -15,7 +15,7 @@ from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.graph.csr import owner_of_each
 from tasksim.graph.taskgraph import MAIN_THREAD, WORKER_START
 from tasksim.native.this_machine import machine_name
-from tasksim.recording.asyncio_tasks import Place
+from tasksim.recording.asyncio_tasks import TaskPlace
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.recording.log import Datum, Log, RecordedTask
+    from tasksim.recording.log import Datum, RecordedTask, RecordingLog
 
 __all__ = [
     "CPU",
@@ -98,7 +98,7 @@ def _slots(
 
 def _name(key: tuple[bool, Hashable]) -> str:
     is_main, worker = key
-    if isinstance(worker, Place):
+    if isinstance(worker, TaskPlace):
         return f"asyncio {worker.number}"
     if isinstance(worker, threading.Thread):
         return f"{worker.name}, submitting" if is_main else worker.name
@@ -122,7 +122,7 @@ NOTHING = (
 )
 
 
-def ended(log: Log) -> list[RecordedTask]:
+def ended(log: RecordingLog) -> list[RecordedTask]:
     """Return the tasks whose times are known, in order of submission.
 
     Raises :exc:`InputError` if there are none.

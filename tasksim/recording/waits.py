@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.log import RecordedTask, RecordingLog
     from tasksim.recording.results import TaskResults
 
 __all__ = ["saw_item", "saw_items"]
 
 
 def saw_items(
-    log: Log,
+    log: RecordingLog,
     results: TaskResults,
     items: Iterable[Any],
     tasks: Sequence[RecordedTask],
@@ -45,7 +45,7 @@ def saw_items(
 
 
 def saw_item(
-    log: Log,
+    log: RecordingLog,
     results: TaskResults,
     value: Any,
     tasks: Sequence[RecordedTask],

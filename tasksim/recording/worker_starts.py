@@ -13,7 +13,7 @@ from tasksim.graph.taskgraph import WORKER_START
 from tasksim.recording.log import RecordedTask
 
 if TYPE_CHECKING:
-    from tasksim.recording.log import Log
+    from tasksim.recording.log import RecordingLog
 
 __all__ = ["starts_of"]
 
@@ -22,7 +22,7 @@ MIN_START_S: Final = 1e-3
 distinguish from the cost of waking a process. A fork of a small program takes some milliseconds."""
 
 
-def starts_of(log: Log, tasks: list[RecordedTask]) -> list[RecordedTask]:
+def starts_of(log: RecordingLog, tasks: list[RecordedTask]) -> list[RecordedTask]:
     """Return the starts that *tasks* waited for, one per worker process at most."""
     first: dict[int, RecordedTask] = {}
     for task in sorted(tasks, key=lambda task: task.start_s):

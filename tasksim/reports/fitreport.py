@@ -18,7 +18,7 @@ from tasksim.view.fitplots import (
     panel_kinds,
     panel_over,
 )
-from tasksim.view.pages import Block, Heading, Image, Table, Text
+from tasksim.view.pages import Heading, Image, PageBlock, Table, Text
 from tasksim.view.style import WIDTH_INCHES, new_figure
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ SHARE_OF_CURVE: Final = 0.8
 
 def fit_blocks(
     found: Selection, *, seed: int = 0, progress: ShareProgress | None = None
-) -> list[Block]:
+) -> list[PageBlock]:
     """Return the blocks of a report about how *found* was selected, and where it errs.
 
     They have the errors of kinds, the worst configurations left out, the learning curve of the
@@ -61,7 +61,7 @@ def fit_blocks(
     return blocks
 
 
-def over_blocks(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
+def over_blocks(rows: Sequence[Mapping[str, Any]]) -> list[PageBlock]:
     """Return the blocks about fits with several values of options; none if there are no *rows*.
 
     A row has the values of options, before ``mlogq_cv``, and the errors of a fit.
@@ -70,7 +70,7 @@ def over_blocks(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
         return []
     names = [name for name in list(rows[0])[: list(rows[0]).index("mlogq_cv")] if name]
     error = "mlogq_test" if rows[0].get("mlogq_test") is not None else "mlogq_cv"
-    blocks: list[Block] = [Heading(f"Errors over {' and '.join(names)}")]
+    blocks: list[PageBlock] = [Heading(f"Errors over {' and '.join(names)}")]
     if any(row[error] is not None for row in rows):
         made = new_figure(3.4, WIDTH_INCHES * 0.7)
         panel_over(rows, names, error, made.add_subplot())
@@ -85,7 +85,7 @@ def over_blocks(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
     return [*blocks, Table(tuple(rows[0]), cells)]
 
 
-def _kinds(found: Selection) -> list[Block]:
+def _kinds(found: Selection) -> list[PageBlock]:
     judged = [row for row in found.table if row.mlogq_cv is not None]
     if not judged:
         return []
@@ -100,7 +100,7 @@ def _kinds(found: Selection) -> list[Block]:
     ]
 
 
-def _outside(found: Selection) -> list[Block]:
+def _outside(found: Selection) -> list[PageBlock]:
     """Return how kinds extrapolate, if predictions outside the samples will be asked for."""
     outside = found.outside
     if outside is None:
@@ -119,7 +119,7 @@ def _outside(found: Selection) -> list[Block]:
     return [Text(said), Table(("kind", "error inside", "error at the ends"), rows)]
 
 
-def _worst(found: Selection) -> list[Block]:
+def _worst(found: Selection) -> list[PageBlock]:
     if found.out is None:
         return []
     rows = [
@@ -145,7 +145,7 @@ def _worst(found: Selection) -> list[Block]:
     return [Heading("Largest errors"), Text(said), Table(header, rows)]
 
 
-def _curve(found: Selection, curve: LearningCurve) -> list[Block]:
+def _curve(found: Selection, curve: LearningCurve) -> list[PageBlock]:
     heading = Heading("More samples")
     if len(curve.configurations) < 2:
         why = curve.reason or "a single part of the configurations could be fitted"
@@ -181,7 +181,7 @@ def _twice(found: Selection, curve: LearningCurve) -> str:
     )
 
 
-def _dependence(found: Selection, seed: int) -> list[Block]:
+def _dependence(found: Selection, seed: int) -> list[PageBlock]:
     model = found.model
     heading = Heading("Dependence on each parameter")
     used = model.used_parameters()

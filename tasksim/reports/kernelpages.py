@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.reports.kernelreport import KernelReport
     from tasksim.run.samples import RecordedRun, Repeated
-    from tasksim.view.pages import Block
+    from tasksim.view.pages import PageBlock
 
-__all__ = ["MARK", "Format", "refuse_reports", "write_pages"]
+__all__ = ["MARK", "PageFormat", "refuse_reports", "write_pages"]
 
-Format = Literal["html", "md"]
+PageFormat = Literal["html", "md"]
 
 MARK: Final = "kernels.json"
 """File with the table as JSON; its presence marks a folder of kernel reports."""
@@ -54,7 +54,7 @@ def write_pages(
     folder: Path,
     *,
     repeated: Repeated = "each",
-    form: Format = "html",
+    form: PageFormat = "html",
     force: bool = False,
 ) -> list[dict[str, Any]]:
     """Write a page per kernel and an index to *folder*, all or nothing.
@@ -95,7 +95,7 @@ def write_pages(
 # Pages
 
 
-def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | None]:
+def _page_names(reports: Sequence[KernelReport], form: PageFormat) -> list[str | None]:
     """Return a unique file name per report; None for a report without a page."""
     several = len({report.recorded.architecture for report in reports}) > 1
     taken = {"index", EXPLORED_PAGE.removesuffix(".html")}
@@ -125,7 +125,7 @@ def _write_explored(folder: Path, runs: Sequence[RecordedRun]) -> str:
     return f"{LINK_MARK}Explore {which}{LINK_MARK}: the tasks over time, and their waits."
 
 
-def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> None:
+def _write_page(path: Path, report: KernelReport, runs: _Runs, form: PageFormat) -> None:
     assert report.diagnosis is not None
     judged = _judged_summary(report) if report.origin == "given" else ""
     blocks = report_blocks(report.diagnosis, judged=judged)
@@ -174,7 +174,7 @@ class _Runs:
             return runs
         return f"{'1 graph' if different == 1 else f'{different} graphs'} (means of {runs})"
 
-    def blocks(self, samples: Samples | None = None) -> list[Block]:
+    def blocks(self, samples: Samples | None = None) -> list[PageBlock]:
         """Return a table of the runs with their numbers and, if given, their tasks in *samples*."""
         header = ["run", "folder", "graph", "kind", "scheduler", "makespan"]
         rows = [
@@ -192,7 +192,7 @@ class _Runs:
             header.append("tasks")
             for number, row in zip(self.numbers, rows, strict=True):
                 row.append(f"{int((samples.runs == number).sum()):,}")
-        blocks: list[Block] = [Heading("Runs"), Table(header, rows)]
+        blocks: list[PageBlock] = [Heading("Runs"), Table(header, rows)]
         if len(set(self.numbers)) < len(self.runs):
             blocks.append(Text("Runs of one number are averaged task by task."))
         return blocks
@@ -214,11 +214,11 @@ LINK_MARK: Final = "\N{WORD JOINER}"
 """Mark on both sides of a text that becomes a link; no kernel's name contains it."""
 
 
-def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format, explored: str) -> str:
+def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: PageFormat, explored: str) -> str:
     """Return the index page; *explored* is its sentence about the page of the runs."""
     tasks, total = sum(row["tasks"] for row in rows), sum(row["total_s"] for row in rows)
     warned = sum(row["warnings"] > 0 for row in rows)
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Text(
             f"{len(rows)} kernels, {tasks:,} tasks of {runs.count()}, "
             f"{duration_text(total)} in all; {warned} with warnings."

@@ -23,10 +23,10 @@ from tasksim.view.modelplots import (
     panel_residuals,
 )
 from tasksim.view.pages import (
-    Block,
     Callout,
     Heading,
     Image,
+    PageBlock,
     Table,
     Text,
     html_page,
@@ -63,7 +63,7 @@ def write_report(
     force: bool = False,
     said: Sequence[str] = (),
     warned: Sequence[str] = (),
-    further: Sequence[Block] = (),
+    further: Sequence[PageBlock] = (),
 ) -> Diagnosis:
     """Write a report on the quality of *model* to *path*, and return the diagnosis.
 
@@ -130,7 +130,7 @@ def report_blocks(
     warned: Sequence[str] = (),
     *,
     judged: str = "",
-) -> list[Block]:
+) -> list[PageBlock]:
     """Return the blocks of the report, with what the fit *said* and *warned* first.
 
     *judged* is the summary of a model that was fitted to other samples than the diagnosed ones.
@@ -148,7 +148,7 @@ def report_blocks(
     ]
 
 
-def _of_the_fit(said: Sequence[str], warned: Sequence[str]) -> list[Block]:
+def _of_the_fit(said: Sequence[str], warned: Sequence[str]) -> list[PageBlock]:
     if not said and not warned:
         return []
     return [
@@ -177,8 +177,8 @@ def warnings_text(count: int) -> str:
     return {0: "No warnings.", 1: "One warning."}.get(count, f"{count} warnings.")
 
 
-def _findings(diagnosis: Diagnosis) -> list[Block]:
-    blocks: list[Block] = [Heading("Findings")]
+def _findings(diagnosis: Diagnosis) -> list[PageBlock]:
+    blocks: list[PageBlock] = [Heading("Findings")]
     if not diagnosis.findings:
         blocks.append(Text("None: the model agrees with the samples."))
     for f in diagnosis.findings:
@@ -190,7 +190,7 @@ def _findings(diagnosis: Diagnosis) -> list[Block]:
     return blocks
 
 
-def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[Block]:
+def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[PageBlock]:
     """Return the errors of a model that was *fitted* to the diagnosed samples, or to others."""
     over = diagnosis.held_out.over if diagnosis.held_out is not None else ""
     refit = "" if fitted else "refitted to these tasks, "
@@ -211,7 +211,7 @@ def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[Block]:
         if found is not None
     ]
     header = ("errors of configurations", "number", "typical", "bias", "mean relative", "largest")
-    blocks: list[Block] = [Heading("Errors"), Table(header, rows)]
+    blocks: list[PageBlock] = [Heading("Errors"), Table(header, rows)]
     if diagnosis.held_out is None:
         blocks.append(
             Text("No cross-validation: the model says nothing about configurations left out.")
@@ -224,7 +224,7 @@ def _quality(diagnosis: Diagnosis, *, fitted: bool) -> list[Block]:
     return blocks
 
 
-def _coefficients(diagnosis: Diagnosis) -> list[Block]:
+def _coefficients(diagnosis: Diagnosis) -> list[PageBlock]:
     if not diagnosis.coefficients:
         return []
     header = ("term", "coefficient (s)", "95 % interval", "p", "stars", "VIF")
@@ -262,7 +262,7 @@ def _p_value(value: float) -> str:
     return "<1e-16" if value < 1e-16 else _short(value)
 
 
-def _residuals(diagnosis: Diagnosis) -> list[Block]:
+def _residuals(diagnosis: Diagnosis) -> list[PageBlock]:
     made = new_figure(4.6)
     left, right = made.subplots(1, 2, width_ratios=(1.5, 1.0))
     panel_residuals(diagnosis.residuals, left)
@@ -279,7 +279,7 @@ def _residuals(diagnosis: Diagnosis) -> list[Block]:
     ]
 
 
-def _influence(diagnosis: Diagnosis) -> list[Block]:
+def _influence(diagnosis: Diagnosis) -> list[PageBlock]:
     inf, res = diagnosis.influence, diagnosis.residuals
     if inf is None:
         return []
@@ -305,7 +305,7 @@ def _influence(diagnosis: Diagnosis) -> list[Block]:
     ]
 
 
-def _parameters(diagnosis: Diagnosis) -> list[Block]:
+def _parameters(diagnosis: Diagnosis) -> list[PageBlock]:
     names = diagnosis.model.used_parameters()
     if not names:
         return []
@@ -318,7 +318,7 @@ def _parameters(diagnosis: Diagnosis) -> list[Block]:
     return [Heading("Parameters"), Image("parameters", made, alt)]
 
 
-def _domain(diagnosis: Diagnosis, asked: NDArray[np.float64] | None) -> list[Block]:
+def _domain(diagnosis: Diagnosis, asked: NDArray[np.float64] | None) -> list[PageBlock]:
     if not diagnosis.model.names_:
         return []
     made = new_figure(domain_height_inches(len(diagnosis.model.names_)), WIDTH_INCHES * 0.8)

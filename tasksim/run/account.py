@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.run.numa import NumaUse
     from tasksim.run.record import Run
 
-__all__ = ["WORKER_STATES", "Account", "Walk", "account", "runtime_costs", "worker_states"]
+__all__ = ["WORKER_STATES", "Account", "RunWalk", "account", "runtime_costs", "worker_states"]
 
 WORKER_STATES: Final = "worker_states"
 """Key of the seconds per worker and state, in the origin of an imported run."""
@@ -125,7 +125,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
     check_run(run, graph)
     if not len(run):
         raise InputError("a run without tasks has nothing to account for")
-    walk = Walk(run, graph)
+    walk = RunWalk(run, graph)
     nothing = np.zeros(len(run))
     submitted = walk.column(run.tasks.submitted_s)
     # The shares of the time are those of a million tasks.
@@ -154,10 +154,10 @@ def account(run: Run, graph: TaskGraph) -> Account:
 def _alone(run: Run, graph: TaskGraph, nothing: Floats) -> float:
     """Return the makespan of the same schedule without time that others took."""
     tasks = replace(run.tasks, end_s=run.tasks.start_s + undisturbed_s(run, graph))
-    return Walk(replace(run, tasks=tasks), graph).makespan(nothing, nothing)
+    return RunWalk(replace(run, tasks=tasks), graph).makespan(nothing, nothing)
 
 
-class Walk:
+class RunWalk:
     """Tasks in the order of their recorded starts, with the predecessors that each waited for."""
 
     def __init__(self, run: Run, graph: TaskGraph) -> None:
@@ -233,7 +233,7 @@ def runtime_costs(run: Run, graph: TaskGraph, *, alone: bool = False) -> Overhea
     """
     if not len(run):
         return Overheads()
-    walk = Walk(run, graph)
+    walk = RunWalk(run, graph)
     submitted = walk.column(run.tasks.submitted_s)
     delay, busy = walk.delays(submitted)
     if alone:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.documents.json_document import FormatError, Node
+from tasksim.base.documents.json_document import FormatError, JsonNode
 from tasksim.base.errors import InputError, expect, option
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import duration_text, format_time
@@ -527,7 +527,7 @@ def _inside(a: Run, b: Run, alone: Mapping[int, Floats]) -> Inside | None:
     if (a.uncertainty is None) == (b.uncertainty is None):
         return None
     run, other = (a, b) if a.uncertainty is None else (b, a)
-    said = Node(dict(other.uncertainty or {}))
+    said = JsonNode(dict(other.uncertainty or {}))
     means = mean_durations(run, alone.get(id(run)))
     try:
         low, high = said["run_low_s"].number(), said["run_high_s"].number()

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from tasksim.run.record import TaskTable
 
 __all__ = [
+    "CriticalTask",
     "PracticalPath",
     "Reason",
-    "Step",
     "practical_critical_path",
     "previous_on_worker",
     "tasks_on_path",
@@ -38,7 +38,7 @@ Reason = Literal["dependency", "worker", "submission", "start"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CriticalTask:
     """A task of the practical critical path."""
 
     task: int
@@ -59,7 +59,7 @@ class PracticalPath:
     The durations and waits of its steps add up to the makespan.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[CriticalTask, ...]
     kernel_s: dict[str, float]
     """Seconds on the path per kernel."""
     reason_tasks: dict[Reason, int]
@@ -131,13 +131,13 @@ def practical_critical_path(run: Run) -> PracticalPath:
     check_records(run)
     tasks = run.tasks
     taken_s, arrival_s = np.maximum(tasks.taken_s, tasks.ready_s), data_arrival_s(run)
-    steps: list[Step] = []
+    steps: list[CriticalTask] = []
     since = 0.0
     for task, reason in reversed(tasks_on_path(tasks, run.label)):
         start, end = float(tasks.start_s[task]), float(tasks.end_s[task])
         there = min(float(arrival_s[task]), start)
         transfer_s = max(0.0, there - max(float(taken_s[task]), since))
-        steps.append(Step(task, reason, start - since, end - start, transfer_s))
+        steps.append(CriticalTask(task, reason, start - since, end - start, transfer_s))
         since = end
     kernels = [run.kernel_names[tasks.kernel[step.task]] for step in steps]
     reasons = [step.reason for step in steps]

@@ -12,7 +12,7 @@ from tasksim.run.record import Run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Event", "events", "first_difference"]
+__all__ = ["RunEvent", "events", "first_difference"]
 
 TASK_EVENTS: Final = (
     ("submitted_s", "is submitted"),
@@ -34,14 +34,14 @@ MESSAGE_EVENTS: Final = (
 """Times recorded of messages."""
 
 
-class Event(NamedTuple):
+class RunEvent(NamedTuple):
     """An event of a run: its time and its description."""
 
     time_s: float
     what: str
 
 
-def events(run: Run) -> list[Event]:
+def events(run: Run) -> list[RunEvent]:
     """Return the recorded events of tasks, copies and messages of *run*, in order of time.
 
     At one instant, tasks come before copies before messages, each in the order of its events and by
@@ -87,11 +87,11 @@ def first_difference(one: Run, other: Run) -> str | None:
     return f"{_said(longest[shorter])}; in the other run, nothing"
 
 
-def _said(event: Event) -> str:
+def _said(event: RunEvent) -> str:
     return f"at {event.time_s:.12g} s: {event.what}"
 
 
-def _task_events(run: Run) -> Iterator[tuple[Any, Event]]:
+def _task_events(run: Run) -> Iterator[tuple[Any, RunEvent]]:
     tasks = run.tasks
     names = [worker.name for worker in run.workers]
     for order, (column, verb) in enumerate(TASK_EVENTS):
@@ -100,10 +100,10 @@ def _task_events(run: Run) -> Iterator[tuple[Any, Event]]:
             where = f" on {names[tasks.worker[row]]}" if order > 1 else ""
             task = int(tasks.task[row])
             what = f"{run.label(task)} {verb}{where}"
-            yield (0, order, task), Event(float(times[row]), what)
+            yield (0, order, task), RunEvent(float(times[row]), what)
 
 
-def _copy_events(run: Run) -> Iterator[tuple[Any, Event]]:
+def _copy_events(run: Run) -> Iterator[tuple[Any, RunEvent]]:
     copies = run.transfers
     if copies is None:
         return
@@ -114,10 +114,10 @@ def _copy_events(run: Run) -> Iterator[tuple[Any, Event]]:
                 int(part[row]) for part in (copies.handle, copies.source, copies.target)
             )
             what = f"copy of datum #{handle} from {names[source]} to {names[target]} {verb}"
-            yield (1, order, handle, source, target), Event(time_s, what)
+            yield (1, order, handle, source, target), RunEvent(time_s, what)
 
 
-def _message_events(run: Run) -> Iterator[tuple[Any, Event]]:
+def _message_events(run: Run) -> Iterator[tuple[Any, RunEvent]]:
     messages = run.messages
     if messages is None:
         return
@@ -127,4 +127,4 @@ def _message_events(run: Run) -> Iterator[tuple[Any, Event]]:
                 int(part[row]) for part in (messages.source, messages.target, messages.handle)
             )
             what = f"message {row} with datum #{handle} from node {source} to {target} {verb}"
-            yield (2, order, row), Event(time_s, what)
+            yield (2, order, row), RunEvent(time_s, what)

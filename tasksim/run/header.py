@@ -9,7 +9,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from tasksim.base.documents.json_document import Node, parse_json, position, read_document
+from tasksim.base.documents.json_document import JsonNode, parse_json, position, read_document
 from tasksim.base.errors import CheckFailed, InputError, unknown
 from tasksim.base.files import read_text
 from tasksim.base.versions import newer
@@ -108,7 +108,7 @@ def read_header(path: Path) -> tuple[Run, Rows]:
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
 
-    def read(root: Node) -> tuple[Run, Rows]:
+    def read(root: JsonNode) -> tuple[Run, Rows]:
         if not isinstance(root.value, dict) or "schema_version" not in root.value:
             raise InputError(f"{path} was not written by tasksim: it has no schema_version")
         version = root["schema_version"]
@@ -117,7 +117,7 @@ def read_header(path: Path) -> tuple[Run, Rows]:
         version.exactly(SCHEMA_VERSION)
         run = _run(root)
         counts = (
-            root.get(name, None).maybe(Node.integer)
+            root.get(name, None).maybe(JsonNode.integer)
             for name in ("transfers", "memory_changes", "messages", "decisions")
         )
         return run, Rows(root["tasks"].integer(), *counts)
@@ -125,16 +125,16 @@ def read_header(path: Path) -> tuple[Run, Rows]:
     return read_document(text, str(path), read)
 
 
-def _run(root: Node) -> Run:
+def _run(root: JsonNode) -> Run:
     graph, workers = root["graph"], tuple(_worker(node) for node in root["workers"])
 
     # Late: few runs have them.
-    def power(node: Node) -> PowerInfo:
+    def power(node: JsonNode) -> PowerInfo:
         from tasksim.run.power import PowerInfo
 
         return PowerInfo.from_json(node, len(workers))
 
-    def numa(node: Node) -> NumaUse:
+    def numa(node: JsonNode) -> NumaUse:
         from tasksim.run.numa import NumaUse
 
         return NumaUse.from_json(node)
@@ -147,7 +147,7 @@ def _run(root: Node) -> Run:
         workers=workers,
         platform=_text(root["platform"]),
         scheduler=_text(root["scheduler"]),
-        seed=root["seed"].maybe(Node.integer),
+        seed=root["seed"].maybe(JsonNode.integer),
         tasks=TaskTable.empty(),
         config=dict(root["config"].mapping()),
         versions={name: _text(node) for name, node in root["versions"].items()},
@@ -165,26 +165,26 @@ def _run(root: Node) -> Run:
         far_data=root.get("far_data", None).maybe(
             lambda node: FarData(*(node[name].number() for name in FarData._fields)),
         ),
-        counted_j=root.get("counted_j", None).maybe(Node.number),
+        counted_j=root.get("counted_j", None).maybe(JsonNode.number),
         disturbance=root.get("disturbance", None).maybe(
             lambda node: Disturbance.from_json(node, len(workers)),
         ),
     )
 
 
-def _text(node: Node) -> str:
+def _text(node: JsonNode) -> str:
     if not isinstance(node.value, str):
         raise node.expected("a text")
     return node.value
 
 
-def _argument(node: Node) -> str | int | float:
+def _argument(node: JsonNode) -> str | int | float:
     if isinstance(node.value, bool) or not isinstance(node.value, str | int | float):
         raise node.expected("a text or a number")
     return node.value
 
 
-def _worker(node: Node) -> WorkerInfo:
+def _worker(node: JsonNode) -> WorkerInfo:
     _known_fields(node, _WORKER)
     name, architecture = _text(node["name"]), _text(node["architecture"])
     return WorkerInfo(
@@ -192,16 +192,16 @@ def _worker(node: Node) -> WorkerInfo:
     )
 
 
-def _memory(node: Node) -> MemoryInfo:
+def _memory(node: JsonNode) -> MemoryInfo:
     _known_fields(node, _MEMORY)
     return MemoryInfo(
         _text(node["name"]),
         node.get("node", 0).integer(),
-        node.get("size_bytes", None).maybe(Node.positive),
+        node.get("size_bytes", None).maybe(JsonNode.positive),
     )
 
 
-def _known_fields(node: Node, legal: tuple[str, ...]) -> None:
+def _known_fields(node: JsonNode, legal: tuple[str, ...]) -> None:
     for name in node.mapping():
         if name not in legal:
             raise node.error(str(unknown("field", name, legal)))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
-__all__ = ["WORDS", "Creations", "MeasuredDurations", "Word"]
+__all__ = ["WORDS", "Creations", "DurationWord", "MeasuredDurations"]
 
-Word = Literal["measured", "means", "alone"]
+DurationWord = Literal["measured", "means", "alone"]
 WORDS: Final = ("measured", "means", "alone")
 """Durations to take from a recorded run: those of each task, means, or those without the time that
 other programs took."""
@@ -75,7 +75,7 @@ class MeasuredDurations:
         self,
         run: Run,
         graph: TaskGraph,
-        what: Word = "measured",
+        what: DurationWord = "measured",
         speeds: Mapping[str, float] | None = None,
     ) -> None:
         from tasksim.run.disturbance import taken_share, undisturbed_s

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
 __all__ = ["NumaUse", "of_nodes"]
 
@@ -63,7 +63,7 @@ class NumaUse(NamedTuple):
         return self._asdict()
 
     @classmethod
-    def from_json(cls, node: Node) -> NumaUse:
+    def from_json(cls, node: JsonNode) -> NumaUse:
         """Read what :meth:`to_json` returned; raise :exc:`InputError` for a wrong form."""
         domains = tuple(name.text() for name in node["domains"])
         rows = tuple(tuple(each.number() for each in row) for row in node["accessed_bytes"])

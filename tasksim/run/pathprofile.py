@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = [
-    "Costs",
+    "BspCosts",
     "KernelOnPath",
     "PathCosts",
     "PathProfile",
@@ -53,7 +53,7 @@ class KernelOnPath:
         Number of its tasks in the run.
     total_s : float
         Seconds on the path.
-    costs : Costs or None
+    costs : BspCosts or None
         Costs of its tasks on the path; None if the run's graph is unknown.
     """
 
@@ -61,11 +61,11 @@ class KernelOnPath:
     tasks: int
     of: int
     total_s: float
-    costs: Costs | None
+    costs: BspCosts | None
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class BspCosts:
     """Costs of some tasks in the bulk-synchronous model.
 
     Attributes
@@ -88,12 +88,12 @@ class Costs:
 class PathCosts:
     """Costs along the path, their maximum and mean over workers, and those of the longest paths."""
 
-    path: Costs
-    longest: Costs
+    path: BspCosts
+    longest: BspCosts
     """Largest sum of each cost along any path through the schedule, possibly different paths."""
-    most: Costs
+    most: BspCosts
     """Maximum of each cost over the workers, possibly of different workers."""
-    mean: Costs
+    mean: BspCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class _TaskCosts:
             if not np.isnan(column).any()
         }
 
-    def of(self, tasks: Ints) -> Costs:
+    def of(self, tasks: Ints) -> BspCosts:
         """Return the sums over *tasks*."""
         return _costs({name: float(c[tasks].sum()) for name, c in self._columns.items()})
 
@@ -274,6 +274,6 @@ class _TaskCosts:
         return PathCosts(self.of(on_path), _costs(longest), _costs(most), _costs(mean))
 
 
-def _costs(sums: dict[str, float]) -> Costs:
+def _costs(sums: dict[str, float]) -> BspCosts:
     words, flop = (None if np.isnan(sums[name]) else sums[name] for name in ("words", "flop"))
-    return Costs(sums["synchronisations"], words, flop)
+    return BspCosts(sums["synchronisations"], words, flop)

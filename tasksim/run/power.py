@@ -10,7 +10,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.platform.description import Platform
 
 __all__ = ["PowerInfo", "WorkerPower", "power_info"]
@@ -54,7 +54,7 @@ class PowerInfo:
         return self.static_w + sum(self.kinds[kind].idle_w for kind in self.kind_of)
 
     @classmethod
-    def from_json(cls, node: Node, workers: int) -> PowerInfo:
+    def from_json(cls, node: JsonNode, workers: int) -> PowerInfo:
         """Return the object written by :meth:`to_json`, for a run on *workers* workers."""
         kinds = tuple(_kind(kind) for kind in node["kinds"])
         kind_of = tuple(number.integer() for number in node["kind_of"])
@@ -79,7 +79,7 @@ class PowerInfo:
         return {**plain, "copies": copies} if copies else plain
 
 
-def _kind(node: Node) -> WorkerPower:
+def _kind(node: JsonNode) -> WorkerPower:
     kernels = {name: watts.not_negative(_WATTS) for name, watts in node["kernels"].items()}
     idle_w, busy_w = (node[name].not_negative(_WATTS) for name in ("idle_w", "busy_w"))
     return WorkerPower(idle_w, busy_w, kernels)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.decisions import DecisionTable
     from tasksim.run.numa import NumaUse
@@ -120,18 +120,18 @@ class Disturbance:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, node: Node, workers: int) -> Disturbance:
+    def from_json(cls, node: JsonNode, workers: int) -> Disturbance:
         """Return the disturbance written by :meth:`to_json` for a run on *workers* workers."""
-        from tasksim.base.documents.json_document import Node  # only readers need it
+        from tasksim.base.documents.json_document import JsonNode  # only readers need it
 
-        waited = [each.maybe(Node.number) for each in node["waited_s"]]
+        waited = [each.maybe(JsonNode.number) for each in node["waited_s"]]
         preemptions = [each.integer() for each in node["preemptions"]]
         for name, values in (("waited_s", waited), ("preemptions", preemptions)):
             if len(values) != workers:
                 raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
         return cls(
             tuple(waited), tuple(preemptions),
-            *(node.get(name, None).maybe(Node.number) for name in MACHINE_FACTS),
+            *(node.get(name, None).maybe(JsonNode.number) for name in MACHINE_FACTS),
         )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEMBERS",
     "Replicates",
-    "Summary",
+    "ReplicationSummary",
     "components",
     "contributions",
     "position",
@@ -68,7 +68,7 @@ class Replicates(NamedTuple):
         return Replicates(*(column[groups] for column in self))
 
 
-class Summary(NamedTuple):
+class ReplicationSummary(NamedTuple):
     """Statistics of replications in seconds."""
 
     mean_s: float
@@ -79,7 +79,7 @@ class Summary(NamedTuple):
     run_high_s: float
 
 
-def summary(found: Replicates, level: float, *, models: bool) -> Summary:
+def summary(found: Replicates, level: float, *, models: bool) -> ReplicationSummary:
     """Return mean, median, and the intervals of the mean and of one run, at a *level*.
 
     The error of the mean has two sources: the *models*, if they were drawn, and the number of
@@ -95,7 +95,7 @@ def summary(found: Replicates, level: float, *, models: bool) -> Summary:
         # Positions (n + 1) level: one more draw is inside with this probability.
         low, high = np.quantile(_mean_draws(found), tails, method="weibull") - center
     run_low, run_high = np.quantile(spans, tails, method="weibull")
-    return Summary(
+    return ReplicationSummary(
         mean_s=float(spans.mean()),
         median_s=float(np.median(spans)),
         mean_low_s=center - float(np.hypot(min(low, 0.0), error)),
@@ -159,20 +159,20 @@ def position(spans: Floats, measured_s: float) -> float:
     return float(np.interp(measured_s, ordered, places, left=0.0, right=1.0))
 
 
-def errors(found: Replicates, level: float, *, models: bool) -> Summary:
+def errors(found: Replicates, level: float, *, models: bool) -> ReplicationSummary:
     """Return the error of each number of the summary, by batches.
 
     It is the half-width of the interval at *level*, from the spread of the batches.
     """
     size = len(found.makespans_s) // BATCH_COUNT
     if size < 2:
-        return Summary(*[float("inf")] * len(Summary._fields))
+        return ReplicationSummary(*[float("inf")] * len(ReplicationSummary._fields))
     batches = [
         summary(found.part(slice(i * size, (i + 1) * size)), level, models=models)
         for i in range(BATCH_COUNT)
     ]
     spread = np.std(batches, axis=0, ddof=1) / BATCH_COUNT**0.5
-    return Summary(*(float(value) for value in _student(level, BATCH_COUNT) * spread))
+    return ReplicationSummary(*(float(value) for value in _student(level, BATCH_COUNT) * spread))
 
 
 def _group_means(spans: Floats) -> Floats:

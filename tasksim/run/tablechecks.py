@@ -51,11 +51,11 @@ def check_references(run: Run, paths: Mapping[str, Path]) -> None:
             raise InputError(f"{path}: row {found[0]}: {found[1]}")
 
 
-Limits = dict[str, tuple[int, int | None]]
+ColumnLimits = dict[str, tuple[int, int | None]]
 """The smallest and the largest legal number of each column; None: no number is too large."""
 
 
-def first_wrong(table: RecordTable, limits: Limits) -> tuple[int, str] | None:
+def first_wrong(table: RecordTable, limits: ColumnLimits) -> tuple[int, str] | None:
     """Return the first row with a number beyond *limits* and what is wrong there; None if legal."""
     for name, (low, high) in limits.items():
         column = getattr(table, name)
@@ -68,7 +68,7 @@ def first_wrong(table: RecordTable, limits: Limits) -> tuple[int, str] | None:
     return None
 
 
-def limits_of(run: Run) -> Iterator[tuple[RecordTable, Limits]]:
+def limits_of(run: Run) -> Iterator[tuple[RecordTable, ColumnLimits]]:
     """Yield the tables, with the smallest and largest legal number of each column."""
     last_memory, last_task = len(run.memories) - 1, len(run) - 1
     yield (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Asked, Models
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
@@ -163,7 +163,7 @@ def disturbed(durations: MeasuredDurations) -> list[str]:
 
 
 def overfull_nodes(
-    graph: TaskGraph, nodes: Sequence[Platform], grid: Grid | None, owner: str
+    graph: TaskGraph, nodes: Sequence[Platform], grid: NodeGrid | None, owner: str
 ) -> list[str]:
     """Return a line per memory of a node that is too small for the data at home in it."""
     from tasksim.engine import room

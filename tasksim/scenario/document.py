@@ -28,14 +28,15 @@ from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
 from tasksim.run.record import Run
 from tasksim.scenario.resolved import network_file
-from tasksim.scenario.setup import CLOCKS, NOISES, Clock, Noise, Setup
+from tasksim.scenario.setup import CLOCKS, NOISES, ClockKind, Setup
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
+    from tasksim.engine.pricing import Noise
     from tasksim.models.modelnames import ModelNames
     from tasksim.native.runtimes import Runtime
-    from tasksim.run.measured import Word
+    from tasksim.run.measured import DurationWord
     from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
 
@@ -145,9 +146,9 @@ def decode(kind: type[S], data: Any, where: str | Path = "scenario", *, trust: b
     InputError
         If the data name code to import, and *trust* is not given.
     """
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
-    node = Node(data, ("config",))
+    node = JsonNode(data, ("config",))
     version = node.get("version", 1)
     if version.value == 1:
         found = _old_native(kind, node) if "workers" in node.mapping() else _scenario(kind, node)
@@ -228,7 +229,7 @@ def _absolute(path: str | Path | None) -> str | None:
 # Reading
 
 
-def _scenario(kind: type[S], node: Node) -> S:
+def _scenario(kind: type[S], node: JsonNode) -> S:
     from tasksim.native.runtimes import RUNTIMES
 
     graph, platform, models = node["graph"], node["platform"], node["models"]
@@ -246,14 +247,14 @@ def _scenario(kind: type[S], node: Node) -> S:
         scheduler=node.get("scheduler", "lws").text(),
         seed=node.get("seed", 0).integer(),
         noise=cast("Noise", node.get("noise", "none").one_of(NOISES)),
-        clock=cast("Clock", node.get("clock", "simulated").one_of(CLOCKS)),
+        clock=cast("ClockKind", node.get("clock", "simulated").one_of(CLOCKS)),
         pin=_truth(node.get("pin", True)),
         runtime=cast("Runtime", node.get("runtime", "auto").one_of(RUNTIMES)),
         **_cluster_fields(node.get("cluster", {})),
     )
 
 
-def _cluster_fields(node: Node) -> dict[str, Any]:
+def _cluster_fields(node: JsonNode) -> dict[str, Any]:
     """Return the fields of a scenario about nodes."""
     if not node.mapping():
         return {}
@@ -265,17 +266,17 @@ def _cluster_fields(node: Node) -> dict[str, Any]:
     }
 
 
-def _durations(node: Node) -> Durations | None:
+def _durations(node: JsonNode) -> Durations | None:
     if node.value is None:
         return None
     if isinstance(node.value, str):
         from tasksim.run.measured import WORDS
 
-        return cast("Word", node.one_of(WORDS))
+        return cast("DurationWord", node.one_of(WORDS))
     return tuple((kernel, seconds.number()) for kernel, seconds in node.items())
 
 
-def _model_names(node: Node) -> ModelNames | None:
+def _model_names(node: JsonNode) -> ModelNames | None:
     """Return the names of models; they were written in full, as a file could change later."""
     if isinstance(node.value, dict):
         return tuple((kernel, model.text()) for kernel, model in node.items())
@@ -284,7 +285,7 @@ def _model_names(node: Node) -> ModelNames | None:
     return _text(node)
 
 
-def _old_native(kind: type[S], node: Node) -> S:
+def _old_native(kind: type[S], node: JsonNode) -> S:
     graph = node["graph"]
     name = graph["name"].text()
     generated = registry.names_generator(name)
@@ -301,7 +302,7 @@ def _old_native(kind: type[S], node: Node) -> S:
     )
 
 
-def _place(entry: Node) -> str | None:
+def _place(entry: JsonNode) -> str | None:
     """Return the path in an entry if it still exists, else its name."""
     made = entry.get(MADE, None)
     if made.value is not None:
@@ -312,15 +313,15 @@ def _place(entry: Node) -> str | None:
     return path if path is not None and (exists(Path(path)) or name is None) else name
 
 
-def _text(node: Node) -> str | None:
+def _text(node: JsonNode) -> str | None:
     return None if node.value is None else node.text()
 
 
-def _integer(node: Node) -> int | None:
+def _integer(node: JsonNode) -> int | None:
     return None if node.value is None else node.integer()
 
 
-def _truth(node: Node) -> bool:
+def _truth(node: JsonNode) -> bool:
     if not isinstance(node.value, bool):
         raise node.expected("true or false")
     return node.value

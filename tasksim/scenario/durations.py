@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tasksim.models.kinds.given import ConstantLibrary
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
-    from tasksim.run.measured import Word
+    from tasksim.run.measured import DurationWord
 
 __all__ = [
     "Durations",
-    "Seconds",
+    "SecondsByKernel",
     "durations_of",
     "kernels_without",
     "known_durations",
@@ -30,13 +30,13 @@ __all__ = [
     "seconds_of_graph",
 ]
 
-Seconds = tuple[tuple[str, float], ...]
+SecondsByKernel = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
 
 EVERY_OTHER: Final = "*"
 """Name in place of a kernel that stands for all kernels without a name of their own."""
 
-Durations: TypeAlias = "Seconds | Word"
+Durations: TypeAlias = "SecondsByKernel | DurationWord"
 """Seconds by name, or a word for the durations of a recorded run."""
 
 
@@ -50,11 +50,11 @@ def durations_of(given: Any) -> Durations:
         from tasksim.run.measured import WORDS
 
         if given.strip() in WORDS:
-            return cast("Word", given.strip())
+            return cast("DurationWord", given.strip())
     return seconds_by_name(given)
 
 
-def seconds_by_name(given: Any) -> Seconds:
+def seconds_by_name(given: Any) -> SecondsByKernel:
     """Return seconds per name, in the order in which they are given.
 
     Parameters
@@ -130,7 +130,7 @@ def _items(text: str) -> Iterator[str]:
         yield begun.removesuffix(",")
 
 
-def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
+def seconds_of_graph(given: SecondsByKernel, graph: TaskGraph) -> dict[str, float]:
     """Return the seconds of the kernels of *graph*, in the order of its kernels.
 
     ``*`` stands for each kernel that is not named. Kernels that tasksim knows but the graph happens

@@ -32,9 +32,9 @@ contain."""
 
 def changed_files(run: Run) -> list[str]:
     """Return the files that a recorded *run* depends on and that have changed since."""
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
-    known = Node(run.config, ("config",)).get("sha256", {})
+    known = JsonNode(run.config, ("config",)).get("sha256", {})
     return [path for path, noted in known.items() if sha256_of(Path(path)) != noted.value]
 
 

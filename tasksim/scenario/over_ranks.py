@@ -23,7 +23,7 @@ from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of, problem_of
 
 if TYPE_CHECKING:
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.calm_moments import Calmness
     from tasksim.native.cluster.execute import ClusterRecord
@@ -44,7 +44,7 @@ class RankedScenario:
     scenario : Scenario
         A scenario with the native clock.
     ranks : Ranks
-    grid : Grid
+    grid : NodeGrid
         Rows and columns of the ranks.
     owner : str
         Distribution of the data, as in :func:`tasksim.graph.distribution.owners.owners_of`.
@@ -61,7 +61,7 @@ class RankedScenario:
         self,
         scenario: Scenario,
         ranks: Ranks,
-        grid: Grid,
+        grid: NodeGrid,
         owner: str,
         *,
         check_accesses: bool = False,

@@ -15,7 +15,7 @@ from tasksim.base.errors import InputError, short
 from tasksim.engine.choice import ENGINES
 from tasksim.platform.description import Platform
 from tasksim.scenario.resolved import Resolver, resolve
-from tasksim.scenario.scenario import Noise, Scenario
+from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.setup import ENGINE_OPTIONS, NODE_FIELDS
 from tasksim.scenario.solving import bound, execute_isolated, replay
 from tasksim.scenario.solving import execute as run_natively
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
+    from tasksim.engine.pricing import Noise
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
     from tasksim.run.bounds import Bounds

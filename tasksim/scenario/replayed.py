@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.run.measured import MeasuredDurations, Word
+    from tasksim.run.measured import DurationWord, MeasuredDurations
 
 __all__ = ["Replayed", "known_network"]
 
@@ -97,7 +97,7 @@ class Replayed:
         nodes = len({worker.node for worker in self.run.workers})
         return cores if isinstance(cores, int) and scenario.nodes in (None, nodes) else None
 
-    def durations(self, what: Word) -> MeasuredDurations:
+    def durations(self, what: DurationWord) -> MeasuredDurations:
         """Return the durations of its tasks."""
         from tasksim.run.measured import MeasuredDurations
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
     from tasksim.network.clusterfile import ClusterFile
-    from tasksim.run.measured import Word
+    from tasksim.run.measured import DurationWord
     from tasksim.run.record import Run
-    from tasksim.scenario.durations import Seconds
+    from tasksim.scenario.durations import SecondsByKernel
     from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.setup import Setup
 
@@ -378,7 +378,7 @@ class Resolver:
         )
 
     def _completed(
-        self, scenario: Setup, graph: TaskGraph, platform: Platform, given: Seconds
+        self, scenario: Setup, graph: TaskGraph, platform: Platform, given: SecondsByKernel
     ) -> tuple[Models, dict[str, float]]:
         """Return models of the *given* durations, completed by models, and the graph's seconds."""
         seconds = seconds_of_graph(given, graph)
@@ -522,7 +522,7 @@ class Resolver:
 
         return self.derived("renamed", with_model_names, source.graph, names)
 
-    def _measured(self, scenario: Setup, source: Source, word: Word) -> Models:
+    def _measured(self, scenario: Setup, source: Source, word: DurationWord) -> Models:
         """Return the durations of the tasks in the recorded run."""
         recorded = source.recorded
         if recorded is None:
@@ -531,7 +531,7 @@ class Resolver:
                 "run; legal: a run folder as the graph, or KERNEL=SECONDS,..."
             )
 
-        def measured(recorded: Replayed, word: Word) -> Models:
+        def measured(recorded: Replayed, word: DurationWord) -> Models:
             return recorded.durations(word)
 
         return self.derived("measured", measured, recorded, word)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tasksim.scenario.setup import Clock, Noise, Setup
+from tasksim.scenario.setup import ClockKind, Setup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
 
-__all__ = ["Clock", "Noise", "Scenario"]
+__all__ = ["ClockKind", "Scenario"]
 
 
 class Scenario(Setup):

@@ -18,7 +18,8 @@ from tasksim.scenario.durations import durations_of
 
 if TYPE_CHECKING:
     from tasksim.engine.durations import Models
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.engine.pricing import Noise
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.models.modelnames import ModelNames
     from tasksim.native.runtimes import Runtime
     from tasksim.network.clusterfile import ClusterFile
@@ -37,8 +38,7 @@ __all__ = [
     "ENGINE_OPTIONS",
     "NODE_FIELDS",
     "NOISES",
-    "Clock",
-    "Noise",
+    "ClockKind",
     "Setup",
     "is_plain",
 ]
@@ -46,9 +46,8 @@ __all__ = [
 Given = TypeVar("Given")
 Kept = TypeVar("Kept")
 
-Clock = Literal["simulated", "native"]
-CLOCKS: tuple[Clock, ...] = ("simulated", "native")
-Noise = Literal["none", "model"]
+ClockKind = Literal["simulated", "native"]
+CLOCKS: tuple[ClockKind, ...] = ("simulated", "native")
 NOISES: tuple[Noise, ...] = ("none", "model")
 
 ENGINE_OPTIONS: Final = {
@@ -215,7 +214,7 @@ class Setup:
     scheduler: InForm[AnyScheduler, AnyScheduler] = InForm(_scheduler, "lws")
     seed: int = 0
     noise: Noise = "none"
-    clock: Clock = "simulated"
+    clock: ClockKind = "simulated"
     pin: bool = True
     runtime: Runtime = "auto"
     network: InForm[str | Path | None, str | None] = InForm(_name_or(None, "network"), None)
@@ -393,13 +392,13 @@ class Setup:
         return read_cluster_file(Path(name))
 
     @property
-    def node_grid(self) -> Grid | None:
+    def node_grid(self) -> NodeGrid | None:
         """The given grid of nodes; None for the default, the one nearest to a square."""
         if self.grid is None:
             return None
-        from tasksim.graph.distribution.owners import Grid
+        from tasksim.graph.distribution.owners import NodeGrid
 
-        grid = Grid.parse(self.grid) if isinstance(self.grid, str) else None
+        grid = NodeGrid.parse(self.grid) if isinstance(self.grid, str) else None
         if grid is None:
             legal = "ROWSxCOLUMNS of nodes, such as 2x4"
             raise InputError(f"{option('grid')}: got {self.grid!r:.60}; legal: {legal}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.dm import Choice
     from tasksim.schedulers.queues import TaskList
 
-__all__ = ["DataAwareSortedDecision", "EndsAhead", "LevelSums", "Ranks", "WeighedTasks"]
+__all__ = ["DataAwareSortedDecision", "EndsAhead", "LevelSums", "PriorityRanks", "WeighedTasks"]
 
 BRANCH_BITS: Final = 4
 """Bits of a rank per level of the tree: few mean many nodes to visit, many mean many numbers to
@@ -27,7 +27,7 @@ BRANCHES: Final = 2**BRANCH_BITS
 """Number of branches of a node of the tree."""
 
 
-class Ranks:
+class PriorityRanks:
     """Ranks of the distinct priorities; rank 0 is the most urgent one.
 
     *priority* has the priority of each task.
@@ -99,7 +99,7 @@ class WeighedTasks(SortedTasks):
     def __init__(
         self,
         priority: Sequence[int],
-        ranks: Ranks,
+        ranks: PriorityRanks,
         lengths: Sequence[float],
         new_level: Callable[[], TaskList] = PushOrder,
         *,
@@ -221,7 +221,7 @@ class DataAwareSortedDecision(DataAwareSorted):
         """Start with empty queues."""
         self._ahead_of: list[EndsAhead] = []
         self._sorted: list[WeighedTasks] = []
-        self._ranks = Ranks(view.priority)
+        self._ranks = PriorityRanks(view.priority)
         # Only decisions about unknown durations need the numbers of queued tasks.
         self._counts = any(not length > 0.0 for row in view.estimates for length in row)
         super().attach(view, rng)

@@ -16,7 +16,7 @@ import numpy as np
 from tasksim.base.arguments import switch, whole_number
 from tasksim.base.errors import InputError, nearest, unknown
 from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View, option_of, rows
-from tasksim.schedulers.heteroprio_statistics import Statistics
+from tasksim.schedulers.heteroprio_statistics import BucketStatistics
 
 if TYPE_CHECKING:
     import random
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Worker
 
 __all__ = [
+    "BucketOrders",
     "Buckets",
     "GivenBuckets",
     "Heteroprio",
     "LearnedBuckets",
-    "Orders",
     "architectures_of",
     "given_orders",
     "model_numbers",
@@ -44,7 +44,7 @@ swapped has 0.75, the two architectures ``cuda`` and ``cpu`` have 0.57."""
 
 
 @dataclass(frozen=True)
-class Orders:
+class BucketOrders:
     """Buckets of kernels, and the order of buckets of each architecture.
 
     ``slow[bucket][architecture]`` is the slowdown of an architecture relative to the bucket's
@@ -57,7 +57,9 @@ class Orders:
     fastest: tuple[int, ...]
 
 
-def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Sequence[str]) -> Orders:
+def parse(
+    given: Mapping[str, str], architectures: Sequence[str], kernels: Sequence[str]
+) -> BucketOrders:
     """Return the orders of ``{"cpu": "potrf/trsm/gemm@11", "cuda": "gemm/trsm/potrf"}``.
 
     A list has the kernels of one architecture from first to last. The kernels of ``syrk+gemm``
@@ -99,7 +101,7 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
             )
     buckets = range(max(bucket_of.values()) + 1)
     slow = tuple(tuple(row.get(bucket, 0.0) for row in factors) for bucket in buckets)
-    return Orders(
+    return BucketOrders(
         bucket_of,
         tuple(tuple(row) for row in factors),
         slow,
@@ -210,7 +212,7 @@ class LearnedBuckets(Buckets):
         count = len(architectures)
         able = [_able(mask, architecture_of, count) for mask in self._masks]
         self.takers = [[index for index, can in enumerate(row) if can] for row in able]
-        self._statistics = Statistics(able, count)
+        self._statistics = BucketStatistics(able, count)
         self._orders: list[list[int]] = [[] for _ in range(count)]
         self.orders = self._orders
         self.fastest = self._fastest = [row[0] for row in self.takers]
@@ -265,7 +267,9 @@ class LearnedBuckets(Buckets):
                 self._orders[architecture].append(bucket)
 
 
-def given_orders(view: View, architectures: Sequence[str], given: Mapping[str, str]) -> Orders:
+def given_orders(
+    view: View, architectures: Sequence[str], given: Mapping[str, str]
+) -> BucketOrders:
     """Return the orders *given* for the kernels that have tasks in the graph."""
     kernels = view.graph.kernels
     present = [kernels[kernel] for kernel in np.unique(view.graph.kernel)]

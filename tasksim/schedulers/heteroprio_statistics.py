@@ -9,7 +9,7 @@ from tasksim.base.sums import total
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Statistics"]
+__all__ = ["BucketStatistics"]
 
 # These are StarPU's values (sched_policies/heteroprio.c), so that its decisions are reproduced.
 MAX_AVERAGED_SAMPLES = 256
@@ -26,7 +26,7 @@ MISSING_ARCHITECTURE_TIME = 999999999999999.0
 """Normalised duration elsewhere of a bucket that only one architecture can run."""
 
 
-class Statistics:
+class BucketStatistics:
     """Averages per bucket and architecture, as in StarPU's ``heteroprio.c``.
 
     ``able[bucket]`` has a flag per architecture: whether it can run the tasks of the bucket. A

@@ -140,7 +140,7 @@ class ModularPrio(ModularEager):
     uses_priorities: ClassVar[bool] = True
 
 
-Candidate = tuple[float, float, float, int, float]
+PossibleEnd = tuple[float, float, float, int, float]
 """The best worker of a class: the end, the transfer time and the duration of the task there, the
 number of the worker, and the cost of the task's energy."""
 
@@ -253,7 +253,7 @@ class ModularDmda(Weighing):
     def _full(self, worker: int, duration: float) -> bool:  # noqa: ARG002
         return False
 
-    def _ends(self, task: int, now: float) -> list[Candidate] | None:
+    def _ends(self, task: int, now: float) -> list[PossibleEnd] | None:
         """Return a candidate per able class; None if a duration is unknown or all are zero."""
         able, ends, known = self.view.able[task], [], 0.0
         for bit, index, workers, memory in self._members:
@@ -284,7 +284,7 @@ class ModularDmda(Weighing):
                 earliest, chosen = free, worker
         return earliest, chosen
 
-    def _best(self, ends: list[Candidate], now: float) -> Candidate:
+    def _best(self, ends: list[PossibleEnd], now: float) -> PossibleEnd:
         earliest = min(ends)[0]
         latest = max(worker.end(now) for worker in self._expected) if self._idle_cost else inf
         best, least, lowest = ends[0], inf, -1
@@ -300,7 +300,7 @@ class ModularDmda(Weighing):
         fitness = self.alpha * delay + self.beta * transfer + charge
         return fitness + self._idle_cost * extension if extension > 0.0 else fitness
 
-    def _estimates(self, task: int, ends: list[Candidate], now: float) -> list[Estimate]:
+    def _estimates(self, task: int, ends: list[PossibleEnd], now: float) -> list[Estimate]:
         """Return the terms of *task* on each able worker, for the record of decisions."""
         earliest = min(ends)[0]
         latest = max(each.seen_end(now) for each in self._expected) if self._idle_cost else inf

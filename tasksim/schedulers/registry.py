@@ -99,7 +99,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "ipeft": "tasksim.schedulers.static.peft:Ipeft",
         "ippts": "tasksim.schedulers.static.peft:Ippts",
         "heteroprio-static": "tasksim.schedulers.static.spoliation:HeteroprioStatic",
-        "static": "tasksim.schedulers.static.plan_from_file:Given",
+        "static": "tasksim.schedulers.static.plan_from_file:PlanFromFile",
     },
     _adopt,
 )

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.interruption import Interrupts
-    from tasksim.kernels.calls import Copies
+    from tasksim.kernels.calls import RestoringCopies
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.run.record import TaskTable
@@ -234,7 +234,7 @@ class CompiledAccount:
         make = getattr(self._program, "safe_copies", None)
         if make is None:
             return {}
-        copies: Copies = make()
+        copies: RestoringCopies = make()
         return {
             "safe_ptr": column(copies.pointer, np.int64),
             "safe_target": column(copies.target, np.int64),

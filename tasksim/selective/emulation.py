@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.selective.charges import Charge
-    from tasksim.selective.policies import Sampling
+    from tasksim.selective.policies import SamplingOrder
 
 __all__ = ["emulate_fully", "emulate_selectively"]
 
@@ -47,7 +47,7 @@ def emulate_selectively(
     policy: str = "online",
     tolerance: float = 0.05,
     statistics: Statistics | None = None,
-    sampling: Sampling = "spread",
+    sampling: SamplingOrder = "spread",
     charge: Charge = "drawn",
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.selective.charges import Charge
-    from tasksim.selective.policies import Sampling
+    from tasksim.selective.policies import SamplingOrder
 
 __all__ = ["Selective", "execute_selectively", "selective_run"]
 
@@ -74,7 +74,7 @@ def execute_selectively(
     policy: str = "online",
     tolerance: float = 0.05,
     statistics: Statistics | None = None,
-    sampling: Sampling = "spread",
+    sampling: SamplingOrder = "spread",
     charge: Charge = "drawn",
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,

@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from tasksim.runtime.view import Facts
     from tasksim.selective.policies import Chooser
 
-__all__ = ["SKIPPED_BEFORE", "AccountView", "Effort", "Executes", "Member", "SelectiveExecution"]
+__all__ = [
+    "SKIPPED_BEFORE",
+    "AccountMember",
+    "AccountView",
+    "Effort",
+    "Executes",
+    "SelectiveExecution",
+]
 
 
 class AccountView(WorkersView):
@@ -68,7 +75,7 @@ class AccountView(WorkersView):
         self.awake.append(worker)
 
 
-class Member:
+class AccountMember:
     """One scheduler on an account, with its tasks and workers: all of a node, or those of a rank.
 
     Parameters
@@ -205,7 +212,7 @@ class SelectiveExecution:
     ) -> None:
         workers = len(facts.platform.workers)
         self._facts = facts
-        self.member = Member(facts)
+        self.member = AccountMember(facts)
         self._tasks = tasks
         self._chooses = chooses
         self._paths = paths

@@ -30,12 +30,12 @@ __all__ = [
     "Chooser",
     "Policy",
     "Rules",
-    "Sampling",
+    "SamplingOrder",
     "checked_policy",
     "policy_of",
 ]
 
-Sampling = Literal["spread", "apart", "first"]
+SamplingOrder = Literal["spread", "apart", "first"]
 SAMPLINGS: Final = ("spread", "apart", "first")
 
 
@@ -152,7 +152,7 @@ class Rules(NamedTuple):
     of_task: Sequence[int]
     workers: int
     profile: Sequence[int] = ()
-    sampling: Sampling = "spread"
+    sampling: SamplingOrder = "spread"
     charge: Charge = "drawn"
     seed: int = 0
 

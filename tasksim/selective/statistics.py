@@ -29,9 +29,9 @@ __all__ = [
     "INTERVALS",
     "Intervals",
     "Signature",
+    "SignatureSummary",
     "SizeEstimate",
     "Statistics",
-    "Summary",
     "estimate_from_sizes",
     "quantile",
     "quantiles",
@@ -61,7 +61,7 @@ class Signature(NamedTuple):
         return f"{self.kernel} {given}".strip() + (", first touch" if self.touches else "")
 
 
-class Summary:
+class SignatureSummary:
     """Durations of a signature, in the order of their measurement, with their mean and scatter."""
 
     __slots__ = ("_squares", "mean_s", "samples_s")
@@ -124,11 +124,11 @@ class Statistics:
         self.level = level
         self.cells = cells
         _quantile(1, level)  # import SciPy now: that takes longer than a run
-        self.summaries: dict[Signature, Summary] = {}
+        self.summaries: dict[Signature, SignatureSummary] = {}
 
     def add(self, signature: Signature, seconds: float) -> None:
         """Add a duration of a signature."""
-        self.summaries.setdefault(signature, Summary()).add(seconds)
+        self.summaries.setdefault(signature, SignatureSummary()).add(seconds)
 
     def count(self, signature: Signature) -> int:
         """Return the number of durations of a signature."""

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.progress import CountProgress
-    from tasksim.tuning.one_node import Site
-    from tasksim.tuning.over import Candidate
-    from tasksim.tuning.search import Search
+    from tasksim.tuning.one_node import RunSite
+    from tasksim.tuning.over import ValueCombination
+    from tasksim.tuning.search import SearchMode
 
-__all__ = ["Autotuned", "Ran", "SelectiveSettings", "Way", "autotune"]
+__all__ = ["Autotuned", "Ran", "SearchWay", "SelectiveSettings", "autotune"]
 
-Way = Literal["selective", "full", "simulation", "emulation"]
+SearchWay = Literal["selective", "full", "simulation", "emulation"]
 
 
 @dataclass
@@ -125,22 +125,22 @@ class Autotuned:
 
 
 def autotune(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ValueCombination],
     *,
-    by: Way = "selective",
+    by: SearchWay = "selective",
     selection: SelectiveSettings | None = None,
     repetitions: int = 1,
-    how: Search = "exhaustive",
+    how: SearchMode = "exhaustive",
     judge: int = 0,
     progress: CountProgress | None = None,
-    site: Site | None = None,
+    site: RunSite | None = None,
     watch: Watch | None = None,
 ) -> Autotuned:
     """Try *candidates*, and return them in order, with the effort.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
+    candidates : sequence of ValueCombination
         The choices, with the native clock except for simulation.
     by : {"selective", "full", "simulation", "emulation"}
         Native runs that skip known kernels, full native runs, simulations, or emulated runs that
@@ -155,7 +155,7 @@ def autotune(
         Number of full runs beside each run, to judge it.
     progress : callable, optional
         Called with the numbers of finished and of all runs.
-    site : Site, optional
+    site : RunSite, optional
         Site of the runs; by default this machine, one node, or an emulation.
     watch : Watch, optional
         Judge of selective runs; if they are of no use, everything is executed.
@@ -206,16 +206,16 @@ def autotune(
 class _Runs:
     """Native runs of the candidates of a search."""
 
-    candidates: Sequence[Candidate]
-    by: Way
-    site: Site
+    candidates: Sequence[ValueCombination]
+    by: SearchWay
+    site: RunSite
     judge: int
     watch: Watch
     runs: dict[int, list[Ran]] = field(default_factory=dict)
     prepared_s: float = 0.0
 
     def __call__(
-        self, candidates: Sequence[Candidate], tried: Sequence[Tried], count: int
+        self, candidates: Sequence[ValueCombination], tried: Sequence[Tried], count: int
     ) -> list[Tried]:
         """Return the results of *candidates* with *count* runs each."""
         places = {id(candidate): place for place, candidate in enumerate(self.candidates)}

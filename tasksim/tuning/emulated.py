@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats
     from tasksim.scenario.resolved import Resolved
-    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.over import ValueCombination
     from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = ["Emulated"]
@@ -31,7 +31,7 @@ class Emulated:
 
     Parameters
     ----------
-    candidates : sequence of Candidate
+    candidates : sequence of ValueCombination
         Candidates with the simulated clock, on one node.
     selection : SelectiveSettings
     scatter : float, default 0
@@ -40,7 +40,10 @@ class Emulated:
     """
 
     def __init__(
-        self, candidates: Sequence[Candidate], selection: SelectiveSettings, scatter: float = 0.0
+        self,
+        candidates: Sequence[ValueCombination],
+        selection: SelectiveSettings,
+        scatter: float = 0.0,
     ) -> None:
         if not 0.0 <= scatter <= 1.0:
             raise InputError(f"scatter={scatter:g}; legal: from 0 to 1 (5% or 0.05)")

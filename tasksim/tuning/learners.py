@@ -17,14 +17,14 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.extras import is_installed, require
 from tasksim.tuning.methods import Method, chosen_shares
-from tasksim.tuning.tree import MAX_DEPTH, Leaf, Split, Tree
+from tasksim.tuning.tree import MAX_DEPTH, DecisionTree, Leaf, Split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Floats, Indices
     from tasksim.tuning.table import PerformanceTable
-    from tasksim.tuning.tree import Node
+    from tasksim.tuning.tree import TreeNode
 
 __all__ = ["POSTO", "PRETO", "available", "posto", "posto_tree", "preto", "preto_tree"]
 
@@ -59,7 +59,7 @@ def posto(kind: str, seed: int) -> Method:
     return lambda table: _taught_posto(table, kind, seed)
 
 
-def preto_tree(table: PerformanceTable, seed: int) -> Tree:
+def preto_tree(table: PerformanceTable, seed: int) -> DecisionTree:
     """Return the tree of PreTO as one of ours, which can be stored, drawn and written as code.
 
     scikit-learn compares features as 32-bit numbers, which may differ very near a threshold.
@@ -68,7 +68,7 @@ def preto_tree(table: PerformanceTable, seed: int) -> Tree:
     grown = _taught_preto(table, "tree", seed).model
     found = grown.tree_
 
-    def node(number: int, rows: Indices) -> Node:
+    def node(number: int, rows: Indices) -> TreeNode:
         if found.children_left[number] < 0:
             choice = int(grown.classes_[found.value[number].argmax()])
             return Leaf(choice, float(table.shares[rows, choice].mean()), len(rows))
@@ -81,7 +81,7 @@ def preto_tree(table: PerformanceTable, seed: int) -> Tree:
             node(found.children_right[number], rows[~low]),
         )
 
-    return Tree(table.features, table.choices, node(0, np.arange(len(table))))
+    return DecisionTree(table.features, table.choices, node(0, np.arange(len(table))))
 
 
 MAX_LEAVES: Final = 50_000
@@ -90,7 +90,7 @@ its code.
 """
 
 
-def posto_tree(table: PerformanceTable, seed: int) -> Tree:
+def posto_tree(table: PerformanceTable, seed: int) -> DecisionTree:
     """Return the choices of PosTO's regression tree as one of ours.
 
     A regression tree asks for features and for the choice. For given features each choice ends in a
@@ -129,16 +129,16 @@ class _BestLeaves:
         self._columns = columns.astype(np.float32).tolist()
         self._leaves = 0
 
-    def tree(self) -> Tree:
+    def tree(self) -> DecisionTree:
         """Return the tree."""
         table = self._table
         rows, anywhere = np.arange(len(table)), [(-np.inf, np.inf)] * len(table.features)
         root = self._node(dict.fromkeys(range(len(table.choices)), 0), anywhere, rows, 0)
-        return Tree(table.features, table.choices, root)
+        return DecisionTree(table.features, table.choices, root)
 
     def _node(
         self, at: dict[int, int], region: list[tuple[float, float]], rows: Indices, depth: int
-    ) -> Node:
+    ) -> TreeNode:
         """Return the node for examples in a *region* of the features; *at* is choice -> node."""
         at = {choice: self._followed(node, choice, region) for choice, node in at.items()}
         worst = max(self._least[node] for node in at.values())

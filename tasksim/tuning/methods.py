@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tasksim.tuning.tree import Growth, Tree, grow
+from tasksim.tuning.tree import DecisionTree, StoppingCriteria, grow
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Indices
@@ -22,7 +22,7 @@ __all__ = [
     "Constant",
     "EqualShare",
     "Method",
-    "Random",
+    "RandomChoice",
     "Taught",
     "TreeChoice",
     "best_constant",
@@ -55,7 +55,7 @@ def chosen_shares(table: PerformanceTable, chosen: Indices) -> Floats:
 class TreeChoice:
     """Choice of a tree."""
 
-    tree: Tree
+    tree: DecisionTree
 
     @property
     def nodes(self) -> int:
@@ -67,7 +67,7 @@ class TreeChoice:
         return chosen_shares(table, self.tree.choose(table.values))
 
 
-def tree_method(growth: Growth) -> Method:
+def tree_method(growth: StoppingCriteria) -> Method:
     """Return the method that grows trees with *growth*."""
     return lambda table: TreeChoice(grow(table, growth))
 
@@ -90,7 +90,7 @@ def best_constant(table: PerformanceTable) -> Constant:
 
 
 @dataclass(frozen=True)
-class Random:
+class RandomChoice:
     """Random allowed choice, each with the same probability.
 
     Its mean result is exact.

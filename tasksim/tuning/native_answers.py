@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.tuning.native_questions import TuningQuestion
 
-__all__ = ["Answered", "Example", "MeasurementEffort", "answer", "run_examples"]
+__all__ = ["Answered", "MeasurementEffort", "TrainingLoop", "answer", "run_examples"]
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def answer(
 
 
 @dataclass(frozen=True, eq=False)
-class Example:
+class TrainingLoop:
     """Training loop with its measured duration for each choice, in seconds."""
 
     question: TuningQuestion
@@ -201,7 +201,7 @@ def _check_question(
 
 def run_examples(
     questions: Sequence[TuningQuestion], repetitions: int, *, progress: ShareProgress | None = None
-) -> Iterator[Example]:
+) -> Iterator[TrainingLoop]:
     """Run all choices of each question, interleaved; nothing is calibrated or simulated.
 
     Parameters
@@ -218,7 +218,7 @@ def run_examples(
             progress(f"{question.label}, for training", number / len(questions))
         done = measure(_native(question), repetitions, check=False)
         pairs = zip(question.choices, done.scenarios, strict=True)
-        yield Example(question, {choice: min(runs.makespans_s) for choice, runs in pairs})
+        yield TrainingLoop(question, {choice: min(runs.makespans_s) for choice, runs in pairs})
 
 
 def _answer(

@@ -13,7 +13,7 @@ from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.calibration.resumable_file import check_same, refuse_both
-from tasksim.tuning.native_answers import Answered, Example, answer, run_examples
+from tasksim.tuning.native_answers import Answered, TrainingLoop, answer, run_examples
 from tasksim.tuning.native_report import NativeReport, report, tunables_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class NativeCampaign:
     path : Path, optional
     answers : list of Answered
         Answers to the first *questions*.
-    examples : list of Example
+    examples : list of TrainingLoop
         Results of the first of *teaching*.
     """
 
@@ -57,7 +57,7 @@ class NativeCampaign:
     asked: Mapping[str, Any]
     path: Path | None = None
     answers: list[Answered] = field(default_factory=list)
-    examples: list[Example] = field(default_factory=list)
+    examples: list[TrainingLoop] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -134,7 +134,7 @@ class NativeCampaign:
             pairs = zip(self.questions, saved, strict=False)
             self.answers = [Answered.from_json(question, one) for question, one in pairs]
             pairs = zip(self.teaching, taught, strict=False)
-            self.examples = [Example.from_json(question, one) for question, one in pairs]
+            self.examples = [TrainingLoop.from_json(question, one) for question, one in pairs]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError(
                 f"{self.path}: has answers to other questions; choose another name, or give"

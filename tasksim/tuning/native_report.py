@@ -13,14 +13,14 @@ from tasksim.tuning.judging import LEVEL, Score, Splits, judge, leave_one_out, s
 from tasksim.tuning.methods import (
     EqualShare,
     Method,
-    Random,
+    RandomChoice,
     best_constant,
     chosen_shares,
     tree_method,
 )
 from tasksim.tuning.native_questions import CHUNKS
 from tasksim.tuning.table import PerformanceTable
-from tasksim.tuning.tree import Growth
+from tasksim.tuning.tree import StoppingCriteria
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats
     from tasksim.tuning.methods import Taught
-    from tasksim.tuning.native_answers import Answered, Example
+    from tasksim.tuning.native_answers import Answered, TrainingLoop
     from tasksim.tuning.native_questions import LoopSize
 
 __all__ = ["NativeReport", "joined", "loop_tables", "report", "tunables_of"]
@@ -55,7 +55,7 @@ class NativeReport:
         ``shuffled`` and ``operation`` (one left out) -> method -> its score on measured times.
     simulated : mapping of str to Score
         The same methods trained and judged on simulated loops, in shuffled splits.
-    examples : tuple of Example
+    examples : tuple of TrainingLoop
         Further training loops.
     """
 
@@ -63,7 +63,7 @@ class NativeReport:
     tunables: dict[str, Score]
     splits: dict[str, dict[str, Score]]
     simulated: dict[str, Score]
-    examples: tuple[Example, ...] = ()
+    examples: tuple[TrainingLoop, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain data."""
@@ -80,7 +80,7 @@ class NativeReport:
 
 
 def report(
-    answers: Sequence[Answered], examples: Sequence[Example] = (), seed: int = 0
+    answers: Sequence[Answered], examples: Sequence[TrainingLoop] = (), seed: int = 0
 ) -> NativeReport:
     """Return the report on *answers*, with loops if there are questions about them.
 
@@ -88,7 +88,7 @@ def report(
     ----------
     answers : sequence of Answered
         Answers that train and judge in turn.
-    examples : sequence of Example
+    examples : sequence of TrainingLoop
         Further loops for training only.
     seed : int, default 0
         Seed of splits, learners and intervals.
@@ -172,7 +172,7 @@ class _Simulator:
 def _methods(table: PerformanceTable, seed: int) -> dict[str, Method]:
     from tasksim.tuning import learners
 
-    found: dict[str, Method] = {"tree": tree_method(Growth())}
+    found: dict[str, Method] = {"tree": tree_method(StoppingCriteria())}
     if learners.available():
         found["preto"] = learners.preto("tree", seed)
         found["posto"] = learners.posto("tree", seed)
@@ -180,7 +180,7 @@ def _methods(table: PerformanceTable, seed: int) -> dict[str, Method]:
     assert equal.left_out(table) is None
     found["equal-share"] = lambda _: equal
     found["constant"] = best_constant
-    found["random"] = lambda _: Random()
+    found["random"] = lambda _: RandomChoice()
     return found
 
 
@@ -193,7 +193,7 @@ def _simulators(
     nodes = []
     simulator = _Simulator(simulated).shares(measured)
     for test in plan.tests:
-        tree = tree_method(Growth())(plan.training(simulated, test))
+        tree = tree_method(StoppingCriteria())(plan.training(simulated, test))
         counts[test] += 1
         own[test] += simulator[test]
         taught[test] += tree.shares(measured.select(test))
@@ -207,8 +207,8 @@ def _simulators(
 
 THRESHOLDS: Final = (0.99, 0.98, 0.97, 0.95)
 LEAST_SAMPLES: Final = (1, 2, 4, 8, 16)
-"""Settings of :class:`~tasksim.tuning.tree.Growth` to try; depths are not needed, as these two
-limit a tree."""
+"""Settings of :class:`~tasksim.tuning.tree.StoppingCriteria` to try; depths are not needed, as
+these two limit a tree."""
 FOLDS: Final = 5
 """Number of folds: each example is evaluated once, and four fifths train nearly as well as all."""
 
@@ -227,7 +227,7 @@ def joined(first: PerformanceTable, second: PerformanceTable) -> PerformanceTabl
     )
 
 
-def best_growth(table: PerformanceTable) -> Growth:
+def best_growth(table: PerformanceTable) -> StoppingCriteria:
     """Return the growth whose trees choose best by cross-validation; the first in a tie.
 
     Parameters
@@ -244,17 +244,17 @@ def best_growth(table: PerformanceTable) -> Growth:
     0.99
     """
     if len(table) < FOLDS:
-        return Growth()
+        return StoppingCriteria()
     folds = np.random.default_rng(0).permutation(len(table)) % FOLDS
     tried = [
-        Growth(threshold, min_samples=least)
+        StoppingCriteria(threshold, min_samples=least)
         for threshold, least in product(THRESHOLDS, LEAST_SAMPLES)
     ]
     scores = [_kept(table, folds, growth) for growth in tried]
     return tried[int(np.argmax(scores))]
 
 
-def _kept(table: PerformanceTable, folds: NDArray[np.int_], growth: Growth) -> float:
+def _kept(table: PerformanceTable, folds: NDArray[np.int_], growth: StoppingCriteria) -> float:
     """Return the sum of the shares in each fold by a tree trained on the others."""
     method = tree_method(growth)
     return sum(
@@ -275,7 +275,7 @@ def more_taught(methods: Mapping[str, Method], more: PerformanceTable) -> dict[s
     more : PerformanceTable
         Examples for training only.
     """
-    growths: dict[frozenset[str], Growth] = {}
+    growths: dict[frozenset[str], StoppingCriteria] = {}
 
     def chosen(table: PerformanceTable) -> PerformanceTable:
         known = frozenset(table.others["operation"])

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.setup import Setup
     from tasksim.selective.execute import Selective
-    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.over import ValueCombination
     from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = [
     "OneNode",
-    "Site",
+    "RunSite",
     "as_native",
     "busiest_s",
     "kernels_on_path_s",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class Site(Protocol):
+class RunSite(Protocol):
     """Site of the native runs of a tuning."""
 
     def prepare(self, place: int) -> None:
@@ -61,12 +61,14 @@ class OneNode:
 
     Parameters
     ----------
-    candidates : sequence of Candidate
+    candidates : sequence of ValueCombination
     selection : SelectiveSettings
         Settings of selective execution.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], selection: SelectiveSettings) -> None:
+    def __init__(
+        self, candidates: Sequence[ValueCombination], selection: SelectiveSettings
+    ) -> None:
         if any(c.grid is not None or c.owner is not None for c in candidates):
             raise InputError(
                 f"{option('over')}: grid and owner are for ranks; run it under mpiexec, or by"
@@ -169,7 +171,7 @@ def kernels_on_path_s(run: Run) -> float:
     return float(undisturbed_s(run)[on_path].sum())
 
 
-def as_native(candidate: Candidate) -> Scenario:
+def as_native(candidate: ValueCombination) -> Scenario:
     """Return the scenario of *candidate* as one of this machine's cores."""
     given = candidate.scenario
     assert given is not None

@@ -14,11 +14,11 @@ from tasksim.study.sweep.axes import number_or_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
-    "MAX_COMBINATIONS", "SIZE", "TILES", "TILE_SIZE", "Candidate", "axes_of", "candidates",
+    "MAX_COMBINATIONS", "SIZE", "TILES", "TILE_SIZE", "ValueCombination", "axes_of", "candidates",
     "in_tiles", "takes_size",
 ]  # fmt: skip
 
@@ -38,7 +38,7 @@ DEFAULT_TILE_SIZE: Final = 256
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ValueCombination:
     """One combination of values.
 
     Attributes
@@ -49,7 +49,7 @@ class Candidate:
         The scenario; None if it is illegal.
     error : str or None
         Why it is illegal, such as a tile size that does not divide the matrix.
-    grid : Grid or None
+    grid : NodeGrid or None
         Grid of the ranks of a real run, if that is an axis.
     owner : str or None
         Distribution over these ranks, if that is an axis.
@@ -58,7 +58,7 @@ class Candidate:
     values: Mapping[str, Any]
     scenario: Scenario | None
     error: str | None = None
-    grid: Grid | None = None
+    grid: NodeGrid | None = None
     owner: str | None = None
 
 
@@ -107,7 +107,7 @@ def _values(name: str, text: str) -> Sequence[Any]:
     return tuple(number_or_text(part) for part in parts)
 
 
-def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[ValueCombination]:
     """Return a candidate for every combination of values, the last axis changing fastest.
 
     For a factorisation ``n``, the rows of the matrix, may replace the number of tiles.
@@ -136,7 +136,7 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
     ]
 
 
-def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> Candidate:
+def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> ValueCombination:
     placed: dict[str, Any] = {}
     if base.clock == "native":
         # They are checked as for a simulation.
@@ -148,14 +148,14 @@ def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> Candidate
     else:
         changed = base.vary(values)
     if not sized:
-        return Candidate(values, changed, **placed)
+        return ValueCombination(values, changed, **placed)
     settings = {key: value for key, _, value in (t.partition("=") for t in changed.settings)}
     try:
         tiled = in_tiles(settings)
     except InputError as error:
-        return Candidate(values, None, str(error))
+        return ValueCombination(values, None, str(error))
     texts = tuple(f"{key}={value}" for key, value in tiled.items())
-    return Candidate(values, replace(changed, settings=texts), **placed)
+    return ValueCombination(values, replace(changed, settings=texts), **placed)
 
 
 def takes_size(generator: str) -> bool:

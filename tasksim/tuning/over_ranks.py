@@ -25,11 +25,11 @@ from tasksim.tuning.selection import Ran
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.setup import Setup
-    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.over import ValueCombination
     from tasksim.tuning.selection import SelectiveSettings
 
 __all__ = ["OverRanks"]
@@ -43,11 +43,11 @@ class OverRanks:
 
     Parameters
     ----------
-    candidates : sequence of Candidate
+    candidates : sequence of ValueCombination
         The same on all ranks.
     selection : SelectiveSettings
     ranks : Ranks
-    grid : Grid
+    grid : NodeGrid
         Grid of the ranks, unless a candidate has one.
     owner : str
         Distribution of the data over ranks, unless a candidate has one.
@@ -55,10 +55,10 @@ class OverRanks:
 
     def __init__(
         self,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[ValueCombination],
         selection: SelectiveSettings,
         ranks: Ranks,
-        grid: Grid,
+        grid: NodeGrid,
         owner: str,
     ) -> None:
         self._candidates, self._selection = candidates, selection

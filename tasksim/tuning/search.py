@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from tasksim.base.progress import CountProgress
-    from tasksim.scenario.scenario import Noise, Scenario
-    from tasksim.tuning.over import Candidate
+    from tasksim.engine.pricing import Noise
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.tuning.over import ValueCombination
 
-__all__ = ["SEARCHES", "Answers", "Search", "Tried", "Tuned", "ordered", "search"]
+__all__ = ["SEARCHES", "Answers", "SearchMode", "Tried", "Tuned", "ordered", "search"]
 
 if TYPE_CHECKING:
-    Answers: TypeAlias = "Callable[[Sequence[Candidate], Sequence[Tried], int], list[Tried]]"
+    Answers: TypeAlias = "Callable[[Sequence[ValueCombination], Sequence[Tried], int], list[Tried]]"
 """Function that runs choices: it takes candidates, their results so far and the number of runs that
 each should have, and returns the new results."""
 
-Search = Literal["exhaustive", "halving"]
+SearchMode = Literal["exhaustive", "halving"]
 SEARCHES: Final = ("exhaustive", "halving")
 HALVING_FACTOR: Final = 3
 """Factor by which each round divides the choices and multiplies the seeds; between 2 and 4 it
@@ -129,11 +130,11 @@ class Tuned:
 
 
 def search(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ValueCombination],
     *,
     seeds: int = 1,
     noise: Noise = "none",
-    how: Search = "exhaustive",
+    how: SearchMode = "exhaustive",
     progress: CountProgress | None = None,
     answers: Answers | None = None,
 ) -> Tuned:
@@ -141,7 +142,7 @@ def search(
 
     Parameters
     ----------
-    candidates : sequence of Candidate
+    candidates : sequence of ValueCombination
         The choices.
     seeds : int, default 1
         Number of runs of the best candidates; all candidates get the same seeds.
@@ -187,7 +188,7 @@ def search(
 
 
 def _simulated(
-    candidates: Sequence[Candidate], tried: Sequence[Tried], count: int, noise: Noise
+    candidates: Sequence[ValueCombination], tried: Sequence[Tried], count: int, noise: Noise
 ) -> list[Tried]:
     """Return the results of choices after more runs, which share graphs and platforms."""
     runs: list[list[Scenario]] = []

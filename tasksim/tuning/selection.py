@@ -10,7 +10,7 @@ from tasksim.selective.statistics import CONFIDENCE_LEVEL, Statistics
 
 if TYPE_CHECKING:
     from tasksim.selective.charges import Charge
-    from tasksim.selective.policies import Sampling
+    from tasksim.selective.policies import SamplingOrder
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.statistics import Intervals
 
@@ -44,7 +44,7 @@ class SelectiveSettings:
     intervals: Intervals = "student"
     confidence: float = CONFIDENCE_LEVEL
     reuse: bool | None = None
-    sampling: Sampling = "spread"
+    sampling: SamplingOrder = "spread"
     cells: bool = False
     messages: MessageRule = "all"
     charge: Charge = "drawn"

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Indices, Ints
     from tasksim.tuning.table import PerformanceTable
 
-__all__ = ["MAX_DEPTH", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
+__all__ = [
+    "MAX_DEPTH",
+    "DecisionTree",
+    "Leaf",
+    "Split",
+    "StoppingCriteria",
+    "TreeNode",
+    "best_split",
+    "grow",
+]
 
 UNITS: Final = 2**30
 """Units per share, about a billion: sums of whole numbers are exact in any order, so that ties are
@@ -48,15 +57,15 @@ class Split:
 
     feature: int
     threshold: float
-    low: Node
-    high: Node
+    low: TreeNode
+    high: TreeNode
 
 
-Node = Leaf | Split
+TreeNode = Leaf | Split
 
 
 @dataclass(frozen=True)
-class Growth:
+class StoppingCriteria:
     """Stopping criteria of the growth of a tree.
 
     Attributes
@@ -90,12 +99,12 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Tree:
+class DecisionTree:
     """A decision tree, with its features, its choices and its first node."""
 
     features: tuple[str, ...]
     choices: tuple[str, ...]
-    root: Node
+    root: TreeNode
 
     def choose(self, values: Floats) -> Indices:
         """Return the index of the choice for each row of *values*, examples by features."""
@@ -103,7 +112,7 @@ class Tree:
         _descend(self.root, values, np.arange(len(values)), chosen)
         return chosen
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[TreeNode]:
         """Yield the nodes, each before those below it."""
         todo = [self.root]
         while todo:
@@ -122,7 +131,7 @@ class Tree:
         return _depth(self.root)
 
 
-def grow(table: PerformanceTable, growth: Growth | None = None) -> Tree:
+def grow(table: PerformanceTable, growth: StoppingCriteria | None = None) -> DecisionTree:
     """Return the tree grown from a performance table.
 
     In a tie, a leaf has the first choice of the table, and a split the first feature and its lowest
@@ -137,8 +146,8 @@ def grow(table: PerformanceTable, growth: Growth | None = None) -> Tree:
     (2.5, 0, 1)
     """
     units = np.rint(table.shares * UNITS).astype(np.int64)
-    root = _grown(units, table.values, growth or Growth(), 0)
-    return Tree(table.features, table.choices, root)
+    root = _grown(units, table.values, growth or StoppingCriteria(), 0)
+    return DecisionTree(table.features, table.choices, root)
 
 
 def best_split(units: Ints, values: Floats) -> tuple[int, float, int] | None:
@@ -181,7 +190,7 @@ def _between(low: float, high: float) -> float:
     return float(middle) if low <= middle < high else float(low)
 
 
-def _grown(units: Ints, values: Floats, growth: Growth, depth: int) -> Node:
+def _grown(units: Ints, values: Floats, growth: StoppingCriteria, depth: int) -> TreeNode:
     sums = units.sum(axis=0)
     choice = int(sums.argmax())
     msop = int(sums[choice]) / (UNITS * len(units))
@@ -201,7 +210,7 @@ def _grown(units: Ints, values: Floats, growth: Growth, depth: int) -> Node:
     )
 
 
-def _descend(node: Node, values: Floats, rows: Indices, chosen: Indices) -> None:
+def _descend(node: TreeNode, values: Floats, rows: Indices, chosen: Indices) -> None:
     if isinstance(node, Leaf):
         chosen[rows] = node.choice
         return
@@ -210,5 +219,5 @@ def _descend(node: Node, values: Floats, rows: Indices, chosen: Indices) -> None
     _descend(node.high, values, rows[~low], chosen)
 
 
-def _depth(node: Node) -> int:
+def _depth(node: TreeNode) -> int:
     return 0 if isinstance(node, Leaf) else 1 + max(_depth(node.low), _depth(node.high))

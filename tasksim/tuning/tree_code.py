@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.numerals import decimal_number, whole_number
-from tasksim.tuning.tree import Leaf, Node
+from tasksim.tuning.tree import Leaf, TreeNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,7 +143,7 @@ def _python_choices(choices: Iterable[str]) -> list[str]:
     return [ascii(choice) for choice in known]
 
 
-def _c_lines(node: Node, arguments: list[str], choices: list[str], depth: int) -> Iterator[str]:
+def _c_lines(node: TreeNode, arguments: list[str], choices: list[str], depth: int) -> Iterator[str]:
     indent = "    " * depth
     if isinstance(node, Leaf):
         yield f"{indent}return {choices[node.choice]};"
@@ -159,7 +159,7 @@ def _c_lines(node: Node, arguments: list[str], choices: list[str], depth: int) -
 
 
 def _python_lines(
-    node: Node, arguments: list[str], choices: list[str], depth: int
+    node: TreeNode, arguments: list[str], choices: list[str], depth: int
 ) -> Iterator[str]:
     """Yield lines that nest only on the low side, as Python allows a hundred levels of blocks."""
     indent = "    " * depth
@@ -171,7 +171,7 @@ def _python_lines(
     yield from _python_lines(node.high, arguments, choices, depth)
 
 
-def _text_lines(found: ChoosingTree, node: Node, depth: int) -> Iterator[str]:
+def _text_lines(found: ChoosingTree, node: TreeNode, depth: int) -> Iterator[str]:
     indent = "  " * depth
     if isinstance(node, Leaf):
         choice = found.tree.choices[node.choice]

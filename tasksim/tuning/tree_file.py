@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.versions import newer
-from tasksim.tuning.tree import MAX_DEPTH, Leaf, Node, Split, Tree
+from tasksim.tuning.tree import MAX_DEPTH, DecisionTree, Leaf, Split, TreeNode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class ChoosingTree:
     ----------
     choose : str
         The chosen quantity: ``tile_size``, ``scheduler``.
-    tree : Tree
+    tree : DecisionTree
         The decision tree.
     msop : float
         Mean share of the optimal performance that its choices reach on the training examples.
@@ -39,7 +39,7 @@ class ChoosingTree:
     """
 
     choose: str
-    tree: Tree
+    tree: DecisionTree
     msop: float
     examples: int
 
@@ -78,7 +78,7 @@ def tree_from_json(data: Any, path: Path) -> ChoosingTree:
     try:
         features, choices = _names(data["features"]), _names(data["choices"])
         root = _node(data["tree"], features, choices, 0)
-        made = Tree(features, choices, root)
+        made = DecisionTree(features, choices, root)
         examples = int(data["examples"])
         return ChoosingTree(str(data["choose"]), made, _number(data["msop"]), examples)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -86,7 +86,7 @@ def tree_from_json(data: Any, path: Path) -> ChoosingTree:
         raise InputError(f"{path}: is not a readable decision tree: {said}") from None
 
 
-def _plain(tree: Tree, node: Node) -> dict[str, Any]:
+def _plain(tree: DecisionTree, node: TreeNode) -> dict[str, Any]:
     if isinstance(node, Leaf):
         return {
             "choice": tree.choices[node.choice], "msop": node.msop, "examples": node.examples,
@@ -117,7 +117,7 @@ def _index(name: Any, known: tuple[str, ...]) -> int:
     return known.index(name)
 
 
-def _node(data: Any, features: tuple[str, ...], choices: tuple[str, ...], depth: int) -> Node:
+def _node(data: Any, features: tuple[str, ...], choices: tuple[str, ...], depth: int) -> TreeNode:
     if not isinstance(data, dict):
         raise TypeError(f"got {data!r:.60}; legal: a node")
     if depth > MAX_DEPTH:

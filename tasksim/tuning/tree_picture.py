@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tasksim.tuning.tree import Leaf, Node
+from tasksim.tuning.tree import Leaf, TreeNode
 from tasksim.view.style import new_figure
 
 if TYPE_CHECKING:
@@ -41,19 +41,19 @@ def picture(found: ChoosingTree) -> Figure:
     return figure
 
 
-def _leaves(node: Node) -> int:
+def _leaves(node: TreeNode) -> int:
     """Return the number of leaves below a node, itself included."""
     return 1 if isinstance(node, Leaf) else _leaves(node.low) + _leaves(node.high)
 
 
-def _centre(node: Node, first: int) -> float:
+def _centre(node: TreeNode, first: int) -> float:
     """Return the position of a node whose leaves are numbered from *first*."""
     if isinstance(node, Leaf):
         return float(first)
     return (_centre(node.low, first) + _centre(node.high, first + _leaves(node.low))) / 2
 
 
-def _draw(axes: Axes, found: ChoosingTree, node: Node, first: int, depth: int) -> None:
+def _draw(axes: Axes, found: ChoosingTree, node: TreeNode, first: int, depth: int) -> None:
     """Draw a node, whose leaves are numbered from *first*, and all below it."""
     x = _centre(node, first)
     if isinstance(node, Leaf):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
     from tasksim.run.record import Run
-    from tasksim.view.registry import Place
+    from tasksim.view.registry import PanelPlace
 
     AnyRun = Run | str | Path
 
@@ -152,7 +152,7 @@ def _title(run: Run, runs: Sequence[Run], name: str) -> str:
     return title if told else f"{name}: {title}"
 
 
-def _at(place: Place, panels: Mapping[str, Panel]) -> list[Panel]:
+def _at(place: PanelPlace, panels: Mapping[str, Panel]) -> list[Panel]:
     return [panel for panel in panels.values() if panel.place == place]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Machine", "machine_figure", "read_machine", "write_machine_page"]
+__all__ = ["DrawnMachine", "machine_figure", "read_machine", "write_machine_page"]
 
 COLOURS: Final = {
     "machine": "#ffffff",
@@ -58,7 +58,7 @@ POINTS_PER_INCH: Final = 72.0
 
 
 @dataclass(frozen=True)
-class Machine:
+class DrawnMachine:
     """A machine that can be drawn."""
 
     name: str
@@ -71,7 +71,7 @@ class Machine:
         return facts_of(self.box)
 
 
-def read_machine(machine: Platform | str | Path, library: str | Path | None = None) -> Machine:
+def read_machine(machine: Platform | str | Path, library: str | Path | None = None) -> DrawnMachine:
     """Return the machine of a platform, its name or file, or of a file of hwloc's.
 
     Raises
@@ -80,7 +80,7 @@ def read_machine(machine: Platform | str | Path, library: str | Path | None = No
         No such platform, or anything wrong with the file.
     """
     if isinstance(machine, Platform):
-        return Machine(machine.name, boxes_of_platform(machine), machine.summary())
+        return DrawnMachine(machine.name, boxes_of_platform(machine), machine.summary())
     path = path_of(machine, "machine")
     if is_file(path) and path.suffix == ".xml":
         from tasksim.formats.hwloc.machine_fields import machine_fields
@@ -88,11 +88,11 @@ def read_machine(machine: Platform | str | Path, library: str | Path | None = No
 
         topology = read_topology(path)
         summary = machine_fields(topology).summary()
-        return Machine(path.stem, boxes_of_topology(topology), summary)
+        return DrawnMachine(path.stem, boxes_of_topology(topology), summary)
     from tasksim.formats.platforms import load_platform
 
     found = load_platform(machine, library)
-    return Machine(found.name, boxes_of_platform(found), found.summary())
+    return DrawnMachine(found.name, boxes_of_platform(found), found.summary())
 
 
 def machine_figure(machine: Platform | str | Path, library: str | Path | None = None) -> Figure:
@@ -132,7 +132,7 @@ def machine_figure(machine: Platform | str | Path, library: str | Path | None = 
     return drawn(read_machine(machine, library))
 
 
-def drawn(machine: Machine) -> Figure:
+def drawn(machine: DrawnMachine) -> Figure:
     """Return the drawing of a machine."""
     place = _placed(machine.box)
     margin = PADDING_POINTS
@@ -148,11 +148,11 @@ def drawn(machine: Machine) -> Figure:
     return figure
 
 
-def write_machine_page(machine: Machine, target: Path, *, force: bool) -> None:
+def write_machine_page(machine: DrawnMachine, target: Path, *, force: bool) -> None:
     """Write a page with the drawing of a machine, its summary and its numbers."""
-    from tasksim.view.pages import Block, Image, Table, Text, html_page
+    from tasksim.view.pages import Image, PageBlock, Table, Text, html_page
 
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Text(machine.summary),
         Image("machine", drawn(machine), f"The parts of {machine.name} as boxes in boxes"),
     ]

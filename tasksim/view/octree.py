@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tasksim.base.arrays import Floats, Ints
-    from tasksim.graph.octree.interactions import Pairs
-    from tasksim.graph.octree.tree import Tree
+    from tasksim.graph.octree.interactions import CellPairs
+    from tasksim.graph.octree.tree import CellTree
 
 __all__ = ["OCTREE_PANELS", "Octree", "drawn", "octree_figure", "octree_settings", "read_octree"]
 
@@ -78,7 +78,7 @@ class Octree:
     """
 
     positions: Floats
-    tree: Tree
+    tree: CellTree
     group_size: int
     cell: int
 
@@ -97,7 +97,7 @@ class Octree:
         """The Morton indices of the interaction list of the cell."""
         return self.partners_in(m2l_pairs(self.tree, self.last))
 
-    def partners_in(self, pairs: Pairs) -> Ints:
+    def partners_in(self, pairs: CellPairs) -> Ints:
         """Return the Morton indices of the leaves that some *pairs* of leaves join to the cell."""
         number = int(np.searchsorted(self.leaves, self.cell))
         partners: Ints = self.leaves[pairs.source[pairs.target == number]]

@@ -21,7 +21,7 @@ __all__ = [
     "Callout",
     "Heading",
     "Image",
-    "Links",
+    "LinkLine",
     "Listing",
     "Table",
     "Text",
@@ -138,17 +138,17 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Links:
+class LinkLine:
     """A line of links, with an introduction, and a label and a target for each link."""
 
     text: str
     targets: Sequence[tuple[str, str]]
 
 
-Block = Heading | Text | Table | Image | Callout | Listing | Links
+PageBlock = Heading | Text | Table | Image | Callout | Listing | LinkLine
 
 
-def html_page(title: str, blocks: Sequence[Block]) -> str:
+def html_page(title: str, blocks: Sequence[PageBlock]) -> str:
     """Return a page that needs nothing else: images are inside, there are no scripts."""
     body = "\n".join(map(_html, blocks))
     return (
@@ -159,7 +159,7 @@ def html_page(title: str, blocks: Sequence[Block]) -> str:
     )
 
 
-def markdown_page(title: str, blocks: Sequence[Block], images: Mapping[str, str]) -> str:
+def markdown_page(title: str, blocks: Sequence[PageBlock], images: Mapping[str, str]) -> str:
     """Return the page as Markdown; *images* gives the path of each image by its name."""
     parts = [f"# {_plain(title)}", *(_markdown(block, images) for block in blocks)]
     return "\n\n".join(parts) + "\n"
@@ -185,7 +185,7 @@ def png(figure: Figure | bytes) -> bytes:
     return drawn.getvalue()
 
 
-def _html(block: Block) -> str:
+def _html(block: PageBlock) -> str:
     if isinstance(block, Heading):
         return f"<h2>{escape(block.text)}</h2>"
     if isinstance(block, Text):
@@ -197,7 +197,7 @@ def _html(block: Block) -> str:
         return f'<img alt="{escape(block.alt)}" src="data:image/png;base64,{data}">'
     if isinstance(block, Listing):
         return f'<pre tabindex="0">{escape(chr(10).join(block.lines))}</pre>'
-    if isinstance(block, Links):
+    if isinstance(block, LinkLine):
         found = (f'<a href="{escape(quote(to))}">{escape(name)}</a>' for name, to in block.targets)
         return f"<p>{escape(block.text)} {', '.join(found)}</p>"
     advice = f"<p>Advice: {escape(block.advice)}.</p>" if block.advice else ""
@@ -231,7 +231,7 @@ def _html_text(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
-def _markdown(block: Block, images: Mapping[str, str]) -> str:
+def _markdown(block: PageBlock, images: Mapping[str, str]) -> str:
     if isinstance(block, Heading):
         return f"## {_plain(block.text)}"
     if isinstance(block, Text):
@@ -244,7 +244,7 @@ def _markdown(block: Block, images: Mapping[str, str]) -> str:
         ticks = [len(ticks) for line in block.lines for ticks in re.findall("`+", line)]
         fence = "`" * max(3, 1 + max(ticks, default=0))
         return "\n".join([fence, *block.lines, fence])
-    if isinstance(block, Links):
+    if isinstance(block, LinkLine):
         found = (f"[{_plain(name)}]({quote(to)})" for name, to in block.targets)
         return f"{_plain(block.text)} {', '.join(found)}"
     advice = f" Advice: {_plain(block.advice)}." if block.advice else ""

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from tasksim.run.record import Run
 
-__all__ = ["PANELS", "Look", "Panel", "Place"]
+__all__ = ["PANELS", "Look", "Panel", "PanelPlace"]
 
-Place: TypeAlias = Literal["per run", "together", "below"]
+PanelPlace: TypeAlias = Literal["per run", "together", "below"]
 """Place of a panel, from the top: one per run and one for all runs, which share the time axis; then
 those without a time axis, beside each other."""
 
@@ -102,7 +102,7 @@ class Panel:
     """
 
     summary: str
-    place: Place
+    place: PanelPlace
     draw: Callable[[Sequence[Run], Axes, Look], Any]
     height_inches: Callable[[Run], float]
     shows: Callable[[Run], bool] = _always

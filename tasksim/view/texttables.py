@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.run.compare import Comparison, KernelComparison, MessageComparison, Side
     from tasksim.run.critical import PracticalPath
     from tasksim.run.network import PathMessages
-    from tasksim.run.pathprofile import Costs, PathProfile
+    from tasksim.run.pathprofile import BspCosts, PathProfile
     from tasksim.run.record import Run
 
 __all__ = [
@@ -464,7 +464,7 @@ def slack_table(profile: PathProfile) -> str:
     return table(["slack", "tasks without", "median", "most"], rows) if rows else ""
 
 
-def _row(name: str, costs: Costs) -> list[str]:
+def _row(name: str, costs: BspCosts) -> list[str]:
     words = "-" if costs.words is None else f"{costs.words:.10g}"
     flop = "-" if costs.flop is None else f"{costs.flop / 1e6:.1f}"
     return [name, f"{costs.synchronisations:.10g}", words, flop]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tasksim.base.documents.json_document import (
     MAX_NESTING,
     FormatError,
-    Node,
+    JsonNode,
     format_json,
     parse_json,
     path_text,
@@ -151,12 +151,12 @@ def test_plain_data():
 )
 def test_values_of_another_type_are_refused(value, getter, message):
     with pytest.raises(FormatError) as caught:
-        getattr(Node(value), getter)()
+        getattr(JsonNode(value), getter)()
     assert str(caught.value).rpartition("]: ")[2] == message
 
 
 def test_missing_keys_are_named_with_the_path():
-    node = Node({"cpu": {"modle": 1}})["cpu"]
+    node = JsonNode({"cpu": {"modle": 1}})["cpu"]
     with pytest.raises(FormatError) as caught:
         node["model"]
     assert str(caught.value) == "cpu: 'model' is missing, did you mean 'modle'? (keys: modle)"

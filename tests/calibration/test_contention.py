@@ -17,7 +17,7 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.contention import calibrate_contended
 from tasksim.calibration.fit_contention import Beside, losses, overlaps, seen_beside
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.neighbours import Measured, Neighbours, measure_kernels
+from tasksim.calibration.neighbours import MeasuredContention, Neighbours, measure_kernels
 from tasksim.engine.choice import replayed
 from tasksim.engine.outcome import machine
 from tasksim.engine.question import Question
@@ -271,7 +271,7 @@ def by_hand(graph, worker, start_s, end_s):
 
 
 def test_share_of_memory_is_that_of_its_demand():
-    found = Measured(demand={"gemm": 2e9, "lacpy": 9e9}, bandwidths=[8e9, 12e9])
+    found = MeasuredContention(demand={"gemm": 2e9, "lacpy": 9e9}, bandwidths=[8e9, 12e9])
     found.beside["gemm"] = {"lacpy": (1.13,)}
     assert found.of("gemm") == Contention(2e9, 0.25, {"lacpy": (1.13,)})
     assert found.of("lacpy") == Contention(8e9, 1.0)  # one core gets no more
@@ -322,7 +322,7 @@ def test_kernels_beside_each_other():
         KernelCall("gemm", {"m": 48, "n": 48, "k": 48}),
         KernelCall("lacpy", {"m": 64, "n": 64}),
     ]
-    found, alone = Measured(), []
+    found, alone = MeasuredContention(), []
     measure_kernels(found, calls, 0.5, lambda kernel, times: alone.append((kernel.name, times)))
     assert {name for name, _ in alone} == {"gemm", "lacpy"}
     assert {name: set(row) for name, row in found.beside.items()} == {

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.domain import Axis, grid_counts, latin_hypercube, parse_axis, parse_domain
+from tasksim.calibration.domain import (
+    DomainAxis,
+    grid_counts,
+    latin_hypercube,
+    parse_axis,
+    parse_domain,
+)
 
 DESIGNS = ["lhs", "random", "grid"]
 GEQRT = ["m=32..512:log", "n=16..256:log", "ib=8,16,32"]
@@ -134,7 +140,7 @@ def test_wrong_requests():
     st.floats(0, 1, exclude_max=True),
 )
 def test_drawn_sizes_are_inside(low, width, log, share):
-    axis = Axis(low=low, high=min(low + width, 2**31 - 1), log=log)
+    axis = DomainAxis(low=low, high=min(low + width, 2**31 - 1), log=log)
     (size,) = axis.at(np.array([share])).tolist()
     assert axis.low <= size <= axis.high
     assert parse_axis(str(axis), "n") == axis

@@ -12,7 +12,7 @@ from tasksim.calibration.domain_steering import (
     DESIGN_INTERVAL,
     MIN_CONFIGURATIONS,
     DomainSteering,
-    Errors,
+    ModelErrors,
     errors_of,
     fits_of,
     measured_at,
@@ -150,7 +150,7 @@ def campaign(looks, *, count=10, of=200, until=0.05, ended=True):
 
 
 def errors(mean, of_means=0.0):
-    return Errors(mean, 0.0, of_means, 0.01)
+    return ModelErrors(mean, 0.0, of_means, 0.01)
 
 
 @pytest.mark.parametrize(

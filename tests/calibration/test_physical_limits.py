@@ -18,7 +18,7 @@ from tasksim.calibration.memory import (
     measure_memory,
     write_memory,
 )
-from tasksim.calibration.neighbours import Measured, measure_bandwidth, measure_kernels
+from tasksim.calibration.neighbours import MeasuredContention, measure_bandwidth, measure_kernels
 from tasksim.calibration.parallelism import Parallelism, measure_parallelism
 from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.platform.load import load
@@ -114,7 +114,9 @@ def test_what_stays_impossible_is_told_and_written_with_a_word(tmp_path):
 def taking(seconds):
     """Return executions beside each other that take so many *seconds*, undisturbed."""
     each = [np.array([one]) for one in seconds]
-    return neighbours.Together([ExecutionTimes(one, one, np.ones(len(one))) for one in each])
+    return neighbours.ConcurrentExecutions(
+        [ExecutionTimes(one, one, np.ones(len(one))) for one in each]
+    )
 
 
 def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
@@ -123,7 +125,7 @@ def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
     )
     beside = {1: [1e-3], 2: [0.8e-3, 0.9e-3]}
     monkeypatch.setattr(neighbours, "_together", lambda bodies: taking(beside[len(bodies)]))
-    found = Measured()
+    found = MeasuredContention()
     measure_kernels(found, [KernelCall("gemm", {"m": 8.0})], 1.0)
     assert found.beside["gemm"] == {"gemm": (1.0,)}
     assert found.impossible == [
@@ -195,7 +197,7 @@ def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeyp
     alone = chain([2.45e9] * 8, repeat(20e9))
     copies(monkeypatch, lambda count: next(alone) if count == 1 else 26.5e9)
     monkeypatch.setattr(kernels_under_load, "standalone", lambda *_, **__: None)
-    found = Measured()
+    found = MeasuredContention()
     measure_bandwidth(found, 2, 60.0, clock=ticking(0.1))
     assert found.bandwidths == pytest.approx([20e9, 26.5e9])
     assert found.impossible == []
@@ -204,7 +206,7 @@ def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeyp
 def test_bandwidths_that_stay_impossible_are_told(monkeypatch):
     copies(monkeypatch, lambda count: [20.5e9, 6.28e9][count - 1])
     monkeypatch.setattr(kernels_under_load, "standalone", lambda *_, **__: None)
-    found = Measured()
+    found = MeasuredContention()
     measure_bandwidth(found, 2, 1.0, clock=ticking(0.1))
     assert found.bandwidths == pytest.approx([20.5e9, 6.28e9])
     assert found.impossible == [

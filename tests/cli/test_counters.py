@@ -9,7 +9,7 @@ from tasksim.calibration.counters import valgrind
 from tasksim.calibration.counters.hardware import (
     HARDWARE,
     SOFTWARE,
-    Event,
+    HardwareEvent,
     PerfCounters,
     scaled,
 )
@@ -95,7 +95,7 @@ def test_counters_of_the_system_are_read_as_the_processors_are():
 
 
 def test_an_event_that_need_not_be_counted_is_left_out_with_the_reason():
-    unknown = Event("stalled-cycles-backend", 1, 999, required=False)
+    unknown = HardwareEvent("stalled-cycles-backend", 1, 999, required=False)
     try:
         with PerfCounters((*SOFTWARE, unknown)) as counters:
             counters.start()
@@ -107,7 +107,7 @@ def test_an_event_that_need_not_be_counted_is_left_out_with_the_reason():
     assert note.startswith("stalled-cycles-backend is not counted: this ")
     with (
         pytest.raises(TasksimError, match="refuses to count x: this "),
-        PerfCounters((Event("x", 1, 999),)),
+        PerfCounters((HardwareEvent("x", 1, 999),)),
     ):
         pass
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import pytest
 
-from tasksim.base.progress import Amount, watched
+from tasksim.base.progress import WorkAmount, watched
 from tasksim.cli import progress
 
 
@@ -126,7 +126,7 @@ def test_stages_begin_where_work_below_them_is(monkeypatch):
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
     plan = progress.Stages("simulating", [1, 1])
     plan.begin("the graph")
-    amount = Amount(lambda: 50, 100, "tasks", until=0.5)
+    amount = WorkAmount(lambda: 50, 100, "tasks", until=0.5)
     assert plan.now(amount, 0.0) == ("the graph, 50/100 tasks, 42 s left", 0.125)
 
 

@@ -44,7 +44,7 @@ def made_up(monkeypatch):
         for question in questions:
             asked.add(question)
             times = {choice: 1.0 + i for i, choice in enumerate(question.choices)}
-            yield native_answers.Example(question, times)
+            yield native_answers.TrainingLoop(question, times)
 
     monkeypatch.setattr(native_campaign, "answer", answer)
     monkeypatch.setattr(native_campaign, "run_examples", run_examples)

@@ -10,22 +10,27 @@ import pytest
 from numpy._core import _multiarray_umath
 
 from tasksim.core.build import build
-from tasksim.core.wheeltag import Needs, needs_of, wheel_tag
+from tasksim.core.wheeltag import Requirements, needs_of, wheel_tag
 
 
 @pytest.mark.parametrize(
     ("needs", "tag"),
     [
-        (Needs("x86_64", ("libc.so.6",), ("GLIBC_2.2.5",)), "manylinux_2_17_x86_64"),
-        (Needs("x86_64", ("libc.so.6", "libm.so.6"), ("GLIBC_2.34",)), "manylinux_2_34_x86_64"),
+        (Requirements("x86_64", ("libc.so.6",), ("GLIBC_2.2.5",)), "manylinux_2_17_x86_64"),
         (
-            Needs("aarch64", ("ld-linux-aarch64.so.1", "libc.so.6"), ("GLIBC_2.9", "GLIBC_2.28")),
+            Requirements("x86_64", ("libc.so.6", "libm.so.6"), ("GLIBC_2.34",)),
+            "manylinux_2_34_x86_64",
+        ),
+        (
+            Requirements(
+                "aarch64", ("ld-linux-aarch64.so.1", "libc.so.6"), ("GLIBC_2.9", "GLIBC_2.28")
+            ),
             "manylinux_2_28_aarch64",
         ),
-        (Needs("riscv64", (), ()), "manylinux_2_17_riscv64"),
-        (Needs("x86_64", ("libstdc++.so.6", "libc.so.6"), ("GLIBCXX_3.4",)), "linux_x86_64"),
-        (Needs("x86_64", ("libc.musl-x86_64.so.1",), ()), "linux_x86_64"),
-        (Needs("", ("libc.so.6",), ()), "linux_here"),
+        (Requirements("riscv64", (), ()), "manylinux_2_17_riscv64"),
+        (Requirements("x86_64", ("libstdc++.so.6", "libc.so.6"), ("GLIBCXX_3.4",)), "linux_x86_64"),
+        (Requirements("x86_64", ("libc.musl-x86_64.so.1",), ()), "linux_x86_64"),
+        (Requirements("", ("libc.so.6",), ()), "linux_here"),
     ],
 )
 def test_a_tag_is_as_old_as_the_library_allows(needs, tag, monkeypatch):
@@ -35,7 +40,7 @@ def test_a_tag_is_as_old_as_the_library_allows(needs, tag, monkeypatch):
 
 
 def test_private_versions_of_the_c_library_are_of_no_wheel(monkeypatch):
-    needs = Needs("x86_64", ("libc.so.6",), ("GLIBC_PRIVATE",))
+    needs = Requirements("x86_64", ("libc.so.6",), ("GLIBC_PRIVATE",))
     monkeypatch.setattr("tasksim.core.wheeltag.needs_of", lambda _: needs)
     monkeypatch.setattr("platform.machine", lambda: "here")
     assert wheel_tag(None) == "py3-none-linux_x86_64"

@@ -8,7 +8,7 @@ from tasksim import ConstantLibrary
 from tasksim.base.errors import InputError
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.owners import Grid, owners_of
+from tasksim.graph.distribution.owners import NodeGrid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.models.kinds.given import GivenDurations, gives_durations
 from tasksim.network.cluster import Cluster
@@ -35,15 +35,15 @@ def kernels(graph):
 def test_summa_sends_a_along_rows_and_b_along_columns():
     graph = generate("summa", tiles=4, tile_size=10)
     assert kernels(graph) == {"gemm": 64}
-    grid = Grid(2, 2)
+    grid = NodeGrid(2, 2)
     cut = distribute(graph, owners_of(graph, grid), 4)
     # Each tile of A goes to the other node of its row, each of B to the other of its column.
     assert len(cut.messages.source) == 16 + 16
 
 
 def test_bulk_steps_keep_nodes_together():
-    free = replayed(generate("cholesky", tiles=8), 4, Grid(2, 2))
-    bulk = replayed(generate("bulk-cholesky", tiles=8, rows=2, columns=2), 4, Grid(2, 2))
+    free = replayed(generate("cholesky", tiles=8), 4, NodeGrid(2, 2))
+    bulk = replayed(generate("bulk-cholesky", tiles=8, rows=2, columns=2), 4, NodeGrid(2, 2))
     assert bulk.makespan_s > 1.1 * free.makespan_s
     counts = kernels(generate("bulk-cholesky", tiles=8, rows=2, columns=2))
     assert {k: counts[k] for k in ("potrf", "trsm", "syrk", "gemm")} == kernels(
@@ -54,7 +54,7 @@ def test_bulk_steps_keep_nodes_together():
 
 def test_conjugate_gradients_exchange_halos_with_neighbours():
     graph = generate("cg", block_rows=2, block_columns=2, block_size=8, iterations=1)
-    cut = distribute(graph, owners_of(graph, Grid(2, 2)), 4)
+    cut = distribute(graph, owners_of(graph, NodeGrid(2, 2)), 4)
     sizes = sorted(cut.messages.size_bytes.tolist())
     # Eight halos; two sums of three parts each; two results to three nodes each.
     assert sizes == [8] * 12 + [64] * 8
@@ -63,7 +63,7 @@ def test_conjugate_gradients_exchange_halos_with_neighbours():
 def test_conjugate_gradients_scale_weakly_until_the_sums_show():
     times = [
         replayed(
-            generate("cg", block_rows=1, block_columns=n, iterations=3), n, Grid(1, n)
+            generate("cg", block_rows=1, block_columns=n, iterations=3), n, NodeGrid(1, n)
         ).makespan_s
         for n in (1, 4, 16)
     ]
@@ -75,7 +75,7 @@ def test_conjugate_gradients_scale_weakly_until_the_sums_show():
 def test_collectives_of_any_size_are_graphs(operation, ranks):
     graph = generate("collective", operation=operation, ranks=ranks, size_bytes=100, repeat=2)
     if ranks > 1:
-        replayed(graph, ranks, Grid(1, ranks))
+        replayed(graph, ranks, NodeGrid(1, ranks))
 
 
 def test_algorithms_that_are_misspelt_are_refused():

@@ -9,7 +9,7 @@ from fmm_graphs import tasks_of, tree_of
 
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.apps.fmm import Distribution, graph_of_tree
+from tasksim.graph.apps.fmm import ParticleDistribution, graph_of_tree
 from tasksim.graph.apps.fmm_passes import KERNELS
 from tasksim.graph.apps.registry import find, generate, parse, parse_settings
 from tasksim.graph.octree.particles import DISTRIBUTIONS
@@ -298,7 +298,7 @@ def test_groups_of_no_cells_are_refused():
 
 
 def test_distributions_are_those_that_can_be_drawn():
-    assert get_args(Distribution) == DISTRIBUTIONS
+    assert get_args(ParticleDistribution) == DISTRIBUTIONS
     assert find("fmm").summary.startswith("Fast multipole method")
 
 

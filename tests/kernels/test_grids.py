@@ -8,7 +8,7 @@ import pytest
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.core.library import library
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 from tasksim.run.runchecks import check_run
@@ -61,7 +61,7 @@ def test_conjugate_gradients_reach_the_solution_and_stay_there():
 def test_a_rank_has_memory_for_what_it_owns_or_reads(name):
     graph = generate(name, **CASES[name])
     whole = bind(graph, 1, seed=3)
-    for part in cut_by(graph, Grid(2, 1)).parts:
+    for part in cut_by(graph, NodeGrid(2, 1)).parts:
         some = bind(graph, 1, seed=3, held=part.handle)
         for handle in range(graph.handles):
             datum = some.datum(handle)

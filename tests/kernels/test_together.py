@@ -9,7 +9,7 @@ import pytest
 import tasksim
 from tasksim import RW, R
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 
@@ -94,7 +94,7 @@ def owner_of(name):
     return "morton" if name == "fmm" else "row"
 
 
-@pytest.mark.parametrize("nodes", [Grid(1, 2), Grid(2, 2)])
+@pytest.mark.parametrize("nodes", [NodeGrid(1, 2), NodeGrid(2, 2)])
 @pytest.mark.parametrize(("name", "arguments"), GRAPHS)
 def test_parts_find_the_residual_of_the_whole(name, arguments, nodes):
     found, whole = judged_in_parts(generate(name, **arguments), nodes, owner=owner_of(name))
@@ -109,7 +109,7 @@ def test_parts_find_the_residual_of_the_whole(name, arguments, nodes):
 def test_parts_find_what_is_wrong_with_any_of_them(name, arguments):
     graph = generate(name, **arguments)
     last = int(graph.access_handle[graph.access_ptr[-2]])  # of rank 3 alone
-    found, whole = judged_in_parts(graph, Grid(2, 2), spoil=last)
+    found, whole = judged_in_parts(graph, NodeGrid(2, 2), spoil=last)
     for residual in found:
         assert not residual.ok
         assert residual.value == pytest.approx(whole.value, rel=1e-6)
@@ -142,7 +142,7 @@ def copy(source, target, handle):
 @pytest.mark.parametrize("owner", ["morton", "round-robin"])
 def test_tasks_of_the_fmm_do_the_same_where_some_groups_have_memory(owner, dimension):
     graph = generate("fmm", particles=900, height=5, group_size=9, order=2, dimension=dimension)
-    cut, whole, programs = executed_in_parts(graph, Grid(1, 3), owner)
+    cut, whole, programs = executed_in_parts(graph, NodeGrid(1, 3), owner)
     for part, program in zip(cut.parts, programs, strict=True):
         held = set(part.handle.tolist())
         sizes = [sum(a.nbytes for a in program.pieces(h)) for h in range(graph.handles)]
@@ -178,11 +178,11 @@ def sums(g, n=6):
 
 def test_an_application_has_the_data_of_its_part_and_is_judged_by_what_is_fetched():
     graph = sums()
-    cut = cut_by(graph, Grid(1, 3), "round-robin")
+    cut = cut_by(graph, NodeGrid(1, 3), "round-robin")
     for part in cut.parts:
         store = sums.program(graph, 1, 0, held=part.handle).store
         made = {handle for handle, datum in enumerate(store.data) if datum is not None}
         assert made == set(part.handle.tolist())
-    found, whole = judged_in_parts(graph, Grid(1, 3), owner="round-robin", program=sums.program)
+    found, whole = judged_in_parts(graph, NodeGrid(1, 3), owner="round-robin", program=sums.program)
     assert whole.value == found[0].value <= 1e-9
     assert found[1] is found[2] is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasksim.base.documents.json_document import FormatError, Node
+from tasksim.base.documents.json_document import FormatError, JsonNode
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.runeffects import RunEffect, run_effects
@@ -94,6 +94,6 @@ def test_one_run_tells_nothing(runs):
 
 def test_json():
     effect = RunEffect(0.03, 0.01, 12)
-    assert RunEffect.from_json(Node(effect.to_json())) == effect
+    assert RunEffect.from_json(JsonNode(effect.to_json())) == effect
     with pytest.raises(FormatError, match="not negative"):
-        RunEffect.from_json(Node({"shared": -1.0, "own": 0.0, "runs": 3}))
+        RunEffect.from_json(JsonNode({"shared": -1.0, "own": 0.0, "runs": 3}))

@@ -189,7 +189,7 @@ def test_budgets_that_are_none(budget):
 @pytest.mark.parametrize(
     ("kind", "searches"),
     [
-        ("cp", "tasksim.models.tensor.tuning.Search.best"),
+        ("cp", "tasksim.models.tensor.tuning.GridSearch.best"),
         ("hybrid", "tasksim.models.tensor.hybrid.learn_scales"),
     ],
 )

@@ -17,14 +17,14 @@ from tasksim.graph.apps.registry import generate
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.optimization.replayer import Replayer
 from tasksim.platform.description import Platform
-from tasksim.schedulers.static.follower import Planned
+from tasksim.schedulers.static.follower import PlannedFollower
 from tasksim.schedulers.static.problem import Problem
 
 
 def question(graph, platform, plan):
     durations = [graph.parameters_of(task)["duration_s"] for task in range(len(graph))]
     costs = np.tile(np.array(durations, np.float64), (len(platform.classes), 1))
-    return Question(graph, platform, Planned(*plan), costs, costs)
+    return Question(graph, platform, PlannedFollower(*plan), costs, costs)
 
 
 @only_with_core

@@ -11,7 +11,7 @@ from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.platform.description import check_platform
-from tasksim.platform.layers import TREE, Leaf
+from tasksim.platform.layers import TREE, SettableValue
 from tasksim.platform.load import load
 
 WHOLE = {
@@ -108,7 +108,7 @@ def test_any_text_as_a_file(tmp_path_factory, text):
 def settable(tree, above="platform"):
     for key, below in tree.items():
         path = f"{above}.{key}"
-        yield from [path] if isinstance(below, Leaf) else settable(below, path)
+        yield from [path] if isinstance(below, SettableValue) else settable(below, path)
 
 
 PLACES = st.sampled_from(list(settable(TREE)))

@@ -6,7 +6,7 @@ import pytest
 
 import tasksim
 from tasksim.graph.taskgraph import MAIN_THREAD
-from tasksim.recording.log import Log, RecordedTask
+from tasksim.recording.log import RecordedTask, RecordingLog
 from tasksim.recording.recorded import Recorded
 from tasksim.recording.replayable import (
     costs,
@@ -20,7 +20,7 @@ WORKERS = [threading.Thread(name=name) for name in ("a", "b", "c", "program")]
 
 def log_of(*rows):
     """Rows: (kernel, worker, submitted, start, end, rows before)."""
-    log = Log()
+    log = RecordingLog()
     for place, (kernel, worker, submitted, start, end, before) in enumerate(rows):
         log.tasks.append(
             RecordedTask(

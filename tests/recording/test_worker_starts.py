@@ -10,7 +10,7 @@ import pytest
 
 import tasksim
 from tasksim.graph.taskgraph import MAIN_THREAD, WORKER_START
-from tasksim.recording.log import Launch, Log, RecordedTask
+from tasksim.recording.log import Launch, RecordedTask, RecordingLog
 from tasksim.recording.recorded import Recorded
 
 FORKS = "fork" in multiprocessing.get_all_start_methods()
@@ -18,7 +18,7 @@ FORKS = "fork" in multiprocessing.get_all_start_methods()
 
 def recorded(rows, launches, ready):
     """Rows: (kernel, process, submitted, start, end, rows before); launches: (second, rows)."""
-    log = Log()
+    log = RecordingLog()
     for place, (kernel, worker, submitted, start, end, before) in enumerate(rows):
         after = [log.tasks[other] for other in before]
         log.tasks.append(

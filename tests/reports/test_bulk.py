@@ -9,7 +9,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.owners import Grid, nearly_square
+from tasksim.graph.distribution.owners import NodeGrid, nearly_square
 from tasksim.models.samples import Samples
 from tasksim.network.load import read_network
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts, parsed_collective
@@ -222,7 +222,7 @@ def test_a_run_has_the_profile_that_its_graph_on_these_ranks_has():
         assert found.size == planned.size == (32 + 64 + 32 + 32) * 1e5
     # Each block sends an edge to each neighbour in each iteration; sums are sent to all.
     assert found.sent["edge0"].calls == 2
-    assert profile_of_graph(run.graph, Grid(1, 8), "row", KNOWN).sent != found.sent
+    assert profile_of_graph(run.graph, NodeGrid(1, 8), "row", KNOWN).sent != found.sent
 
 
 def test_all_methods_stand_beside_what_was_measured():
@@ -232,7 +232,7 @@ def test_all_methods_stand_beside_what_was_measured():
     network = read_network("switch:bandwidth=1GB/s,latency=1us")
     model = BulkModel(few, MessageCosts(network))
     means = MeanModels([runs[ranks] for ranks in (1, 2, 4)])
-    told = simulated_s(runs[16].graph, Grid(4, 4), "row", network, means)
+    told = simulated_s(runs[16].graph, NodeGrid(4, 4), "row", network, means)
     table = scaling_table(model, few, [profiles[16]], [told])
     row = table.iloc[0]
     assert row.simulated_error_percent == pytest.approx(0, abs=1e-6)

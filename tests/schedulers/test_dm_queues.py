@@ -13,7 +13,7 @@ from scripted import replay_of
 from tasksim.engine.conformance import parametrize_with_checks
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
-from tasksim.schedulers.dmdasd import LevelSums, Ranks, WeighedTasks
+from tasksim.schedulers.dmdasd import LevelSums, PriorityRanks, WeighedTasks
 from tasksim.schedulers.queues import PushOrder, SortedTasks, first_ready
 from tasksim.schedulers.registry import create
 
@@ -40,7 +40,7 @@ def test_the_work_ahead_is_that_of_more_urgent_tasks(seed):
     draw = random.Random(seed)
     priority = draw.choices(range(4), k=30)
     lengths = draw.choices([0.0, nan, 1.0, 2.0, 4.0], k=30)
-    queue, inside = WeighedTasks(priority, Ranks(priority), lengths), []
+    queue, inside = WeighedTasks(priority, PriorityRanks(priority), lengths), []
     for task in range(30):
         queue.append(task)
         inside.append(task)
@@ -57,7 +57,7 @@ def test_the_work_ahead_is_that_of_more_urgent_tasks(seed):
 
 def test_how_many_go_ahead_of_a_task_in_the_middle():
     priority = [9, 9, 5, 1, 10, 6, 0, 3]
-    queue = WeighedTasks(priority, Ranks(priority), [1.0] * 8)
+    queue = WeighedTasks(priority, PriorityRanks(priority), [1.0] * 8)
     assert queue.count_ahead(7) is None  # nothing there
     for task in range(4):
         queue.append(task)

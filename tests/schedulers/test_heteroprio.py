@@ -15,7 +15,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Memory, Overheads, Platform, Worker, WorkerClass
 from tasksim.schedulers.heteroprio import Heteroprio, parse
-from tasksim.schedulers.heteroprio_statistics import Statistics
+from tasksim.schedulers.heteroprio_statistics import BucketStatistics
 from tasksim.schedulers.registry import create
 
 
@@ -146,7 +146,7 @@ def test_a_push_wakes_up_to_the_first_worker_that_may_take_the_task():
 
 def test_averages_and_shares():
     """Two tasks of 2 and 4 s on architecture 0, one of 1 s on 1."""
-    statistics = Statistics([[True, True]], 2)
+    statistics = BucketStatistics([[True, True]], 2)
     statistics.find(0)
     statistics.pushed(0, [])
     assert statistics.slowness(0) == (0, [1.0, 1.0])
@@ -157,7 +157,7 @@ def test_averages_and_shares():
 
 def test_an_architecture_prefers_what_it_gains_most_with():
     """A device gains 3 s with bucket 0 and 1 s with bucket 1; a core loses least with 1."""
-    statistics = Statistics([[True, True], [True, True]], 2)
+    statistics = BucketStatistics([[True, True], [True, True]], 2)
     for bucket in range(2):
         statistics.find(bucket)
         statistics.pushed(bucket, [])
@@ -169,7 +169,7 @@ def test_an_architecture_prefers_what_it_gains_most_with():
 
 def test_what_releases_work_comes_first():
     """Equal gains; the end of a task of bucket 1 releases others, of which the device gains."""
-    statistics = Statistics([[True, True]] * 3, 2)
+    statistics = BucketStatistics([[True, True]] * 3, 2)
     for bucket in range(3):
         statistics.find(bucket)
         for _ in range(16):
@@ -181,7 +181,7 @@ def test_what_releases_work_comes_first():
 
 
 def test_what_was_measured_too_little_comes_first():
-    statistics = Statistics([[True], [True]], 1)
+    statistics = BucketStatistics([[True], [True]], 1)
     for bucket, count in [(0, 16), (1, 15)]:
         statistics.find(bucket)
         statistics.pushed(bucket, [])

@@ -7,9 +7,9 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.tuning.judging import Splits, interval, judge, leave_one_out, shuffled
-from tasksim.tuning.methods import EqualShare, Random, best_constant, tree_method
+from tasksim.tuning.methods import EqualShare, RandomChoice, best_constant, tree_method
 from tasksim.tuning.table import PerformanceTable
-from tasksim.tuning.tree import Growth
+from tasksim.tuning.tree import StoppingCriteria
 
 STEPS = PerformanceTable.of(
     {"Nthr": [2, 2, 4, 4], "Nite": [4, 8, 4, 8]},
@@ -20,7 +20,7 @@ STEPS = PerformanceTable.of(
 
 
 def test_a_random_choice_gets_the_mean_over_what_is_allowed():
-    assert Random().shares(STEPS).tolist() == pytest.approx(
+    assert RandomChoice().shares(STEPS).tolist() == pytest.approx(
         [(0.5 + 1 + 0.25) / 3, (0.25 + 0.5 + 1) / 3, (1 + 0.5) / 2, (1 + 0.5 + 0.25) / 3]
     )
 
@@ -54,16 +54,16 @@ def test_each_application_is_judged_by_what_the_others_taught():
     """sum teaches that 4 is best of 8 iterations; dot loses by it."""
     splits = leave_one_out(STEPS, "loop")
     assert [test.tolist() for test in splits.tests] == [[0, 1], [2, 3]]
-    scores = judge(STEPS, {"constant": best_constant, "random": lambda _: Random()}, splits)
+    scores = judge(STEPS, {"constant": best_constant, "random": lambda _: RandomChoice()}, splits)
     # sum teaches 2 (1 + .5) or 4 (.25 + 1): 2; dot teaches 1.
     assert scores["constant"].msop == pytest.approx((0.5 + 0.25 + 0.5 + 0.5) / 4)
     assert scores["constant"].nodes is None
-    assert scores["random"].msop == pytest.approx(Random().shares(STEPS).mean())
+    assert scores["random"].msop == pytest.approx(RandomChoice().shares(STEPS).mean())
 
 
 def test_nodes_are_the_mean_over_the_splits():
     splits = Splits([np.array([0]), np.array([2, 3])], np.arange(4))
-    scores = judge(STEPS, {"tree": tree_method(Growth())}, splits)
+    scores = judge(STEPS, {"tree": tree_method(StoppingCriteria())}, splits)
     # Of rows 1, 2, 3 one split tells all; of 0 and 1 one does.
     assert scores["tree"].nodes == 3
     assert scores["tree"].low <= scores["tree"].msop <= scores["tree"].high

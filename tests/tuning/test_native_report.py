@@ -8,7 +8,13 @@ import pytest
 
 from tasksim.graph.apps.registry import parse_settings
 from tasksim.tuning import learners, native_report
-from tasksim.tuning.native_answers import Answered, Example, MeasurementEffort, answer, run_examples
+from tasksim.tuning.native_answers import (
+    Answered,
+    MeasurementEffort,
+    TrainingLoop,
+    answer,
+    run_examples,
+)
 from tasksim.tuning.native_questions import (
     graph_questions,
     loop_questions,
@@ -137,7 +143,7 @@ def test_what_teaches_is_not_what_is_asked():
 def test_examples_teach_but_do_not_judge():
     # Chunk 4 is best in what is asked, 2 in all that teaches, of which there is far more.
     asked = [answered(question, 1, 2) for question in loop_questions(1)]
-    examples = [Example(q, best_first(q, 1)[1]) for q in teaching_questions(1, 30, [])]
+    examples = [TrainingLoop(q, best_first(q, 1)[1]) for q in teaching_questions(1, 30, [])]
     found = report(asked, examples)
     assert found.splits["shuffled"]["tree"].msop == pytest.approx(1 / 1.1)
     assert found.splits["shuffled"]["constant"].msop == pytest.approx(1 / 1.1)
@@ -150,7 +156,7 @@ def test_an_operation_that_is_left_out_is_not_taught_by_examples_either():
         return 1 if question.loop.operation == "daxpy" else other
 
     asked = [answered(q, 0, best(q, 2)) for q in loop_questions(1)]
-    examples = [Example(q, best_first(q, best(q, 2))[1]) for q in teaching_questions(1, 9, [])]
+    examples = [TrainingLoop(q, best_first(q, best(q, 2))[1]) for q in teaching_questions(1, 9, [])]
     scores = report(asked, examples).splits["operation"]
     # Nobody tells of daxpy that 2 is best: 4 is chosen, as for all others.
     assert scores["constant"].msop == pytest.approx((4 + 1 / 1.1) / 5)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.tuning.table import PerformanceTable
-from tasksim.tuning.tree import UNITS, Growth, Leaf, Split, best_split, grow
+from tasksim.tuning.tree import UNITS, Leaf, Split, StoppingCriteria, best_split, grow
 
-FULL = Growth(threshold=1.0)
+FULL = StoppingCriteria(threshold=1.0)
 
 
 def table(features, performance, limit=None):
@@ -23,7 +23,8 @@ def table(features, performance, limit=None):
 def test_a_leaf_says_the_choice_that_loses_least_not_the_one_that_is_best_most_often():
     """a is best twice, but costs 90 % of the third example; b loses 10 % of two."""
     found = grow(
-        table({"n": [1, 1, 1]}, {"a": [10, 10, 1], "b": [9, 9, 10]}), Growth(threshold=0.5)
+        table({"n": [1, 1, 1]}, {"a": [10, 10, 1], "b": [9, 9, 10]}),
+        StoppingCriteria(threshold=0.5),
     )
     assert found.root == Leaf(1, pytest.approx((0.9 + 0.9 + 1) / 3), 3)
 
@@ -36,14 +37,17 @@ def test_a_split_separates_what_wants_different_choices():
 
 
 def test_of_choices_as_good_the_first_one_is_said():
-    found = grow(table({"n": [1, 2]}, {"a": [1, 2], "b": [2, 1], "c": [2, 1]}), Growth(depth=0))
+    found = grow(
+        table({"n": [1, 2]}, {"a": [1, 2], "b": [2, 1], "c": [2, 1]}), StoppingCriteria(depth=0)
+    )
     assert found.root == Leaf(0, 0.75, 2)
 
 
 def test_of_splits_as_good_the_first_feature_s_lowest_is_made():
     """Both features, and both thresholds of the first, gain as much."""
     found = grow(
-        table({"x": [1, 2, 3], "y": [3, 2, 1]}, {"a": [2, 2, 1], "b": [1, 2, 2]}), Growth(depth=1)
+        table({"x": [1, 2, 3], "y": [3, 2, 1]}, {"a": [2, 2, 1], "b": [1, 2, 2]}),
+        StoppingCriteria(depth=1),
     )
     assert (found.root.feature, found.root.threshold) == (0, 1.5)
 
@@ -63,13 +67,15 @@ def test_growth_stops_where_it_is_told_to():
     own = {f"c{best}": [1.0 + (best == row) for row in range(8)] for best in range(8)}
     eight = table({"n": range(8)}, own)
     assert (len(grow(eight, FULL)), grow(eight, FULL).depth) == (15, 7)
-    assert grow(eight, Growth(1.0, depth=2)).depth == 2
-    assert [leaf.examples for leaf in leaves(grow(eight, Growth(1.0, min_samples=3)))] == [
+    assert grow(eight, StoppingCriteria(1.0, depth=2)).depth == 2
+    assert [
+        leaf.examples for leaf in leaves(grow(eight, StoppingCriteria(1.0, min_samples=3)))
+    ] == [
         *[1] * 5,
         3,
     ]
     # One of two is .75, one of three .67.
-    assert [leaf.examples for leaf in leaves(grow(eight, Growth(0.7)))] == [*[1] * 6, 2]
+    assert [leaf.examples for leaf in leaves(grow(eight, StoppingCriteria(0.7)))] == [*[1] * 6, 2]
 
 
 def leaves(tree):
@@ -100,7 +106,7 @@ def test_a_limit_makes_larger_choices_the_largest_that_is_allowed():
 )
 def test_growth_out_of_its_limits_is_refused(wrong, message):
     with pytest.raises(InputError, match=message):
-        Growth(**wrong)
+        StoppingCriteria(**wrong)
 
 
 def by_hand(units, values):

@@ -13,7 +13,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.tuning.table import PerformanceTable
-from tasksim.tuning.tree import Growth, Leaf, Split, Tree, grow
+from tasksim.tuning.tree import DecisionTree, Leaf, Split, StoppingCriteria, grow
 from tasksim.tuning.tree_code import c_header, python_function, readable_text
 from tasksim.tuning.tree_file import ChoosingTree, tree_from_json
 from tasksim.tuning.tree_picture import picture
@@ -21,7 +21,7 @@ from tasksim.tuning.tree_picture import picture
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 SMALL = ChoosingTree(
     "graph.tile_size",
-    Tree(
+    DecisionTree(
         ("graph.n", "platform=a-b", "for"),
         ("256", "512"),
         Split(0, 3000.0, Leaf(0, 1.0, 2), Split(1, 0.5, Leaf(1, 0.98, 3), Leaf(0, 1.0, 1))),
@@ -36,7 +36,7 @@ def grown(choices, seed=0):
     features = {f"x{i}": rng.choice([rng.random(80), rng.integers(0, 9, 80)]) for i in range(3)}
     performance = {choice: rng.random(80) + 0.1 for choice in choices}
     table = PerformanceTable.of(features, performance)
-    return ChoosingTree("it", grow(table, Growth(threshold=1.0)), 1.0, 80), table.values
+    return ChoosingTree("it", grow(table, StoppingCriteria(threshold=1.0)), 1.0, 80), table.values
 
 
 def test_the_python_function_says_what_the_tree_says():
@@ -83,7 +83,7 @@ def compile_c(folder, *words):
 
 @pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
 def test_a_tree_that_asks_nothing_is_c_too(tmp_path):
-    alone = ChoosingTree("it", Tree((), ("7",), Leaf(0, 1.0, 1)), 1.0, 1)
+    alone = ChoosingTree("it", DecisionTree((), ("7",), Leaf(0, 1.0, 1)), 1.0, 1)
     (tmp_path / "choose.h").write_text(c_header(alone))
     (tmp_path / "main.c").write_text('#include "choose.h"\nint main(void) { return choose_it(); }')
     compile_c(tmp_path, "-o", "main", "main.c")
@@ -104,7 +104,7 @@ def test_the_text_reads_well():
 
 
 def test_names_that_are_no_names_of_c_become_some():
-    odd = Tree(("a.b", "a-b", "for", "2x", "*/ evil"), ("1",), Leaf(0, 1.0, 1))
+    odd = DecisionTree(("a.b", "a-b", "for", "2x", "*/ evil"), ("1",), Leaf(0, 1.0, 1))
     text = python_function(ChoosingTree("x y", odd, 1.0, 1))
     assert text.startswith("def choose_x_y(a_b, a_b_2, for_, x_2x, evil):")
     assert "*/ evil" not in c_header(ChoosingTree("x y", odd, 1.0, 1))
@@ -120,7 +120,7 @@ def test_a_deep_tree_is_compiled_by_python():
     for level in range(60):
         node = Split(0, float(level), Leaf(1, 1.0, 1), node)
     names = {}
-    deep = ChoosingTree("it", Tree(("x",), ("a", "b"), node), 1.0, 61)
+    deep = ChoosingTree("it", DecisionTree(("x",), ("a", "b"), node), 1.0, 61)
     exec(python_function(deep), names)
     assert names["choose_it"](1e9) == "a"
     assert tree_from_json(json.loads(deep.text()), Path("t")) == deep

@@ -9,7 +9,7 @@ import tasksim
 from tasksim.core.library import status, wasm_status
 from tasksim.scenario.scenario import Scenario
 from tasksim.view.live.page import explore
-from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, Text, html_page
+from tasksim.view.pages import Callout, Heading, Image, LinkLine, Listing, Table, Text, html_page
 from tasksim.view.style import new_axes
 from tests.view.conftest import make_hybrid
 
@@ -86,7 +86,7 @@ def test_a_report(browser, check, tmp_path):
         Table(["kernel", "time"], [["gemm", "1.5 ms"]]),
         Callout("warning", "A model extrapolates", "12 of 40 tasks", "measure larger tiles"),
         Listing(["tasksim simulate cholesky tiles=5 --workers 4 --durations potrf=1 " * 3]),
-        Links("Pages:", [("other", "other.html")]),
+        LinkLine("Pages:", [("other", "other.html")]),
         Image("curve", axes.figure, "a curve"),
     ]
     (tmp_path / "report.html").write_text(html_page("Report", blocks))

@@ -11,7 +11,7 @@ from study_tables import grid_of
 
 import tasksim
 from tasksim.engine.simulation import Simulation
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
@@ -42,7 +42,7 @@ def clustered():
     cluster = Cluster.alike(Platform.identical(2), 2, read_network("switch:bandwidth=1GB/s"))
     graph = tasksim.generate("cholesky", tiles=6, tile_size=256)
     library = tasksim.ConstantLibrary(SECONDS)
-    return Simulation(graph, cluster, library, "prio", grid=Grid(1, 2)).run()
+    return Simulation(graph, cluster, library, "prio", grid=NodeGrid(1, 2)).run()
 
 
 @pytest.fixture(scope="module")

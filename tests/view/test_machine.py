@@ -138,9 +138,9 @@ def test_text_stays_in_its_box(machine):
 
 def test_a_very_large_machine_is_made_smaller():
     boxes = [Box("package", f"{'long ' * 300}{n}", (str(n) * n,)) for n in range(4)]
-    from tasksim.view.machine import Machine
+    from tasksim.view.machine import DrawnMachine
 
-    figure = drawn(Machine("large", Box("machine", "large", (), boxes), ""))
+    figure = drawn(DrawnMachine("large", Box("machine", "large", (), boxes), ""))
     assert max(figure.get_size_inches()) <= 60.0
 
 

@@ -12,7 +12,7 @@ import tasksim
 from tasksim import ConstantLibrary
 from tasksim.base.errors import InputError
 from tasksim.engine.simulation import Simulation
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
@@ -26,7 +26,9 @@ SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 def simulated(tiles=6, nodes=2, network="switch:bandwidth=1GB/s,latency=1us"):
     cluster = Cluster.alike(Platform.identical(2), nodes, read_network(network))
     graph = tasksim.generate("cholesky", tiles=tiles, tile_size=256)
-    return Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=Grid(1, nodes)).run()
+    return Simulation(
+        graph, cluster, ConstantLibrary(SECONDS), "prio", grid=NodeGrid(1, nodes)
+    ).run()
 
 
 @pytest.fixture(scope="module")

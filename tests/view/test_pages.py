@@ -9,7 +9,7 @@ from tasksim.view.pages import (
     Callout,
     Heading,
     Image,
-    Links,
+    LinkLine,
     Listing,
     Table,
     Text,
@@ -71,7 +71,7 @@ def test_tables_without_rows():
 def test_commands_and_links_in_both_languages():
     blocks = [
         Listing(["tasksim study show s 3f # a < b", "echo ```"]),
-        Links("Data: a_b", [("x & y", "data/x y.csv")]),
+        LinkLine("Data: a_b", [("x & y", "data/x y.csv")]),
         Callout("warning", "few", "", ""),
     ]
     html = html_page("t", blocks)

@@ -1,7 +1,7 @@
 """Strict reader and readable writer of JSON documents.
 
-The parser accepts only what the standard allows, with a limit on nesting. A :class:`Node` reads a
-document value by value.
+The parser accepts only what the standard allows, with a limit on nesting. A :class:`JsonNode` reads
+a document value by value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "INTEGER_LIMIT",
     "MAX_NESTING",
     "FormatError",
-    "Node",
+    "JsonNode",
     "format_json",
     "parse_json",
     "position",
@@ -247,7 +247,7 @@ class FormatError(InputError):
         self.path = path
 
 
-class Node:
+class JsonNode:
     """A value in a JSON document, and the path to it.
 
     Every getter raises :exc:`FormatError` if the value is of another type.
@@ -257,29 +257,29 @@ class Node:
         self.value = value
         self.path = path
 
-    def __getitem__(self, key: str) -> Node:
+    def __getitem__(self, key: str) -> JsonNode:
         """Return the value of *key*; raise an error if it is missing."""
         mapping = self.mapping()
         if key not in mapping:
             keys = ", ".join(mapping) or "none"
             raise self.error(f"'{key}' is missing{nearest(key, mapping)} (keys: {keys})")
-        return Node(mapping[key], (*self.path, key))
+        return JsonNode(mapping[key], (*self.path, key))
 
-    def get(self, key: str, default: Any) -> Node:
+    def get(self, key: str, default: Any) -> JsonNode:
         """Return the value of *key*, or *default* if it is missing."""
-        return self[key] if key in self.mapping() else Node(default, self.path)
+        return self[key] if key in self.mapping() else JsonNode(default, self.path)
 
-    def items(self) -> Iterator[tuple[str, Node]]:
+    def items(self) -> Iterator[tuple[str, JsonNode]]:
         """Yield the keys of an object and their values."""
         for key in self.mapping():
             yield key, self[key]
 
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[JsonNode]:
         """Yield the elements of a list."""
         if not isinstance(self.value, list):
             raise self.expected("a list")
         for index, value in enumerate(self.value):
-            yield Node(value, (*self.path, index))
+            yield JsonNode(value, (*self.path, index))
 
     def mapping(self) -> dict[str, Any]:
         """Return the value, an object."""
@@ -327,7 +327,7 @@ class Node:
             raise self.expected(what)
         return number
 
-    def maybe(self, read: Callable[[Node], T]) -> T | None:
+    def maybe(self, read: Callable[[JsonNode], T]) -> T | None:
         """Return the result of *read* for the value; None for ``null``."""
         return None if self.value is None else read(self)
 
@@ -350,7 +350,7 @@ class Node:
             raise self.error(f"expected {length} numbers, got {len(numbers)}")
         return np.array(numbers, dtype=np.float64)
 
-    def list_of(self, count: int) -> list[Node]:
+    def list_of(self, count: int) -> list[JsonNode]:
         """Return the elements of the value, a list of exactly *count*."""
         found = list(self)
         if len(found) != count:
@@ -385,7 +385,7 @@ class Node:
         return self.error(f"expected {what}, got {short}")
 
 
-def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
+def read_document(text: str, where: str, read: Callable[[JsonNode], T]) -> T:
     """Return the result of *read* for a JSON *text*, which messages call *where*.
 
     Raises
@@ -394,7 +394,7 @@ def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
         ``where:line:column: what is wrong, what was got, what is legal``.
     """
     try:
-        return read(Node(parse_json(text)))
+        return read(JsonNode(parse_json(text)))
     except json.JSONDecodeError as error:
         raise InputError(f"{where}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except FormatError as error:

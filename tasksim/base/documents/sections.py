@@ -26,7 +26,7 @@ __all__ = [
     "TEXT",
     "Amount",
     "Field",
-    "Found",
+    "FileProblems",
     "Kind",
     "ListOf",
     "MappingOf",
@@ -50,21 +50,21 @@ NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
 BAD: Final = object()
 """Marker of an illegal value."""
 
-Found: TypeAlias = list[FileProblem]
+FileProblems: TypeAlias = list[FileProblem]
 """The problems so far."""
 
 
 class Kind(Protocol):
     """A kind of value."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the meaning of *value*; add an illegal one to *found* and return :data:`BAD`."""
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the kind."""
 
 
-def refused(found: Found, location: Location, what: str, value: object) -> object:
+def refused(found: FileProblems, location: Location, what: str, value: object) -> object:
     """Add the problem *what* of *value* to *found*, and return :data:`BAD`."""
     found.append(FileProblem(location, f"{what} (got {_got(value)})"))
     return BAD
@@ -85,7 +85,7 @@ class Text:
     def __init__(self, pattern: str | None = None) -> None:
         self.pattern = pattern
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the text."""
         if not isinstance(value, str):
             return refused(found, location, "must be text", value)
@@ -108,7 +108,7 @@ _NO_NAME: Final = (
 class _Flag:
     """True or false."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the truth value."""
         if isinstance(value, bool):
             return value
@@ -125,7 +125,7 @@ class Whole:
     def __init__(self, least: int, most: int | None = None) -> None:
         self.least, self.most = least, most
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int):
             return refused(found, location, "must be a whole number", value)
@@ -155,7 +155,7 @@ class Amount:
     ) -> None:
         self.dimension, self.least, self.above, self.most = dimension, least, above, most
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the number in tasksim's units, such as seconds or bytes."""
         try:
             number = self._parsed(value)
@@ -191,7 +191,7 @@ class Maybe:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the meaning of the value; None for ``null``."""
         return None if value is None else self.kind.read(value, location, found)
 
@@ -207,7 +207,7 @@ class ListOf:
     def __init__(self, kind: Kind, least: int = 0, most: int | None = None) -> None:
         self.kind, self.least, self.most = kind, least, most
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the meanings of its values, in a list."""
         if not isinstance(value, list):
             return refused(found, location, "must be a list", value)
@@ -237,7 +237,7 @@ class PairsOf:
     def __init__(self, kind: Kind, entry: Kind) -> None:
         self.kind, self.matrix = kind, ListOf(ListOf(entry), least=1)
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the value, or the lists of values."""
         return (self.matrix if isinstance(value, list) else self.kind).read(value, location, found)
 
@@ -250,7 +250,7 @@ class PairsOf:
 class _Names:
     """One name for all workers of a group, or a list of them, one per worker."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the name, or the list of names."""
         return (_LIST if isinstance(value, list) else NAME).read(value, location, found)
 
@@ -265,7 +265,7 @@ class MappingOf:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the meanings of the values, by name."""
         if not isinstance(value, dict):
             return refused(found, location, "must be a mapping", value)
@@ -285,7 +285,7 @@ class MappingOf:
 class Plain:
     """A mapping of plain values (mappings, lists, texts, finite numbers) without a schema."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the mapping, with dates as texts."""
         try:
             plain = _plain(value)
@@ -365,7 +365,7 @@ class Section:
         return type(self)(**{**vars(self), **values})
 
     @classmethod
-    def read(cls, data: Any, location: Location, found: Found) -> Any:
+    def read(cls, data: Any, location: Location, found: FileProblems) -> Any:
         """Return the section in *data*; add illegal values to *found*.
 
         Returns :data:`BAD` if any value is illegal.
@@ -399,7 +399,7 @@ class Section:
         value: Any,
         before: Mapping[str, Any],  # noqa: ARG003
         location: Location,  # noqa: ARG003
-        found: Found,  # noqa: ARG003
+        found: FileProblems,  # noqa: ARG003
     ) -> Any:
         """Return *value* of the field *name*; :data:`BAD` if the fields *before* forbid it."""
         return value
@@ -410,7 +410,7 @@ class SectionOf(NamedTuple):
 
     section: type[Section]
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the section."""
         return self.section.read(value, location, found)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tasksim.base.errors import TasksimError
 from tasksim.formats.counters import Counted
 
-__all__ = ["HARDWARE", "SOFTWARE", "Event", "PerfCounters", "refusal", "scaled"]
+__all__ = ["HARDWARE", "SOFTWARE", "HardwareEvent", "PerfCounters", "refusal", "scaled"]
 
 SYSTEM_CALL_NUMBERS: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319}
 """Number of the system call per machine."""
@@ -29,7 +29,7 @@ READ_MISS: Final = 1 << 16
 
 
 @dataclass(frozen=True)
-class Event:
+class HardwareEvent:
     """Event to count, with its name in perf, and its type and configuration for the system call.
 
     Without an event that is not *required*, the others are counted all the same.
@@ -42,17 +42,17 @@ class Event:
 
 
 HARDWARE: Final = (
-    Event("instructions", 0, 1),
-    Event("cycles", 0, 0),
-    Event("L1-dcache-loads", 3, 0),
-    Event("L1-dcache-load-misses", 3, READ_MISS),
-    Event("LLC-loads", 3, 2),
-    Event("LLC-load-misses", 3, 2 | READ_MISS),
-    Event("stalled-cycles-backend", 0, 8, required=False),
+    HardwareEvent("instructions", 0, 1),
+    HardwareEvent("cycles", 0, 0),
+    HardwareEvent("L1-dcache-loads", 3, 0),
+    HardwareEvent("L1-dcache-load-misses", 3, READ_MISS),
+    HardwareEvent("LLC-loads", 3, 2),
+    HardwareEvent("LLC-load-misses", 3, 2 | READ_MISS),
+    HardwareEvent("stalled-cycles-backend", 0, 8, required=False),
 )
 """Events that most processors count; the cache events are required, as models need them. Where
 stalls are not counted, models tell the time of memory by its latencies."""
-SOFTWARE: Final = (Event("task-clock", 1, 1), Event("page-faults", 1, 2))
+SOFTWARE: Final = (HardwareEvent("task-clock", 1, 1), HardwareEvent("page-faults", 1, 2))
 """Events that the system itself counts on any machine, for tests of the system call."""
 
 
@@ -77,9 +77,9 @@ class PerfCounters:
         If the system refuses to count a required event, with its reason and a remedy.
     """
 
-    def __init__(self, events: tuple[Event, ...] = HARDWARE) -> None:
+    def __init__(self, events: tuple[HardwareEvent, ...] = HARDWARE) -> None:
         self._asked = events
-        self._events: list[Event] = []
+        self._events: list[HardwareEvent] = []
         self._files: list[int] = []
         self._refused: list[str] = []
 
@@ -92,7 +92,7 @@ class PerfCounters:
             raise
         return self
 
-    def _open(self, event: Event) -> None:
+    def _open(self, event: HardwareEvent) -> None:
         try:
             file = _opened(event)
         except OSError as error:
@@ -175,7 +175,7 @@ def reason(code: int) -> str:
     }.get(code, os.strerror(code))
 
 
-def _opened(event: Event) -> int:
+def _opened(event: HardwareEvent) -> int:
     """Open a counter of the calling thread and return its file descriptor.
 
     Raise :exc:`OSError` if the system refuses.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["MAX_INTEGERS", "Window", "main", "window_library"]
+__all__ = ["MAX_INTEGERS", "CountingWindow", "main", "window_library"]
 
 MAX_INTEGERS: Final = 32
 MAX_REALS: Final = 8
@@ -74,7 +74,7 @@ def window_library(target: Path) -> Path:
     return compiled(SOURCE, target, "counting with Valgrind", ("-O1",))
 
 
-class Window:
+class CountingWindow:
     """The window, in a process under Valgrind.
 
     Parameters
@@ -135,7 +135,7 @@ def main(path: str) -> None:
         os.chdir(request["folder"])
         _prepare(request)
         return
-    window, answer = Window(request["window"]), Path(request["answer"]).resolve()
+    window, answer = CountingWindow(request["window"]), Path(request["answer"]).resolve()
     execute = _kernel
     if "application" in request:  # it may name files and modules of the user
         os.chdir(request["folder"])
@@ -148,7 +148,7 @@ def main(path: str) -> None:
     answer.write_text(json.dumps(told))
 
 
-def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
+def _kernel(window: CountingWindow, request: Mapping[str, Any]) -> dict[str, Any]:
     """Execute a kernel with each configuration: once to warm the caches, then counted."""
     from tasksim.core.library import library
     from tasksim.kernels.standalone import standalone
@@ -164,7 +164,7 @@ def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"core": core_type()}
 
 
-def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
+def _application(window: CountingWindow, request: Mapping[str, Any]) -> dict[str, Any]:
     """Execute the tasks of an application in the order of their insertion."""
     from tasksim.graph.apps.registry import generate
     from tasksim.kernels.program import bind
@@ -205,7 +205,7 @@ def _prepare(request: Mapping[str, Any]) -> None:
             program.run(task, 0)
 
 
-def _counted(window: Window, program: Any, graph: TaskGraph, number: int) -> list[str]:
+def _counted(window: CountingWindow, program: Any, graph: TaskGraph, number: int) -> list[str]:
     """Execute and count all tasks of *program*; return the kernels that Python calls."""
     from tasksim.core.library import library
 

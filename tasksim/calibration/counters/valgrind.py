@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.machine import Cache
 
-__all__ = ["Counts", "count", "find_valgrind", "unmoved"]
+__all__ = ["CountsByKernel", "count", "find_valgrind", "unmoved"]
 
 HEADERS: Final = ("/usr/include", "/usr/local/include")
 TRIGGER: Final = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
@@ -59,7 +59,7 @@ change the environment while a program runs."""
 PACKAGE_FOLDER: Final = Path(__file__).parents[3]
 """Folder of this package: the process may have another working folder."""
 
-Counts = dict[str, dict[str, float]]
+CountsByKernel = dict[str, dict[str, float]]
 """Label of a window -> counters."""
 
 
@@ -80,7 +80,7 @@ def find_valgrind() -> str:
     return found
 
 
-def count(request: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
+def count(request: Mapping[str, Any]) -> tuple[CountsByKernel, dict[str, Any]]:
     """Return the counters of each window of *request*, and the facts that the process returned.
 
     :mod:`~tasksim.calibration.counters.inside_valgrind` executes *request*. With three levels of

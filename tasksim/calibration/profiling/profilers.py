@@ -152,7 +152,7 @@ def _event() -> str | None:
     return None
 
 
-Costs = dict[tuple[str, str], float]
+FunctionCosts = dict[tuple[str, str], float]
 
 
 SAMPLED_EVENT: Final = re.compile(r"^# Samples: .* of event '([^']+)'$", re.MULTILINE)
@@ -161,7 +161,7 @@ SAMPLED_EVENT: Final = re.compile(r"^# Samples: .* of event '([^']+)'$", re.MULT
 
 def _by_perf(
     command: Sequence[str], folder: Path, event: str, tell: Callable[[str], None]
-) -> tuple[int, float, Costs, str]:
+) -> tuple[int, float, FunctionCosts, str]:
     """Return exit code, processor time, samples by function, and the event."""
     data = str(folder / "perf.data")
     words = ["perf", "record", "-q", "-e", event, "-F", str(SAMPLES_PER_S), "-o", data, "--"]
@@ -175,13 +175,13 @@ def _by_perf(
     return code, seconds, parse_perf(done.stdout.splitlines()), named
 
 
-def parse_perf(lines: Iterable[str]) -> Costs:
+def parse_perf(lines: Iterable[str]) -> FunctionCosts:
     """Return samples by function of what ``perf report -F sample,dso,sym -t '|'`` prints.
 
     >>> parse_perf(["# a comment", " 188        |t.out        |[.] solve", ""])
     {('solve', 't.out'): 188.0}
     """
-    costs: Costs = {}
+    costs: FunctionCosts = {}
     for line in lines:
         cells = [cell.strip() for cell in line.split("|")]
         if line.startswith("#") or len(cells) != 3 or not cells[0].isdecimal():
@@ -193,7 +193,7 @@ def parse_perf(lines: Iterable[str]) -> Costs:
 
 def _by_callgrind(
     command: Sequence[str], folder: Path, tell: Callable[[str], None]
-) -> tuple[int, float, Costs]:
+) -> tuple[int, float, FunctionCosts]:
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise TasksimError(
@@ -203,14 +203,14 @@ def _by_callgrind(
              f"--callgrind-out-file={folder}/counts.%p"]  # fmt: skip
     code, seconds = _run([*words, *command])
     tell("reading the counts")
-    costs: Costs = {}
+    costs: FunctionCosts = {}
     for path in sorted(folder.glob("counts.*")):
         for name, cost in parse_callgrind(path.read_text().splitlines()).items():
             costs[name] = costs.get(name, 0.0) + cost
     return code, seconds, costs
 
 
-def parse_callgrind(lines: Iterable[str]) -> Costs:
+def parse_callgrind(lines: Iterable[str]) -> FunctionCosts:
     """Return the instructions of each function, without those that it calls, of Callgrind's file.
 
     >>> parse_callgrind(["events: Ir", "ob=(1) /tmp/a.out", "fn=(2) main", "3 5", "cfn=(4) f",
@@ -218,7 +218,7 @@ def parse_callgrind(lines: Iterable[str]) -> Costs:
     {('main', 'a.out'): 7.0, ('f', 'a.out'): 100.0}
     """
     names: dict[tuple[str, str], str] = {}
-    costs: Costs = {}
+    costs: FunctionCosts = {}
     place = function = ""
     inclusive = False
     for line in lines:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.engine.data.landing import Landing
     from tasksim.engine.machine.node import Node
     from tasksim.graph.csr import Int32
-    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.graph.distribution.messages import PostedMessages
     from tasksim.network.model import Model
 
 __all__ = [
@@ -53,7 +53,7 @@ class Messages:
     *send* and *receive* are the numbers of their communication tasks on their nodes.
     """
 
-    def __init__(self, table: MessageTable, send: list[int], receive: list[int]) -> None:
+    def __init__(self, table: PostedMessages, send: list[int], receive: list[int]) -> None:
         count = len(table)
         self.source: list[int] = table.source.tolist()
         self.target: list[int] = table.target.tolist()
@@ -86,7 +86,7 @@ class NotedMessages:
         self.started, self.ended = (np.full(len(send), -1, np.int64) for _ in range(2))
 
 
-def ends_of_messages(table: MessageTable, works: Sequence[Work]) -> tuple[Int32, Int32]:
+def ends_of_messages(table: PostedMessages, works: Sequence[Work]) -> tuple[Int32, Int32]:
     """Return, per message, the communication tasks at its source and at its target."""
     send, receive = (np.full(len(table), -1, np.int32) for _ in range(2))
     for node, work in enumerate(works):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.cluster.communicator import Messages, NotedMessages
     from tasksim.engine.cluster.work import Work
-    from tasksim.engine.outcome import Copies
+    from tasksim.engine.outcome import RecordedCopies
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.platform.description import Platform
     from tasksim.run.numa import NumaUse
@@ -45,7 +45,7 @@ class NodeOutcome(NamedTuple):
     work: Work
     platform: Platform
     lives: Mapping[str, NDArray[Any]]
-    log: Copies | None
+    log: RecordedCopies | None
     evictions: int
     numa: NumaUse | None = None
 
@@ -194,7 +194,7 @@ def _memory(nodes: Sequence[NodeOutcome]) -> MemoryTable:
     return _joined(MemoryTable, parts, "time_s")
 
 
-def _logs(nodes: Sequence[NodeOutcome]) -> Iterator[tuple[Work, Copies, int]]:
+def _logs(nodes: Sequence[NodeOutcome]) -> Iterator[tuple[Work, RecordedCopies, int]]:
     """Yield the work and the log of each node that has one, and the number of its first memory."""
     first = 0
     for node in nodes:

@@ -19,7 +19,7 @@ from tasksim.schedulers.static.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.engine.compiled.series import Given
+    from tasksim.engine.compiled.series import CoreInput
     from tasksim.engine.compiled.view import KnownView
     from tasksim.graph.csr import Int64
     from tasksim.run.record import TaskTable
@@ -36,7 +36,7 @@ class CompiledPlans:
         The scheduler's view before the run.
     costs : ndarray, shape (classes, tasks)
         Durations of the tasks, in seconds.
-    given : Given
+    given : CoreInput
         The core's input for all replays; its policy gets the tables of each plan.
 
     See Also
@@ -44,7 +44,7 @@ class CompiledPlans:
     tasksim.engine.compiled.replay.CompiledReplay.plans : Make such an object.
     """
 
-    def __init__(self, view: KnownView, costs: NDArray[np.float64], given: Given) -> None:
+    def __init__(self, view: KnownView, costs: NDArray[np.float64], given: CoreInput) -> None:
         problem = Problem.of_view(view, known=False)
         self._costs = costs
         self._tables = _Tables(problem)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tasksim.base.progress import CountProgress
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.plans import CompiledPlans
-    from tasksim.engine.compiled.series import Given, Series
+    from tasksim.engine.compiled.series import CoreInput, Series
     from tasksim.engine.compiled.view import KnownView
     from tasksim.engine.question import Question
     from tasksim.run.record import TaskTable
@@ -227,12 +227,12 @@ class CompiledReplay:
             "scheduler": policy_fields(policy, view, random.Random(seed), seed),
         }
 
-    def _given(self, *, tables: bool = True) -> Given:
+    def _given(self, *, tables: bool = True) -> CoreInput:
         """Return the input that all replays like this one share.
 
         Without *tables*, those of the policy are left out.
         """
-        from tasksim.engine.compiled.series import Given
+        from tasksim.engine.compiled.series import CoreInput
 
         kept: list[Any] = [self]
         policy = self._policy
@@ -245,7 +245,7 @@ class CompiledReplay:
         )
         told.twister = None
         graph, platform = (flat.handle for flat in self._flat)
-        return Given(self._asked.graph, graph, platform, self._question(), told, kept)
+        return CoreInput(self._asked.graph, graph, platform, self._question(), told, kept)
 
     def _told(self, policy: Ported, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
         if not policy.asks:

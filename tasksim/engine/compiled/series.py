@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import TaskTable
 
-__all__ = ["Desk", "Given", "Series"]
+__all__ = ["CoreInput", "Desk", "Series"]
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ SEED_RANGE: Final = 2**64
 """Limit of the core's seeds; Python's may be any number."""
 
 
-class Given(NamedTuple):
+class CoreInput(NamedTuple):
     """The core's input for all replays of a series, and the objects to which it points."""
 
     graph: TaskGraph
@@ -48,7 +48,7 @@ class Series:
 
     Parameters
     ----------
-    given : Given
+    given : CoreInput
         The core's input for all replays.
 
     See Also
@@ -56,7 +56,7 @@ class Series:
     tasksim.engine.compiled.replay.CompiledReplay.series : Make a series.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: CoreInput) -> None:
         self._given = given
         self._desks: list[Desk] = []
 
@@ -81,7 +81,7 @@ class Series:
 class Desk:
     """Buffers for replays one after the other, with the core's input and space for its answer."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: CoreInput) -> None:
         core = interface.functions()
         assert core is not None  # it has made the flat graph
         self._core, self._graph, self._given = core, given.graph, given

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.documents.json_document import Node, read_document
+from tasksim.base.documents.json_document import JsonNode, read_document
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, refuse_existing, write_text
 from tasksim.base.progress import watched
@@ -46,7 +46,7 @@ def read_wfformat(path: Path) -> GraphInput:
     return read_document(read_text(path), str(path), lambda root: _read(Jobs(path), root))
 
 
-def _read(jobs: Jobs, root: Node) -> GraphInput:
+def _read(jobs: Jobs, root: JsonNode) -> GraphInput:
     version = root["schemaVersion"]
     if version.value not in VERSIONS:
         raise version.error(f"version {version.value!r:.20}; legal: {', '.join(VERSIONS)}")
@@ -54,7 +54,7 @@ def _read(jobs: Jobs, root: Node) -> GraphInput:
     name = root.get("name", jobs.name)
     jobs.name = name.value if isinstance(name.value, str) and name.value else jobs.name
     execution = root["workflow"].get("execution", None)
-    runs: dict[str, Node] = {}
+    runs: dict[str, JsonNode] = {}
     if execution.value is not None:
         runs = {task["id"].text(): task for task in execution["tasks"]}
     if not runs:
@@ -74,7 +74,7 @@ def _read(jobs: Jobs, root: Node) -> GraphInput:
     return jobs.build()
 
 
-def _tasks(jobs: Jobs, specification: Node, runs: dict[str, Node]) -> None:
+def _tasks(jobs: Jobs, specification: JsonNode, runs: dict[str, JsonNode]) -> None:
     tasks = list(specification["tasks"])
     for task in tasks:
         job = task["id"].text()
@@ -104,14 +104,14 @@ def _tasks(jobs: Jobs, specification: Node, runs: dict[str, Node]) -> None:
         jobs.notes.append(f"{differing} children do not name their parents")
 
 
-def _edge(jobs: Jobs, before: str, after: str, node: Node) -> bool:
+def _edge(jobs: Jobs, before: str, after: str, node: JsonNode) -> bool:
     try:
         return jobs.edge(before, after, None)
     except InputError as error:
         raise node.error(str(error).partition(": ")[2]) from None
 
 
-def _kernel(task: Node, run: Node | None) -> str:
+def _kernel(task: JsonNode, run: JsonNode | None) -> str:
     command = None if run is None else run.get("command", None)
     program = None if command is None or command.value is None else command.get("program", None)
     if program is not None and isinstance(program.value, str) and PROGRAM.fullmatch(program.value):

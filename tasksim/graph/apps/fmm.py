@@ -84,11 +84,11 @@ from tasksim.graph.octree.tree import tree_of_distribution
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 if TYPE_CHECKING:
-    from tasksim.graph.octree.tree import Tree
+    from tasksim.graph.octree.tree import CellTree
 
 __all__ = ["fmm", "graph_of_tree"]
 
-Distribution = Literal["cube", "ball", "sphere", "sphere-poles", "ellipsoid", "plummer"]
+ParticleDistribution = Literal["cube", "ball", "sphere", "sphere-poles", "ellipsoid", "plummer"]
 Dimension = Annotated[int, AtLeast(2), AtMost(3)]
 # Double precision is exhausted at half of this.
 Order = Annotated[int, AtLeast(1), AtMost(32)]
@@ -99,7 +99,7 @@ def fmm(
     particles: Count,
     height: Count,
     group_size: Count,
-    distribution: Distribution = "cube",
+    distribution: ParticleDistribution = "cube",
     order: Order = 5,
     dimension: Dimension = 3,
     seed: Seed = 0,
@@ -132,7 +132,7 @@ def fmm(
     return graph_of_tree(tree, group_size, order)
 
 
-def graph_of_tree(tree: Tree, group_size: int, order: int) -> TaskGraph:
+def graph_of_tree(tree: CellTree, group_size: int, order: int) -> TaskGraph:
     """Return the graph of the fast multipole method on *tree*, as :func:`fmm` does.
 
     Parameters

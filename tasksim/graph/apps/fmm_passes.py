@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.graph.builder import GraphBuilder, Vector
     from tasksim.graph.csr import Int64
     from tasksim.graph.octree.interactions import GroupPairs
-    from tasksim.graph.octree.tree import Tree
+    from tasksim.graph.octree.tree import CellTree
 
 __all__ = ["KERNELS", "TOP_LEVEL", "Passes", "groups_of", "priorities"]
 
@@ -38,7 +38,7 @@ TOP_LEVEL = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class LevelGroups:
     """The groups of one level.
 
     Attributes
@@ -74,7 +74,7 @@ class Family:
     links: Int64
 
 
-def groups_of(tree: Tree, level: int, group_size: int) -> Groups:
+def groups_of(tree: CellTree, level: int, group_size: int) -> LevelGroups:
     """Return the groups of *group_size* cells of *level*; the last may be smaller.
 
     Raises
@@ -85,7 +85,7 @@ def groups_of(tree: Tree, level: int, group_size: int) -> Groups:
     index = tree.levels[level]
     first = group_size * np.arange(tree.groups(level, group_size))
     last = np.append(first[1:], len(index)) - 1
-    return Groups(cells=last - first + 1, interval=index[last] - index[first] + 1)
+    return LevelGroups(cells=last - first + 1, interval=index[last] - index[first] + 1)
 
 
 def sum_per_group(values: Int64, group_size: int) -> Int64:
@@ -94,7 +94,7 @@ def sum_per_group(values: Int64, group_size: int) -> Int64:
     return sums
 
 
-def families(tree: Tree, level: int, group_size: int) -> Family:
+def families(tree: CellTree, level: int, group_size: int) -> Family:
     """Return the pairs of groups of *level* and the level below with parents and children."""
     parents = tree.parents(level + 1).astype(np.int64)
     parent = parents // group_size
@@ -168,7 +168,7 @@ class _Particles:
 class Passes:
     """Builder of the tasks, one pass over the tree after the other."""
 
-    def __init__(self, g: GraphBuilder, tree: Tree, group_size: int, order: int) -> None:
+    def __init__(self, g: GraphBuilder, tree: CellTree, group_size: int, order: int) -> None:
         self.g, self.tree, self.order = g, tree, order
         # No level has more cells than leaves, so larger groups do not exist.
         self.group_size = min(group_size, len(tree.counts))

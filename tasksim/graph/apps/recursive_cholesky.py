@@ -32,14 +32,14 @@ from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 __all__ = ["recursive_cholesky"]
 
-Base = Literal["gather", "allgather", "layer"]
+BaseCase = Literal["gather", "allgather", "layer"]
 ITEM_BYTES: Final = 8
 """Size of a matrix element: a double."""
 
 
 @generator("recursive-cholesky")
 def recursive_cholesky(
-    n: Count, block: Count = 256, base: Base = "gather", side: Count = 2
+    n: Count, block: Count = 256, base: BaseCase = "gather", side: Count = 2
 ) -> TaskGraph:
     """Recursive Cholesky factorisation on a cube of ranks, bulk-synchronous.
 
@@ -78,7 +78,7 @@ def recursive_cholesky(
 class _Cube:
     """The ranks, and their tasks so far."""
 
-    def __init__(self, side: int, base: Base) -> None:
+    def __init__(self, side: int, base: BaseCase) -> None:
         self._g = GraphBuilder("recursive-cholesky")
         self._side, self._base = side, base
         self._state = self._g.vector("rank", side**3, size_bytes=0)

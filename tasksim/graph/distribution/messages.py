@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int32, Int64
     from tasksim.graph.dependencies import Accesses
 
-__all__ = ["MessageTable", "Needed", "needed_messages"]
+__all__ = ["Needed", "PostedMessages", "needed_messages"]
 
 
 @dataclass(frozen=True, eq=False)
-class MessageTable:
+class PostedMessages:
     """Messages in columns, in the order in which the submission posts them.
 
     Attributes
@@ -76,7 +76,7 @@ class Needed:
     Attributes
     ----------
     source, target, handle, task
-        As in :class:`MessageTable`.
+        As in :class:`PostedMessages`.
     order
         int64: its place in :func:`posting_order`.
     dropped

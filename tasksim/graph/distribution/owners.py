@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OWNERS",
-    "Grid",
+    "NodeGrid",
     "Placement",
     "by_parameter",
     "column_major",
@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 
-class Grid(NamedTuple):
+class NodeGrid(NamedTuple):
     """A grid of nodes; 2 x 3 has six."""
 
     rows: int
     columns: int
 
     @classmethod
-    def parse(cls, text: str) -> Grid | None:
+    def parse(cls, text: str) -> NodeGrid | None:
         """Return the grid in *text*, ``2x3``; None if it has none."""
         found = re.fullmatch(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})", text.strip())
         return None if found is None else cls(int(found[1]), int(found[2]))
@@ -60,11 +60,11 @@ class Placement(NamedTuple):
     executor: Any = None
 
 
-Owners: TypeAlias = "Callable[[TaskGraph, Grid], Any]"
+Owners: TypeAlias = "Callable[[TaskGraph, NodeGrid], Any]"
 """Function that returns the owner of each datum on a grid of nodes, or a :class:`Placement`."""
 
 
-def row_major(graph: TaskGraph, grid: Grid) -> Int64:
+def row_major(graph: TaskGraph, grid: NodeGrid) -> Int64:
     """Return owners on a 2-D block-cyclic grid whose nodes are numbered row by row.
 
     Tile (m, n) is on node ``(m mod P) Q + n mod Q``, as in Chameleon and StarPU's Cholesky. Items
@@ -75,7 +75,7 @@ def row_major(graph: TaskGraph, grid: Grid) -> Int64:
     return np.where(flat, row % grid.nodes, owner)
 
 
-def column_major(graph: TaskGraph, grid: Grid) -> Int64:
+def column_major(graph: TaskGraph, grid: NodeGrid) -> Int64:
     """Return owners on a 2-D block-cyclic grid whose nodes are numbered column by column.
 
     Tile (m, n) is on node ``(n mod Q) P + m mod P``, as in ScaLAPACK, SLATE, and StarPU's LU.
@@ -85,7 +85,7 @@ def column_major(graph: TaskGraph, grid: Grid) -> Int64:
     return np.where(flat, row % grid.nodes, owner)
 
 
-def diamond(graph: TaskGraph, grid: Grid) -> Int64:
+def diamond(graph: TaskGraph, grid: NodeGrid) -> Int64:
     """Return owners by diagonals: tile (m, n) is on node ``(m + n) mod N``.
 
     Neighbours in a row or a column are on different nodes.
@@ -94,7 +94,7 @@ def diamond(graph: TaskGraph, grid: Grid) -> Int64:
     return np.where(flat, row, row + column) % grid.nodes
 
 
-def round_robin(graph: TaskGraph, grid: Grid) -> Placement:
+def round_robin(graph: TaskGraph, grid: NodeGrid) -> Placement:
     """Return owners by number: datum *i* is on node ``i mod N``.
 
     Tasks without data are distributed in the same way.
@@ -105,7 +105,7 @@ def round_robin(graph: TaskGraph, grid: Grid) -> Placement:
     return Placement(np.arange(graph.handles) % grid.nodes, executor)
 
 
-def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
+def by_parameter(graph: TaskGraph, grid: NodeGrid) -> Placement:
     """Return the nodes by the tasks' parameter ``node``, where each is executed.
 
     A datum is on the node of its first writer, or else of its first reader.
@@ -131,7 +131,7 @@ def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
     return Placement(owners, executor)
 
 
-def morton(graph: TaskGraph, grid: Grid) -> Int64:
+def morton(graph: TaskGraph, grid: NodeGrid) -> Int64:
     """Return owners of contiguous, equal pieces of each vector and each row of a matrix.
 
     The groups of a fast multipole method are in Morton order, so each node has a region of space.
@@ -167,14 +167,14 @@ OWNERS: Final[Registry[Owners]] = Registry(
 """Distributions by name."""
 
 
-def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
+def owners_of(graph: TaskGraph, grid: NodeGrid, owner: str = "row") -> Any:
     """Return the owner of each datum of *graph* on *grid*.
 
     Parameters
     ----------
     graph : TaskGraph
         Graph with the data.
-    grid : Grid
+    grid : NodeGrid
         The nodes.
     owner : str, default "row"
         A name, or ``MODULE:NAME`` of a function of graph and grid.
@@ -187,13 +187,13 @@ def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
     Examples
     --------
     >>> from tasksim import generate
-    >>> owners_of(generate("cholesky", tiles=3), Grid(1, 2)).tolist()
+    >>> owners_of(generate("cholesky", tiles=3), NodeGrid(1, 2)).tolist()
     [0, 1, 0, 0, 1, 0, 0, 1, 0]
     """
     return placement_of(graph, grid, owner).owners
 
 
-def placement_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Placement:
+def placement_of(graph: TaskGraph, grid: NodeGrid, owner: str = "row") -> Placement:
     """Return the owners of data, and the nodes of tasks that do not follow them.
 
     Parameters and errors are those of :func:`owners_of`.
@@ -208,17 +208,17 @@ def placement_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Placement:
     return found if isinstance(found, Placement) else Placement(found)
 
 
-def nearly_square(nodes: int) -> Grid:
+def nearly_square(nodes: int) -> NodeGrid:
     """Return the nearly square grid of *nodes*: its rows are the largest divisor up to the root.
 
     >>> nearly_square(8)
-    Grid(rows=2, columns=4)
+    NodeGrid(rows=2, columns=4)
     """
     rows = next(rows for rows in range(int(nodes**0.5), 0, -1) if nodes % rows == 0)
-    return Grid(rows, nodes // rows)
+    return NodeGrid(rows, nodes // rows)
 
 
-def grid_or_square(grid: Grid | None, nodes: int) -> Grid:
+def grid_or_square(grid: NodeGrid | None, nodes: int) -> NodeGrid:
     """Return *grid*, or a nearly square one; raise :exc:`InputError` for a wrong number."""
     if grid is None:
         return nearly_square(nodes)

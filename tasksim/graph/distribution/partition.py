@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.csr import Int64
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Affinity", "affinity_of", "by_metis", "partitioned", "work_of"]
+__all__ = ["AffinityGraph", "affinity_of", "by_metis", "partitioned", "work_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Affinity:
+class AffinityGraph:
     """An undirected graph that stores each edge in both directions.
 
     Attributes
@@ -72,7 +72,7 @@ def work_of(graph: TaskGraph) -> NDArray[np.float64]:
     return np.ones(len(graph))
 
 
-def affinity_of(graph: TaskGraph) -> Affinity:
+def affinity_of(graph: TaskGraph) -> AffinityGraph:
     """Return the affinity of the data of *graph*.
 
     A task is on the node of the first datum that it writes, or else reads. Every version of another
@@ -102,7 +102,7 @@ def affinity_of(graph: TaskGraph) -> Affinity:
     keys, place = np.unique(both, return_inverse=True)
     total = np.bincount(place, np.tile(weight[apart], 2), len(keys)).astype(np.float64)
     pointers = pointers_of_counts(np.bincount(keys // max(vertices, 1), minlength=vertices))
-    return Affinity(work, pointers, keys % max(vertices, 1), total, without_data)
+    return AffinityGraph(work, pointers, keys % max(vertices, 1), total, without_data)
 
 
 PASSES: Final = 4
@@ -114,7 +114,7 @@ MAX_WEIGHT: Final = 1 << 20
 """Largest weight for METIS: sums over some thousand vertices must fit in 32 bits."""
 
 
-def partitioned(graph: TaskGraph, grid: Grid) -> Placement:
+def partitioned(graph: TaskGraph, grid: NodeGrid) -> Placement:
     """Return owners with equal work for all nodes and few bytes between them.
 
     See Also
@@ -124,8 +124,8 @@ def partitioned(graph: TaskGraph, grid: Grid) -> Placement:
     Examples
     --------
     >>> from tasksim import generate
-    >>> from tasksim.graph.distribution.owners import Grid
-    >>> set(partitioned(generate("cholesky", tiles=6), Grid(1, 3)).owners.tolist())
+    >>> from tasksim.graph.distribution.owners import NodeGrid
+    >>> set(partitioned(generate("cholesky", tiles=6), NodeGrid(1, 3)).owners.tolist())
     {0, 1, 2}
     """
     affinity = affinity_of(graph)
@@ -134,7 +134,7 @@ def partitioned(graph: TaskGraph, grid: Grid) -> Placement:
     return _placement(graph, affinity, node)
 
 
-def by_metis(graph: TaskGraph, grid: Grid) -> Placement:
+def by_metis(graph: TaskGraph, grid: NodeGrid) -> Placement:
     """Return owners by METIS, with no node's work above that of :func:`partitioned`.
 
     Raises :exc:`InputError` if pymetis is not installed.
@@ -155,7 +155,7 @@ def by_metis(graph: TaskGraph, grid: Grid) -> Placement:
     return _placement(graph, affinity, node)
 
 
-def _placement(graph: TaskGraph, affinity: Affinity, node: NDArray[np.int64]) -> Placement:
+def _placement(graph: TaskGraph, affinity: AffinityGraph, node: NDArray[np.int64]) -> Placement:
     executor = None
     if len(affinity.without_data):
         executor = np.full(len(graph), -1)
@@ -163,13 +163,13 @@ def _placement(graph: TaskGraph, affinity: Affinity, node: NDArray[np.int64]) ->
     return Placement(node[: graph.handles], executor)
 
 
-def _limit(affinity: Affinity, nodes: int) -> float:
+def _limit(affinity: AffinityGraph, nodes: int) -> float:
     """Return the largest work that a node may have."""
     mean = float(affinity.work.sum()) / nodes
     return mean + max(SLACK * mean, float(affinity.work.max(initial=0.0)))
 
 
-def _pieces(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
+def _pieces(affinity: AffinityGraph, nodes: int) -> NDArray[np.int64]:
     """Return pieces of equal work, in an order that keeps neighbours close."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -189,7 +189,7 @@ def _pieces(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
     return node
 
 
-def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
+def _improved(affinity: AffinityGraph, node: NDArray[np.int64], nodes: int) -> None:
     """Move data to nodes with which they share more bytes, with balanced work."""
     limit = _limit(affinity, nodes)
     load = np.bincount(node, weights=affinity.work, minlength=nodes).tolist()
@@ -216,7 +216,7 @@ def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
     node[:] = of
 
 
-def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
+def _relieve(affinity: AffinityGraph, node: NDArray[np.int64], nodes: int) -> None:
     """Move work from nodes with too much to those with least."""
     limit = _limit(affinity, nodes)
     load = np.bincount(node, weights=affinity.work, minlength=nodes)

@@ -25,7 +25,7 @@ from tasksim.graph.dependencies import (
     Accesses,
     infer_dependencies,
 )
-from tasksim.graph.distribution.messages import MessageTable, needed_messages
+from tasksim.graph.distribution.messages import PostedMessages, needed_messages
 from tasksim.graph.distribution.owners import placement_of
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int32, Int64
     from tasksim.graph.distribution.messages import Needed
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
 
 __all__ = [
     "RECEIVE",
@@ -98,7 +98,7 @@ class Distribution:
     owners: Int32
     executor: Int32
     parts: tuple[LocalPart, ...]
-    messages: MessageTable
+    messages: PostedMessages
 
     @property
     def nodes(self) -> int:
@@ -390,13 +390,13 @@ class _Cut:
             local[here] = np.searchsorted(self._when[begin:end], after[here] << 32)
         return limits, place.astype(np.int32), local
 
-    def _messages(self) -> MessageTable:
+    def _messages(self) -> PostedMessages:
         needed, graph = self._needed, self.graph
         local = np.arange(len(self._node)) - self._begin[self._node]
         send, receive = (np.empty(len(needed.task), np.int32) for _ in range(2))
         out, into = self._sends, (self._task < 0) & ~self._sends
         send[self._message[out]], receive[self._message[into]] = local[out], local[into]
-        return MessageTable(
+        return PostedMessages(
             source=needed.source,
             target=needed.target,
             handle=needed.handle,
@@ -451,7 +451,7 @@ def with_data_of_edges(
     return whole, added, np.concatenate((owners, executor[writers]))
 
 
-def cut_by(graph: TaskGraph, grid: Grid, owner: str = "row") -> Distribution:
+def cut_by(graph: TaskGraph, grid: NodeGrid, owner: str = "row") -> Distribution:
     """Return the parts of *graph* for the nodes of *grid*.
 
     Parameters and errors are those of :func:`tasksim.graph.distribution.owners.owners_of`.
@@ -459,8 +459,8 @@ def cut_by(graph: TaskGraph, grid: Grid, owner: str = "row") -> Distribution:
     Examples
     --------
     >>> from tasksim import generate
-    >>> from tasksim.graph.distribution.owners import Grid
-    >>> len(cut_by(generate("cholesky", tiles=6), Grid(1, 2), "partitioned").parts)
+    >>> from tasksim.graph.distribution.owners import NodeGrid
+    >>> len(cut_by(generate("cholesky", tiles=6), NodeGrid(1, 2), "partitioned").parts)
     2
     """
     placed = placement_of(graph, grid, owner)

@@ -28,9 +28,16 @@ from tasksim.graph.octree.morton import decode
 
 if TYPE_CHECKING:
     from tasksim.graph.counting import Counted
-    from tasksim.graph.octree.tree import Tree
+    from tasksim.graph.octree.tree import CellTree
 
-__all__ = ["GroupPairs", "Pairs", "m2l_groups", "m2l_pairs", "neighbour_groups", "neighbour_pairs"]
+__all__ = [
+    "CellPairs",
+    "GroupPairs",
+    "m2l_groups",
+    "m2l_pairs",
+    "neighbour_groups",
+    "neighbour_pairs",
+]
 
 Int32: TypeAlias = NDArray[np.int32]
 Int64: TypeAlias = NDArray[np.int64]
@@ -50,7 +57,7 @@ part of it: the dependencies of the tasks need that anyway."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class CellPairs:
     """Ordered pairs of interacting cells of one level, sorted by target, then source.
 
     Attributes
@@ -90,7 +97,7 @@ class GroupPairs:
     work: Int64
 
 
-def m2l_pairs(tree: Tree, level: int) -> Pairs:
+def m2l_pairs(tree: CellTree, level: int) -> CellPairs:
     """Return the interaction lists of the cells of *level*; none on levels 0 and 1.
 
     Raises
@@ -101,17 +108,17 @@ def m2l_pairs(tree: Tree, level: int) -> Pairs:
     return _pairs(tree, level, _well_separated)
 
 
-def neighbour_pairs(tree: Tree) -> Pairs:
+def neighbour_pairs(tree: CellTree) -> CellPairs:
     """Return the pairs of different leaves that touch."""
     return _pairs(tree, tree.height - 1, _touching)
 
 
-def m2l_groups(tree: Tree, level: int, group_size: int) -> GroupPairs:
+def m2l_groups(tree: CellTree, level: int, group_size: int) -> GroupPairs:
     """Return the interaction lists of the cells of *level*, summed up per pair of groups.
 
     Parameters
     ----------
-    tree : Tree
+    tree : CellTree
     level : int
         From 0 to height - 1.
     group_size : int
@@ -125,12 +132,12 @@ def m2l_groups(tree: Tree, level: int, group_size: int) -> GroupPairs:
     return _groups(tree, level, group_size, _well_separated, weights=None)
 
 
-def neighbour_groups(tree: Tree, group_size: int) -> GroupPairs:
+def neighbour_groups(tree: CellTree, group_size: int) -> GroupPairs:
     """Return the pairs of different leaves that touch, summed up per pair of groups.
 
     Parameters
     ----------
-    tree : Tree
+    tree : CellTree
     group_size : int
         Consecutive leaves of a group, the last group excepted.
 
@@ -150,7 +157,7 @@ def _well_separated(distance: Int64) -> NDArray[np.bool_]:
     return np.greater(distance, 1)
 
 
-def _pairs(tree: Tree, level: int, relation: _Relation) -> Pairs:
+def _pairs(tree: CellTree, level: int, relation: _Relation) -> CellPairs:
     """Return all pairs of cells of *level* in *relation*."""
     if not 0 <= level < tree.height:
         raise InputError(f"level: got {level}, expected 0 to {tree.height - 1}")
@@ -159,11 +166,11 @@ def _pairs(tree: Tree, level: int, relation: _Relation) -> Pairs:
         row, column = np.nonzero(partners != _NONE)
         targets.append((row + first).astype(np.int32))
         sources.append(partners[row, column])
-    return Pairs(np.concatenate(targets), np.concatenate(sources))
+    return CellPairs(np.concatenate(targets), np.concatenate(sources))
 
 
 def _groups(
-    tree: Tree, level: int, group_size: int, relation: _Relation, weights: Int64 | None
+    tree: CellTree, level: int, group_size: int, relation: _Relation, weights: Int64 | None
 ) -> GroupPairs:
     """Return the pairs of cells in *relation*, summed up per pair of groups of *level*.
 
@@ -221,7 +228,7 @@ def _sum_by_key(keys: Int64, values: Int64, counted: Counted) -> tuple[Int64, In
     return keys[starts], sums
 
 
-def _partner_blocks(tree: Tree, level: int, relation: _Relation) -> Iterator[tuple[int, Int32]]:
+def _partner_blocks(tree: CellTree, level: int, relation: _Relation) -> Iterator[tuple[int, Int32]]:
     """Yield the partners in *relation* of the cells of *level*, block by block.
 
     Yields
@@ -247,12 +254,12 @@ def _partner_blocks(tree: Tree, level: int, relation: _Relation) -> Iterator[tup
         yield first, partners
 
 
-def _octants(tree: Tree, level: int) -> Int64:
+def _octants(tree: CellTree, level: int) -> Int64:
     """Return which child of its parent each cell of *level* is, from 0 to 2^d - 1."""
     return tree.levels[level] & ((1 << tree.dimension) - 1)
 
 
-def _children(tree: Tree, level: int) -> Int32:
+def _children(tree: CellTree, level: int) -> Int32:
     """Return the children's numbers [cells of level - 1, plus 1; 2^d], -1 for those missing.
 
     The last row is that of the cell numbered -1, which has no children.
@@ -304,7 +311,7 @@ def _around(index: Int64, dimension: int, level: int) -> Int64:
     return around
 
 
-def _finder(tree: Tree, level: int) -> Callable[[Int64], NDArray[np.integer]]:
+def _finder(tree: CellTree, level: int) -> Callable[[Int64], NDArray[np.integer]]:
     """Return a function from Morton indices (or -1) to numbers of cells of *level*, or -1."""
     cells = tree.levels[level]
     possible = 1 << (tree.dimension * level)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Tree", "tree_of_counts", "tree_of_distribution", "tree_of_particles"]
+__all__ = ["CellTree", "tree_of_counts", "tree_of_distribution", "tree_of_particles"]
 
 _DENSE_LEAVES = 1 << 24
 """Largest number of possible leaves for which one table of 128 MiB counts the particles."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class CellTree:
     """The cells of a pruned octree, level by level, and the particles of its leaves.
 
     Attributes
@@ -81,13 +81,13 @@ class Tree:
 
 def tree_of_counts(
     dimension: int, height: int, leaves: NDArray[np.int64], counts: NDArray[np.int64]
-) -> Tree:
+) -> CellTree:
     """Return the tree of given leaves.
 
     Parameters
     ----------
     dimension, height : int
-        As in :class:`~tasksim.graph.octree.tree.Tree`.
+        As in :class:`~tasksim.graph.octree.tree.CellTree`.
     leaves : int64 array [n]
         Morton indices of the leaves that hold particles, strictly ascending.
     counts : int64 array [n]
@@ -114,10 +114,12 @@ def tree_of_counts(
     levels = [np.array(leaves, dtype=np.int64)]
     for _ in range(height - 1):
         levels.append(_distinct_starts(levels[-1] >> dimension)[0])
-    return Tree(dimension, height, tuple(reversed(levels)), np.array(counts, dtype=np.int64))
+    return CellTree(dimension, height, tuple(reversed(levels)), np.array(counts, dtype=np.int64))
 
 
-def tree_of_particles(positions: NDArray[np.float64], height: int) -> tuple[Tree, NDArray[np.intp]]:
+def tree_of_particles(
+    positions: NDArray[np.float64], height: int
+) -> tuple[CellTree, NDArray[np.intp]]:
     """Return the tree of given particles, and the order that sorts them by leaf.
 
     Parameters
@@ -125,11 +127,11 @@ def tree_of_particles(positions: NDArray[np.float64], height: int) -> tuple[Tree
     positions : float64 array [n, d]
         Positions in the unit box; both borders are allowed, see :func:`~.morton.leaf_index`.
     height : int
-        As in :class:`~tasksim.graph.octree.tree.Tree`.
+        As in :class:`~tasksim.graph.octree.tree.CellTree`.
 
     Returns
     -------
-    tree : Tree
+    tree : CellTree
     order : intp array [n]
         ``positions[order]`` has the particles of the first leaf first; those of one leaf stay
         in the order given.
@@ -148,7 +150,7 @@ def tree_of_particles(positions: NDArray[np.float64], height: int) -> tuple[Tree
 
 def tree_of_distribution(
     distribution: str, count: int, height: int, dimension: int = 3, seed: int = 0
-) -> Tree:
+) -> CellTree:
     """Return the tree of *count* particles of a distribution, never holding all of them.
 
     It is the tree of :func:`~.particles.all_positions` with the same arguments, exactly: the

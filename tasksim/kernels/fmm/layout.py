@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Bools, Floats, Ints
-    from tasksim.graph.octree.tree import Tree
+    from tasksim.graph.octree.tree import CellTree
     from tasksim.graph.taskgraph import TaskGraph
 
     Rows = dict[int, Ints]
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "TOP_LEVEL",
     "Data",
+    "DatumGroups",
     "GroupedPairs",
-    "Groups",
     "Held",
     "Layout",
     "families",
@@ -47,7 +47,7 @@ class Layout:
 
     Attributes
     ----------
-    tree : Tree
+    tree : CellTree
     group_size : int
         Number of consecutive cells in a group; the last group of a level may have fewer.
     order : int
@@ -60,7 +60,7 @@ class Layout:
         has no particles in the others.
     """
 
-    tree: Tree
+    tree: CellTree
     group_size: int
     order: int
     positions: Floats
@@ -210,7 +210,7 @@ TOP_LEVEL = 2
 """The first level with expansions: on the levels above it, all cells touch."""
 
 
-class Groups:
+class DatumGroups:
     """The level and the group of cells of each datum of a graph.
 
     Parameters
@@ -278,7 +278,7 @@ class Held:
     leaves: Bools
 
     @classmethod
-    def of(cls, groups: Groups, layout: Layout, handles: NDArray[np.integer] | None) -> Held:
+    def of(cls, groups: DatumGroups, layout: Layout, handles: NDArray[np.integer] | None) -> Held:
         """Return the cells that the data *handles* need, or all cells if *handles* is None."""
         wanted = None if handles is None else set(handles.tolist())
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.fmm.compiled import LoopCall
-    from tasksim.kernels.fmm.layout import Data, Groups, Layout
+    from tasksim.kernels.fmm.layout import Data, DatumGroups, Layout
     from tasksim.kernels.fmm.translations import SortedPairs
 
     Prepare = Callable[[int, int, int], LoopCall]
@@ -42,7 +42,7 @@ _TWO_GROUP_KERNELS = {"P2P_out", "M2M", "M2L_out", "L2L"}
 
 
 def calls(
-    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: Bools
+    graph: TaskGraph, layout: Layout, data: Data, groups: DatumGroups, here: Bools
 ) -> list[LoopCall | None]:
     """Return the call on *data* of each task of *graph*.
 
@@ -69,7 +69,7 @@ def calls(
 
 
 def arrays_of_handles(
-    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: Bools
+    graph: TaskGraph, layout: Layout, data: Data, groups: DatumGroups, here: Bools
 ) -> list[tuple[NDArray[np.generic], ...]]:
     """Return, per handle of *graph*, the parts of arrays that belong to its group of cells.
 
@@ -99,7 +99,7 @@ def _arrays_of(
     return layout.positions[:, particles], layout.charges[None, particles]
 
 
-def _places(graph: TaskGraph, groups: Groups) -> tuple[NDArray[np.integer], ...]:
+def _places(graph: TaskGraph, groups: DatumGroups) -> tuple[NDArray[np.integer], ...]:
     """Return, per task, its kernel, the level and group of its first access, and the other group.
 
     The other group is that of the third access if the kernel has two groups, else the same group.

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
 
 from tasksim.base.arguments import refuse_too_large
-from tasksim.kernels.fmm.layout import Data, Groups, Held, layout_of
+from tasksim.kernels.fmm.layout import Data, DatumGroups, Held, layout_of
 from tasksim.kernels.fmm.p2p import due_to
 from tasksim.kernels.fmm.plan import arrays_of_handles, calls
 from tasksim.kernels.program import ALONE, Residual
@@ -102,7 +102,7 @@ class FmmProgram:
         self.graph = graph
         self.together: Together = ALONE
         everything = layout_of(graph) if layout is None else layout
-        self._groups = Groups(graph, everything)
+        self._groups = DatumGroups(graph, everything)
         cells = Held.of(self._groups, everything, held)
         self.layout = everything if held is None else everything.of_leaves(cells.leaves)
         self.data = Data.of(self.layout, cells)

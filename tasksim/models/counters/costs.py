@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.samples import Samples
 
 __all__ = [
@@ -120,7 +120,7 @@ class Costs:
         return {**vars(self), "cpi": list(self.cpi)}
 
     @classmethod
-    def from_json(cls, node: Node) -> Costs:
+    def from_json(cls, node: JsonNode) -> Costs:
         """Read what :meth:`to_json` wrote."""
         bound = None if node["bound"].value is None else node["bound"].number()
         cpi = node["cpi"].vector(1 if bound is None else 2)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tasksim.base.arrays import Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
-__all__ = ["FAMILIES", "By", "CounterFunction", "accesses", "chosen_function", "hits"]
+__all__ = ["FAMILIES", "CounterFunction", "Criterion", "accesses", "chosen_function", "hits"]
 
-By = Literal["cv", "r2"]
+Criterion = Literal["cv", "r2"]
 
 FAMILIES: Final = (
     "polynomial", "exponential", "logarithm", "power", "products", "beyond", "terms",
@@ -139,7 +139,7 @@ class CounterFunction:
         return found | {"terms": [list(term) for term in self.terms]} if self.terms else found
 
     @classmethod
-    def from_json(cls, node: Node, parameters: int) -> CounterFunction:
+    def from_json(cls, node: JsonNode, parameters: int) -> CounterFunction:
         """Read what :meth:`to_json` wrote for a number of *parameters*."""
         family, degree = node["family"].one_of(FAMILIES), node["degree"].integer()
         if degree not in DEGREES:
@@ -158,7 +158,7 @@ class CounterFunction:
 
 
 def chosen_function(
-    table: Floats, values: Floats, by: By = "cv", weights: Floats | None = None
+    table: Floats, values: Floats, by: Criterion = "cv", weights: Floats | None = None
 ) -> CounterFunction:
     """Return the best function for a counter with *values* at the rows of *table*.
 
@@ -187,7 +187,7 @@ def chosen_function(
 
 
 def _candidates(
-    table: Floats, values: Floats, weights: Floats, scale: tuple[float, ...], by: By
+    table: Floats, values: Floats, weights: Floats, scale: tuple[float, ...], by: Criterion
 ) -> Iterator[_Shape]:
     """Yield shapes with fewer coefficients than rows, fewest coefficients first."""
     parameters, rows = table.shape[1], len(np.unique(table, axis=0))
@@ -324,7 +324,9 @@ def _left_out(
     return float(error.mean())
 
 
-def accesses(counters: Mapping[str, Floats], levels: Sequence[str], by: By) -> dict[str, Floats]:
+def accesses(
+    counters: Mapping[str, Floats], levels: Sequence[str], by: Criterion
+) -> dict[str, Floats]:
     """Return the columns to fit: hits of each of the *levels*, or accesses that reach it.
 
     >>> found = accesses({"l1_hits": np.array([9.0]), "memory_accesses": np.array([1.0])},

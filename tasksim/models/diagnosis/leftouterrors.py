@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.models.validation.crossvalidation import LeftOut
 
-__all__ = ["Region", "WorstConfiguration", "worst_configurations", "worst_region"]
+__all__ = ["ErrorRegion", "WorstConfiguration", "worst_configurations", "worst_region"]
 
 MAX_WORST: Final = 10
 """Number of configurations listed as the worst: as many as are looked at one by one."""
@@ -57,7 +57,7 @@ class WorstConfiguration:
 
 
 @dataclass(frozen=True)
-class Region:
+class ErrorRegion:
     """A part of the range of a parameter, with the mean error (MLogQ) there and elsewhere.
 
     A category is a part of its own; for one, *low* and *high* are None.
@@ -120,7 +120,7 @@ def worst_configurations(
     ]
 
 
-def worst_region(out: LeftOut, samples: Samples) -> Region | None:
+def worst_region(out: LeftOut, samples: Samples) -> ErrorRegion | None:
     """Return the region with the largest mean error of those significantly above the rest.
 
     None if no region is, or if no configurations were left out as a whole: the errors are then
@@ -138,7 +138,7 @@ def worst_region(out: LeftOut, samples: Samples) -> Region | None:
         if min(inside.sum(), (~inside).sum()) >= MIN_CONFIGURATIONS
     ]
     found = [
-        Region(
+        ErrorRegion(
             *region, int(inside.sum()), float(errors[inside].mean()), float(errors[~inside].mean())
         )
         for region, inside in enough

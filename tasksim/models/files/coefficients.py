@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tasksim.base.arguments import path_of
 from tasksim.base.documents.json_document import (
-    Node,
+    JsonNode,
     format_json,
     read_document,
     to_data,
@@ -175,7 +175,7 @@ class CoefficientFile:
         }
 
     @classmethod
-    def from_json(cls, node: Node, kernel: str, machine: Machine) -> CoefficientFile:
+    def from_json(cls, node: JsonNode, kernel: str, machine: Machine) -> CoefficientFile:
         """Read what :meth:`to_json` returned for *kernel*; errors name the place in *node*."""
         return cls(
             kernel=kernel,
@@ -185,7 +185,7 @@ class CoefficientFile:
         )
 
     @classmethod
-    def from_document(cls, node: Node) -> CoefficientFile:
+    def from_document(cls, node: JsonNode) -> CoefficientFile:
         """Read a coefficient file with the content *node*."""
         machine = machine_of(node)
         return cls.from_json(node, node["kernel"].text(), machine)
@@ -211,7 +211,7 @@ def document_text(machine: Machine, content: Mapping[str, Any]) -> str:
     return format_json(to_data({**head, **content}))
 
 
-def machine_of(node: Node) -> Machine:
+def machine_of(node: JsonNode) -> Machine:
     """Return the machine of a file with the content *node*; refuse other schema versions."""
     version = node["schema_version"]
     if version.integer() != SCHEMA_VERSION:
@@ -277,11 +277,11 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _entry(node: Node) -> Entry:
+def _entry(node: JsonNode) -> Entry:
     counts = {key: node["samples"][name].integer() for name, key in REPORT_COUNTS.items()}
     model = node["model"]
     report = {"kind": model["kind"].text(), **counts, **node["fit"].mapping()}
-    with_report = Node({**model.mapping(), "report": report}, model.path)
+    with_report = JsonNode({**model.mapping(), "report": report}, model.path)
     given = node.mapping()
     locality = lock_free = runs = beside = energy = None
     if "locality" in given:
@@ -304,7 +304,7 @@ def _entry(node: Node) -> Entry:
     return Entry(from_json(with_report), measured, locality, lock_free, runs, beside, energy)
 
 
-def _plain(node: Node, read: Callable[[Any], T]) -> T:
+def _plain(node: JsonNode, read: Callable[[Any], T]) -> T:
     """Read the plain data in *node* with *read*; errors name the place in the file."""
     try:
         return read(node.mapping())
@@ -312,7 +312,7 @@ def _plain(node: Node, read: Callable[[Any], T]) -> T:
         raise node.error(re.sub("^(locality|contention): ", "", str(error))) from error
 
 
-def _measured(node: Node) -> Measured:
+def _measured(node: JsonNode) -> Measured:
     when = node["when"]
     try:
         datetime.fromisoformat(when.text())
@@ -349,7 +349,7 @@ class ModelFile:
         return read_document(text, where, cls.from_document)
 
     @classmethod
-    def from_document(cls, node: Node) -> ModelFile:
+    def from_document(cls, node: JsonNode) -> ModelFile:
         """Read a model file with the content *node*."""
         machine = machine_of(node)
         kernels = {
@@ -486,6 +486,6 @@ def common_machine(files: Sequence[CoefficientFile]) -> tuple[Machine, tuple[str
     return Machine(first.machine.name, kept), tuple(differing)
 
 
-def _either(node: Node) -> CoefficientFile | ModelFile:
+def _either(node: JsonNode) -> CoefficientFile | ModelFile:
     several = "kernels" in node.mapping()
     return ModelFile.from_document(node) if several else CoefficientFile.from_document(node)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.forms import MeansForm
     from tasksim.models.quantiles import Draw
 
@@ -247,7 +247,7 @@ class SizeHistory(KernelModel):
     def _to_json(self) -> dict[str, Any]:
         return {"exponent": self.exponent_, "entries": [_data(e) for e in self.entries_]}
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         if len(node["parameters"].texts()) != 1:
             raise node["parameters"].expected("one parameter")
         entries = tuple(_entry(e) for e in node["entries"])
@@ -280,7 +280,7 @@ def _data(entry: SizeEntry) -> dict[str, Any]:
     }
 
 
-def _entry(node: Node) -> SizeEntry:
+def _entry(node: JsonNode) -> SizeEntry:
     size, deviation_s = node["size"].not_negative(), node["deviation_s"].not_negative()
     if not math.isfinite(deviation_s / node["mean_s"].positive()):
         raise node["deviation_s"].expected("a finite multiple of the mean")
@@ -295,7 +295,7 @@ def _entry(node: Node) -> SizeEntry:
     )
 
 
-def _hexadecimal(node: Node) -> int:
+def _hexadecimal(node: JsonNode) -> int:
     try:
         value = int(node.text(), 16)
     except ValueError:

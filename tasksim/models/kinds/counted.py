@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tasksim.base.arrays import Bools, Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.counters.costs import CostsBy
-    from tasksim.models.counters.families import By
+    from tasksim.models.counters.families import Criterion
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
@@ -130,7 +130,7 @@ class CounterModel(KernelModel):
         *,
         latencies_s: Mapping[str, float] | None = None,
         frequency_hz: float | None = None,
-        by: By = "cv",
+        by: Criterion = "cv",
         costs: CostsBy = "cv",
     ) -> None:
         self.latencies_s = latencies_s
@@ -392,7 +392,7 @@ class CounterModel(KernelModel):
             "notes": self.notes_,
         }
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         names = node["parameters"].texts()
         self._clock = names.index(CLOCK) if CLOCK in names else None
         parameters = len(names) - (CLOCK in names)

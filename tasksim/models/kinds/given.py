@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tasksim.base.arrays import Bools, Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.samples import Samples
 
@@ -72,7 +72,7 @@ class GivenDuration(KernelModel):
     def _to_json(self) -> dict[str, Any]:
         return {}
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         pass
 
 
@@ -153,7 +153,7 @@ class ConstantModel(GivenDuration):
             )
         return table
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         node["options"]["duration_s"].not_negative("a duration in seconds, not negative")
 
 

@@ -26,7 +26,7 @@ from tasksim.models.rows import SIZE, find_rows, nearest_row, plain_number
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.forms import MeansForm
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
@@ -228,7 +228,7 @@ class HistoryModel(KernelModel):
         ]
         return {"quantile_levels": LEVELS, "configurations": entries}
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         node["quantile_levels"].exactly(list(LEVELS))
         parameters = len(node["parameters"].texts())
         entries = list(node["configurations"])

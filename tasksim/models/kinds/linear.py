@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.base.arrays import Bools, Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.quantiles import Draw
 
 __all__ = ["LinearModel", "undecidable"]
@@ -432,7 +432,7 @@ class LinearModel(KernelModel):
     def _kept_sums(self) -> dict[str, Any]:
         return self._normal_equations().to_json()
 
-    def _read_sums(self, node: Node) -> None:
+    def _read_sums(self, node: JsonNode) -> None:
         self._sums_ = NormalEquations.from_json(node, len(self.coef_))
 
     def _settle_terms(self, names: tuple[str, ...], measured: Measurements) -> Terms:
@@ -519,7 +519,7 @@ class LinearModel(KernelModel):
             **residuals_to_json(self.residual_quantiles_),
         }
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         entries = list(node["terms"])
         written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tasksim.base.arrays import Bools, Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
@@ -238,7 +238,7 @@ class PowerLaw(KernelModel):
     def _to_json(self) -> dict[str, Any]:
         return self._details()
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         if len(node["parameters"].texts()) != 1:
             raise node["parameters"].expected("one parameter")
         self.a_, self.b_ = node["a_s"].positive(), node["b"].number()

@@ -19,7 +19,7 @@ from tasksim.models.learned.process import (
     MAX_SINGLE_ERROR,
     NOISE_FACTORS,
     Process,
-    Regression,
+    ProcessRegression,
     Scales,
     learn_scales,
 )
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.tensor.bases import Base
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.grid import TensorAxis
 
-__all__ = ["Correction", "Features", "Plan", "fit_as", "learn"]
+__all__ = ["Correction", "Features", "FoldPlan", "fit_as", "learn"]
 
 MAX_ALL_FOLDS: Final = 4096
 """Number of configurations up to which every fold is left out. Of more, two are, and one of more
@@ -62,7 +62,7 @@ MAX_FAR: Final = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Outside:
+class OutOfRange:
     """Values outside the range of their parameter.
 
     Attributes
@@ -87,13 +87,13 @@ class Features:
     that rows with different categories have a distance of 1.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[TensorAxis, ...]
 
     def columns(self, table: Floats) -> Floats:
         """Return the columns for the rows of *table*."""
         return self.places(table)[0]
 
-    def places(self, table: Floats) -> tuple[Floats, Outside]:
+    def places(self, table: Floats) -> tuple[Floats, OutOfRange]:
         """Return the columns for the rows of *table*, and what is outside the ranges."""
         columns = np.zeros((len(table), len(self.parameters)))
         modes, rows, far = [], [], []
@@ -115,8 +115,8 @@ class Features:
                 far.append((axis.scale(values[out]) - edge) / width)
             at += 1
         if not far:
-            return columns, Outside(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
-        return columns, Outside(*map(np.concatenate, (modes, rows, far)))
+            return columns, OutOfRange(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
+        return columns, OutOfRange(*map(np.concatenate, (modes, rows, far)))
 
     @property
     def parameters(self) -> list[int]:
@@ -152,7 +152,7 @@ class Correction:
             self._extend(total, columns, outside)
         return total
 
-    def _extend(self, total: Floats, columns: Floats, outside: Outside) -> None:
+    def _extend(self, total: Floats, columns: Floats, outside: OutOfRange) -> None:
         """Add the expected change *outside* to *total*, the values at the edge."""
         rows, far = outside.rows, outside.far
         nearer = columns[rows]
@@ -170,7 +170,7 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FoldPlan:
     """The choices of cross-validation, with which other rows of the same function can be fitted.
 
     Attributes
@@ -200,14 +200,14 @@ class Plan:
 
 
 def learn(
-    axes: tuple[Axis, ...],
+    axes: tuple[TensorAxis, ...],
     table: Floats,
     logs: Floats,
     law: str,
     folds: int,
     trees: int,
     seed: int,
-) -> tuple[Plan, Base, Correction, Floats]:
+) -> tuple[FoldPlan, Base, Correction, Floats]:
     """Return plan, law and correction of *logs* at the rows of *table*.
 
     The last result has the predictions for rows left out, NaN for those that no fold left out.
@@ -269,7 +269,7 @@ def learn(
     lawful = np.concatenate([p.law[k] for p, k in zip(parts, kept, strict=True)])
     left_out[np.concatenate(kept)] = lawful + members @ weights
     error = float(np.abs(lawful + members @ weights - logs[np.concatenate(kept)]).mean())
-    plan = Plan(
+    plan = FoldPlan(
         law, (ridge, smooth.ridge), smooth.scales, smooth.factor, (first, second),
         tuple(weights.tolist()), max(ROUNDING_SHARE * error, MAX_SINGLE_ERROR),
     )  # fmt: skip
@@ -277,7 +277,7 @@ def learn(
 
 
 def fit_as(
-    plan: Plan, axes: tuple[Axis, ...], table: Floats, rest: Floats, seed: int
+    plan: FoldPlan, axes: tuple[TensorAxis, ...], table: Floats, rest: Floats, seed: int
 ) -> Correction:
     """Return the correction of *rest*, the residuals of a law, as *plan* says."""
     features = Features(axes)
@@ -289,7 +289,7 @@ def fit_as(
     process, forests = None, []
     if alone + both:
         left = rest - smooth.predict(columns)
-        found = Regression.of(columns, left, plan.scales, seed).at(plan.noise_factor)
+        found = ProcessRegression.of(columns, left, plan.scales, seed).at(plan.noise_factor)
         process = replace(found.scaled(alone + both), rounding=plan.rounding)
         if both and plan.trees[0]:
             forest = Growth(columns, left - found.predict(columns), seed).grow(plan.trees[0])
@@ -334,7 +334,10 @@ class _Learning:
     seed: int
 
     def best(
-        self, settings: Sequence[float], fits: Sequence[Moments | Regression], sought: list[Floats]
+        self,
+        settings: Sequence[float],
+        fits: Sequence[Moments | ProcessRegression],
+        sought: list[Floats],
     ) -> tuple[float, list[Floats], float]:
         """Return the setting with the least error on rows left out, its values, and that error.
 
@@ -366,7 +369,9 @@ class _Learning:
             surfaces.append(part.moments.at(ridge).predict(columns))
             rests.append(part.rest - surfaces[-1])
             used = some[~part.out[some]]
-            regressions.append(Regression.of(columns[used], rests[-1][used], scales, self.seed))
+            regressions.append(
+                ProcessRegression.of(columns[used], rests[-1][used], scales, self.seed)
+            )
         factor, smooth, error = self.best(NOISE_FACTORS, regressions, rests)
         added = [s + v for s, v in zip(surfaces, smooth, strict=True)]
         return _Smooth(ridge, scales, factor, added, error)

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Bools, Floats
-    from tasksim.base.documents.json_document import Node
-    from tasksim.models.learned.correction import Plan
+    from tasksim.base.documents.json_document import JsonNode
+    from tasksim.models.learned.correction import FoldPlan
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
     from tasksim.models.tensor.bases import Base
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.grid import TensorAxis
 
 __all__ = ["LearnedModel"]
 
@@ -121,11 +121,11 @@ class LearnedModel(KernelModel):
 
     law_: str
     residual_quantiles_: Floats
-    _axes_: tuple[Axis, ...]
+    _axes_: tuple[TensorAxis, ...]
     _base_: Base
     _correction_: Correction | None
     """None for few configurations."""
-    _plan_: Plan | None
+    _plan_: FoldPlan | None
     """The plan that cross-validation chose; not in files."""
     _error_: float | None
     """The cross-validated error, for the report; not in files."""
@@ -135,7 +135,7 @@ class LearnedModel(KernelModel):
     _configurations_: int
     """Number of configurations; not in files."""
 
-    _taken: Plan | None = None
+    _taken: FoldPlan | None = None
     """A plan that the next fit follows instead of choosing."""
 
     def __init__(
@@ -190,7 +190,7 @@ class LearnedModel(KernelModel):
         self.residual_quantiles_ = quantiles_of(used.durations_s / np.exp(logs - error)[group])
         return kept
 
-    def _learn(self, rows: Floats, logs: Floats, taken: Plan | None) -> Floats:
+    def _learn(self, rows: Floats, logs: Floats, taken: FoldPlan | None) -> Floats:
         """Fit law and correction; return the logarithms of predictions for rows left out."""
         nothing = np.full(len(rows), np.nan)
         self._plan_ = self._correction_ = None
@@ -213,7 +213,7 @@ class LearnedModel(KernelModel):
         self._correction_ = _rounded(correction)
         return left_out
 
-    def _axes(self, samples: Samples, rows: Floats) -> tuple[Axis, ...]:
+    def _axes(self, samples: Samples, rows: Floats) -> tuple[TensorAxis, ...]:
         axes = []
         for name, values in zip(samples.names, rows.T, strict=True):
             spacing = AUTOMATIC
@@ -298,7 +298,7 @@ class LearnedModel(KernelModel):
             **residuals_to_json(self.residual_quantiles_),
         }
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         self._check_options()
         self._axes_ = tuple(read_axis(axis) for axis in node["axes"])
         if tuple(axis.name for axis in self._axes_) != node["parameters"].texts():
@@ -354,7 +354,7 @@ def _correction_to_json(correction: Correction) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _read_correction(node: Node, features: Features) -> Correction:
+def _read_correction(node: JsonNode, features: Features) -> Correction:
     columns = len(features.parameters)
     one = node["surface"]
     bends = _unpacked(one["bends"], "f8")
@@ -395,7 +395,7 @@ def _packed(array: NDArray[Any], dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(array, dtype=f"<{dtype}").tobytes()).decode()
 
 
-def _unpacked(node: Node, dtype: str, shape: tuple[int, ...] = (-1,)) -> Floats:
+def _unpacked(node: JsonNode, dtype: str, shape: tuple[int, ...] = (-1,)) -> Floats:
     """Return the array that :func:`_packed` wrote."""
     try:
         text = node.text() if node.value != "" else ""
@@ -408,6 +408,6 @@ def _unpacked(node: Node, dtype: str, shape: tuple[int, ...] = (-1,)) -> Floats:
     return found
 
 
-def _refuse_above(node: Node, places: NDArray[np.intp], columns: int) -> None:
+def _refuse_above(node: JsonNode, places: NDArray[np.intp], columns: int) -> None:
     if places.size and places.max() >= columns:
         raise node.expected(f"numbers of columns, below {columns}")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats
 
-__all__ = ["MAX_CENTRES", "Process", "Regression", "Scales", "Variance", "learn_scales"]
+__all__ = ["MAX_CENTRES", "Process", "ProcessRegression", "Scales", "Variance", "learn_scales"]
 
 MAX_CENTRES: Final = 2048
 """Maximum number of centres: of 2048 samples, 1024 make errors up to a tenth larger."""
@@ -159,7 +159,7 @@ class Process:
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class ProcessRegression:
     """The regression of *values* at the rows of *table* on the covariances with some of them."""
 
     scales: Scales
@@ -169,7 +169,7 @@ class Regression:
     side: Floats
 
     @classmethod
-    def of(cls, table: Floats, values: Floats, scales: Scales, seed: int) -> Regression:
+    def of(cls, table: Floats, values: Floats, scales: Scales, seed: int) -> ProcessRegression:
         """Return the regression; centres are drawn with *seed* if there are too many rows."""
         rows = table / scales.lengths
         count = min(len(rows), MAX_CENTRES if len(rows) <= MANY_ROWS else MAX_CENTRES // 2)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Indices
     from tasksim.models.learned.correction import Correction
     from tasksim.models.tensor.bases import Base
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.grid import TensorAxis
 
 __all__ = ["c_source"]
 
@@ -29,7 +29,7 @@ _NUMBERS_PER_LINE = 6
 
 def c_source(
     name: str,
-    axes: Sequence[Axis],
+    axes: Sequence[TensorAxis],
     law: Base,
     correction: Correction | None,
     smear: float,
@@ -105,7 +105,7 @@ def _inside(correction: Correction) -> list[str]:
     return [*lines, "    return logs;", "}"]
 
 
-def _beyond(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
+def _beyond(correction: Correction, axes: Sequence[TensorAxis]) -> Iterator[str]:
     """Yield the statements that continue the correction outside the domain."""
     first = np.searchsorted(correction.features.parameters, np.arange(len(axes))).tolist()
     if correction.reach == 0 or all(axis.kind == "categorical" for axis in axes):
@@ -126,7 +126,7 @@ def _beyond(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
         yield "    }"
 
 
-def _law(axes: Sequence[Axis], law: Base) -> str:
+def _law(axes: Sequence[TensorAxis], law: Base) -> str:
     """Return the logarithm of the law as an expression."""
     added = [
         f"{_array(effect)}[(int){axis.name}]"
@@ -157,8 +157,8 @@ def _array(values: Floats) -> str:
     return "((const double[]){" + ", ".join(map(repr, values.tolist())) + "})"
 
 
-def _scaled(axis: Axis, value: str) -> str:
-    """Return a value on the scale of its axis, as :meth:`Axis.scale` does."""
+def _scaled(axis: TensorAxis, value: str) -> str:
+    """Return a value on the scale of its axis, as :meth:`TensorAxis.scale` does."""
     high = float(axis.edges[-1])
     if axis.logarithmic:
         return f"log(fmax({value}, {MIN_VALUE_SHARE * float(axis.edges[0])!r}))"
@@ -167,13 +167,13 @@ def _scaled(axis: Axis, value: str) -> str:
     return f"({value} > {high!r} ? {high!r} + {high!r} * log({value} / {high!r}) : {value})"
 
 
-def _clipped(axis: Axis) -> str:
+def _clipped(axis: TensorAxis) -> str:
     """Return the parameter, or the end of its range that is nearest."""
     first, last = axis.edges[[0, -1]].tolist()
     return f"fmin(fmax({axis.name}, {first!r}), {last!r})"
 
 
-def _columns(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
+def _columns(correction: Correction, axes: Sequence[TensorAxis]) -> Iterator[str]:
     """Yield the statements that fill the array ``column``."""
     yield f"    double column[{max(len(correction.features.parameters), 1)}];"
     place = 0

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.base.arrays import Floats, Ints
-    from tasksim.base.documents.json_document import Node
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.base.documents.json_document import JsonNode
+    from tasksim.models.tensor.grid import TensorAxis
 
 __all__ = [
     "BASES",
@@ -72,7 +72,7 @@ class Trend:
     level: float
     effects: list[Floats]
 
-    def values(self, axes: Sequence[Axis], table: Floats) -> Floats:
+    def values(self, axes: Sequence[TensorAxis], table: Floats) -> Floats:
         """Return the value for each row of parameters."""
         result = np.full(len(table), self.level)
         for mode, (axis, effect) in enumerate(zip(axes, self.effects, strict=True)):
@@ -83,7 +83,7 @@ class Trend:
         return result
 
 
-def fit_trend(axes: Sequence[Axis], table: Floats, values: Floats) -> Trend:
+def fit_trend(axes: Sequence[TensorAxis], table: Floats, values: Floats) -> Trend:
     """Return the trend of *values* by least squares with a tiny ridge.
 
     Categories without samples have the mean level. Where the samples hardly determine a combination
@@ -107,7 +107,7 @@ def fit_trend(axes: Sequence[Axis], table: Floats, values: Floats) -> Trend:
     return Trend(mean - float(center @ coef), parts)
 
 
-def _prior(axis: Axis) -> float:
+def _prior(axis: TensorAxis) -> float:
     """Return the standard deviation of the slope that is expected before anything is known."""
     high = float(axis.edges[-1])
     # A straight line has the exponent slope times value.
@@ -138,7 +138,7 @@ def _plausible(design: Floats, values: Floats) -> Floats | None:
     return np.asarray(vectors @ (sides / (powers + ridge)))
 
 
-def _columns(axis: Axis, values: Floats) -> Floats:
+def _columns(axis: TensorAxis, values: Floats) -> Floats:
     if axis.kind == "categorical":
         return np.eye(len(axis))[axis.cell(values)]
     return axis.scale(values)[:, None]
@@ -180,7 +180,7 @@ class Products:
     coefficients: Floats
     effects: list[Floats]
 
-    def values(self, axes: Sequence[Axis], table: Floats) -> Floats:
+    def values(self, axes: Sequence[TensorAxis], table: Floats) -> Floats:
         """Return the value for each row of parameters."""
         # Positive where there are logarithms, as on an axis' scale.
         least = [MIN_VALUE_SHARE * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
@@ -191,7 +191,9 @@ class Products:
         return np.log(np.maximum(total, MIN_POSITIVE)) + _levels(axes, self.effects, table)
 
 
-def fit_products(axes: Sequence[Axis], table: Floats, values: Floats, trend: Trend) -> Products:
+def fit_products(
+    axes: Sequence[TensorAxis], table: Floats, values: Floats, trend: Trend
+) -> Products:
     """Return the products for *values*, logarithms, at the rows of *table*.
 
     They are chosen by non-negative least squares on relative errors, from all products of at most
@@ -217,7 +219,7 @@ def fit_products(axes: Sequence[Axis], table: Floats, values: Floats, trend: Tre
     return Products(exponents[kept], (coefficients / scale)[kept], effects)
 
 
-def _exponents(axes: Sequence[Axis], trend: Trend) -> Ints:
+def _exponents(axes: Sequence[TensorAxis], trend: Trend) -> Ints:
     ranges = [_range(axis, effect) for axis, effect in zip(axes, trend.effects, strict=True)]
     for together in range(MAX_PARAMETERS, 0, -1):
         found = list(_combined(ranges, together))
@@ -226,7 +228,7 @@ def _exponents(axes: Sequence[Axis], trend: Trend) -> Ints:
     return np.array(found, dtype=np.int64).reshape(len(found), len(axes))
 
 
-def _range(axis: Axis, effect: Floats) -> range:
+def _range(axis: TensorAxis, effect: Floats) -> range:
     """Return the exponents of a parameter, including 0."""
     if axis.kind == "categorical" or axis.edges[0] == axis.edges[-1]:
         return range(1)
@@ -263,7 +265,7 @@ def _products(exponents: Ints, table: Floats) -> Iterator[Floats]:
         yield product
 
 
-def _levels(axes: Sequence[Axis], effects: Sequence[Floats], table: Floats) -> Floats:
+def _levels(axes: Sequence[TensorAxis], effects: Sequence[Floats], table: Floats) -> Floats:
     total = np.zeros(len(table))
     for mode, (axis, effect) in enumerate(zip(axes, effects, strict=True)):
         if axis.kind == "categorical":
@@ -278,7 +280,7 @@ BASES: Final = ("power", "products")
 files contain it as a power law with exponents of 0."""
 
 
-def fit_base(kind: str, axes: Sequence[Axis], table: Floats, values: Floats) -> Base:
+def fit_base(kind: str, axes: Sequence[TensorAxis], table: Floats, values: Floats) -> Base:
     """Return the base of a *kind* for *values*, logarithms, at the rows of *table*."""
     trend = fit_trend(axes, table, values)
     if kind == "power":
@@ -288,7 +290,9 @@ def fit_base(kind: str, axes: Sequence[Axis], table: Floats, values: Floats) -> 
     return Trend(float(values.mean()), [np.zeros_like(effect) for effect in trend.effects])
 
 
-def choose_base(axes: Sequence[Axis], table: Floats, values: Floats, folds: int, seed: int) -> str:
+def choose_base(
+    axes: Sequence[TensorAxis], table: Floats, values: Floats, folds: int, seed: int
+) -> str:
     """Return the kind of base with the smaller cross-validated error."""
     errors = dict.fromkeys(BASES, 0.0)
     for kind in BASES:
@@ -310,7 +314,7 @@ def base_to_json(base: Base) -> dict[str, Any]:
     }
 
 
-def read_base(node: Node, axes: Sequence[Axis]) -> Base:
+def read_base(node: JsonNode, axes: Sequence[TensorAxis]) -> Base:
     """Read what :func:`base_to_json` wrote."""
     kind = node["kind"].one_of(BASES)
     effects = node["effects"].list_of(len(axes))

@@ -18,7 +18,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices
-    from tasksim.models.tensor.grid import Axis, Place
+    from tasksim.models.tensor.grid import AxisPosition, TensorAxis
 
 
 __all__ = [
@@ -93,7 +93,7 @@ class Completed:
         The extrapolation: see :func:`~tasksim.models.tensor.completed.end_slopes`.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[TensorAxis, ...]
     factors: list[Floats]
     supported: list[Bools]
     positive: bool
@@ -141,7 +141,7 @@ class Completed:
         change = sampled_range(self.bounds) * np.sqrt(squares)
         return np.clip(value, edge - change, edge + change)
 
-    def _share_at(self, mode: int, place: Place) -> Floats:
+    def _share_at(self, mode: int, place: AxisPosition) -> Floats:
         """Return the interpolated rows of a factor."""
         rows = np.take(self._shares[mode], place.index, axis=0)
         weight = np.clip(place.weight, 0.0, 1.0) if self.positive else place.weight
@@ -208,7 +208,7 @@ class Completed:
         return widths
 
 
-def filled(axis: Axis, factor: Floats, known: Bools, *, positive: bool) -> Floats:
+def filled(axis: TensorAxis, factor: Floats, known: Bools, *, positive: bool) -> Floats:
     """Return *factor* with rows without observations filled in.
 
     They are interpolated between the neighbours that are *known*; for a category, the mean is

@@ -33,7 +33,7 @@ from tasksim.models.tensor.grid import slices
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Indices
-    from tasksim.models.tensor.grid import Cells, Slices
+    from tasksim.models.tensor.grid import ObservedCells, Slices
 
     Factors = list[Floats]
     from tasksim.base.arrays import Floats
@@ -60,7 +60,7 @@ singular."""
 
 
 def complete(
-    cells: Cells,
+    cells: ObservedCells,
     rank: int,
     ridge: float,
     *,
@@ -127,7 +127,9 @@ def balance(factors: Factors) -> None:
         factor *= mean / norm
 
 
-def _run(factors: Factors, cells: Cells, parts: list[Slices], ridge: float, sweeps: int) -> float:
+def _run(
+    factors: Factors, cells: ObservedCells, parts: list[Slices], ridge: float, sweeps: int
+) -> float:
     """Improve *factors* in place by at most *sweeps*; return the loss."""
     places = np.ascontiguousarray(cells.index.T)
     sought = [cells.values[part.order] for part in parts]
@@ -203,7 +205,7 @@ error on generated durations."""
 
 
 def complete_positive(
-    cells: Cells,
+    cells: ObservedCells,
     rank: int,
     ridge: float,
     *,

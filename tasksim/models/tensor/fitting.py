@@ -15,21 +15,21 @@ from tasksim.models.rows import distinct_rows
 from tasksim.models.tensor.bases import fit_base, fit_trend
 from tasksim.models.tensor.completed import Completed, bounds_of, filled
 from tasksim.models.tensor.completion import complete, complete_positive
-from tasksim.models.tensor.grid import Cells, Support, cell_indices, observed, support_of
+from tasksim.models.tensor.grid import ObservedCells, Support, cell_indices, observed, support_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.arrays import Floats, Indices, Ints
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.tensor.bases import Base
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.grid import TensorAxis
 
     Factors = list[Floats]
 
 __all__ = [
     "CellSums",
-    "Errors",
+    "FitErrors",
     "Fitted",
     "Recipe",
     "cell_sums",
@@ -66,7 +66,7 @@ class Recipe:
 class Fitted:
     """A base with its correction; None for rank 0."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[TensorAxis, ...]
     base: Base
     tensor: Completed | None
     support: Support
@@ -78,7 +78,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Errors:
+class FitErrors:
     """The errors of a fit by origin, as means of absolute logarithms.
 
     Attributes
@@ -98,8 +98,8 @@ class Errors:
 
 
 def fit(
-    axes: tuple[Axis, ...], table: Floats, values: Floats, recipe: Recipe
-) -> tuple[Fitted, Errors]:
+    axes: tuple[TensorAxis, ...], table: Floats, values: Floats, recipe: Recipe
+) -> tuple[Fitted, FitErrors]:
     """Return base and tensor fitted to the *values* at the rows of *table*.
 
     The element of a cell represents its point, but samples lie anywhere in the cell: each is first
@@ -128,7 +128,7 @@ def fit(
     return Fitted(axes, base, tensor, support), _errors(rest, cells, tensor.elements(cells.index))
 
 
-def errors_of(tensor: Completed, table: Floats, remaining: Floats) -> Errors:
+def errors_of(tensor: Completed, table: Floats, remaining: Floats) -> FitErrors:
     """Return the errors of *tensor* for the *remaining* values at the rows of *table*."""
     index = cell_indices(tensor.axes, table)
     rest = tensor.moved(remaining, table, index)
@@ -137,8 +137,8 @@ def errors_of(tensor: Completed, table: Floats, remaining: Floats) -> Errors:
 
 
 def completed(
-    axes: tuple[Axis, ...],
-    cells: Cells,
+    axes: tuple[TensorAxis, ...],
+    cells: ObservedCells,
     support: Support,
     recipe: Recipe,
     bounds: tuple[float, float],
@@ -161,10 +161,10 @@ def completed(
     )
 
 
-def _errors(rest: Floats, cells: Cells, elements: Floats) -> Errors:
+def _errors(rest: Floats, cells: ObservedCells, elements: Floats) -> FitErrors:
     quadrature = float(np.abs(rest - cells.values[cells.owner]).mean())
     low_rank = float(np.abs(cells.values - elements)[cells.owner].mean())
-    return Errors(quadrature, low_rank, cells.density)
+    return FitErrors(quadrature, low_rank, cells.density)
 
 
 UPDATE_SWEEPS: Final = 6
@@ -208,17 +208,17 @@ class CellSums:
         means = np.bincount(owner, weights=totals) / counts
         return CellSums(distinct.astype(np.intp), means, counts.astype(np.int64))
 
-    def cells(self, axes: Sequence[Axis]) -> Cells:
+    def cells(self, axes: Sequence[TensorAxis]) -> ObservedCells:
         """Return the observed cells, each with its mean."""
         shape = tuple(len(axis) for axis in axes)
-        return Cells(self.index, self.means, np.arange(len(self.means)), shape)
+        return ObservedCells(self.index, self.means, np.arange(len(self.means)), shape)
 
     def to_json(self) -> dict[str, Any]:
         """Return the sums as plain data."""
         return {"cells": self.index, "means": self.means, "counts": self.counts}
 
 
-def read_cell_sums(node: Node, axes: Sequence[Axis]) -> CellSums:
+def read_cell_sums(node: JsonNode, axes: Sequence[TensorAxis]) -> CellSums:
     """Read what :meth:`CellSums.to_json` returned for a tensor with these *axes*."""
     index = node["cells"].matrix(len(axes))
     lengths = [len(axis) for axis in axes]

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.arrays import Bools, Floats, Indices
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
 __all__ = [
     "SPACINGS",
-    "Axis",
-    "Cells",
-    "Place",
+    "AxisPosition",
+    "ObservedCells",
     "Slices",
     "Support",
+    "TensorAxis",
     "cell_indices",
     "make_axis",
     "observed",
@@ -57,7 +57,7 @@ and predictions are never needed below a thousandth."""
 
 
 @dataclass(frozen=True)
-class Place:
+class AxisPosition:
     """Positions of values on an axis, by the points around them and the distance beyond its ends.
 
     Attributes
@@ -77,7 +77,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class TensorAxis:
     """One mode of a tensor.
 
     Attributes
@@ -150,19 +150,19 @@ class Axis:
             )
         return index
 
-    def place(self, values: Floats) -> Place:
+    def place(self, values: Floats) -> AxisPosition:
         """Return the positions of *values* between the points; raise errors of :meth:`cell`."""
         if self.kind != "numerical":
             nothing = np.zeros(len(values))
-            return Place(self.cell(values), nothing, nothing)
+            return AxisPosition(self.cell(values), nothing, nothing)
         scaled = self.scale(values)
         low, high = self.scale(self.edges[[0, -1]])
         inside = np.clip(scaled, low, high)
         if len(self) == 1:
-            return Place(np.zeros(len(values), dtype=np.intp), 0 * scaled, scaled - inside)
+            return AxisPosition(np.zeros(len(values), dtype=np.intp), 0 * scaled, scaled - inside)
         index = np.searchsorted(self.positions[1:-1], inside, side="right")
         weight = (inside - self.positions[index]) / np.diff(self.positions)[index]
-        return Place(index, weight, scaled - inside)
+        return AxisPosition(index, weight, scaled - inside)
 
     def covers(self, values: Floats) -> Bools:
         """Return which values are in the range; for categorical and ordinal ones: were measured."""
@@ -181,7 +181,7 @@ class Axis:
         }
 
 
-def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> Axis:
+def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> TensorAxis:
     """Return the axis for the measured *values* of a parameter.
 
     Parameters
@@ -213,7 +213,7 @@ def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> Axis:
     distinct = np.unique(values)
     low, high = float(distinct[0]), float(distinct[-1])
     if spacing not in ("ordinal", "categorical") and high - low < SAME_VALUE_SHARE * high:
-        return Axis(name, "numerical", low > 0, np.array([low, high]), np.array([low]))
+        return TensorAxis(name, "numerical", low > 0, np.array([low, high]), np.array([low]))
     if spacing == "automatic":
         continuous = "log" if low > 0 else "uniform"
         spacing = "own" if len(distinct) <= cells else continuous
@@ -225,8 +225,8 @@ def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> Axis:
     return _numerical(name, space(low, high, max(cells, 1) + 1), log=spacing == "log")
 
 
-def read_axis(node: Node) -> Axis:
-    """Read the axis that :meth:`Axis.to_json` wrote."""
+def read_axis(node: JsonNode) -> TensorAxis:
+    """Read the axis that :meth:`TensorAxis.to_json` wrote."""
     kind, logarithmic = node["kind"].one_of(KINDS), node["logarithmic"]
     if not isinstance(logarithmic.value, bool):
         raise logarithmic.expected("true or false")
@@ -236,10 +236,10 @@ def read_axis(node: Node) -> Axis:
         raise node["points"].expected("numbers in ascending order, all different")
     if (np.diff(edges) < 0).any() or (logarithmic.value and min(edges[0], points[0]) <= 0):
         raise node["edges"].expected("numbers in ascending order, positive if logarithmic")
-    return Axis(node["name"].text(), kind, logarithmic.value, edges, points)
+    return TensorAxis(node["name"].text(), kind, logarithmic.value, edges, points)
 
 
-def _of_values(name: str, distinct: Floats, spacing: str) -> Axis:
+def _of_values(name: str, distinct: Floats, spacing: str) -> TensorAxis:
     """Return the axis whose points are the values."""
     kind = spacing if spacing in KINDS else "numerical"
     log = kind != "categorical" and bool(distinct[0] > 0)
@@ -247,10 +247,12 @@ def _of_values(name: str, distinct: Floats, spacing: str) -> Axis:
         gaps = np.diff(distinct, prepend=-np.inf)
         distinct = distinct[gaps > SAME_VALUE_SHARE * (distinct if log else distinct[-1])]
     middles = _middles(distinct, log=log)
-    return Axis(name, kind, log, np.concatenate([distinct[:1], middles, distinct[-1:]]), distinct)
+    return TensorAxis(
+        name, kind, log, np.concatenate([distinct[:1], middles, distinct[-1:]]), distinct
+    )
 
 
-def _of_edges(name: str, values: Floats, edges: Sequence[float]) -> Axis:
+def _of_edges(name: str, values: Floats, edges: Sequence[float]) -> TensorAxis:
     try:
         given = np.array(edges, dtype=np.float64)
     except (TypeError, ValueError):
@@ -268,8 +270,8 @@ def _of_edges(name: str, values: Floats, edges: Sequence[float]) -> Axis:
     return _numerical(name, given, log=bool(given[0] > 0))
 
 
-def _numerical(name: str, edges: Floats, *, log: bool) -> Axis:
-    return Axis(name, "numerical", log, edges, _middles(edges, log=log))
+def _numerical(name: str, edges: Floats, *, log: bool) -> TensorAxis:
+    return TensorAxis(name, "numerical", log, edges, _middles(edges, log=log))
 
 
 def _middles(values: Floats, *, log: bool) -> Floats:
@@ -279,7 +281,7 @@ def _middles(values: Floats, *, log: bool) -> Floats:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ObservedCells:
     """The cells that contain measurements.
 
     The others are unknown, not zero.
@@ -327,21 +329,21 @@ class Slices:
     counts: Indices
 
 
-def cell_indices(axes: Sequence[Axis], table: Floats) -> Indices:
+def cell_indices(axes: Sequence[TensorAxis], table: Floats) -> Indices:
     """Return the cell of each row of parameters, intp [n, modes]."""
     if not axes:
         return np.zeros((len(table), 0), dtype=np.intp)
     return np.stack([axis.cell(table[:, mode]) for mode, axis in enumerate(axes)], axis=1)
 
 
-def observed(axes: Sequence[Axis], indices: Indices, values: Floats) -> Cells:
+def observed(axes: Sequence[TensorAxis], indices: Indices, values: Floats) -> ObservedCells:
     """Return the cells that contain the *values* at *indices*, each with the mean of its values."""
     distinct, owner = distinct_rows(indices.astype(np.float64))
     shape = tuple(len(axis) for axis in axes)
-    return Cells(distinct.astype(np.intp), group_means(values, owner), owner, shape)
+    return ObservedCells(distinct.astype(np.intp), group_means(values, owner), owner, shape)
 
 
-def slices(cells: Cells) -> list[Slices]:
+def slices(cells: ObservedCells) -> list[Slices]:
     """Return the observed cells sorted by each mode in turn."""
     result = []
     for mode, length in enumerate(cells.shape):
@@ -394,7 +396,7 @@ class Support:
         }
 
 
-def support_of(axes: Sequence[Axis], cells: Cells) -> Support:
+def support_of(axes: Sequence[TensorAxis], cells: ObservedCells) -> Support:
     """Return the support of the observed cells."""
     rows, pairs = [], []
     for mode, length in enumerate(cells.shape):
@@ -411,7 +413,7 @@ def support_of(axes: Sequence[Axis], cells: Cells) -> Support:
     return Support(rows, pairs)
 
 
-def read_support(node: Node, axes: Sequence[Axis]) -> Support:
+def read_support(node: JsonNode, axes: Sequence[TensorAxis]) -> Support:
     """Read what :meth:`Support.to_json` wrote."""
     named = zip(node["rows"].list_of(len(axes)), axes, strict=True)
     rows = [_bits(row, len(axis)) for row, axis in named]
@@ -437,7 +439,7 @@ def _text(bits: Bools) -> str:
     return "".join("1" if bit else "0" for bit in bits.tolist())
 
 
-def _bits(node: Node, length: int) -> Bools:
+def _bits(node: JsonNode, length: int) -> Bools:
     text = node.text()
     if len(text) != length or set(text) - {"0", "1"}:
         raise node.expected(f"{length} digits, 0 or 1")

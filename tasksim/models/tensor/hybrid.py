@@ -17,10 +17,10 @@ from tasksim.models.quantiles import FENCE
 from tasksim.models.tensor.bases import BASES, Trend, choose_base, fit_base
 from tasksim.models.tensor.completed import CONTINUATION_METHODS, bounds_of
 from tasksim.models.tensor.fitting import Fitted, completed, errors_of, fit
-from tasksim.models.tensor.grid import Cells, cell_indices, observed, support_of
+from tasksim.models.tensor.grid import ObservedCells, cell_indices, observed, support_of
 from tasksim.models.tensor.kriging import MAX_ROWS, krige, learn_scales
 from tasksim.models.tensor.model import TensorBase
-from tasksim.models.tensor.tuning import FIRST_RIDGE, Choice
+from tasksim.models.tensor.tuning import FIRST_RIDGE, GridChoice
 from tasksim.models.validation.crossvalidation import each_left_out
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats
     from tasksim.models.tensor.completed import Completed
-    from tasksim.models.tensor.fitting import Errors, Recipe
-    from tasksim.models.tensor.grid import Axis, Support
+    from tasksim.models.tensor.fitting import FitErrors, Recipe
+    from tasksim.models.tensor.grid import Support, TensorAxis
     from tasksim.models.tensor.kriging import Kriging
 
-    Grid = Callable[[int], tuple[Axis, ...]]
+    Grid = Callable[[int], tuple[TensorAxis, ...]]
 __all__ = ["HybridModel", "fit_kriged"]
 
 CELLS_AND_RANKS: Final = (
@@ -60,8 +60,8 @@ def fit_kriged(
     values: Floats,
     recipe: Recipe,
     folds: int,
-    taken: Choice | None = None,
-) -> tuple[Choice, Fitted, Errors]:
+    taken: GridChoice | None = None,
+) -> tuple[GridChoice, Fitted, FitErrors]:
     """Return the choice, and the fit to *values* at the rows of *table*.
 
     Parameters
@@ -88,8 +88,8 @@ def fit_kriged(
 
 
 def _fit_as(
-    taken: Choice, grid: Grid, table: Floats, values: Floats, recipe: Recipe
-) -> tuple[Choice, Fitted, Errors]:
+    taken: GridChoice, grid: Grid, table: Floats, values: Floats, recipe: Recipe
+) -> tuple[GridChoice, Fitted, FitErrors]:
     """Return the fit with grid, rank and scales of *taken*."""
     if taken.rank == 0 or taken.scales is None:
         plain = replace(recipe, rank=0, ridge=taken.ridge)
@@ -107,7 +107,7 @@ def _fit_as(
 
 def _fit(
     grid: Grid, table: Floats, values: Floats, recipe: Recipe, folds: int
-) -> tuple[Choice, Fitted, Errors]:
+) -> tuple[GridChoice, Fitted, FitErrors]:
     axes = grid(CELLS_AND_RANKS[0][0])
     base = fit_base(recipe.base, axes, table, values)
     remaining = values - base.values(axes, table)
@@ -124,7 +124,7 @@ def _fit(
     errors, without = np.concatenate(with_it), np.concatenate(alone)
     gain = without - errors
     if not gain.mean() > gain.std() / np.sqrt(len(gain)):
-        nothing = Choice(CELLS_AND_RANKS[0][0], 0, FIRST_RIDGE, float(without.mean()), scales)
+        nothing = GridChoice(CELLS_AND_RANKS[0][0], 0, FIRST_RIDGE, float(without.mean()), scales)
         return nothing, *fit(axes, table, values, replace(recipe, rank=0, ridge=FIRST_RIDGE))
     process = krige(axes, table, remaining, scales)
     choice, tensor, support = _copied(grid, table, remaining, process, float(errors.mean()), recipe)
@@ -135,7 +135,7 @@ def _fit(
 
 def _copied(
     grid: Grid, table: Floats, remaining: Floats, process: Kriging, error: float, recipe: Recipe
-) -> tuple[Choice, Completed, Support]:
+) -> tuple[GridChoice, Completed, Support]:
     """Return the smallest tensor close enough to the *process*, or the closest one."""
     exact = process.values(table)
     least, known = np.inf, None
@@ -151,14 +151,16 @@ def _copied(
         off = float(np.abs(tensor.values(table) - exact).mean())
         if off < least:
             least = off
-            choice = Choice(cells, rank, FIRST_RIDGE, float(np.hypot(error, off)))
+            choice = GridChoice(cells, rank, FIRST_RIDGE, float(np.hypot(error, off)))
             best = choice, tensor, support
         if off <= MAX_ERROR_SHARE * error:
             break
     return best
 
 
-def _asked(axes: tuple[Axis, ...], support: Support, process: Kriging, seed: int) -> Cells:
+def _asked(
+    axes: tuple[TensorAxis, ...], support: Support, process: Kriging, seed: int
+) -> ObservedCells:
     """Return the values of the *process* at the supported cells, or at a random subset."""
     shape = tuple(map(len, axes))
     count = np.prod(np.array(shape, dtype=np.float64))
@@ -171,7 +173,7 @@ def _asked(axes: tuple[Axis, ...], support: Support, process: Kriging, seed: int
     held = index[support.holds(index)]
     index = held if len(held) else index
     points = np.stack([axis.points[index[:, mode]] for mode, axis in enumerate(axes)], axis=1)
-    return Cells(index, process.values(points), np.arange(len(index)), shape)
+    return ObservedCells(index, process.values(points), np.arange(len(index)), shape)
 
 
 AUTOMATIC: Final = "automatic"
@@ -300,8 +302,8 @@ class HybridModel(TensorBase):
         rows: Floats,
         logs: Floats,
         recipe: Recipe,
-        taken: Choice | None,
-    ) -> tuple[Choice, Fitted, Errors]:
+        taken: GridChoice | None,
+    ) -> tuple[GridChoice, Fitted, FitErrors]:
         given = (self.rank, self.cells, self.ridge) != (None, None, None)
         few = not MIN_FOLD_SIZE * self.folds <= len(rows) <= MAX_ROWS
         if given or not self.kriging or few or (taken is not None and taken.scales is None):

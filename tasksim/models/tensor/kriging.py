@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.arrays import Floats
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.grid import TensorAxis
 
 
 __all__ = ["MAX_ROWS", "Kriging", "Scales", "krige", "learn_scales"]
@@ -71,7 +71,7 @@ class Scales:
     noise: float
     levels: tuple[Floats | None, ...] = ()
 
-    def on(self, axes: Sequence[Axis]) -> Scales:
+    def on(self, axes: Sequence[TensorAxis]) -> Scales:
         """Return the scales for *axes* of a part of the samples, which may lack categories."""
         if not any(levels is not None for levels in self.levels):
             return self
@@ -88,7 +88,7 @@ class Scales:
 class Kriging:
     """A Gaussian process conditioned on some rows."""
 
-    axes: Sequence[Axis]
+    axes: Sequence[TensorAxis]
     scales: Scales
     rows: Floats
     weights: Floats
@@ -104,7 +104,7 @@ class Kriging:
         return np.concatenate([np.empty(0), *parts])
 
 
-def krige(axes: Sequence[Axis], table: Floats, values: Floats, scales: Scales) -> Kriging:
+def krige(axes: Sequence[TensorAxis], table: Floats, values: Floats, scales: Scales) -> Kriging:
     """Return the process conditioned on *values*, of mean 0, at the rows of *table*."""
     from scipy.linalg import cho_solve
 
@@ -113,7 +113,9 @@ def krige(axes: Sequence[Axis], table: Floats, values: Floats, scales: Scales) -
     return Kriging(axes, scales, rows, cho_solve((lower, True), values))
 
 
-def learn_scales(axes: Sequence[Axis], table: Floats, values: Floats, seed: int = 0) -> Scales:
+def learn_scales(
+    axes: Sequence[TensorAxis], table: Floats, values: Floats, seed: int = 0
+) -> Scales:
     """Return the scales with the largest posterior probability for *values*.
 
     The prior is weak: a scale of about half the range, noise of about a tenth of the variance. At
@@ -126,7 +128,7 @@ def learn_scales(axes: Sequence[Axis], table: Floats, values: Floats, seed: int 
     return Scales(*found, _levels(axes))
 
 
-def _levels(axes: Sequence[Axis]) -> tuple[Floats | None, ...]:
+def _levels(axes: Sequence[TensorAxis]) -> tuple[Floats | None, ...]:
     """Return the categories of each axis; None for axes of numbers."""
     return tuple(axis.points if axis.kind == "categorical" else None for axis in axes)
 
@@ -167,7 +169,7 @@ def _distances(a: Floats, b: Floats, lengths: Floats) -> tuple[Floats, Floats]:
     return distances, np.exp(-distances)
 
 
-def _features(axes: Sequence[Axis], table: Floats) -> Floats:
+def _features(axes: Sequence[TensorAxis], table: Floats) -> Floats:
     """Return each mode on its axis' scale, from 0 to 1 over the range; a column per category."""
     columns = []
     for mode, axis in enumerate(axes):

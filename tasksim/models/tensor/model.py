@@ -25,7 +25,7 @@ from tasksim.models.tensor.bases import Trend, base_to_json, read_base
 from tasksim.models.tensor.completed import CONTINUATION_METHODS, Completed
 from tasksim.models.tensor.fitting import (
     CellSums,
-    Errors,
+    FitErrors,
     Fitted,
     Recipe,
     cell_sums,
@@ -33,8 +33,8 @@ from tasksim.models.tensor.fitting import (
     read_cell_sums,
     updated,
 )
-from tasksim.models.tensor.grid import Axis, cell_indices, make_axis, read_axis, read_support
-from tasksim.models.tensor.tuning import Choice, Search
+from tasksim.models.tensor.grid import TensorAxis, cell_indices, make_axis, read_axis, read_support
+from tasksim.models.tensor.tuning import GridChoice, GridSearch
 from tasksim.models.terms.leastsquares import LEAST_S
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Bools, Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
@@ -141,9 +141,9 @@ class TensorBase(KernelModel):
     _smear_: float
     """Factor on predictions that corrects their mean, since the fit is to the mean of
     logarithms."""
-    _errors_: Errors
+    _errors_: FitErrors
     """The errors by origin, for the report of the fit; not in files."""
-    _choice_: Choice
+    _choice_: GridChoice
     """Rank, grid and ridge, with their cross-validated error; not in files."""
     _floored_: int
     """Number of configurations with the smallest possible prediction, for the report."""
@@ -151,7 +151,7 @@ class TensorBase(KernelModel):
     """Number of configurations; not in files."""
     _learnt_: tuple[Floats, Floats] | None = None
     """Configurations and logarithms of durations of the fit; not in files."""
-    _taken: Choice | None = None
+    _taken: GridChoice | None = None
     """A choice that the next fit uses instead of searching."""
 
     @property
@@ -219,10 +219,10 @@ class TensorBase(KernelModel):
         rows: Floats,
         logs: Floats,
         recipe: Recipe,
-        taken: Choice | None,
-    ) -> tuple[Choice, Fitted, Errors]:
+        taken: GridChoice | None,
+    ) -> tuple[GridChoice, Fitted, FitErrors]:
         """Return the choice, or *taken*, and the fit to logarithms of durations at *rows*."""
-        search = Search(
+        search = GridSearch(
             table=rows,
             values=logs,
             grid=lambda cells: self._axes(names, rows, cells),
@@ -243,7 +243,7 @@ class TensorBase(KernelModel):
             return self.budget_s
         return max(self.budget_s, min(ONCE_FACTOR * self.budget_s, MAX_ONCE_S))
 
-    def _axes(self, names: tuple[str, ...], rows: Floats, cells: int) -> tuple[Axis, ...]:
+    def _axes(self, names: tuple[str, ...], rows: Floats, cells: int) -> tuple[TensorAxis, ...]:
         """Return the axes, with *cells* as the default number of cells."""
         axes = []
         for mode, name in enumerate(names):
@@ -333,7 +333,7 @@ class TensorBase(KernelModel):
             **residuals_to_json(self.residual_quantiles_),
         }
 
-    def _from_json(self, node: Node) -> None:
+    def _from_json(self, node: JsonNode) -> None:
         self._check_options(node["parameters"].texts())
         axes = tuple(read_axis(axis) for axis in node["axes"])
         if tuple(axis.name for axis in axes) != node["parameters"].texts():
@@ -365,7 +365,7 @@ def smear(residuals: Floats) -> float:
     return float(np.exp(np.clip(residuals, center - reach, center + reach)).mean())
 
 
-def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[Floats]:
+def _factors(node: JsonNode, axes: Sequence[TensorAxis], *, positive: bool) -> list[Floats]:
     if not list(node):
         return []
     factors: list[Floats] = []
@@ -545,7 +545,7 @@ class TensorModel(TensorBase):
     def _kept_sums(self) -> dict[str, Any]:
         return self._cell_sums().to_json()
 
-    def _read_sums(self, node: Node) -> None:
+    def _read_sums(self, node: JsonNode) -> None:
         self._sums_ = read_cell_sums(node, self._fitted_.axes)
 
     def _updated_report(self) -> dict[str, Any]:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tasksim.base.arrays import Floats
-    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.grid import TensorAxis
     from tasksim.models.tensor.kriging import Scales
 
-    Grid = Callable[[int], tuple[Axis, ...]]
+    Grid = Callable[[int], tuple[TensorAxis, ...]]
 
-__all__ = ["Choice", "Search"]
+__all__ = ["GridChoice", "GridSearch"]
 
 CELL_COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of cells to try, in steps of 1.3 to 1.5. Finer steps take longer to search, and
@@ -74,7 +74,7 @@ noisy, and may increase once before the best."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class GridChoice:
     """A grid (cells per parameter), a rank and a ridge, with their cross-validated error.
 
     ``error`` is the mean over configurations left out of abs(ln(predicted / measured)); None if
@@ -90,8 +90,8 @@ class Choice:
 
 
 @dataclass
-class Search:
-    """A search for the best :class:`Choice`, one option after the other.
+class GridSearch:
+    """A search for the best :class:`GridChoice`, one option after the other.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Search:
     spent: float = 0.0
     known: dict[tuple[int, int, float], Floats | None] = field(default_factory=dict)
 
-    def best(self) -> Choice:
+    def best(self) -> GridChoice:
         """Return the best choice found; in a tie, the first one tried, which is smaller."""
         choice = self._first()
         if None not in (self.cells, self.rank, self.ridge):
@@ -148,16 +148,16 @@ class Search:
         errors = self._errors(choice)
         return choice if errors is None else replace(choice, error=float(errors.mean()))
 
-    def _first(self) -> Choice:
+    def _first(self) -> GridChoice:
         """Return the initial choice: the largest small rank that a coarse grid affords."""
         cells = self._cell_counts(1)[0] if self.cells is None else self.cells
         most: int = FIRST_POSITIVE_RANK if self.recipe.positive else FIRST_RANK
         coarse = max(cells, COARSE_CELLS) if self.cells is None else cells
         ranks = [rank for rank in self._ranks(coarse) if rank <= most]
         rank = ranks[-1] if self.rank is None else self.rank
-        return Choice(cells, rank, FIRST_RIDGE if self.ridge is None else self.ridge)
+        return GridChoice(cells, rank, FIRST_RIDGE if self.ridge is None else self.ridge)
 
-    def _best_of(self, choice: Choice, candidates: Iterable[Choice]) -> Choice:
+    def _best_of(self, choice: GridChoice, candidates: Iterable[GridChoice]) -> GridChoice:
         """Return the best of the *candidates*; *choice* if none can be afforded."""
         best, least, worse = choice, np.inf, 0
         for tried in candidates:
@@ -173,11 +173,11 @@ class Search:
                 break
         return best
 
-    def _grids(self, rank: int, ridge: float) -> list[Choice]:
+    def _grids(self, rank: int, ridge: float) -> list[GridChoice]:
         """Return the grids to try, each with *rank* or the largest one that it affords."""
         counts = self._cell_counts(self.rank or 1)
         ranks = [min(rank, self._ranks(cells)[-1]) for cells in counts]
-        return [Choice(c, r, ridge) for c, r in zip(counts, ranks, strict=True)]
+        return [GridChoice(c, r, ridge) for c, r in zip(counts, ranks, strict=True)]
 
     def _cell_counts(self, rank: int) -> list[int]:
         if self.cells is not None:
@@ -202,7 +202,7 @@ class Search:
     def _affordable(self, size: int, rank: int) -> bool:
         return MIN_PER_COEFFICIENT * rank * size <= len(self.table)
 
-    def _errors(self, choice: Choice) -> Floats | None:
+    def _errors(self, choice: GridChoice) -> Floats | None:
         """Return the cross-validated abs(ln(predicted / measured)); None if it is too expensive."""
         key = (choice.cells, choice.rank, choice.ridge)
         if key not in self.known:
@@ -214,7 +214,7 @@ class Search:
             self.known[key] = self._left_out(axes, choice)
         return self.known[key]
 
-    def _cost(self, axes: tuple[Axis, ...], rank: int) -> float:
+    def _cost(self, axes: tuple[TensorAxis, ...], rank: int) -> float:
         """Return the approximate number of operations of an evaluation."""
         rows = sum(map(len, axes))
         cells = min(float(len(self.table)), math.prod(float(len(axis)) for axis in axes))
@@ -229,7 +229,7 @@ class Search:
     def _evaluated_folds(self) -> int:
         return self.folds if len(self.table) <= MAX_ALL_FOLDS else 1
 
-    def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> Floats:
+    def _left_out(self, axes: tuple[TensorAxis, ...], choice: GridChoice) -> Floats:
         recipe = replace(
             self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=self._sweeps()
         )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats
 
-__all__ = ["AUTO", "Candidates", "Lattice", "find_candidates", "lattice_terms"]
+__all__ = ["AUTO", "CandidateTerms", "Lattice", "find_candidates", "lattice_terms"]
 
 AUTO: Final = "auto"
 RECOMMENDED_VALUES: Final = 5
@@ -105,7 +105,7 @@ FINE_EXPONENTS: Final = tuple(
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateTerms:
     """Candidate terms, simple ones first, without the constant.
 
     *notes* are texts on the properties that the samples cannot determine.
@@ -168,7 +168,7 @@ def find_candidates(
     given: str = AUTO,
     categorical: Sequence[str] = (),
     categories: Mapping[str, tuple[str, ...]] | None = None,
-) -> Candidates:
+) -> CandidateTerms:
     """Return the candidates that are usable for the configurations *rows*.
 
     Terms are excluded if their parameters never change, if they are not finite (a logarithm
@@ -215,7 +215,7 @@ def find_candidates(
             found = screened(_usable(found, rows), rows, durations_s, MAX_CANDIDATES)
         terms = list(dict.fromkeys([*found.terms, *terms]))
     usable = _usable(Terms(tuple(names), tuple(terms)), rows)
-    return Candidates(usable, (*notes, *_notes(names, numeric, rows)))
+    return CandidateTerms(usable, (*notes, *_notes(names, numeric, rows)))
 
 
 def _automatic(

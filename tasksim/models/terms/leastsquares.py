@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.arrays import Floats, Indices
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
 __all__ = [
     "LEAST_S",
@@ -25,7 +25,7 @@ __all__ = [
     "Coefficients",
     "Fit",
     "NormalEquations",
-    "Regression",
+    "TermRegression",
     "Weights",
     "aliased",
     "column_lengths",
@@ -90,7 +90,7 @@ class Fit(Coefficients):
     inflation: Floats
     """Variance inflation factors: how much larger the variance of the coefficient is than if the
     column were orthogonal to the others; NaN for a constant."""
-    regression: Regression
+    regression: TermRegression
 
     def columns(self) -> dict[str, Floats]:
         """Return the numbers of each coefficient, by their names in a report."""
@@ -98,7 +98,7 @@ class Fit(Coefficients):
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class TermRegression:
     """A fit of statsmodels to columns of length 1, and what it was fitted to.
 
     Attributes
@@ -142,13 +142,13 @@ def fit_design(
             scale = column_lengths(relative)
             results = RLM(response, relative / scale).fit()
             weight = results.weights / reference**2
-            regression = Regression(results, scale, relative, response)
+            regression = TermRegression(results, scale, relative, response)
         else:
             from statsmodels.regression.linear_model import WLS
 
             scale = column_lengths(design * np.sqrt(weight)[:, None])
             results = WLS(y, design / scale, weights=weight).fit()
-            regression = Regression(results, scale, design, y)
+            regression = TermRegression(results, scale, design, y)
     coef = np.asarray(results.params) / scale
     center = np.average(y, weights=weight) if constant else 0.0
     residual = float((weight * (y - design @ coef) ** 2).sum())
@@ -274,7 +274,7 @@ class NormalEquations:
     weighted_s: float
 
     @classmethod
-    def of(cls, regression: Regression) -> NormalEquations:
+    def of(cls, regression: TermRegression) -> NormalEquations:
         """Return the normal equations of a *regression* of statsmodels."""
         weights = np.asarray(regression.results.model.weights, np.float64)
         nothing = cls(np.zeros((1 + regression.design.shape[1],) * 2), 0, 0.0, 0.0)
@@ -322,7 +322,7 @@ class NormalEquations:
         return dict(vars(self))
 
     @classmethod
-    def from_json(cls, node: Node, terms: int) -> NormalEquations:
+    def from_json(cls, node: JsonNode, terms: int) -> NormalEquations:
         """Read what :meth:`to_json` returned for a number of *terms*."""
         triangle = node["triangle"].matrix(terms + 1, terms + 1)
         count = node["count"].integer()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.base.arrays import Floats, Indices, Ints
-    from tasksim.models.terms.candidates import Candidates
+    from tasksim.models.terms.candidates import CandidateTerms
 
 __all__ = [
     "EQUAL_ERROR",
@@ -38,9 +38,9 @@ __all__ = [
     "MAX_CONFIGURATIONS",
     "Additions",
     "Alternative",
-    "Found",
     "Measurements",
     "Normal",
+    "SearchResult",
     "TermErrors",
     "additions",
     "best_subsets",
@@ -428,7 +428,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of a search.
 
     Attributes
@@ -473,11 +473,11 @@ class Found:
 
 def search_terms(
     measured: Measurements,
-    candidates: Candidates,
+    candidates: CandidateTerms,
     *,
     most_terms: int = MAX_TERMS,
     positive: bool = True,
-) -> Found:
+) -> SearchResult:
     """Return the terms that best predict unmeasured configurations.
 
     Parameters
@@ -518,7 +518,7 @@ def search_terms(
 class _Search(TermErrors):
     """Subsets of terms; the constant is the first column."""
 
-    def run(self, most: int, notes: tuple[str, ...], *, positive: bool) -> Found:
+    def run(self, most: int, notes: tuple[str, ...], *, positive: bool) -> SearchResult:
         """Return the result of the search."""
         chosen: tuple[int, ...] = ()
         for _ in range(ROUNDS):
@@ -531,7 +531,7 @@ class _Search(TermErrors):
         chosen = self.plain(chosen, positive=positive)
         mlogq, standard_error = mean_and_error(errors[len(subset)])
         ordered = self.by_share(chosen)
-        return Found(
+        return SearchResult(
             terms=Terms(self.terms.names, tuple(self.terms.terms[i] for i in ordered)),
             mlogq=mlogq,
             standard_error=standard_error,

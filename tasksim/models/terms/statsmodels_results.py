@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.arrays import Floats
-    from tasksim.models.terms.leastsquares import Regression
+    from tasksim.models.terms.leastsquares import TermRegression
 
 __all__ = ["results_of"]
 
@@ -35,7 +35,7 @@ class _Results(RegressionResults):  # type: ignore[misc]
         return self.unit_eigenvalues
 
 
-def results_of(regression: Regression, terms: Sequence[str], *, constant: bool) -> Any:
+def results_of(regression: TermRegression, terms: Sequence[str], *, constant: bool) -> Any:
     """Return the results for the columns *terms*; *constant* says whether one is the constant."""
     design = pd.DataFrame(regression.design, columns=list(terms))
     response = pd.Series(regression.response, name="duration_s")

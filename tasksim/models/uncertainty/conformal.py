@@ -14,7 +14,7 @@ from tasksim.models.uncertainty.intervals import (
     LEVELS,
     ByDuration,
     Drift,
-    Noise,
+    NoiseByDuration,
     Thinness,
     Uncertainty,
 )
@@ -71,7 +71,7 @@ def calibrate(
         )
     measured, predicted = samples.durations_s[known], out.predicted_s[known]
     residual = np.log(measured / predicted)
-    noise = Noise.of(residual, predicted)
+    noise = NoiseByDuration.of(residual, predicted)
     table = samples.parameters[known]
     doubt = doubt_kind(model).of(model, samples, seed=seed, resamples=resamples)
     deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))

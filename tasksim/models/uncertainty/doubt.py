@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.base.arrays import Floats
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
@@ -93,7 +93,7 @@ class Doubt(Protocol):
         """Return the doubt as data, including its kind."""
 
     @classmethod
-    def from_json(cls, node: Node, model: FittedModel) -> Self:
+    def from_json(cls, node: JsonNode, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
 
 
@@ -151,7 +151,7 @@ class Covariance:
         return {"kind": self.kind, "matrix": self.matrix}
 
     @classmethod
-    def from_json(cls, node: Node, model: FittedModel) -> Self:
+    def from_json(cls, node: JsonNode, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         size = model._elasticities(np.empty((0, len(model.names_)))).shape[1]
         return cls(node["matrix"].matrix(size, size))
@@ -193,7 +193,7 @@ class Counts:
         return {"kind": self.kind, "prior": self.prior}
 
     @classmethod
-    def from_json(cls, node: Node, model: FittedModel) -> Self:  # noqa: ARG003
+    def from_json(cls, node: JsonNode, model: FittedModel) -> Self:  # noqa: ARG003
         """Read what :meth:`to_json` wrote."""
         return cls(node["prior"].positive())
 
@@ -284,7 +284,7 @@ class Anchors:
         }
 
     @classmethod
-    def from_json(cls, node: Node, model: FittedModel) -> Self:
+    def from_json(cls, node: JsonNode, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         parameters = len(model.names_)
         points = node["points"].matrix(parameters)
@@ -305,7 +305,7 @@ def doubt_kind(model: FittedModel) -> type[Doubt]:
     return said or Anchors
 
 
-def read_doubt(node: Node, model: FittedModel) -> Doubt:
+def read_doubt(node: JsonNode, model: FittedModel) -> Doubt:
     """Read what ``to_json`` wrote for *model*: its own kind of doubt, or anchors."""
     kind = node["kind"]
     for known in (doubt_kind(model), Anchors):

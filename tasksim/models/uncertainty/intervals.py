@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tasksim.base.arrays import Bools, Floats, Indices
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.fitted import FittedModel
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
@@ -63,7 +63,7 @@ __all__ = [
     "LEVELS",
     "ByDuration",
     "Drift",
-    "Noise",
+    "NoiseByDuration",
     "Thinness",
     "Uncertainty",
     "mean_of_exp",
@@ -100,7 +100,7 @@ class Uncertainty:
         do not grow, and in files of earlier versions.
     """
 
-    noise: Noise
+    noise: NoiseByDuration
     doubt: Doubt
     quantiles: Floats
     count: int
@@ -165,7 +165,7 @@ class Uncertainty:
         }
 
     @classmethod
-    def from_json(cls, node: Node, model: FittedModel) -> Self:
+    def from_json(cls, node: JsonNode, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         node["levels"].exactly(list(LEVELS))
         quantiles = node["quantiles"].vector(len(LEVELS))
@@ -174,7 +174,7 @@ class Uncertainty:
         noise = node["noise"]
         positive = {n: noise[n].positive() for n in ("deviation", "center_s", "low_s", "high_s")}
         return cls(
-            Noise(slope=noise["slope"].number(), **positive),
+            NoiseByDuration(slope=noise["slope"].number(), **positive),
             read_doubt(node["doubt"], model),
             quantiles,
             node["count"].integer(),
@@ -208,7 +208,7 @@ logarithm."""
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseByDuration:
     """The standard deviation of the logarithm of a measurement, by its expected duration.
 
     deviation·(duration/center)^slope, with the duration clipped to the range of the samples,
@@ -321,7 +321,7 @@ class ByDuration:
         return np.column_stack(columns)
 
     @classmethod
-    def from_json(cls, node: Node) -> Self:
+    def from_json(cls, node: JsonNode) -> Self:
         """Read what an uncertainty wrote."""
         quantiles = node["quantiles"].matrix(len(LEVELS))
         centers = node["centers_s"].vector(len(quantiles))
@@ -376,7 +376,7 @@ class Thinness:
         return best
 
     @classmethod
-    def from_json(cls, node: Node, model: FittedModel) -> Self:
+    def from_json(cls, node: JsonNode, model: FittedModel) -> Self:
         """Read what an uncertainty of *model* wrote."""
         found = cls(node["growth"].positive(), node["mean"].positive())
         if model._unknown_share(np.empty((0, len(model.names_)))) is None:
@@ -460,7 +460,7 @@ class Drift:
         )
 
     @classmethod
-    def from_json(cls, node: Node) -> Self:
+    def from_json(cls, node: JsonNode) -> Self:
         """Read what an uncertainty wrote."""
         return cls(node["below"].not_negative(), node["above"].not_negative())
 

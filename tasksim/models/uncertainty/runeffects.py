@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.base.arrays import Floats, Ints
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
@@ -70,7 +70,7 @@ class RunEffect:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, node: Node) -> RunEffect:
+    def from_json(cls, node: JsonNode) -> RunEffect:
         """Read what :meth:`to_json` wrote."""
         values = {n: node[n].not_negative("a deviation, not negative") for n in ("shared", "own")}
         return cls(runs=node["runs"].integer(), **values)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
     from tasksim.native.cluster.ranks import Ranks
 
-__all__ = ["Clock", "ClockComparison", "clock_of", "compared_clock"]
+__all__ = ["ClockComparison", "RankClock", "clock_of", "compared_clock"]
 
 ROUND_TRIPS: Final = 60
 """Round trips per rank, some milliseconds in all: the fastest is the undisturbed one."""
@@ -44,7 +44,7 @@ class ClockComparison:
 
 
 @dataclass(frozen=True)
-class Clock:
+class RankClock:
     """A rank's clock during a run, relative to that of rank 0.
 
     Attributes
@@ -117,7 +117,7 @@ def _asked(comm: Any) -> ClockComparison:
     return min(comparisons, key=lambda each: each.uncertainty_s)
 
 
-def clock_of(before: ClockComparison, after: ClockComparison) -> Clock:
+def clock_of(before: ClockComparison, after: ClockComparison) -> RankClock:
     """Return the clock of a rank from comparisons *before* and *after* a run.
 
     >>> clock_of(ClockComparison(0.0, 1.0, 1e-6), ClockComparison(100.0, 1.001, 1e-6)).drift
@@ -130,6 +130,6 @@ def clock_of(before: ClockComparison, after: ClockComparison) -> Clock:
     known = abs(change_s) > before.uncertainty_s + after.uncertainty_s and between_s > 0
     if known:
         drift = round(change_s / between_s, 12)
-        return Clock(before.at_s, before.offset_s, drift, uncertainty_s)
+        return RankClock(before.at_s, before.offset_s, drift, uncertainty_s)
     best = min(before, after, key=lambda each: each.uncertainty_s)
-    return Clock(before.at_s, best.offset_s, 0.0, best.uncertainty_s)
+    return RankClock(before.at_s, best.offset_s, 0.0, best.uncertainty_s)

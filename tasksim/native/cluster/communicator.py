@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Floats
-    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.graph.distribution.messages import PostedMessages
     from tasksim.graph.distribution.parts import LocalPart
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.access_check import AccessCheckedProgram
     from tasksim.native.cluster.parcels import Parcels
     from tasksim.native.cluster.ranks import Ranks
-    from tasksim.native.threads import Ended, HandsOut
+    from tasksim.native.threads import EndedTask, HandsOut
 
 __all__ = [
     "BUSY_SLEEP_S",
@@ -86,7 +86,7 @@ class Communicator:
         The whole graph.
     part : LocalPart
         The part of this rank.
-    messages : MessageTable
+    messages : PostedMessages
         All messages; the index of a message is its tag.
     parcels : Parcels
         The memory of the data.
@@ -108,7 +108,7 @@ class Communicator:
         ranks: Ranks,
         whole: TaskGraph,
         part: LocalPart,
-        messages: MessageTable,
+        messages: PostedMessages,
         parcels: Parcels,
         fails: Callable[[str], object] = end_all,
         idle_s: float = IDLE_SLEEP_S,
@@ -136,7 +136,7 @@ class Communicator:
         self._expected: dict[int, int] = {}
         self._early: dict[int, NDArray[np.uint8]] = {}
         self._arrived: set[int] = set()
-        self._ended: list[Ended] = []
+        self._ended: list[EndedTask] = []
         self.cpu_s = 0.0
         """Processor time of the thread in seconds, set when it ends."""
         self._looks: array[float] = array("d", (0.0, 0.0))
@@ -299,7 +299,7 @@ class Communicator:
         self._ended.append((self._expected.pop(number), started_s, self._now()))
 
 
-def error_tag(messages: MessageTable) -> int:
+def error_tag(messages: PostedMessages) -> int:
     """Return the tag of error messages to rank 0: the one after all messages."""
     return len(messages)
 

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.graph.csr import Int32
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls, KernelError
     from tasksim.kernels.program import Program, Residual
-    from tasksim.native.cluster.clocks import Clock
+    from tasksim.native.cluster.clocks import RankClock
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.runtimes import Runtime
     from tasksim.platform.description import Platform
@@ -70,19 +70,19 @@ class ClusterRecord:
     Attributes
     ----------
     ranks : list of RankRecord
-    clocks : list of Clock
+    clocks : list of RankClock
         Relation of each rank's clock to that of rank 0.
     engine, engine_why : str
         Runtime that executed, and why it was not the core.
     """
 
     ranks: list[RankRecord]
-    clocks: list[Clock]
+    clocks: list[RankClock]
     engine: str
     engine_why: str
 
 
-def cut_for(graph: TaskGraph, grid: Grid, owner: str, ranks: int) -> Distribution:
+def cut_for(graph: TaskGraph, grid: NodeGrid, owner: str, ranks: int) -> Distribution:
     """Return *graph* cut for *ranks* ranks.
 
     Raises

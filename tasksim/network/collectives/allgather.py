@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives.steps import Program, Step, doubled, exchange, to_all
+from tasksim.network.collectives.steps import RankSteps, Step, doubled, exchange, to_all
 
 __all__ = ["bruck", "linear", "neighbours", "pairwise", "recursive_doubling", "ring"]
 
 
-def linear(ranks: int, size: float) -> Program:
+def linear(ranks: int, size: float) -> RankSteps:
     """Return the program in which all ranks send to all at once."""
     return [[Step(to_all(rank, ranks, size), to_all(rank, ranks, size))] for rank in range(ranks)]
 
 
-def ring(ranks: int, size: float) -> Program:
+def ring(ranks: int, size: float) -> RankSteps:
     """Return the program in which the data of each rank go round a ring."""
     return [
         [exchange((rank + 1) % ranks, (rank - 1) % ranks, size, size)] * (ranks - 1)
@@ -20,7 +20,7 @@ def ring(ranks: int, size: float) -> Program:
     ]
 
 
-def recursive_doubling(ranks: int, size: float) -> Program:
+def recursive_doubling(ranks: int, size: float) -> RankSteps:
     """Return the program in which pairs exchange all that they have, for powers of two.
 
     For other numbers of ranks it is Bruck's.
@@ -34,7 +34,7 @@ def recursive_doubling(ranks: int, size: float) -> Program:
     return doubled(ranks, step)
 
 
-def bruck(ranks: int, size: float) -> Program:
+def bruck(ranks: int, size: float) -> RankSteps:
     """Return Bruck's program, in ceil(log2) rounds for any number of ranks."""
 
     def step(rank: int, distance: int) -> Step:
@@ -44,7 +44,7 @@ def bruck(ranks: int, size: float) -> Program:
     return doubled(ranks, step)
 
 
-def pairwise(ranks: int, size: float) -> Program:
+def pairwise(ranks: int, size: float) -> RankSteps:
     """Return the program in which each rank exchanges its data with one other at a time."""
     if ranks & (ranks - 1):
         return ring(ranks, size)
@@ -54,14 +54,14 @@ def pairwise(ranks: int, size: float) -> Program:
     ]
 
 
-def neighbours(ranks: int, size: float) -> Program:
+def neighbours(ranks: int, size: float) -> RankSteps:
     """Return the program in which neighbours to the left and right exchange the newest pairs.
 
     For odd numbers of ranks it is a ring.
     """
     if ranks % 2:
         return ring(ranks, size)
-    program: Program = []
+    program: RankSteps = []
     for rank in range(ranks):
         sides = ((rank + 1) % ranks, (rank - 1) % ranks)
         sides = sides if rank % 2 == 0 else sides[::-1]

@@ -6,7 +6,7 @@ from typing import Final
 
 from tasksim.network.collectives import allgather
 from tasksim.network.collectives.allgather import linear
-from tasksim.network.collectives.steps import Program, Step, doubled, doubling, exchange
+from tasksim.network.collectives.steps import RankSteps, Step, doubled, doubling, exchange
 
 __all__ = ["bruck", "linear", "pairwise", "ring", "scattered"]
 
@@ -15,7 +15,7 @@ BATCH: Final = 4
 """Number of concurrent messages in :func:`scattered`, as in MPICH."""
 
 
-def scattered(ranks: int, size: float) -> Program:
+def scattered(ranks: int, size: float) -> RankSteps:
     """Return the program in which each rank sends to itself and the others, four at a time."""
     return [
         [
@@ -31,7 +31,7 @@ def scattered(ranks: int, size: float) -> Program:
     ]
 
 
-def ring(ranks: int, size: float) -> Program:
+def ring(ranks: int, size: float) -> RankSteps:
     """Return the program in which each rank sends one rank farther in each round."""
     return [
         [
@@ -42,14 +42,14 @@ def ring(ranks: int, size: float) -> Program:
     ]
 
 
-def pairwise(ranks: int, size: float) -> Program:
+def pairwise(ranks: int, size: float) -> RankSteps:
     """Return the program in which pairs exchange, for powers of two; else :func:`ring`."""
     if ranks & (ranks - 1):
         return ring(ranks, size)
     return allgather.pairwise(ranks, size)
 
 
-def bruck(ranks: int, size: float) -> Program:
+def bruck(ranks: int, size: float) -> RankSteps:
     """Return Bruck's program, in ceil(log2) rounds with about half of the data each."""
     blocks = {d: sum(1 for block in range(ranks) if block & d) for d in doubling(ranks)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasksim.network.collectives.steps import (
-    Program,
+    RankSteps,
     Step,
     exchange,
     in_tree,
@@ -16,14 +16,14 @@ from tasksim.network.collectives.steps import (
 __all__ = ["binomial", "chain", "linear", "scatter_ring"]
 
 
-def linear(ranks: int, size: float) -> Program:
+def linear(ranks: int, size: float) -> RankSteps:
     """Return the program in which rank 0 sends to all at once."""
     return [[Step(sends=to_all(0, ranks, size))], *([receive(0, size)] for _ in range(1, ranks))]
 
 
-def binomial(ranks: int, size: float) -> Program:
+def binomial(ranks: int, size: float) -> RankSteps:
     """Return the program along a binomial tree, the farthest rank first."""
-    program: Program = []
+    program: RankSteps = []
     for rank in range(ranks):
         parent, children = in_tree(rank, ranks)
         received = [receive(parent, size)] if rank else []
@@ -31,13 +31,13 @@ def binomial(ranks: int, size: float) -> Program:
     return program
 
 
-def chain(ranks: int, size: float) -> Program:
+def chain(ranks: int, size: float) -> RankSteps:
     """Return the program in which each rank forwards the data to the next."""
     between = [[receive(rank - 1, size), send(rank + 1, size)] for rank in range(1, ranks - 1)]
     return [[send(1, size)], *between, [receive(ranks - 2, size)]]
 
 
-def scatter_ring(ranks: int, size: float) -> Program:
+def scatter_ring(ranks: int, size: float) -> RankSteps:
     """Return the program that scatters along a tree and gathers along a ring (van de Geijn)."""
     block = size / ranks
     program = [scattered(rank, ranks, block) for rank in range(ranks)]

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives.steps import Program, Step, in_tree, receive, send, subtree, to_all
+from tasksim.network.collectives.steps import (
+    RankSteps,
+    Step,
+    in_tree,
+    receive,
+    send,
+    subtree,
+    to_all,
+)
 
 __all__ = ["binomial", "in_turns", "linear", "one_by_one"]
 
@@ -11,15 +19,15 @@ LARGE, LARGE_BEGIN, SMALL_BEGIN = 92160.0, 32768.0, 1024.0
 tuned."""
 
 
-def linear(ranks: int, size: float) -> Program:
+def linear(ranks: int, size: float) -> RankSteps:
     """Return the program in which all ranks send to rank 0 at once."""
     received = Step(receives=to_all(0, ranks, size))
     return [[received], *([send(0, size)] for _ in range(1, ranks))]
 
 
-def binomial(ranks: int, size: float) -> Program:
+def binomial(ranks: int, size: float) -> RankSteps:
     """Return the program along a binomial tree: ranks forward the data of their subtrees."""
-    program: Program = []
+    program: RankSteps = []
     for rank in range(ranks):
         parent, children = in_tree(rank, ranks)
         sent = [send(parent, size * subtree(rank, ranks))] if rank else []
@@ -28,13 +36,13 @@ def binomial(ranks: int, size: float) -> Program:
     return program
 
 
-def one_by_one(ranks: int, size: float) -> Program:
+def one_by_one(ranks: int, size: float) -> RankSteps:
     """Return the program in which rank 0 receives from one rank after the other."""
     received = [receive(rank, size) for rank in range(1, ranks)]
     return [received, *([send(0, size)] for _ in range(1, ranks))]
 
 
-def in_turns(ranks: int, size: float) -> Program:
+def in_turns(ranks: int, size: float) -> RankSteps:
     """Return the program in which rank 0 gets a first part of each rank, then the rest at once."""
     begins = min(size, LARGE_BEGIN if size > LARGE else SMALL_BEGIN)
     root: list[Step] = []

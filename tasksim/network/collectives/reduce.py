@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasksim.network.collectives.gather import binomial as gather_binomial
 from tasksim.network.collectives.steps import (
-    Program,
+    RankSteps,
     Step,
     doubled,
     exchange,
@@ -18,21 +18,21 @@ from tasksim.network.collectives.steps import (
 __all__ = ["binomial", "linear", "one_by_one", "scatter_gather"]
 
 
-def linear(ranks: int, size: float) -> Program:
+def linear(ranks: int, size: float) -> RankSteps:
     """Return the program in which all ranks send to rank 0 at once."""
     received = Step(receives=to_all(0, ranks, size), reduced_bytes=(ranks - 1) * size)
     return [[received], *([send(0, size)] for _ in range(1, ranks))]
 
 
-def one_by_one(ranks: int, size: float) -> Program:
+def one_by_one(ranks: int, size: float) -> RankSteps:
     """Return the program in which rank 0 receives from one rank after the other, the last first."""
     received = [receive(rank, size, size) for rank in range(ranks - 1, 0, -1)]
     return [received, *([send(0, size)] for _ in range(1, ranks))]
 
 
-def binomial(ranks: int, size: float) -> Program:
+def binomial(ranks: int, size: float) -> RankSteps:
     """Return the program along a binomial tree, the nearest rank first."""
-    program: Program = []
+    program: RankSteps = []
     for rank in range(ranks):
         parent, children = in_tree(rank, ranks)
         sent = [send(parent, size)] if rank else []
@@ -40,7 +40,7 @@ def binomial(ranks: int, size: float) -> Program:
     return program
 
 
-def halving(ranks: int, size: float) -> Program:
+def halving(ranks: int, size: float) -> RankSteps:
     """Return the program of a reduce-scatter by halves, quarters and so on, for powers of two."""
 
     def step(rank: int, distance: int) -> Step:
@@ -50,7 +50,7 @@ def halving(ranks: int, size: float) -> Program:
     return [steps[::-1] for steps in doubled(ranks, step)]
 
 
-def folded(ranks: int, size: float, inner: Program, *, back: bool) -> Program:
+def folded(ranks: int, size: float, inner: RankSteps, *, back: bool) -> RankSteps:
     """Return *inner*, a program for powers of two, extended to any number of ranks.
 
     Among the first ranks, two for each excess rank, the even ones send their data to the odd ones,
@@ -59,7 +59,7 @@ def folded(ranks: int, size: float, inner: Program, *, back: bool) -> Program:
     many = len(inner)
     rest = ranks - many
     place = [2 * n + 1 if n < rest else n + rest for n in range(many)]
-    program: Program = [[] for _ in range(ranks)]
+    program: RankSteps = [[] for _ in range(ranks)]
     for even in range(0, 2 * rest, 2):
         program[even].append(send(even + 1, size))
         program[even + 1].append(receive(even, size, size))
@@ -84,7 +84,7 @@ def power_below(ranks: int) -> int:
     return 1 << (ranks.bit_length() - 1)
 
 
-def scatter_gather(ranks: int, size: float) -> Program:
+def scatter_gather(ranks: int, size: float) -> RankSteps:
     """Return the program that reduces parts at all ranks and gathers them (Rabenseifner)."""
     many = power_below(ranks)
     inner = joined(halving(many, size), gather_binomial(many, size / many))

@@ -22,11 +22,11 @@ from tasksim.network.collectives.steps import joined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.network.collectives.steps import Program
+    from tasksim.network.collectives.steps import RankSteps
 
 __all__ = ["ALGORITHMS", "SELECTORS", "collective", "selected"]
 
-ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
+ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], RankSteps]]]] = {
     "bcast": {
         "linear": broadcast.linear,
         "binomial": broadcast.binomial,
@@ -154,7 +154,7 @@ def selected(operation: str, ranks: int, size: float, selector: str = "mpich") -
 
 def collective(
     operation: str, ranks: int, size: float, algorithm: str | None = None, selector: str = "mpich"
-) -> Program:
+) -> RankSteps:
     """Return the program of an *operation* among *ranks* ranks.
 
     Parameters

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tasksim.network.collectives.broadcast import scattered
-from tasksim.network.collectives.steps import Program, Step, exchange, receive, send
+from tasksim.network.collectives.steps import RankSteps, Step, exchange, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ __all__ = [
     "segmented_chain",
 ]
 
-Tree = list[list[int]]
+ChildrenByRank = list[list[int]]
 """Children of each rank, in the order of its messages."""
 
 SEGMENT: Final = 8192.0
@@ -39,18 +39,18 @@ def pieces(size: float, segment: float) -> list[float]:
     return [segment] * whole + ([rest] if rest else [])
 
 
-def segmented_chain(ranks: int, size: float) -> Program:
+def segmented_chain(ranks: int, size: float) -> RankSteps:
     """Return the broadcast along a chain, with receives for all pieces from the beginning."""
     return _handed_on(_chain(ranks), pieces(size, SEGMENT))
 
 
-def binary(ranks: int, size: float) -> Program:
+def binary(ranks: int, size: float) -> RankSteps:
     """Return the broadcast along a binary tree, with receives for all pieces from the beginning."""
     tree = [[c for c in (2 * k + 1, 2 * k + 2) if c < ranks] for k in range(ranks)]
     return _handed_on(tree, pieces(size, SEGMENT))
 
 
-def pipeline(ranks: int, size: float) -> Program:
+def pipeline(ranks: int, size: float) -> RankSteps:
     """Return the broadcast along a chain, which receives the next piece while it forwards one."""
     # Linear fits of Open MPI's module tuned: ranks up to which pieces have a size.
     segment = 128.0 * 1024
@@ -60,7 +60,7 @@ def pipeline(ranks: int, size: float) -> Program:
             segment = most * 1024.0
             break
     cut = pieces(size, segment)
-    program: Program = [[send(1, piece) for piece in cut] if ranks > 1 else []]
+    program: RankSteps = [[send(1, piece) for piece in cut] if ranks > 1 else []]
     for rank in range(1, ranks):
         if rank == ranks - 1:
             program.append([receive(rank - 1, piece) for piece in cut])
@@ -70,9 +70,9 @@ def pipeline(ranks: int, size: float) -> Program:
     return program
 
 
-def four_nomial(ranks: int, size: float) -> Program:
+def four_nomial(ranks: int, size: float) -> RankSteps:
     """Return the broadcast along a tree in which each rank sends to three of each level at once."""
-    program: Program = []
+    program: RankSteps = []
     for rank in range(ranks):
         distance, steps = 1, []
         while distance < ranks and not rank % (4 * distance):
@@ -89,7 +89,7 @@ def four_nomial(ranks: int, size: float) -> Program:
     return program
 
 
-def scatter_doubling(ranks: int, size: float) -> Program:
+def scatter_doubling(ranks: int, size: float) -> RankSteps:
     """Return the broadcast that scatters along a tree and gathers by recursive doubling."""
     from tasksim.network.collectives.allgather import recursive_doubling
 
@@ -98,12 +98,12 @@ def scatter_doubling(ranks: int, size: float) -> Program:
     return [scattered(rank, ranks, block) + gathered[rank] for rank in range(ranks)]
 
 
-def binary_reduce(ranks: int, size: float) -> Program:
+def binary_reduce(ranks: int, size: float) -> RankSteps:
     """Return the reduction along a binary tree, in pieces of 32 KiB."""
     return _added_up(_levels(ranks), pieces(size, 32.0 * 1024))
 
 
-def pipeline_reduce(ranks: int, size: float) -> Program:
+def pipeline_reduce(ranks: int, size: float) -> RankSteps:
     """Return the reduction along a chain, in pieces of 1, 32 or 64 KiB."""
     segment = 64.0
     if ranks > 0.0410 / 1024 * size + 9.7128:
@@ -113,11 +113,11 @@ def pipeline_reduce(ranks: int, size: float) -> Program:
     return _added_up(_chain(ranks), pieces(size, segment * 1024))
 
 
-def chain_reduce(ranks: int, size: float) -> Program:
+def chain_reduce(ranks: int, size: float) -> RankSteps:
     """Return the reduction along chains, half as many as ranks, in pieces of 64 KiB."""
     chains = min(max(1, ranks // 2), ranks - 1)
     longest, more = -(-(ranks - 1) // chains), (ranks - 1) % chains or chains
-    tree: Tree = [[] for _ in range(ranks)]
+    tree: ChildrenByRank = [[] for _ in range(ranks)]
     first = 1
     for number in range(chains):
         length = longest if number < more else longest - 1
@@ -128,9 +128,9 @@ def chain_reduce(ranks: int, size: float) -> Program:
     return _added_up(tree, pieces(size, 64.0 * 1024))
 
 
-def segmented_binomial(ranks: int, size: float) -> Program:
+def segmented_binomial(ranks: int, size: float) -> RankSteps:
     """Return the reduction along a binomial tree, in pieces of 1 KiB for many ranks."""
-    tree: Tree = [[] for _ in range(ranks)]
+    tree: ChildrenByRank = [[] for _ in range(ranks)]
     for rank in range(1, ranks):
         tree[rank & (rank - 1)].append(rank)
     small = size < 2048 or (ranks < 8 and size < 20480)
@@ -138,20 +138,20 @@ def segmented_binomial(ranks: int, size: float) -> Program:
     return _added_up(tree, pieces(size, segment))
 
 
-def _chain(ranks: int) -> Tree:
+def _chain(ranks: int) -> ChildrenByRank:
     return [[rank + 1] if rank + 1 < ranks else [] for rank in range(ranks)]
 
 
-def _levels(ranks: int) -> Tree:
+def _levels(ranks: int) -> ChildrenByRank:
     """Return a binary tree in which the children of a rank are a level's size apart."""
-    tree: Tree = [[] for _ in range(ranks)]
+    tree: ChildrenByRank = [[] for _ in range(ranks)]
     for rank in range(ranks):
         on_level = 1 << ((rank + 1).bit_length() - 1)
         tree[rank] = [c for c in (rank + on_level, rank + 2 * on_level) if c < ranks]
     return tree
 
 
-def _parents(tree: Tree) -> list[int]:
+def _parents(tree: ChildrenByRank) -> list[int]:
     parents = [-1] * len(tree)
     for rank, children in enumerate(tree):
         for child in children:
@@ -159,9 +159,9 @@ def _parents(tree: Tree) -> list[int]:
     return parents
 
 
-def _handed_on(tree: Tree, cut: Sequence[float]) -> Program:
+def _handed_on(tree: ChildrenByRank, cut: Sequence[float]) -> RankSteps:
     """Return the broadcast in which a rank posts all receives, and forwards pieces on arrival."""
-    program: Program = []
+    program: RankSteps = []
     for children, parent in zip(tree, _parents(tree), strict=True):
         if parent < 0 and len(cut) > 1:  # all pieces at once, to one child after the other
             to = tuple((child, piece) for piece in cut for child in children)
@@ -178,9 +178,9 @@ def _handed_on(tree: Tree, cut: Sequence[float]) -> Program:
     return program
 
 
-def _added_up(tree: Tree, cut: Sequence[float]) -> Program:
+def _added_up(tree: ChildrenByRank, cut: Sequence[float]) -> RankSteps:
     """Return the reduction in which a rank receives a piece while it adds and forwards one."""
-    program: Program = []
+    program: RankSteps = []
     for children, parent in zip(tree, _parents(tree), strict=True):
         if not children:
             program.append([send(parent, piece) for piece in cut] if parent >= 0 else [])

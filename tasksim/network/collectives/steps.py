@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "Program",
+    "RankSteps",
     "Step",
     "doubled",
     "doubling",
@@ -39,7 +39,7 @@ class Step(NamedTuple):
     """Numbers, within the program, of the receives posted ahead that this step waits for."""
 
 
-Program: TypeAlias = list[list[Step]]
+RankSteps: TypeAlias = list[list[Step]]
 """Steps of each rank."""
 
 
@@ -72,7 +72,7 @@ def doubling(ranks: int) -> list[int]:
     return [1 << power for power in range((ranks - 1).bit_length())]
 
 
-def doubled(ranks: int, step: Callable[[int, int], Step]) -> Program:
+def doubled(ranks: int, step: Callable[[int, int], Step]) -> RankSteps:
     """Return the program with a *step* of each rank, the first argument, for each distance."""
     return [[step(rank, distance) for distance in doubling(ranks)] for rank in range(ranks)]
 
@@ -95,9 +95,9 @@ def subtree(child: int, ranks: int) -> int:
     return min(child + (child & -child), ranks) - child
 
 
-def joined(*programs: Program) -> Program:
+def joined(*programs: RankSteps) -> RankSteps:
     """Return the *programs* one after the other, rank by rank."""
-    program: Program = []
+    program: RankSteps = []
     for parts in zip(*programs, strict=True):
         steps: list[Step] = []
         ahead = 0

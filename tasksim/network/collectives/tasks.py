@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tasksim.graph.handles import Vector
-    from tasksim.network.collectives.steps import Program, Step
+    from tasksim.network.collectives.steps import RankSteps, Step
 
 __all__ = ["collective"]
 
@@ -83,7 +83,7 @@ class _Insertion:
     """
 
     def __init__(
-        self, g: GraphBuilder, data: Vector, program: Program, turn: int, per_byte: float
+        self, g: GraphBuilder, data: Vector, program: RankSteps, turn: int, per_byte: float
     ) -> None:
         self.g, self.data, self.per_byte = g, data, per_byte
         sent = [[size for step in steps for _, size in step.sends] for steps in program]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import BAD, Found, Whole, given
+from tasksim.base.documents.sections import BAD, FileProblems, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
@@ -146,7 +146,9 @@ class DragonflySection(CablesSection):
     green: int = given(_COUNT, 1, "strands of a cable between routers")
 
     @classmethod
-    def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
+    def check(
+        cls, name: str, value: Any, before: Any, location: Location, found: FileProblems
+    ) -> Any:
         """Return *value*, if there are enough routers, and not too many hosts."""
         if name == "routers" and before["groups"] is not BAD and value < before["groups"]:
             what = f"must be at least groups (got {value}, groups is {before['groups']})"

@@ -13,7 +13,7 @@ from tasksim.base.documents.sections import (
     BAD,
     FLAG,
     TEXT,
-    Found,
+    FileProblems,
     ListOf,
     MappingOf,
     Section,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Explicit",
     "ExplicitSection",
-    "LinkSection",
     "NamedLink",
     "NamedTopology",
+    "NetworkLinkSection",
     "check_links",
     "named_links",
 ]
@@ -117,7 +117,7 @@ class Explicit(NamedTopology):
         return found
 
 
-class LinkSection(Section):
+class NetworkLinkSection(Section):
     """Section of a link."""
 
     bandwidth: float = given(BANDWIDTH, description="e.g. 12.5 GB/s")
@@ -125,7 +125,7 @@ class LinkSection(Section):
     shared: bool = given(FLAG, True, "whether messages share its bandwidth")
 
 
-class RouteSection(Section):
+class NetworkRouteSection(Section):
     """Section of a route."""
 
     source: str = given(TEXT, alias="from")
@@ -138,16 +138,21 @@ class ExplicitSection(Section):
     """Section of an explicit topology."""
 
     hosts: list[str] = given(ListOf(TEXT, least=1), description="the hosts by name; node 0 first")
-    links: dict[str, LinkSection] = given(
-        MappingOf(SectionOf(LinkSection)), description="the links by name"
+    links: dict[str, NetworkLinkSection] = given(
+        MappingOf(SectionOf(NetworkLinkSection)), description="the links by name"
     )
-    routes: list[RouteSection] = given(
-        ListOf(SectionOf(RouteSection)), description="from host to host"
+    routes: list[NetworkRouteSection] = given(
+        ListOf(SectionOf(NetworkRouteSection)), description="from host to host"
     )
 
     @classmethod
     def check(
-        cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
+        cls,
+        name: str,
+        value: Any,
+        before: Mapping[str, Any],
+        location: Location,
+        found: FileProblems,
     ) -> Any:
         """Return *value*, if it names each host once, and only known hosts and links."""
         count = len(found)
@@ -176,7 +181,7 @@ class ExplicitSection(Section):
         return Explicit(tuple(self.hosts), named_links(self.links), routes)
 
 
-def named_links(sections: Mapping[str, LinkSection]) -> tuple[NamedLink, ...]:
+def named_links(sections: Mapping[str, NetworkLinkSection]) -> tuple[NamedLink, ...]:
     """Return the links of *sections*."""
     return tuple(
         NamedLink(name, link.bandwidth, link.latency, link.shared)
@@ -185,11 +190,11 @@ def named_links(sections: Mapping[str, LinkSection]) -> tuple[NamedLink, ...]:
 
 
 def _check_route(
-    route: RouteSection,
+    route: NetworkRouteSection,
     ends: dict[tuple[str, str], None],
     known: Mapping[str, Mapping[str, Any]],
     location: Location,
-    found: Found,
+    found: FileProblems,
 ) -> None:
     """Note problems of a *route*, whose *ends* other routes may have already."""
     for word, end in (("from", route.source), ("to", route.target)):
@@ -207,7 +212,10 @@ def _check_route(
 
 
 def check_links(
-    names: list[str], links: Mapping[str, LinkSection], location: Location, found: Found
+    names: list[str],
+    links: Mapping[str, NetworkLinkSection],
+    location: Location,
+    found: FileProblems,
 ) -> None:
     """Note names of a route's links that are no *links*."""
     for place, link in enumerate(names):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
+from tasksim.base.documents.sections import BAD, FileProblems, ListOf, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
@@ -138,7 +138,9 @@ class FatTreeSection(CablesSection):
     )
 
     @classmethod
-    def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
+    def check(
+        cls, name: str, value: Any, before: Any, location: Location, found: FileProblems
+    ) -> Any:
         """Return *value*, if its levels match those of children, with not too many hosts."""
         children = before.get("children", value)
         if name in ("parents", "cables_") and children is not BAD and len(value) != len(children):

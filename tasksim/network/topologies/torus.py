@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
+from tasksim.base.documents.sections import BAD, FileProblems, ListOf, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
@@ -103,7 +103,9 @@ class TorusSection(CablesSection):
     )
 
     @classmethod
-    def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
+    def check(
+        cls, name: str, value: Any, before: Any, location: Location, found: FileProblems
+    ) -> Any:
         """Return *value*, if the hosts are not too many."""
         if name == "dimensions" and prod(value) > MAX_HOSTS:
             what = f"are {prod(value)} hosts, must be at most {MAX_HOSTS}"

@@ -12,7 +12,7 @@ from tasksim.base.documents.sections import (
     BAD,
     FLAG,
     TEXT,
-    Found,
+    FileProblems,
     ListOf,
     MappingOf,
     Maybe,
@@ -21,7 +21,12 @@ from tasksim.base.documents.sections import (
     given,
 )
 from tasksim.base.errors import nearest
-from tasksim.network.topologies.explicit import LinkSection, NamedTopology, check_links, named_links
+from tasksim.network.topologies.explicit import (
+    NamedTopology,
+    NetworkLinkSection,
+    check_links,
+    named_links,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -196,8 +201,8 @@ class ZoneSection(Section):
 class ZonesSection(Section):
     """Section of a topology of zones; hosts are numbered in the order of the zones."""
 
-    links: dict[str, LinkSection] = given(
-        MappingOf(SectionOf(LinkSection)), description="the links by name"
+    links: dict[str, NetworkLinkSection] = given(
+        MappingOf(SectionOf(NetworkLinkSection)), description="the links by name"
     )
     zones: dict[str, ZoneSection] = given(
         MappingOf(SectionOf(ZoneSection)), description="the zones by name, the outermost first"
@@ -205,7 +210,12 @@ class ZonesSection(Section):
 
     @classmethod
     def check(
-        cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
+        cls,
+        name: str,
+        value: Any,
+        before: Mapping[str, Any],
+        location: Location,
+        found: FileProblems,
     ) -> Any:
         """Return *value*, if zones are nested, members are there once, and names are known."""
         count = len(found)
@@ -237,7 +247,10 @@ class ZonesSection(Section):
 
 
 def _check_zones(
-    zones: dict[str, ZoneSection], links: dict[str, LinkSection], location: Location, found: Found
+    zones: dict[str, ZoneSection],
+    links: dict[str, NetworkLinkSection],
+    location: Location,
+    found: FileProblems,
 ) -> None:
     """Note what is wrong with *zones*."""
     around: dict[str, list[str]] = {}  # zones around a zone, host or router, innermost first
@@ -281,7 +294,7 @@ def _check_route(
     around: dict[str, list[str]],
     members: dict[str, None],
     place: Location,
-    found: Found,
+    found: FileProblems,
 ) -> None:
     """Note what is wrong with a *route* of the zone *name*."""
     if route.source is None and route.target is None:

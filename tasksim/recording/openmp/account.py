@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tasksim.recording.openmp.pieces import Pieces
     from tasksim.run.record import Run
 
-__all__ = ["ThreadAccount", "account_of", "costs_of"]
+__all__ = ["TeamAccount", "account_of", "costs_of"]
 
 
 @dataclass(frozen=True)
-class ThreadAccount:
+class TeamAccount:
     """Time of all threads together, in seconds; the parts add up to threads times makespan.
 
     Attributes
@@ -72,7 +72,7 @@ class ThreadAccount:
         return asdict(self)
 
 
-def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
+def account_of(run: Run, pieces: Pieces) -> TeamAccount:
     """Return the account of a *run* of *pieces*; events occupy no thread."""
     own = pieces.role != Role.EVENT
     duration_s = np.where(own, run.tasks.duration_s, 0.0)
@@ -85,7 +85,7 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
     ready, start = run.tasks.ready_s[own], run.tasks.start_s[own]
     whole_s = _shared(gaps.begin_s, gaps.end_s, ready, start)
     runtime_s = _shared(gaps.begin_s, gaps.end_s - gaps.away_s, ready, start)
-    return ThreadAccount(
+    return TeamAccount(
         busy_s=float(duration_s.sum()) - creation_s - starting_s,
         creation_s=creation_s,
         runtime_s=runtime_s,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tasksim.base.arguments import path_of
 from tasksim.base.documents.sections import BAD, ListOf, Maybe, Section, Whole, given, refused
 from tasksim.base.errors import InputError, listed, nearest, option
-from tasksim.recording.openmp.data_regions import Region, fill, guessed_sizes, is_used
+from tasksim.recording.openmp.data_regions import DataRegion, fill, guessed_sizes, is_used
 from tasksim.recording.openmp.elf import read_elf, read_objects
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class DataMap:
         return DescribedData(sizes, tuple(labels), tuple(notes))
 
 
-def _described(region: Region, given: Description | None) -> Region:
+def _described(region: DataRegion, given: Description | None) -> DataRegion:
     """Return a region with its description in a map, unless the program described it itself."""
     if given is None or region.tile is not None or region.datum is not None:
         return region
@@ -139,7 +139,7 @@ def _described(region: Region, given: Description | None) -> Region:
     )
 
 
-def _written(lines: Sequence[str], notes: list[str]) -> Iterable[Region]:
+def _written(lines: Sequence[str], notes: list[str]) -> Iterable[DataRegion]:
     """Yield the regions that the program has written, and note lines that are none."""
     wrong: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
@@ -160,14 +160,14 @@ def _written(lines: Sequence[str], notes: list[str]) -> Iterable[Region]:
         if 0 in (size, *values.values(), *(tile or ())) or base + size > ADDRESSES:
             wrong[f"line {number}: got '{line[:60]}', with a 0, or beyond the memory"] += 1
             continue
-        yield Region(match[1], base, size, tile=tile, **values)
+        yield DataRegion(match[1], base, size, tile=tile, **values)
     if wrong:
         notes.append(
             f"${VARIABLE}: {wrong.total()} lines are left out; {next(iter(wrong))}; legal: {_LEGAL}"
         )
 
 
-def _symbols(names: Sequence[str], program: Path, sites: Iterable[Site]) -> Iterable[Region]:
+def _symbols(names: Sequence[str], program: Path, sites: Iterable[Site]) -> Iterable[DataRegion]:
     """Yield the global variables of the program with some names."""
     in_program = (site for site in sites if site.module and Path(site.module).name == program.name)
     place = next((site for site in in_program if site.offset is not None), None)
@@ -180,7 +180,7 @@ def _symbols(names: Sequence[str], program: Path, sites: Iterable[Site]) -> Iter
         return
     for start, size, name in read_objects(program):
         if name in names and size:
-            yield Region(name, loaded + start - first, size)
+            yield DataRegion(name, loaded + start - first, size)
 
 
 def data_map(given: Any) -> DataMap:

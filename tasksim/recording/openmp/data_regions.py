@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Region", "fill", "guessed_sizes", "is_used"]
+__all__ = ["DataRegion", "fill", "guessed_sizes", "is_used"]
 
 MAX_GAPS: Final = 8
 """Largest distance to the next address, in median distances, that counts as the size of a datum if
@@ -21,7 +21,7 @@ distances vary: a larger one leads to another array."""
 
 
 @dataclass(frozen=True)
-class Region:
+class DataRegion:
     """Memory of data that have a name."""
 
     name: str
@@ -51,7 +51,7 @@ class Region:
         return f"{self.name}[{i}, {j}]", min(height * width * self.element, self.size)
 
 
-def is_used(region: Region, address: NDArray[np.uint64]) -> bool:
+def is_used(region: DataRegion, address: NDArray[np.uint64]) -> bool:
     """Return whether any address is within a region."""
     inside = (address >= region.base) & (address < region.base + region.size)
     return bool(inside.any())
@@ -59,7 +59,7 @@ def is_used(region: Region, address: NDArray[np.uint64]) -> bool:
 
 def fill(
     address: NDArray[np.uint64],
-    regions: Sequence[Region],
+    regions: Sequence[DataRegion],
     sizes: NDArray[np.int64],
     names: list[str],
 ) -> int:

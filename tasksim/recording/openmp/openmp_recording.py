@@ -18,7 +18,7 @@ from tasksim.recording.openmp.data_map import DataMap, data_map
 from tasksim.recording.openmp.history import history_of
 from tasksim.recording.openmp.names import renaming, site_names
 from tasksim.recording.openmp.pieces import Role, pieces_of
-from tasksim.recording.openmp.program import Ended, run_program
+from tasksim.recording.openmp.program import ProgramEnd, run_program
 from tasksim.recording.openmp.raw_trace import PREFIX, TRACE
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.recording.openmp.account import ThreadAccount
+    from tasksim.recording.openmp.account import TeamAccount
     from tasksim.recording.openmp.pieces import Pieces
     from tasksim.recording.openmp.runtime import OpenMPProgram
     from tasksim.run.record import Run
@@ -182,7 +182,7 @@ class OpenMPRecording:
     program : Path
     trace : Trace
         Records that the recorder wrote.
-    ended : Ended or None
+    ended : ProgramEnd or None
         End of the program; None if it is unknown.
     names : mapping of str to str
         New names of kernels.
@@ -195,9 +195,9 @@ class OpenMPRecording:
 
     Examples
     --------
-    >>> from tasksim.recording.openmp.program import Ended
+    >>> from tasksim.recording.openmp.program import ProgramEnd
     >>> from tasksim.recording.openmp.trace import Trace
-    >>> recording = OpenMPRecording(Path("a.out"), Trace(()), Ended(0, "", 0.1), {})
+    >>> recording = OpenMPRecording(Path("a.out"), Trace(()), ProgramEnd(0, "", 0.1), {})
     >>> recording
     <OpenMPRecording a.out: no tasks>
     >>> recording.notes
@@ -208,14 +208,14 @@ class OpenMPRecording:
         self,
         program: Path,
         trace: Trace,
-        ended: Ended | None,
+        ended: ProgramEnd | None,
         names: Mapping[str, str],
         data: Any = None,
     ) -> None:
         self.program = program = path_of(program, "program")
         expect(trace, Trace, "trace")
         if ended is not None:
-            expect(ended, Ended, "ended")
+            expect(ended, ProgramEnd, "ended")
         self.ended = ended
         names = renaming(names)
         described = data if isinstance(data, DataMap) else data_map(data)
@@ -296,7 +296,7 @@ class OpenMPRecording:
         return self._graph
 
     @property
-    def account(self) -> ThreadAccount:
+    def account(self) -> TeamAccount:
         """The account of the threads' time."""
         self._expect_tasks()
         return self._account
@@ -349,7 +349,7 @@ class OpenMPRecording:
         return self._pieces
 
 
-def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
+def _notes_of(trace: Trace, ended: ProgramEnd | None) -> list[str]:
     """Return notes on the reasons why the recording is not complete."""
     notes, found = trace.notes, []
     if ended is None:
@@ -434,7 +434,7 @@ def _notes_of_threads(run: Run, pieces: Pieces) -> list[str]:
     return found
 
 
-def _notes_of_waiting(account: ThreadAccount) -> list[str]:
+def _notes_of_waiting(account: TeamAccount) -> list[str]:
     """Return a note if threads had no core for long, which replays leave out."""
     whole_s = account.threads * account.makespan_s
     if account.waiting_s <= MIN_WAITING_SHARE * whole_s:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.openmp.runtime import OpenMPProgram
 
-__all__ = ["Ended", "run_program"]
+__all__ = ["ProgramEnd", "run_program"]
 
 _FORWARDED: Final = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 """Signals that are sent on to the program. Those of the terminal reach it by themselves."""
@@ -30,7 +30,7 @@ RUNTIME: Final = "runtime"
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramEnd:
     """End of a program.
 
     Attributes
@@ -54,7 +54,7 @@ def run_program(
     recorder: Path,
     folder: Path,
     stdout: Any = None,
-) -> Ended:
+) -> ProgramEnd:
     """Run a program, and have it recorded in *folder*; return how it ended.
 
     Input and output are those of this process, or *stdout*.
@@ -79,12 +79,12 @@ def run_program(
         code = process.wait()
     wall_s = time.monotonic() - began_s
     if code >= 0:
-        return Ended(code, "", wall_s)
+        return ProgramEnd(code, "", wall_s)
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return Ended(128 - code, name, wall_s)
+    return ProgramEnd(128 - code, name, wall_s)
 
 
 def _environment(

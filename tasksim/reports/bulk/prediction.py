@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.counters.families import By
+    from tasksim.models.counters.families import Criterion
     from tasksim.network.description import Network
     from tasksim.reports.bulk.profile import Profile
 
@@ -230,7 +230,7 @@ class BulkModel:
         critical: Sequence[str] | None = None,
         bf_comm: float | None = None,
         cores: int | None = None,
-        by: By = "cv",
+        by: Criterion = "cv",
     ) -> None:
         if len({(p.ranks, p.size) for p in profiles}) < 2:
             raise InputError(
@@ -421,7 +421,7 @@ class BulkModel:
         return factor, deviation
 
 
-def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By) -> str:
+def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: Criterion) -> str:
     """Return the abscissa that explains *values* best.
 
     The profiles on most ranks are left out of the fit and judge it, since the models are asked

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples
-from tasksim.graph.distribution.owners import Grid, nearly_square
+from tasksim.graph.distribution.owners import NodeGrid, nearly_square
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.models.counters.families import chosen_function
 from tasksim.models.quantiles import group_means
@@ -339,7 +339,11 @@ def size_of(graph: TaskGraph, text: str) -> float:
 
 
 def profile_of_graph(
-    graph: TaskGraph, grid: Grid, owner: str, counts: Mapping[str, KernelCounts], workers: int = 1
+    graph: TaskGraph,
+    grid: NodeGrid,
+    owner: str,
+    counts: Mapping[str, KernelCounts],
+    workers: int = 1,
 ) -> Profile:
     """Return the profile of *graph* on the ranks of *grid*, without running it."""
     if grid.nodes == 1:
@@ -360,13 +364,13 @@ def owner_of(recorded: RecordedRun) -> str:
     return str(_placement(recorded).get("owner") or "row")
 
 
-def grid_like(recorded: RecordedRun, ranks: int) -> Grid:
+def grid_like(recorded: RecordedRun, ranks: int) -> NodeGrid:
     """Return a grid of *ranks* with the shape of the run's: a row, a column, or else square."""
     rows, _, columns = str(_placement(recorded).get("grid") or "").partition("x")
     if rows == "1" and columns not in ("", "1", "2"):
-        return Grid(1, ranks)
+        return NodeGrid(1, ranks)
     if columns == "1" and rows not in ("", "1"):
-        return Grid(ranks, 1)
+        return NodeGrid(ranks, 1)
     # 1x2 is what a square of two is called, too.
     return nearly_square(ranks)
 

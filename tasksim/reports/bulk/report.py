@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.counters.families import By
+    from tasksim.models.counters.families import Criterion
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.network.description import Network
@@ -97,7 +97,7 @@ def _alone(recorded: RecordedRun) -> RecordedRun:
 
 def simulated_s(
     graph: TaskGraph,
-    grid: Grid,
+    grid: NodeGrid,
     owner: str,
     network: Network,
     models: MeanModels,
@@ -203,7 +203,7 @@ def report_scaling(
     latencies_s: Mapping[str, float] | None = None,
     bf_comm: float | None = None,
     cores: int | None = None,
-    by: By = "cv",
+    by: Criterion = "cv",
     threshold: float = 0.05,
     size: str | None = None,
     simulated: bool = True,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int64
     from tasksim.schedulers.static.plan import Plan
 
-__all__ = ["Planned", "StaticScheduler", "sendable_flows"]
+__all__ = ["PlannedFollower", "StaticScheduler", "sendable_flows"]
 
 ORDERS = ("strict", "ready")
 """Orders in which a worker runs its tasks: as planned, or the first ready task of the plan."""
@@ -215,7 +215,7 @@ def sendable_flows(problem: Problem) -> DataFlows:
     return DataFlows(source, target, handle)
 
 
-class Planned(StaticScheduler):
+class PlannedFollower(StaticScheduler):
     """A static plan that was made beforehand, in Python.
 
     Parameters

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["Given", "timed"]
+__all__ = ["PlanFromFile", "timed"]
 
 
-class Given(StaticScheduler):
+class PlanFromFile(StaticScheduler):
     """A static plan from a CSV file with the columns task, worker and optionally order.
 
     Parameters

@@ -24,7 +24,7 @@ from tasksim.runtime.blame import blamed
 from tasksim.runtime.pathrecords import PathRecord
 from tasksim.runtime.rules import dropped
 from tasksim.runtime.view import Facts
-from tasksim.selective.execution import Effort, Member
+from tasksim.selective.execution import AccountMember, Effort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -95,7 +95,7 @@ class RankPaths:
             self._carried[rank, task] = record
 
 
-class RankMember(Member):
+class RankMember(AccountMember):
     """One rank on the account.
 
     Parameters

@@ -18,11 +18,11 @@ from tasksim.selective.statistics import Signature, signatures
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.graph.distribution.messages import PostedMessages
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.selective.charges import Charge
-    from tasksim.selective.policies import Policy, Sampling
+    from tasksim.selective.policies import Policy, SamplingOrder
     from tasksim.selective.statistics import Statistics
 
 __all__ = [
@@ -67,7 +67,7 @@ class RankSignatures:
             self.of_task.append(places.tolist())
 
 
-def _signatures_of(messages: MessageTable) -> tuple[list[Signature], list[int]]:
+def _signatures_of(messages: PostedMessages) -> tuple[list[Signature], list[int]]:
     rows = zip(
         messages.size_bytes.tolist(), messages.source.tolist(), messages.target.tolist(),
         strict=True,
@@ -104,7 +104,7 @@ class RankRules(NamedTuple):
     tolerance: float
     messages: MessageRule = "all"
     profile: Sequence[int] = ()
-    sampling: Sampling = "spread"
+    sampling: SamplingOrder = "spread"
     charge: Charge = "drawn"
     seed: int = 0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import LocalPart
     from tasksim.kernels.program import Program
 
-__all__ = ["BEGUN", "FAILED", "RETURNED", "Answer", "Cores", "Crew"]
+__all__ = ["BEGUN", "FAILED", "RETURNED", "Cores", "Crew", "RankReport"]
 
 Cores = Literal["to spare", "one each", "too few"]
 
@@ -25,7 +25,7 @@ RETURNED: Final = 2
 FAILED: Final = 3
 
 
-class Answer(NamedTuple):
+class RankReport(NamedTuple):
     """Report of a rank on a task that started, returned or failed, or on a message.
 
     *place* is a worker or a message; *first_s* is the start on rank 0's clock, or the duration.
@@ -76,8 +76,8 @@ class Crew:
         self._orders: list[SimpleQueue[tuple[int, int, bool] | None]] = [
             SimpleQueue() for _ in range(workers)
         ]
-        self._told: SimpleQueue[Answer] = SimpleQueue()
-        self._heard: list[Answer] = []
+        self._told: SimpleQueue[RankReport] = SimpleQueue()
+        self._heard: list[RankReport] = []
         self._under_way = 0
 
     def order(self, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
@@ -99,7 +99,7 @@ class Crew:
         """Whether all workers have orders."""
         return self._under_way >= len(self._orders)
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[RankReport]:
         """Return the reports of the workers since the last call."""
         found, self._heard = self._heard, []
         try:
@@ -131,8 +131,8 @@ class Crew:
                     tasks.run(self._number[rehearsed], worker, safe=True)
                 tasks.expect(worker)
                 self._counts[worker] = True
-                self._told.put(Answer(BEGUN, worker, perf_counter() + self._offset_s))
+                self._told.put(RankReport(BEGUN, worker, perf_counter() + self._offset_s))
                 tasks.run(self._number[task], worker, safe=safe)
-                self._told.put(Answer(RETURNED, worker, tasks.elapsed_s(worker)))
+                self._told.put(RankReport(RETURNED, worker, tasks.elapsed_s(worker)))
             except (Exception, SystemExit) as error:
-                self._told.put(Answer(FAILED, worker, text=str(error)))
+                self._told.put(RankReport(FAILED, worker, text=str(error)))

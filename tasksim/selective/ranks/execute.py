@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.platform.description import Platform
     from tasksim.selective.charges import Charge
-    from tasksim.selective.policies import Sampling
+    from tasksim.selective.policies import SamplingOrder
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.ranks.crew import Cores
     from tasksim.selective.ranks.mail import Wires
@@ -51,7 +51,7 @@ def execute_over_ranks(
     policy: str = "online",
     tolerance: float = 0.05,
     statistics: Sequence[Statistics] | None = None,
-    sampling: Sampling = "spread",
+    sampling: SamplingOrder = "spread",
     messages: MessageRule = "all",
     charge: Charge = "drawn",
     estimates: Sequence[Sequence[float]] | None = None,

@@ -17,7 +17,7 @@ from tasksim.base.errors import TaskFailed
 from tasksim.native.cluster.communicator import BUSY_SLEEP_S, IDLE_SLEEP_S, be_prompt
 from tasksim.native.threads import POLL_INTERVAL_S, conduct
 from tasksim.selective.execution import SKIPPED_BEFORE
-from tasksim.selective.ranks.crew import BEGUN, FAILED, RETURNED, Answer
+from tasksim.selective.ranks.crew import BEGUN, FAILED, RETURNED, RankReport
 from tasksim.selective.ranks.mail import ARRIVAL, SEND_END, SEND_START
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Hands:
         else:
             self._mail.receive(one)
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[RankReport]:
         """Return the reports since the last call."""
         return [*self.crew.answers(), *self._mail.answers()]
 
@@ -174,10 +174,10 @@ class Leader:
             orders.Recv(self._row, rank, 0)
             what, place = int(self._row[0]), int(self._row[1])
             text = orders.recv(source=rank, tag=TEXT_TAG) if what == FAILED else ""
-            self._answered(rank, Answer(what, place, float(self._row[2]), text))
+            self._answered(rank, RankReport(what, place, float(self._row[2]), text))
         return heard
 
-    def _answered(self, rank: int, answer: Answer) -> None:
+    def _answered(self, rank: int, answer: RankReport) -> None:
         account = self._account
         assert account is not None
         worker = rank, answer.place
@@ -208,7 +208,7 @@ MIN_MESSAGE_S: Final = 1e-9
 """Shortest duration of a message, in seconds, in case the clocks' error exceeds it."""
 
 
-def _failed(account: RanksAccount, rank: int, answer: Answer) -> TaskFailed:
+def _failed(account: RanksAccount, rank: int, answer: RankReport) -> TaskFailed:
     member = account.members[rank]
     local = account.task_of(rank, answer.place)
     name = member.facts.platform.workers[answer.place].name
@@ -243,7 +243,7 @@ class Follower:
                 what, *numbers = order.tolist()
                 if what == ASK:
                     so_far_s = self._hands.crew.elapsed_s(numbers[0])
-                    self._say(Answer(SO_FAR, numbers[0], so_far_s))
+                    self._say(RankReport(SO_FAR, numbers[0], so_far_s))
                 else:
                     self._hands.do(what, *numbers)
                 moved = True
@@ -253,7 +253,7 @@ class Follower:
             if not moved:
                 self._hands.nap()
 
-    def _say(self, answer: Answer) -> None:
+    def _say(self, answer: RankReport) -> None:
         orders = self._wires.orders
         orders.Send(np.array([answer.what, answer.place, answer.first_s]), 0, 0)
         if answer.what == FAILED:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.selective.ranks.crew import Answer
+from tasksim.selective.ranks.crew import RankReport
 
 if TYPE_CHECKING:
-    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.graph.distribution.messages import PostedMessages
     from tasksim.native.cluster.parcels import Parcels
     from tasksim.native.cluster.ranks import Ranks
 
@@ -53,7 +53,7 @@ class Mail:
     Parameters
     ----------
     wires : Wires
-    messages : MessageTable
+    messages : PostedMessages
         Messages of the whole graph; the index of a message is its tag.
     parcels : Parcels
         The memory of the data.
@@ -62,7 +62,7 @@ class Mail:
     """
 
     def __init__(
-        self, wires: Wires, messages: MessageTable, parcels: Parcels, offset_s: float = 0.0
+        self, wires: Wires, messages: PostedMessages, parcels: Parcels, offset_s: float = 0.0
     ) -> None:
         self._wires, self._messages, self._parcels = wires, messages, parcels
         self._offset_s = offset_s
@@ -88,17 +88,17 @@ class Mail:
         self._receiving[message] = self._wires.data.Irecv(buffer, source, message)
         self._saying.append(self._wires.ready.Isend(b"", source, message))
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[RankReport]:
         """Return the reports since the last call, with times of rank 0's clock."""
-        found: list[Answer] = []
+        found: list[RankReport] = []
         for message in _over(self._receiving):
-            found.append(Answer(ARRIVAL, message, self._now_s()))
+            found.append(RankReport(ARRIVAL, message, self._now_s()))
         for message in _over(self._sending):
-            found.append(Answer(SEND_END, message, self._now_s()))
+            found.append(RankReport(SEND_END, message, self._now_s()))
         for message in _over(self._waiting):
             buffer = self._parcels.buffer(int(self._messages.handle[message]))
             target = int(self._messages.target[message])
-            found.append(Answer(SEND_START, message, self._now_s()))
+            found.append(RankReport(SEND_START, message, self._now_s()))
             self._sending[message] = self._wires.data.Issend(buffer, target, message)
         self._saying = [request for request in self._saying if not request.Test()]
         return found

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tasksim.base.documents.json_document import Node
+    from tasksim.base.documents.json_document import JsonNode
 
 __all__ = ["CHANGES", "Instance", "Space"]
 
@@ -102,7 +102,7 @@ class Instance:
     bandwidths: tuple[tuple[int, int, float], ...] = ()
 
     @classmethod
-    def from_json(cls, node: Node, space: Space) -> Instance:
+    def from_json(cls, node: JsonNode, space: Space) -> Instance:
         """Return the instance in a file; raise ``FormatError`` if it is not one of *space*."""
         weights = tuple(
             tuple(float(x) for x in row.vector(len(space.architectures))) for row in node["weights"]
@@ -149,7 +149,7 @@ class Instance:
             write_text(folder / f"{name}.csv", "\n".join(lines) + "\n")
 
 
-def _pairs(node: Node, count: int) -> tuple[tuple[int, int, float], ...]:
+def _pairs(node: JsonNode, count: int) -> tuple[tuple[int, int, float], ...]:
     found = []
     for row in node:
         a, b, value = row.vector(3).tolist()

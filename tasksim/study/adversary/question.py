@@ -9,7 +9,7 @@ from tasksim.base.errors import InputError
 from tasksim.study.adversary.instance import CHANGES, Instance, Space
 from tasksim.study.adversary.judge import Judge
 
-__all__ = ["AdversaryQuestion", "Found"]
+__all__ = ["AdversaryQuestion", "WorstInstance"]
 
 EXTREMES: Final = 0.3
 """Share of extreme values without a choice. On 14 pairs of algorithms, ratios that small changes
@@ -78,7 +78,7 @@ class AdversaryQuestion:
         return Judge(space, platform, self.duration_s, self.size_bytes, self.seed)
 
 
-class Found(NamedTuple):
+class WorstInstance(NamedTuple):
     """The worst instance of a run.
 
     Attributes

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from tasksim.study.adversary.instance import Instance
     from tasksim.study.adversary.judge import Judge
-    from tasksim.study.adversary.question import AdversaryQuestion, Found
-    from tasksim.view.pages import Block
+    from tasksim.study.adversary.question import AdversaryQuestion, WorstInstance
+    from tasksim.view.pages import PageBlock
 
-__all__ = ["Decision", "costly_decisions", "write_report"]
+__all__ = ["MissedPlacement", "costly_decisions", "write_report"]
 
 INSTANCE_FILES: Final = ("costs.csv", "edges.csv", "links.csv")
 """Files of an instance."""
@@ -29,7 +29,7 @@ MAX_EXPLAINED_TASKS: Final = 200
 """Largest number of tasks of an instance whose decisions are tried one by one."""
 
 
-class Decision(NamedTuple):
+class MissedPlacement(NamedTuple):
     """One placement of a scheduler that another one would have improved.
 
     Attributes
@@ -48,7 +48,7 @@ class Decision(NamedTuple):
     makespan_s: float
 
 
-def costly_decisions(judge: Judge, instance: Instance, scheduler: str) -> list[Decision]:
+def costly_decisions(judge: Judge, instance: Instance, scheduler: str) -> list[MissedPlacement]:
     """Return the best other place of each task for which there is a better one, best first.
 
     The scheduler plans again with the task confined to the other place, and decides about all other
@@ -68,16 +68,20 @@ def costly_decisions(judge: Judge, instance: Instance, scheduler: str) -> list[D
         ]
         if tried and min(tried)[0] < whole * (1 - MIN_SAVING_SHARE):
             makespan_s, other = min(tried)
-            found.append(Decision(task, names[place], names[other], makespan_s))
+            found.append(MissedPlacement(task, names[place], names[other], makespan_s))
     return sorted(found, key=lambda each: (each.makespan_s, each.task))
 
 
 def write_report(
-    folder: Path, question: AdversaryQuestion, judge: Judge, found: Sequence[Found], keep: int
+    folder: Path,
+    question: AdversaryQuestion,
+    judge: Judge,
+    found: Sequence[WorstInstance],
+    keep: int,
 ) -> None:
     """Write the *keep* worst instances below *folder*, and a page about them."""
     platform = question.platform or f"{question.workers} processors"
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Text(
             f"{len(found)} runs of {question.steps} instances of {question.tasks} tasks on "
             f"{platform}. In the worst, {question.first} takes {found[0].ratio:.3f} times as long "
@@ -117,7 +121,9 @@ def _remove_others(folder: Path, kept: int) -> None:
         place += 1
 
 
-def _about(question: AdversaryQuestion, judge: Judge, found: Found, place: int) -> list[Block]:
+def _about(
+    question: AdversaryQuestion, judge: Judge, found: WorstInstance, place: int
+) -> list[PageBlock]:
     """Return the part of the page about one instance."""
     from tasksim.view.figure import figure
 
@@ -129,7 +135,7 @@ def _about(question: AdversaryQuestion, judge: Judge, found: Found, place: int) 
         f"tasksim simulate {place}/costs.csv{platform} --scheduler {name}"
         for name in (question.first, second)
     ]
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Heading(f"{place}: {found.ratio:.3f} times as long, run {found.run}"),
         Image(f"gantt-{place}", figure(runs, ["gantt"]), f"{question.first} and {second}"),
         Text(f"Above: {question.first}. Below: {second}."),

@@ -16,14 +16,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import all_of, flag, one_of, path_of, positive_number, whole_number
-from tasksim.base.documents.json_document import Node, parse_json, read_document
+from tasksim.base.documents.json_document import JsonNode, parse_json, read_document
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, read_text, refuse_folder, write_text
 from tasksim.base.lockfile import locked
 from tasksim.base.versions import newer
 from tasksim.study.adversary.instance import CHANGES, Instance
 from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
-from tasksim.study.adversary.question import AdversaryQuestion, Found
+from tasksim.study.adversary.question import AdversaryQuestion, WorstInstance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,16 +40,16 @@ FIRST_TEMPERATURE, LAST_TEMPERATURE = 0.1, 0.005
 MAX_STEPS: Final = 10**9
 
 
-def anneal(question: AdversaryQuestion, judge: Judge, run: int) -> Found:
+def anneal(question: AdversaryQuestion, judge: Judge, run: int) -> WorstInstance:
     """Return the worst instance of the run of this number."""
     first = schedulers_of(question.first)
     second = schedulers_of(question.second, but=question.first)
     rng = random.Random(f"{question.seed}/{run}")
 
-    def judged(instance: Instance) -> Found:
+    def judged(instance: Instance) -> WorstInstance:
         slow, fast = judge.makespans_s(instance, first, second)
         ratio = slow / fast if fast > 0 else 1.0
-        return Found(run, ratio, (slow, fast), instance)
+        return WorstInstance(run, ratio, (slow, fast), instance)
 
     here = worst = judged(judge.space.first(rng))
     cooling = (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (1 / max(1, question.steps - 1))
@@ -75,7 +75,7 @@ def search(
     force: bool = False,
     tell: Callable[[int, int, float], None] | None = None,
     **settings: Any,
-) -> list[Found]:
+) -> list[WorstInstance]:
     """Search for instances on which *first* takes much longer than *second*.
 
     Parameters
@@ -179,7 +179,7 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> AdversaryQues
 
 def _ended(
     folder: Path, question: AdversaryQuestion, judge: Judge, *, force: bool = False
-) -> list[Found]:
+) -> list[WorstInstance]:
     """Return the runs that *folder* has of the same question; with *force*, none of another."""
     path = folder / STATE_FILE
     if not is_file(path):
@@ -209,7 +209,7 @@ def _has_no_extremes(folder: Path) -> bool:
     )
 
 
-def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
+def _read(node: JsonNode, judge: Judge) -> tuple[dict[str, Any], list[WorstInstance]]:
     version = node["version"]
     if (why := newer(version.value, FILE_VERSION)) is not None:
         raise version.error(why)
@@ -222,7 +222,7 @@ def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
             continue
         first, second = run["makespans_s"].vector(2).tolist()
         found.append(
-            Found(
+            WorstInstance(
                 run["run"].integer(),
                 run["ratio"].number(),
                 (first, second),
@@ -237,7 +237,7 @@ def _plain(question: AdversaryQuestion) -> dict[str, Any]:
     return found
 
 
-def _keep(folder: Path, question: AdversaryQuestion, found: Sequence[Found]) -> None:
+def _keep(folder: Path, question: AdversaryQuestion, found: Sequence[WorstInstance]) -> None:
     runs = [each.to_json() for each in sorted(found, key=lambda each: each.run)]
     lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
     head = json.dumps(_plain(question))

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tasksim.study.executors.pool import Pool
+from tasksim.study.executors.pool import ExecutorPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ __all__ = ["open_pool"]
 
 
 @dataclass
-class LocalPool(Pool):
+class LocalPool(ExecutorPool):
     """Workers of a cluster on this machine, which the study itself has started.
 
     Dask replaces a worker that died. If that one has died, too, when Dask looks for it some seconds
@@ -31,7 +31,7 @@ class LocalPool(Pool):
 
 
 @contextmanager
-def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
+def open_pool(jobs: int, argument: str) -> Iterator[ExecutorPool]:
     """Compute cells on Dask's workers: dask:tcp://HOST:PORT, dask:FILE.json, or local ones."""
     from distributed import Client, LocalCluster
 
@@ -39,7 +39,7 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
         given = {"scheduler_file" if argument.endswith(".json") else "address": argument}
         with Client(**given) as client:
             workers = sum(client.nthreads().values()) or jobs
-            yield Pool(client.get_executor(pure=False), workers)
+            yield ExecutorPool(client.get_executor(pure=False), workers)
         return
     with (
         LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,

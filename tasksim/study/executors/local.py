@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.study.executors.child import Children
-from tasksim.study.executors.pool import Pool
+from tasksim.study.executors.pool import ExecutorPool
 from tasksim.study.sweep.workbench import Workbench, put_away
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class SerialExecutor(Executor):
 
 
 @contextmanager
-def open_serial(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
+def open_serial(jobs: int, argument: str) -> Iterator[ExecutorPool]:  # noqa: ARG001
     """Compute one cell after the other, in this process."""
     with closing(Children()) as children:
-        yield Pool(SerialExecutor(), workers=1, compute=children.compute_limited)
+        yield ExecutorPool(SerialExecutor(), workers=1, compute=children.compute_limited)
 
 
 @contextmanager
@@ -72,18 +72,18 @@ def _watched(jobs: int) -> Iterator[tuple[Children, Executor]]:
 
 
 @contextmanager
-def open_threads(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
+def open_threads(jobs: int, argument: str) -> Iterator[ExecutorPool]:  # noqa: ARG001
     """Compute cells in threads of this process; each thread prepares graphs and models itself."""
     with _watched(jobs) as (children, executor):
-        yield Pool(executor, jobs, compute=children.compute_limited)
+        yield ExecutorPool(executor, jobs, compute=children.compute_limited)
 
 
 @contextmanager
-def open_processes(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
+def open_processes(jobs: int, argument: str) -> Iterator[ExecutorPool]:  # noqa: ARG001
     """Compute cells in new processes of this machine, one per core."""
     with _watched(jobs) as (children, executor):
         children.start(jobs)
-        yield Pool(executor, jobs, compute=children.compute, wait=children.wait)
+        yield ExecutorPool(executor, jobs, compute=children.compute, wait=children.wait)
 
 
 PROCESS_START_S: Final = 0.3
@@ -93,7 +93,7 @@ MIN_SAVING_RATIO: Final = 2.0
 study is known only roughly, and cores may be busy."""
 
 
-class GrowingPool(Pool):
+class GrowingPool(ExecutorPool):
     """A pool of this process, and of new processes once :meth:`grow` finds that they pay.
 
     Parameters
@@ -139,7 +139,7 @@ def pays(left_s: float, jobs: int) -> bool:
 
 
 @contextmanager
-def open_auto(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
+def open_auto(jobs: int, argument: str) -> Iterator[ExecutorPool]:  # noqa: ARG001
     """Compute cells in this process, and a long study in new processes, one per core."""
     Workbench().warm_up()  # imports must not count as the time of the first cell
     with _watched(jobs) as (children, executor):

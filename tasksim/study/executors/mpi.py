@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tasksim.native.cluster.launch import die_with, launched_ranks
-from tasksim.study.executors.pool import Pool
+from tasksim.study.executors.pool import ExecutorPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ __all__ = ["open_pool"]
 
 
 @contextmanager
-def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
+def open_pool(jobs: int, argument: str) -> Iterator[ExecutorPool]:  # noqa: ARG001
     """Compute cells in the other processes of mpiexec, which end after the last cell."""
     if launched_ranks() > 1:
         # If mpiexec is killed while MPI starts, MPI would wait for it for ever, at full speed.
@@ -33,12 +33,12 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     size = MPI.COMM_WORLD.Get_size()
     if size == 1:
         with MPIPoolExecutor(jobs) as own:
-            yield Pool(own, jobs)
+            yield ExecutorPool(own, jobs)
         return
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as found:
         # On the other ranks this returns after the last cell.
         executor: Any = found
         if executor is not None:
-            yield Pool(executor, size - 1)
+            yield ExecutorPool(executor, size - 1)
             return
     raise SystemExit(0)  # the other ranks have no study to write

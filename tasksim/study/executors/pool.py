@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.columns import Answer
 
-__all__ = ["Pool"]
+__all__ = ["ExecutorPool"]
 
 
 @dataclass
-class Pool:
+class ExecutorPool:
     """An executor and its properties.
 
     Parameters

@@ -1,8 +1,9 @@
 """Registry of the executors that compute the cells of a study.
 
 An executor is a function ``open_pool(jobs, argument)`` that returns a context manager of a
-:class:`~tasksim.study.executors.pool.Pool`, or of any executor of :mod:`concurrent.futures`.
-Another package adds its own by an entry point of the group ``tasksim.executors``.
+:class:`~tasksim.study.executors.pool.ExecutorPool`, or of any executor of
+:mod:`concurrent.futures`. Another package adds its own by an entry point of the group
+``tasksim.executors``.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.extras import needed_for
 from tasksim.base.registry import Registry
-from tasksim.study.executors.pool import Pool
+from tasksim.study.executors.pool import ExecutorPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    Opener = Callable[[int, str], AbstractContextManager[Pool | Executor]]
+    Opener = Callable[[int, str], AbstractContextManager[ExecutorPool | Executor]]
 
 __all__ = ["EXECUTORS", "opened"]
 
@@ -50,7 +51,7 @@ EXECUTORS: Registry[Opener] = Registry(
 
 
 @contextmanager
-def opened(text: str, jobs: int) -> Iterator[Pool]:
+def opened(text: str, jobs: int) -> Iterator[ExecutorPool]:
     """Open the pool named *text*: ``NAME``, ``NAME:ARGUMENT``, or a user's own ``MODULE:NAME``.
 
     Raises
@@ -76,13 +77,13 @@ def _entered(text: str, call: Callable[[], Any]) -> Any:
         raise InputError(f"executor '{text}': {type(error).__name__}: {error}") from error
 
 
-def _opened(text: str, make: Callable[[], Any], stack: ExitStack, jobs: int) -> Pool:
+def _opened(text: str, make: Callable[[], Any], stack: ExitStack, jobs: int) -> ExecutorPool:
     """Return the pool that *make* opens; *stack* closes it, and ``renew`` opens it again."""
     context = _entered(text, make)
     if not hasattr(context, "__enter__"):
         raise InputError(f"executor '{text}': got {context!r}; legal: a context manager")
     found = _entered(text, lambda: stack.enter_context(context))
-    if isinstance(found, Pool):
+    if isinstance(found, ExecutorPool):
         return found
     if not isinstance(found, Executor):
         raise InputError(
@@ -93,4 +94,4 @@ def _opened(text: str, make: Callable[[], Any], stack: ExitStack, jobs: int) -> 
         stack.close()
         return _opened(text, make, stack, jobs).executor
 
-    return Pool(found, getattr(found, "_max_workers", None) or jobs, renew=renew)
+    return ExecutorPool(found, getattr(found, "_max_workers", None) or jobs, renew=renew)

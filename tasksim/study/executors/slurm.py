@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
-from tasksim.study.executors.pool import Pool
+from tasksim.study.executors.pool import ExecutorPool
 from tasksim.study.sweep.axes import number_or_text
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _settle(future: Future[Any], job: Any) -> None:
 
 
 @contextmanager
-def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
+def open_pool(jobs: int, argument: str) -> Iterator[ExecutorPool]:
     """Compute cells in SLURM's jobs: slurm:partition=NAME,timeout_min=60; slurm:local for tests."""
     import submitit
 
@@ -96,7 +96,7 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
             executor.update_parameters(**_parameters(argument))
         adapter = JobExecutor(executor)
         try:
-            yield Pool(adapter, jobs, coarse=True)
+            yield ExecutorPool(adapter, jobs, coarse=True)
         finally:
             adapter.shutdown(cancel_futures=True)
 

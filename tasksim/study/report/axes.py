@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.units import Dimension
 
-__all__ = ["ABSENT", "Axis", "numbers_of", "ordered", "value_text"]
+__all__ = ["ABSENT", "StudyAxis", "numbers_of", "ordered", "value_text"]
 
 ABSENT: Final = ""
 """The value of a setting in cells that do not have it."""
@@ -38,7 +38,7 @@ _UNITS: Final[dict[Dimension, str]] = {
 
 
 @dataclass(frozen=True)
-class Axis:
+class StudyAxis:
     """A column of a study's table with several values.
 
     Parameters
@@ -58,7 +58,7 @@ class Axis:
 
     Examples
     --------
-    >>> axis = Axis.of("platform.links.pcie.bandwidth", ["100 GB/s", "12 GB/s"])
+    >>> axis = StudyAxis.of("platform.links.pcie.bandwidth", ["100 GB/s", "12 GB/s"])
     >>> axis.values, axis.numbers, axis.unit
     (('12 GB/s', '100 GB/s'), (12000000000.0, 100000000000.0), 'B/s')
     """
@@ -70,7 +70,7 @@ class Axis:
     aliases: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, values: Iterable[Any]) -> Axis:
+    def of(cls, name: str, values: Iterable[Any]) -> StudyAxis:
         """Return the axis of a column with these *values*, which may repeat."""
         distinct = list(dict.fromkeys(values))
         present = [value for value in distinct if value != ABSENT]

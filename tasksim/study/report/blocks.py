@@ -9,7 +9,7 @@ from tasksim.base.units import duration_text
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.figures.look import facet_text
-from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, Text
+from tasksim.view.pages import Callout, Heading, Image, LinkLine, Listing, Table, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.study.report.figures.registry import Drawing
     from tasksim.study.report.findings import Findings
     from tasksim.study.report.table import StudyTable
-    from tasksim.view.pages import Block
+    from tasksim.view.pages import PageBlock
 
 __all__ = [
     "BEST_HEADER",
@@ -65,8 +65,8 @@ def report_blocks(
     findings: Findings,
     drawings: Mapping[str, Sequence[Drawing]],
     data: Mapping[str, str],
-    gantts: Sequence[Block] = (),
-) -> list[Block]:
+    gantts: Sequence[PageBlock] = (),
+) -> list[PageBlock]:
     """Return the blocks of the page on *findings*.
 
     Parameters
@@ -83,12 +83,12 @@ def report_blocks(
     for name, found in drawings.items():
         drawn.setdefault(SECTIONS.get(name, "More"), []).extend(found)
 
-    def section(title: str, before: Iterable[Block] = ()) -> list[Block]:
+    def section(title: str, before: Iterable[PageBlock] = ()) -> list[PageBlock]:
         blocks = [*before]
         for drawing in drawn.get(title, []):
             source = (drawing.name, data[drawing.name])
             blocks.append(Image(drawing.name, drawing.figure, drawing.title))
-            blocks.append(Links(f"{drawing.caption} Data:", [source]))
+            blocks.append(LinkLine(f"{drawing.caption} Data:", [source]))
         return [Heading(title), *blocks] if blocks else []
 
     return [
@@ -105,7 +105,7 @@ def report_blocks(
         *_cells(findings, gantts),
         *_failures(findings.table, data),
         Heading("Data"),
-        Links("Each table and figure as CSV:", [(name, data[name]) for name in data]),
+        LinkLine("Each table and figure as CSV:", [(name, data[name]) for name in data]),
     ]
 
 
@@ -151,7 +151,7 @@ def show_command(table: StudyTable, cell: str) -> str:
 # The opening
 
 
-def _opening(findings: Findings) -> list[Block]:
+def _opening(findings: Findings) -> list[PageBlock]:
     table, verdict = findings.table, findings.verdict
     axes = []
     for axis in table.axes:
@@ -175,7 +175,7 @@ def _values_text(values: Sequence[Any]) -> str:
 # Schedulers
 
 
-def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
+def _tournament(findings: Findings, data: Mapping[str, str]) -> list[PageBlock]:
     pairs = findings.pairs
     if not findings.standings:
         return []
@@ -200,7 +200,7 @@ def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
     ]
 
 
-def _chances(findings: Findings) -> list[Block]:
+def _chances(findings: Findings) -> list[PageBlock]:
     if not findings.chances:
         return []
     text = (
@@ -242,7 +242,7 @@ def standing_rows(findings: Findings) -> tuple[tuple[str, ...], list[list[str]]]
     return header, rows
 
 
-def _rank_text(findings: Findings) -> list[Block]:
+def _rank_text(findings: Findings) -> list[PageBlock]:
     ranks = findings.ranks
     if ranks is None or ranks.p_value is None:
         return []
@@ -268,7 +268,7 @@ def _number(value: float | None, form: str) -> str:
 # Best settings
 
 
-def _best(findings: Findings, data: Mapping[str, str]) -> list[Block]:
+def _best(findings: Findings, data: Mapping[str, str]) -> list[PageBlock]:
     found = findings.best
     if not found or all(best.surely == "the only choice" for best in found):
         return []
@@ -309,7 +309,7 @@ def best_cells(best: BestChoice) -> list[str]:
 # Sensitivity of the makespan
 
 
-def _sensitivity(findings: Findings) -> list[Block]:
+def _sensitivity(findings: Findings) -> list[PageBlock]:
     found = findings.sensitivities
     if not found:
         return []
@@ -324,7 +324,7 @@ def _sensitivity(findings: Findings) -> list[Block]:
         ]
         for one in found
     ]
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Text(
             "Swing: ratio of the longest to the shortest makespan along an axis, all else equal. "
             "Elasticity: growth of the makespan in percent if the setting grows by one percent."
@@ -346,7 +346,7 @@ def _sensitivity(findings: Findings) -> list[Block]:
 # Cells
 
 
-def _cells(findings: Findings, gantts: Sequence[Block]) -> list[Block]:
+def _cells(findings: Findings, gantts: Sequence[PageBlock]) -> list[PageBlock]:
     """Return the worst cell of each scheduler, with the commands that show these runs."""
     table = findings.table
     worst = [standing for standing in findings.standings if standing.worst_ratio > 1.0]
@@ -358,11 +358,11 @@ def _cells(findings: Findings, gantts: Sequence[Block]) -> list[Block]:
         for s in worst
     ]
     said = Text("These commands simulate the cell again in which each scheduler is worst:")
-    listed: list[Block] = [said, Listing(commands)] if worst else []
+    listed: list[PageBlock] = [said, Listing(commands)] if worst else []
     return [Heading("Cells to look at"), *listed, *gantts]
 
 
-def _failures(table: StudyTable, data: Mapping[str, str]) -> list[Block]:
+def _failures(table: StudyTable, data: Mapping[str, str]) -> list[PageBlock]:
     failed = table.failed
     if not len(failed):
         return []
@@ -398,8 +398,8 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _links(name: str, data: Mapping[str, str]) -> list[Block]:
-    return [Links("Data:", [(name, data[name])])] if name in data else []
+def _links(name: str, data: Mapping[str, str]) -> list[PageBlock]:
+    return [LinkLine("Data:", [(name, data[name])])] if name in data else []
 
 
 DRAWN_HEADER: Final = (

@@ -13,7 +13,7 @@ from tasksim.study.report.evidence import CONFIDENCE, Evidence
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
-    from tasksim.study.report.pairs import Pairs
+    from tasksim.study.report.pairs import PairedMakespans
 
 __all__ = ["Chance", "chances"]
 
@@ -44,12 +44,12 @@ class Chance:
     ties: float
 
 
-def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
+def chances(pairs: PairedMakespans, confidence: float = CONFIDENCE) -> list[Chance]:
     """Return the chance of each pair of schedulers, the highest probability first.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : PairedMakespans
         Runs of both schedulers under the same conditions, noise included.
     confidence : float, default 0.95
         Confidence level of each interval by itself.
@@ -73,13 +73,13 @@ def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from tasksim.study.report.pairs import Pairs
+    >>> from tasksim.study.report.pairs import PairedMakespans
     >>> from tasksim.study.report.table import StudyTable
     >>> rows = [(f"{s}{seed}", s, seed, t + seed) for s, t in (("a", 1.0), ("b", 2.0))
     ...         for seed in range(8)]
     >>> frame = pd.DataFrame(rows, columns=["cell", "scheduler", "seed", "makespan_s"])
     >>> frame = frame.assign(graph="lu tiles=4", platform="p", status="done")
-    >>> (found,) = chances(Pairs.of(StudyTable.of(frame)))
+    >>> (found,) = chances(PairedMakespans.of(StudyTable.of(frame)))
     >>> found.first, found.probability, round(found.low, 3), found.high
     ('a', 1.0, 0.631, 1.0)
     """

@@ -11,24 +11,24 @@ from tasksim.study.report.axes import ABSENT
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.table import StudyTable
 
 __all__ = ["facets_of", "makespan_curve", "scalability", "speedup"]
 
 
-def facets_of(table: StudyTable, axis: Axis) -> list[str]:
+def facets_of(table: StudyTable, axis: StudyAxis) -> list[str]:
     """Return the axes that are fixed along a curve over *axis*: all but scheduler and seed."""
     return [other.name for other in table.configuration if other.name != axis.name]
 
 
-def makespan_curve(table: StudyTable, axis: Axis) -> pd.DataFrame:
+def makespan_curve(table: StudyTable, axis: StudyAxis) -> pd.DataFrame:
     """Return makespans over a numeric axis, with all other axes fixed.
 
     Parameters
     ----------
     table : StudyTable
-    axis : Axis
+    axis : StudyAxis
         A numeric axis.
 
     Returns
@@ -72,7 +72,7 @@ def makespan_curve(table: StudyTable, axis: Axis) -> pd.DataFrame:
     return found.sort_values([*_lines(table, axis), "x"], key=place, kind="stable")
 
 
-def speedup(curve: pd.DataFrame, table: StudyTable, axis: Axis) -> pd.DataFrame:
+def speedup(curve: pd.DataFrame, table: StudyTable, axis: StudyAxis) -> pd.DataFrame:
     """Return speed-up and efficiency along *curve*, over an axis of counts.
 
     Parameters
@@ -80,7 +80,7 @@ def speedup(curve: pd.DataFrame, table: StudyTable, axis: Axis) -> pd.DataFrame:
     curve : pandas.DataFrame
         Result of :func:`makespan_curve`.
     table : StudyTable
-    axis : Axis
+    axis : StudyAxis
         The axis of the curve.
 
     Returns
@@ -123,5 +123,5 @@ def scalability(curve: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _lines(table: StudyTable, axis: Axis) -> list[str]:
+def _lines(table: StudyTable, axis: StudyAxis) -> list[str]:
     return [*facets_of(table, axis), "scheduler"]

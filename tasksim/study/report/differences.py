@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Difference", "differences", "intervals", "leading_shares"]
+__all__ = ["RelativeDifference", "differences", "intervals", "leading_shares"]
 
 RESAMPLES: Final = 9999
 """Number of resamples, as in SciPy: the ends of an interval then vary by less than a hundredth of
@@ -30,7 +30,7 @@ _MAX_NUMBERS_AT_ONCE: Final = 4_000_000
 
 
 @dataclass(frozen=True)
-class Difference:
+class RelativeDifference:
     """Mean relative difference between the makespans of two schedulers.
 
     Parameters
@@ -60,7 +60,7 @@ class Difference:
 
 def differences(
     log_s: NDArray[np.float64], schedulers: Sequence[str], confidence: float = CONFIDENCE
-) -> list[Difference]:
+) -> list[RelativeDifference]:
     """Return the differences of all pairs of schedulers.
 
     Parameters
@@ -74,7 +74,7 @@ def differences(
 
     Returns
     -------
-    list of Difference
+    list of RelativeDifference
         The differences, ordered by the faster scheduler, then by the slower one.
 
     See Also
@@ -101,7 +101,7 @@ def differences(
     gaps = np.stack([log_s[:, j] - log_s[:, i] for i, j in pairs], axis=1)
     ends = np.expm1(intervals(gaps, confidence))
     return [
-        Difference(schedulers[i], schedulers[j], float(mean), float(low), float(high))
+        RelativeDifference(schedulers[i], schedulers[j], float(mean), float(low), float(high))
         for (i, j), mean, (low, high) in zip(pairs, np.expm1(gaps.mean(axis=0)), ends, strict=True)
     ]
 

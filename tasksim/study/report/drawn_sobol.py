@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.progress import CountProgress
     from tasksim.scenario.scenario import Scenario
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.table import StudyTable
 
 __all__ = ["DrawnIndex", "drawn_sobol_indices", "estimated"]
@@ -158,7 +158,7 @@ def _indices(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([alone, whole], axis=1)
 
 
-def _check(table: StudyTable, axes: list[Axis], draws: int) -> None:
+def _check(table: StudyTable, axes: list[StudyAxis], draws: int) -> None:
     if not table.folder:
         raise InputError("Sobol' indices by draws need the folder of a study, not only a table")
     if not axes:
@@ -175,7 +175,9 @@ def _check(table: StudyTable, axes: list[Axis], draws: int) -> None:
 class _Points:
     """Map from points of the unit cube to scenarios, which are variations of the study's cells."""
 
-    def __init__(self, table: StudyTable, axes: list[Axis], progress: CountProgress | None) -> None:
+    def __init__(
+        self, table: StudyTable, axes: list[StudyAxis], progress: CountProgress | None
+    ) -> None:
         self._axes, self._progress = axes, progress
         self._values = [_between(axis) for axis in axes]
         self._named = [i for i, axis in enumerate(axes) if not _is_range(axis)]
@@ -205,7 +207,7 @@ class _Points:
         return base.vary(changes)
 
 
-def _is_range(axis: Axis) -> bool:
+def _is_range(axis: StudyAxis) -> bool:
     """Return whether an axis is a numeric setting that can have values between the study's."""
     return (
         axis.is_numeric
@@ -215,7 +217,7 @@ def _is_range(axis: Axis) -> bool:
     )
 
 
-def _between(axis: Axis) -> Callable[[float], Any]:
+def _between(axis: StudyAxis) -> Callable[[float], Any]:
     """Return the function from a share of an axis' range, from 0 to below 1, to its value."""
     if not _is_range(axis):
         return lambda share: axis.values[min(int(share * len(axis)), len(axis) - 1)]
@@ -235,7 +237,7 @@ def _at(share: float, low: float, high: float, wide: bool) -> float:
     return low * (high / low) ** share if wide else low + share * (high - low)
 
 
-def _plain(axis: Axis) -> bool:
+def _plain(axis: StudyAxis) -> bool:
     """Return whether values are not factors, such as ``x1.5``."""
     return not str(axis.values[0]).startswith("x")
 

@@ -13,7 +13,7 @@ from tasksim.study.report.pairs import TIE_TOLERANCE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.study.report.pairs import Pairs
+    from tasksim.study.report.pairs import PairedMakespans
 
 __all__ = ["CONFIDENCE", "MIN_BLOCKS", "Evidence"]
 
@@ -48,12 +48,12 @@ class Evidence:
     Examples
     --------
     >>> import pandas as pd
-    >>> from tasksim.study.report.pairs import Pairs
+    >>> from tasksim.study.report.pairs import PairedMakespans
     >>> from tasksim.study.report.table import StudyTable
     >>> rows = [(f"{s}{seed}", s, seed, 1.0 + seed) for s in "ab" for seed in range(3)]
     >>> frame = pd.DataFrame(rows, columns=["cell", "scheduler", "seed", "makespan_s"])
     >>> frame = frame.assign(graph="lu tiles=4", platform="p", status="done")
-    >>> found = Evidence.of(Pairs.of(StudyTable.of(frame)))
+    >>> found = Evidence.of(PairedMakespans.of(StudyTable.of(frame)))
     >>> found.unit, len(found), found.enough
     ('run', 3, False)
     """
@@ -64,7 +64,7 @@ class Evidence:
     seeds: int
 
     @classmethod
-    def of(cls, pairs: Pairs) -> Evidence:
+    def of(cls, pairs: PairedMakespans) -> Evidence:
         """Return the evidence in *pairs*."""
         log_s = np.log(pairs.makespans_s)
         number, codes = np.unique(pairs.configuration, return_inverse=True)

@@ -9,7 +9,7 @@ from tasksim.study.report.best import BestChoice, best_choices
 from tasksim.study.report.chances import Chance, chances
 from tasksim.study.report.drawn_sobol import DrawnIndex, drawn_sobol_indices
 from tasksim.study.report.evidence import Evidence
-from tasksim.study.report.pairs import Pairs
+from tasksim.study.report.pairs import PairedMakespans
 from tasksim.study.report.ranks import RankTest, rank_test
 from tasksim.study.report.sensitivity import (
     Interaction,
@@ -36,7 +36,7 @@ class Findings:
     """Results of all analyses of a study's table; :func:`examine` makes them."""
 
     table: StudyTable
-    pairs: Pairs
+    pairs: PairedMakespans
     evidence: Evidence
     standings: list[Standing]
     verdict: Verdict
@@ -137,7 +137,7 @@ def examine(
     >>> found.verdict.winner, round(found.verdict.differences[0].relative, 6)
     ('prio', 0.2)
     """
-    pairs = Pairs.of(table)
+    pairs = PairedMakespans.of(table)
     evidence = Evidence.of(pairs)
     tested = evidence.enough and len(pairs.schedulers) > 1
     return Findings(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tasksim.base.progress import ShareProgress
     from tasksim.study.report.figures.registry import Drawing
     from tasksim.study.report.findings import Findings
-    from tasksim.view.pages import Block
+    from tasksim.view.pages import PageBlock
 
 __all__ = ["MARK", "refuse_report", "write_report"]
 
@@ -46,7 +46,7 @@ def write_report(
     findings: Findings,
     folder: Path,
     *,
-    gantts: Sequence[Block] = (),
+    gantts: Sequence[PageBlock] = (),
     force: bool = False,
     progress: ShareProgress | None = None,
     pdf: bool = False,
@@ -164,9 +164,9 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _painted(blocks: Sequence[Block], tell: ShareProgress) -> list[Block]:
+def _painted(blocks: Sequence[PageBlock], tell: ShareProgress) -> list[PageBlock]:
     """Return the blocks with their figures as PNG: painted once, for both pages."""
-    painted: list[Block] = []
+    painted: list[PageBlock] = []
     for step, block in enumerate(blocks):
         if isinstance(block, Image):
             tell(block.name, 0.5 + 0.5 * step / len(blocks))
@@ -176,7 +176,7 @@ def _painted(blocks: Sequence[Block], tell: ShareProgress) -> list[Block]:
     return painted
 
 
-def _write_images(folder: Path, blocks: Sequence[Block]) -> dict[str, str]:
+def _write_images(folder: Path, blocks: Sequence[PageBlock]) -> dict[str, str]:
     images = [block for block in blocks if isinstance(block, Image)]
     if images:
         (folder / "figures").mkdir()
@@ -188,7 +188,7 @@ def _write_images(folder: Path, blocks: Sequence[Block]) -> dict[str, str]:
     return links
 
 
-def _write_pdfs(folder: Path, blocks: Sequence[Block]) -> None:
+def _write_pdfs(folder: Path, blocks: Sequence[PageBlock]) -> None:
     from tasksim.view.figure import save_figure
 
     for block in blocks:

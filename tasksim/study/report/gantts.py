@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.study.report.findings import Findings
     from tasksim.study.report.table import StudyTable
-    from tasksim.view.pages import Block
+    from tasksim.view.pages import PageBlock
 
 __all__ = ["gantt_blocks"]
 
@@ -24,7 +24,7 @@ MAX_SIMULATED_TASKS: Final = 20_000
 as long as all other figures together."""
 
 
-def gantt_blocks(findings: Findings) -> list[Block]:
+def gantt_blocks(findings: Findings) -> list[PageBlock]:
     """Return a Gantt chart of the worst cell of a study and of the best cell of its group.
 
     The worst cell is the one furthest from the best of its group.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.report.table import StudyTable
 
-__all__ = ["TIE_TOLERANCE", "Pairs"]
+__all__ = ["TIE_TOLERANCE", "PairedMakespans"]
 
 TIE_TOLERANCE: Final = 1e-9
 """Relative difference up to which two makespans are a tie: sums of a million rounded durations
@@ -22,7 +22,7 @@ differ by less, and no measurement is as exact."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PairedMakespans:
     """Makespans of several schedulers in groups of the same graph, platform, settings and seed.
 
     Only groups in which every compared scheduler has a makespan are kept.
@@ -65,7 +65,7 @@ class Pairs:
     absent: tuple[str, ...]
 
     @classmethod
-    def of(cls, table: StudyTable) -> Pairs:
+    def of(cls, table: StudyTable) -> PairedMakespans:
         """Return the pairs of a study's *table*.
 
         Examples
@@ -75,7 +75,7 @@ class Pairs:
         >>> rows = [("a", "eager", 0, 2.0), ("b", "lws", 0, 1.0), ("c", "eager", 1, 2.0)]
         >>> frame = pd.DataFrame(rows, columns=["cell", "scheduler", "seed", "makespan_s"])
         >>> frame = frame.assign(graph="lu tiles=4", platform="p", status="done")
-        >>> pairs = Pairs.of(StudyTable.of(frame))
+        >>> pairs = PairedMakespans.of(StudyTable.of(frame))
         >>> pairs.schedulers, pairs.makespans_s.tolist(), pairs.incomplete
         (('eager', 'lws'), [[2.0, 1.0]], 1)
         """

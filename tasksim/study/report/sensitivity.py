@@ -17,7 +17,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.table import StudyTable
 
 __all__ = [
@@ -36,7 +36,7 @@ class SettledMeans:
 
     Parameters
     ----------
-    axes : tuple of Axis
+    axes : tuple of StudyAxis
         All axes except the seed.
     codes : array of int, (points, axes)
         Index of each point's value on each axis.
@@ -44,7 +44,7 @@ class SettledMeans:
         Means of ln(makespan).
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[StudyAxis, ...]
     codes: NDArray[np.int64]
     log_s: NDArray[np.float64]
 
@@ -151,7 +151,7 @@ def sensitivities(table: StudyTable) -> list[Sensitivity]:
     return ranked if noise is None else [*ranked, noise]
 
 
-def _along(axis: Axis, slices: NDArray[np.float64]) -> Sensitivity:
+def _along(axis: StudyAxis, slices: NDArray[np.float64]) -> Sensitivity:
     """Return the sensitivity to *axis*, whose values are the columns of *slices*."""
     several = slices[np.isfinite(slices).sum(axis=1) > 1]
     if not len(several):
@@ -168,7 +168,7 @@ def _along(axis: Axis, slices: NDArray[np.float64]) -> Sensitivity:
     )
 
 
-def _slopes(axis: Axis, slices: NDArray[np.float64]) -> NDArray[np.float64]:
+def _slopes(axis: StudyAxis, slices: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the elasticities between neighbouring points with makespans, in all *slices*."""
     if not axis.is_numeric:
         return np.empty(0)
@@ -201,7 +201,7 @@ class Interaction:
 
     Parameters
     ----------
-    first, second : Axis
+    first, second : StudyAxis
     relative : array of float, (values of first, values of second)
         Geometric mean of makespans over the shortest one.
     strength : float
@@ -216,8 +216,8 @@ class Interaction:
     interactions : Compute the interactions of all pairs of axes.
     """
 
-    first: Axis
-    second: Axis
+    first: StudyAxis
+    second: StudyAxis
     relative: NDArray[np.float64]
     strength: float
     slices: int

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tasksim.base.errors import InputError, nearest, readable
-from tasksim.study.report.axes import ABSENT, Axis, ordered
+from tasksim.study.report.axes import ABSENT, StudyAxis, ordered
 from tasksim.study.sweep.columns import COMPUTED
 from tasksim.study.sweep.metrics import NAMES
 
@@ -58,7 +58,7 @@ class StudyTable:
     ----------
     frame : pandas.DataFrame
         All rows, with labels and results; ``used`` tells whether the row has a usable makespan.
-    axes : tuple of Axis
+    axes : tuple of StudyAxis
         Columns with several values: graph, platform, scheduler, settings, seed.
     planned : int
         Number of cells of the study, computed or not.
@@ -79,7 +79,7 @@ class StudyTable:
     """
 
     frame: pd.DataFrame
-    axes: tuple[Axis, ...]
+    axes: tuple[StudyAxis, ...]
     planned: int
     name: str = "study"
     folder: str = ""
@@ -117,7 +117,7 @@ class StudyTable:
         labels = _label_columns(frame)
         rows = _split_graphs(_plain_values(frame, labels), labels)
         settings = ordered(name for name in labels if name not in (*_NAME_COLUMNS, "seed"))
-        axes = [Axis.of(name, rows[name]) for name in (*_NAME_COLUMNS, *settings, "seed")]
+        axes = [StudyAxis.of(name, rows[name]) for name in (*_NAME_COLUMNS, *settings, "seed")]
         rows = _sorted_rows(rows, axes)
         _refuse_repeated(rows, labels)
         varied = _without_aliases(rows, [axis for axis in axes if len(axis) > 1])
@@ -150,11 +150,11 @@ class StudyTable:
         return tuple(ordered(self.frame["scheduler"].unique().tolist()))
 
     @property
-    def configuration(self) -> tuple[Axis, ...]:
+    def configuration(self) -> tuple[StudyAxis, ...]:
         """The axes of the configuration: all except scheduler and seed."""
         return tuple(axis for axis in self.axes if axis.name not in ("scheduler", "seed"))
 
-    def axis(self, name: str) -> Axis:
+    def axis(self, name: str) -> StudyAxis:
         """Return the axis called *name*, which may be the last part of its path.
 
         Raises
@@ -174,7 +174,7 @@ class StudyTable:
             f"{what} called '{name}'{nearest(name, known)} (axes: {', '.join(known) or 'none'})"
         )
 
-    def code(self, rows: pd.DataFrame, axes: Sequence[Axis]) -> np.ndarray:
+    def code(self, rows: pd.DataFrame, axes: Sequence[StudyAxis]) -> np.ndarray:
         """Return a number per row, which rows with the same values on *axes* share."""
         if not axes:
             return np.zeros(len(rows), dtype=np.int64)
@@ -281,9 +281,9 @@ def _split_graphs(rows: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     return rows
 
 
-def _without_aliases(rows: pd.DataFrame, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+def _without_aliases(rows: pd.DataFrame, axes: Sequence[StudyAxis]) -> tuple[StudyAxis, ...]:
     """Return *axes* with settings that always vary together merged, into a numeric one if any."""
-    kept: list[Axis] = []
+    kept: list[StudyAxis] = []
     for axis in sorted(axes, key=lambda axis: not axis.is_numeric):
         first = next((a for a in kept if _are_aliases(rows, a, axis)), None)
         if first is None:
@@ -295,14 +295,14 @@ def _without_aliases(rows: pd.DataFrame, axes: Sequence[Axis]) -> tuple[Axis, ..
     return tuple(sorted(kept, key=lambda axis: order.index(axis.name)))
 
 
-def _are_aliases(rows: pd.DataFrame, first: Axis, second: Axis) -> bool:
+def _are_aliases(rows: pd.DataFrame, first: StudyAxis, second: StudyAxis) -> bool:
     """Return whether the values of two settings correspond one to one."""
     if len(first) != len(second) or {first.name, second.name} & {*_NAME_COLUMNS, "seed"}:
         return False
     return len(rows[[first.name, second.name]].drop_duplicates()) == len(first)
 
 
-def _sorted_rows(rows: pd.DataFrame, axes: Sequence[Axis]) -> pd.DataFrame:
+def _sorted_rows(rows: pd.DataFrame, axes: Sequence[StudyAxis]) -> pd.DataFrame:
     """Return *rows* in the order of the values of *axes*, the first axis first, then of cells."""
     keys = [rows["cell"].map(str).to_numpy()]
     for axis in reversed(axes):

@@ -17,7 +17,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.study.report.pairs import Pairs
+    from tasksim.study.report.pairs import PairedMakespans
 
 __all__ = ["Standing", "geometric_mean", "performance_profile", "standings"]
 
@@ -57,12 +57,12 @@ class Standing:
     worst_known_ratio: float | None
 
 
-def standings(pairs: Pairs) -> list[Standing]:
+def standings(pairs: PairedMakespans) -> list[Standing]:
     """Return the standings of the schedulers, the lowest mean ratio first.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : PairedMakespans
 
     Returns
     -------
@@ -121,12 +121,12 @@ def _ratios_to(
     return float(geometric_mean(ratios)), float(ratios.max())
 
 
-def performance_profile(pairs: Pairs) -> pd.DataFrame:
+def performance_profile(pairs: PairedMakespans) -> pd.DataFrame:
     """Return the performance profile of each scheduler, as steps.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : PairedMakespans
         Groups count if all schedulers were tried and at least one has a makespan; the ratio of a
         failed scheduler is infinite.
 

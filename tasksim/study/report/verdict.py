@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tasksim.study.report.differences import Difference, differences, leading_shares
+from tasksim.study.report.differences import RelativeDifference, differences, leading_shares
 from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
@@ -31,7 +31,7 @@ class Verdict:
         Schedulers that may be the fastest, if there is no winner.
     text : str
         The verdict in one or two sentences, with its numbers.
-    differences : tuple of Difference
+    differences : tuple of RelativeDifference
         Differences of all pairs of schedulers; empty if unknown.
     leading : mapping of str to float
         Share of resamples in which each scheduler has the lowest mean.
@@ -45,7 +45,7 @@ class Verdict:
     winner: str | None
     alike: tuple[str, ...]
     text: str
-    differences: tuple[Difference, ...]
+    differences: tuple[RelativeDifference, ...]
     leading: Mapping[str, float]
 
 
@@ -115,7 +115,7 @@ def _unknown(text: str, schedulers: Sequence[str]) -> Verdict:
     return Verdict("unknown", None, tuple(schedulers), text, (), {})
 
 
-def _of_winner(rivals: Sequence[Difference], scope: str) -> str:
+def _of_winner(rivals: Sequence[RelativeDifference], scope: str) -> str:
     nearest = rivals[0]
     others = "the other one" if len(rivals) == 1 else f"each of the {len(rivals)} others"
     return (
@@ -124,7 +124,7 @@ def _of_winner(rivals: Sequence[Difference], scope: str) -> str:
     )
 
 
-def _of_no_winner(first: str, close: Sequence[Difference], scope: str) -> str:
+def _of_no_winner(first: str, close: Sequence[RelativeDifference], scope: str) -> str:
     names = [first, *(difference.slower for difference in close)]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     if all(max(abs(d.low), abs(d.high)) <= TIE_TOLERANCE for d in close):
@@ -136,10 +136,10 @@ def _of_no_winner(first: str, close: Sequence[Difference], scope: str) -> str:
     )
 
 
-def interval_text(difference: Difference) -> str:
+def interval_text(difference: RelativeDifference) -> str:
     """Return the text of a difference with its interval, in percent.
 
-    >>> interval_text(Difference("a", "b", 0.1, 0.05, 0.2))
+    >>> interval_text(RelativeDifference("a", "b", 0.1, 0.05, 0.2))
     '10 % (95 % interval 5 to 20 %)'
     """
     ends = f"{_percent(difference.low)} to {_percent(difference.high)} %"

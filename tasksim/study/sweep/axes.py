@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents import FileProblem
-from tasksim.base.documents.sections import BAD, Found, refused
+from tasksim.base.documents.sections import BAD, FileProblems, refused
 from tasksim.base.numerals import values_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def number_or_text(text: str) -> int | float | str:
 class _Values:
     """Type of an axis in a study file, with one or several numbers, texts or truth values."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return a sequence of the values."""
         if isinstance(value, list):
             if not value:
@@ -67,7 +67,7 @@ class _Values:
         one = {"type": ["number", "string", "boolean"]}
         return {"anyOf": [one, {"items": one, "minItems": 1, "type": "array"}]}
 
-    def _check(self, value: Any, location: Location, found: Found) -> None:
+    def _check(self, value: Any, location: Location, found: FileProblems) -> None:
         if not isinstance(value, str | int | float):
             refused(found, location, _LEGAL, value)
 
@@ -78,7 +78,7 @@ class SettingsOf:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the values by path."""
         if not isinstance(value, dict):
             return refused(found, location, "must be a mapping, path to values", value)

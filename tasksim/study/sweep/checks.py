@@ -12,9 +12,9 @@ from tasksim.graph.apps.registry import names_generator
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers import registry as schedulers
-from tasksim.study.sweep.conditions import Condition
+from tasksim.study.sweep.conditions import CellCondition
 from tasksim.study.sweep.grid import LABEL_COLUMNS, Grid, with_options
-from tasksim.study.sweep.study import Entry
+from tasksim.study.sweep.study import StudyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,17 +41,19 @@ def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:
         for entry in entries:
             found += _tried(entry, check)
     where = f"{study.path}: "  # the caller puts it before every problem
-    found += _tried(Entry(None, study.settings, ("settings",)), checks.setting)
+    found += _tried(StudyEntry(None, study.settings, ("settings",)), checks.setting)
     columns = [*LABEL_COLUMNS, *Grid(study).columns]
     for index, text in enumerate(study.where):
         try:
-            Condition(text, columns)
+            CellCondition(text, columns)
         except InputError as error:
             found.append(FileProblem(("where", index), str(error)))
     return [problem._replace(what=problem.what.removeprefix(where)) for problem in found]
 
 
-def _tried(entry: Entry, check: Callable[[Entry, dict[str, Any]], None]) -> Iterator[FileProblem]:
+def _tried(
+    entry: StudyEntry, check: Callable[[StudyEntry, dict[str, Any]], None]
+) -> Iterator[FileProblem]:
     """Yield the problems that *check* finds: with all first values, then with one other value."""
     first = {path: values[0] for path, values in entry.axes.items()}
     problem = _problem(check, entry, first)
@@ -66,7 +68,7 @@ def _tried(entry: Entry, check: Callable[[Entry, dict[str, Any]], None]) -> Iter
                 yield FileProblem((*_axis(entry, path), index), problem)
 
 
-def _place(entry: Entry, first: dict[str, Any], check: Callable[..., None]) -> Location:
+def _place(entry: StudyEntry, first: dict[str, Any], check: Callable[..., None]) -> Location:
     """Return the place of a problem: the axis whose removal solves it, or else the entry."""
     for path in first:
         others = {name: value for name, value in first.items() if name != path}
@@ -75,7 +77,7 @@ def _place(entry: Entry, first: dict[str, Any], check: Callable[..., None]) -> L
     return _axis(entry, next(iter(first))) if len(first) == 1 else entry.location
 
 
-def _axis(entry: Entry, path: str) -> Location:
+def _axis(entry: StudyEntry, path: str) -> Location:
     """Return the place of an axis in the file."""
     if path == "workers" and entry.name is None:
         return (*entry.location, path)
@@ -85,7 +87,7 @@ def _axis(entry: Entry, path: str) -> Location:
 
 
 def _problem(
-    check: Callable[[Entry, dict[str, Any]], None], entry: Entry, values: dict[str, Any]
+    check: Callable[[StudyEntry, dict[str, Any]], None], entry: StudyEntry, values: dict[str, Any]
 ) -> str | None:
     try:
         check(entry, values)
@@ -101,7 +103,7 @@ class _Checks:
         self._study, self._trust = study, trust
         self._resolver = Resolver()
 
-    def graph(self, entry: Entry, values: dict[str, Any]) -> None:
+    def graph(self, entry: StudyEntry, values: dict[str, Any]) -> None:
         """Check a graph and its settings, without generating it."""
         name = entry.found
         first = name.split()[0] if name.split() else name
@@ -115,20 +117,20 @@ class _Checks:
 
             refuse_missing(str(asked.graph))
 
-    def platform(self, entry: Entry, values: dict[str, Any]) -> None:
+    def platform(self, entry: StudyEntry, values: dict[str, Any]) -> None:
         """Check a platform and its settings."""
         asked = Scenario("chain", **self._study.base)
         if entry.name is not None:
             asked = replace(asked, platform=entry.found)
         self._resolver.platform(asked.vary(values))
 
-    def scheduler(self, entry: Entry, values: dict[str, Any]) -> None:
+    def scheduler(self, entry: StudyEntry, values: dict[str, Any]) -> None:
         """Check a scheduler and its options."""
         text = with_options(str(entry.name), values)
         if not self._trust:
             schedulers.refuse_foreign(text, self._study.path)
         schedulers.create(text)
 
-    def setting(self, entry: Entry, values: dict[str, Any]) -> None:  # noqa: ARG002
+    def setting(self, entry: StudyEntry, values: dict[str, Any]) -> None:  # noqa: ARG002
         """Check the settings of all scenarios."""
         Scenario("chain", **self._study.base).vary(values)

@@ -23,7 +23,7 @@ from tasksim.base.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Condition"]
+__all__ = ["CellCondition"]
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
@@ -49,7 +49,7 @@ MAX_CONDITION_CHARACTERS: Final = 500
 the parser."""
 
 
-class Condition:
+class CellCondition:
     """An expression over a cell's columns.
 
     Parameters
@@ -67,7 +67,7 @@ class Condition:
 
     Examples
     --------
-    >>> small = Condition("tiles <= 8", ["graph", "graph.tiles"])
+    >>> small = CellCondition("tiles <= 8", ["graph", "graph.tiles"])
     >>> small.holds({"graph.tiles": 8}), small.holds({"graph.tiles": 9})
     (True, False)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
     from pathlib import Path
 
-    from tasksim.study.sweep.plan import Planned
+    from tasksim.study.sweep.plan import PlannedCell
     from tasksim.study.sweep.study import Study
 
 __all__ = ["Estimate", "estimate", "known_cells"]
@@ -56,7 +56,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(
-    study: Study, cells: Sequence[Planned], done: frozenset[str] | set[str], workers: int
+    study: Study, cells: Sequence[PlannedCell], done: frozenset[str] | set[str], workers: int
 ) -> Estimate:
     """Return the estimated cost of the *cells* that are not *done*, on a number of *workers*.
 
@@ -65,7 +65,7 @@ def estimate(
     preparation of the group.
     """
     todo = [one for one in cells if one.cell not in done]
-    groups: dict[Hashable, list[Planned]] = {}
+    groups: dict[Hashable, list[PlannedCell]] = {}
     for one in todo:
         groups.setdefault(group_of(one.row.scenario), []).append(one)
     sampled, prepare_s, cell_s = _measured(study, list(groups.values()))
@@ -83,7 +83,7 @@ def estimate(
     )
 
 
-def _measured(study: Study, groups: list[list[Planned]]) -> tuple[int, float, float]:
+def _measured(study: Study, groups: list[list[PlannedCell]]) -> tuple[int, float, float]:
     """Return the number of sampled cells, the preparation time of a group and the time of a cell.
 
     If no group has a second cell, the two times cannot be told apart, and all counts as the cell's.

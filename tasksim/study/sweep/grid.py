@@ -14,12 +14,12 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.axes import Axes, number_or_text
-from tasksim.study.sweep.conditions import Condition
+from tasksim.study.sweep.conditions import CellCondition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tasksim.study.sweep.study import Entry, Study
+    from tasksim.study.sweep.study import Study, StudyEntry
 
 __all__ = ["MAX_CELLS", "Grid", "Row", "combinations", "draw_seed", "with_options"]
 
@@ -86,7 +86,7 @@ class Grid:
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows, with only those cells that meet all conditions."""
         columns = [*LABEL_COLUMNS, *self.columns]
-        conditions = [Condition(text, columns) for text in self.study.where]
+        conditions = [CellCondition(text, columns) for text in self.study.where]
         for row in self._all():
             if conditions:
                 kept = []
@@ -143,14 +143,16 @@ def draw_seed(labels: Mapping[str, Any], seed: int) -> int:
     return int(sequence.generate_state(1)[0])
 
 
-def _each(entries: Sequence[Entry]) -> Iterator[tuple[Entry, dict[str, Any]]]:
+def _each(entries: Sequence[StudyEntry]) -> Iterator[tuple[StudyEntry, dict[str, Any]]]:
     for entry in entries:
         for values in combinations(entry.axes):
             yield entry, values
 
 
 def _placed(
-    study: Study, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
+    study: Study,
+    graph: tuple[StudyEntry, dict[str, Any]],
+    platform: tuple[StudyEntry, dict[str, Any]],
 ) -> Scenario:
     """Return the scenario of a graph on a platform."""
     asked = Scenario(graph[0].found, **study.base).vary(graph[1])
@@ -166,7 +168,9 @@ def _written(scenario: Scenario) -> dict[str, Any]:
 
 
 def _labels(
-    scenario: Scenario, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
+    scenario: Scenario,
+    graph: tuple[StudyEntry, dict[str, Any]],
+    platform: tuple[StudyEntry, dict[str, Any]],
 ) -> dict[str, Any]:
     """Return the labels of a graph on a platform; files keep their names in the study file."""
     name = scenario.graph_label.replace(graph[0].found, str(graph[0].name), 1)

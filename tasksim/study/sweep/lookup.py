@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Found", "difference", "find_cell", "scenarios_of"]
+__all__ = ["StoredCell", "difference", "find_cell", "scenarios_of"]
 
 MAX_LISTED_CELLS = 5
 """Maximum number of cells that a message lists if several begin alike."""
 
 
-class Found(NamedTuple):
+class StoredCell(NamedTuple):
     """A cell of a store."""
 
     cell: str
@@ -30,7 +30,7 @@ class Found(NamedTuple):
     makespan_s: float | None
 
 
-def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
+def find_cell(folder: Path, text: str, *, trust: bool = False) -> StoredCell:
     """Return the cell whose identity begins with *text*.
 
     Raises
@@ -50,7 +50,7 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
     scenario = scenario_from(row["scenario"])
     if not trust:
         refuse_foreign(scenario, folder)
-    return Found(row["cell"], scenario, row["makespan_s"])
+    return StoredCell(row["cell"], scenario, row["makespan_s"])
 
 
 def scenarios_of(
@@ -75,7 +75,7 @@ def scenarios_of(
     return found
 
 
-def difference(found: Found, run: Run) -> str:
+def difference(found: StoredCell, run: Run) -> str:
     """Return the difference between a cell's stored makespan and its new *run*; ``""`` if none."""
     measured = found.scenario.clock == "native"  # measured makespans differ from run to run
     if measured or found.makespan_s in (None, run.makespan_s):

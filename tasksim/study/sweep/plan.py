@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.grid import Row
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text"]
+__all__ = ["PlannedCell", "plan", "question_of", "scenario_from", "scenario_text"]
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
 _AFTER_SEED: Final = ("noise",)
@@ -29,7 +29,7 @@ IDENTITY_DIGITS: Final = 16
 """Hexadecimal digits of an identity: two of a million cells collide with a probability of 3e-8."""
 
 
-class Planned(NamedTuple):
+class PlannedCell(NamedTuple):
     """A cell of a study, ready to be computed."""
 
     cell: str
@@ -58,7 +58,7 @@ class Planned(NamedTuple):
         return {**self.row.labels, "seed": self.seed}
 
 
-def plan(study: Study) -> list[Planned]:
+def plan(study: Study) -> list[PlannedCell]:
     """Return the cells of a *study*, each once even if the file describes it twice.
 
     Raises
@@ -70,7 +70,7 @@ def plan(study: Study) -> list[Planned]:
     grid = Grid(study)
     grid.refuse_too_large()
     resolver = Resolver()
-    found: dict[str, Planned] = {}
+    found: dict[str, PlannedCell] = {}
     for row in grid:
         # The cells of a row share all but the seed: this is computed once for all.
         draws = [draw for _, draw in row.seeds]
@@ -85,7 +85,7 @@ def plan(study: Study) -> list[Planned]:
             whole = "\n".join([asked, question, *study.metrics])
             cell = hashlib.sha256(whole.encode()).hexdigest()[:IDENTITY_DIGITS]
             if cell not in found:
-                found[cell] = Planned(cell, len(found), row, seed, draw, asked, text)
+                found[cell] = PlannedCell(cell, len(found), row, seed, draw, asked, text)
     if not found:
         raise InputError(
             f"{study.path}: no cells: the conditions under where: leave none of {grid.size}"

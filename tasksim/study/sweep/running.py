@@ -24,8 +24,8 @@ from tasksim.study.sweep.workbench import Job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tasksim.study.executors.pool import Pool
-    from tasksim.study.sweep.plan import Planned
+    from tasksim.study.executors.pool import ExecutorPool
+    from tasksim.study.sweep.plan import PlannedCell
     from tasksim.study.sweep.store import StudyStore
     from tasksim.study.sweep.study import Limits
 
@@ -83,10 +83,10 @@ class Sweep:
 
     Parameters
     ----------
-    cells : sequence of Planned
+    cells : sequence of PlannedCell
         All cells of the study.
     store : StudyStore
-    pool : Pool
+    pool : ExecutorPool
     limits : Limits
         Limits per cell.
     study : str
@@ -98,9 +98,9 @@ class Sweep:
         Number of failed cells that the store has already.
     """
 
-    cells: Sequence[Planned]
+    cells: Sequence[PlannedCell]
     store: StudyStore
-    pool: Pool
+    pool: ExecutorPool
     limits: Limits
     study: str
     metrics: tuple[str, ...] = ()
@@ -111,11 +111,11 @@ class Sweep:
     """Time spent computing cells, summed over all workers."""
     _before: int = 0
     """Number of cells that the store had at the start."""
-    _todo: deque[Planned] = field(default_factory=deque)
-    _suspects: deque[list[Planned]] = field(default_factory=deque)
+    _todo: deque[PlannedCell] = field(default_factory=deque)
+    _suspects: deque[list[PlannedCell]] = field(default_factory=deque)
     """Batches whose worker has died: each runs alone, so that a death shows its cause."""
     _attempts: dict[str, int] = field(default_factory=dict)
-    _under_way: dict[Future[list[Answer]], list[Planned]] = field(default_factory=dict)
+    _under_way: dict[Future[list[Answer]], list[PlannedCell]] = field(default_factory=dict)
     _begun: float = field(default_factory=monotonic)
     _recent: tuple[float, float] = (0.0, 0.0)
     """Number of recent cells, and the time spent computing them: older answers count half as much
@@ -171,7 +171,7 @@ class Sweep:
         known = BATCH_S * count / max(seconds, 1e-9)
         return max(1, min(int(known), fair, MAX_BATCH_CELLS))
 
-    def _send(self, batch: list[Planned]) -> None:
+    def _send(self, batch: list[PlannedCell]) -> None:
         jobs = [Job.of(one, self.study, self.metrics) for one in batch]
         try:
             future = self.pool.submit(jobs, self.limits)
@@ -217,7 +217,7 @@ class Sweep:
         rest = self.computed - count
         return len(self._todo) * (self.engine_s - seconds) / rest if rest else 0.0
 
-    def _keep(self, batch: list[Planned], answers: list[Answer]) -> None:
+    def _keep(self, batch: list[PlannedCell], answers: list[Answer]) -> None:
         """Put the answers of a batch into the store; send lost cells again."""
         by_cell = {one.cell: one for one in batch}
         answered = [(by_cell.pop(answer.cell), answer) for answer in answers]
@@ -237,7 +237,7 @@ class Sweep:
                 self._add([(asked, one) for asked, one in found if one and one.status != LOST])
         self.store.flush()
 
-    def _add(self, answered: list[tuple[Planned, Answer]]) -> None:
+    def _add(self, answered: list[tuple[PlannedCell, Answer]]) -> None:
         self.store.extend(answered)
         seconds = sum(answer.seconds or 0.0 for _, answer in answered)
         self._recent = self._recent[0] / 2 + len(answered), self._recent[1] / 2 + seconds
@@ -245,7 +245,7 @@ class Sweep:
         self.engine_s += seconds
         self.failed += sum(answer.status != COMPUTED for _, answer in answered)
 
-    def _try_again(self, batch: list[Planned], why: BaseException | str) -> None:
+    def _try_again(self, batch: list[PlannedCell], why: BaseException | str) -> None:
         """Send a batch again in halves, or a single cell until its last attempt has failed."""
         _log.info("a batch of %d cells is sent again: %s", len(batch), why)
         if len(batch) > 1:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from tasksim.study.sweep.plan import Planned
+    from tasksim.study.sweep.plan import PlannedCell
     from tasksim.study.sweep.study import Study
 
 __all__ = [
@@ -102,7 +102,7 @@ class StudyHeader:
     version: int = VERSION
 
     @classmethod
-    def of(cls, study: Study, plan: list[Planned]) -> StudyHeader:
+    def of(cls, study: Study, plan: list[PlannedCell]) -> StudyHeader:
         """Return the header for a *study*."""
         from hashlib import sha256
 
@@ -159,7 +159,7 @@ class StudyStore:
     folder: Path
     columns: Columns
     done: set[str] = field(default_factory=set)
-    _waiting: list[tuple[Planned, Answer]] = field(default_factory=list)
+    _waiting: list[tuple[PlannedCell, Answer]] = field(default_factory=list)
     _written: float = field(default_factory=monotonic)
 
     @classmethod
@@ -185,7 +185,7 @@ class StudyStore:
             store.done = set(read_cells(folder, ["cell"]).column("cell").to_pylist())
             yield store
 
-    def extend(self, answered: Iterable[tuple[Planned, Answer]]) -> None:
+    def extend(self, answered: Iterable[tuple[PlannedCell, Answer]]) -> None:
         """Add the answers of some cells; a later call, or :meth:`flush`, writes them."""
         new = [one for one in answered if one[0].cell not in self.done]
         self.done.update([asked.cell for asked, _ in new])
@@ -297,7 +297,7 @@ def _read(path: Path, columns: list[str] | None) -> pa.Table:
         ) from None
 
 
-def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.Table:
+def _answers_table(found: list[tuple[PlannedCell, Answer]], columns: Columns) -> pa.Table:
     """Return the table of answers, built by columns: building it by rows takes twice as long."""
     asked, answers = zip(*found, strict=True)
     values: dict[str, Sequence[Any]] = dict(

@@ -22,7 +22,7 @@ from tasksim.base.log import Log
 from tasksim.study.executors.registry import opened
 from tasksim.study.sweep.columns import COMPUTED, Columns
 from tasksim.study.sweep.grid import LABEL_COLUMNS
-from tasksim.study.sweep.plan import Planned, plan, question_of
+from tasksim.study.sweep.plan import PlannedCell, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
 from tasksim.study.sweep.store import StudyHeader, StudyStore, read_cells, read_column, read_header
 from tasksim.study.sweep.study import Study
@@ -31,7 +31,7 @@ from tasksim.study.sweep.study_file import read_study
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["Outcome", "cores_to_use", "differences", "run_study", "warning_summary"]
+__all__ = ["StudyOutcome", "cores_to_use", "differences", "run_study", "warning_summary"]
 
 _log = Log("study")
 
@@ -39,7 +39,7 @@ _NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.e+-]*(?: to \d[\d.e+-]*)?(?: [kMGT
 """A number that is not part of a name, with the other end of its range and the unit of a size."""
 
 
-class Outcome(NamedTuple):
+class StudyOutcome(NamedTuple):
     """Outcome of running a study.
 
     Attributes
@@ -79,7 +79,7 @@ def run_study(
     retry: bool = False,
     trust: bool = False,
     tell: Callable[[Progress], None] | None = None,
-) -> Outcome:
+) -> StudyOutcome:
     """Compute the cells of a study that are not in its store yet.
 
     Parameters
@@ -103,7 +103,7 @@ def run_study(
 
     Returns
     -------
-    Outcome
+    StudyOutcome
 
     Raises
     ------
@@ -160,7 +160,7 @@ def run_study(
         said = tuple(warning_summary(texts, len(cells)))
     for line in said:
         warnings.warn(line, stacklevel=2)
-    return Outcome(
+    return StudyOutcome(
         len(cells), sweep.computed, sweep.failed, seconds, sweep.engine_s, pool.workers, said
     )
 
@@ -222,7 +222,7 @@ def _before(
 
 
 def _extend(
-    store: StudyStore, header: StudyHeader, before: StudyHeader, cells: list[Planned]
+    store: StudyStore, header: StudyHeader, before: StudyHeader, cells: list[PlannedCell]
 ) -> None:
     """Move the stored cells to their places in the new plan; drop those that must be recomputed."""
     if before.plan != header.plan:
@@ -248,7 +248,7 @@ def _extend(
     header.write(store.folder)  # last: if the process is killed before, the next run starts over
 
 
-def _failed(store: StudyStore, cells: list[Planned], *, retry: bool) -> int:
+def _failed(store: StudyStore, cells: list[PlannedCell], *, retry: bool) -> int:
     """Return the number of cells that failed before; with *retry*, remove them from the store."""
     states = read_column(store.folder, "status")
     bad = {one.cell for one in cells if states.get(one.cell, COMPUTED) != COMPUTED}

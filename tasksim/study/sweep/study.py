@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tasksim.base.documents import Location
     from tasksim.study.sweep.axes import Axes
 
-__all__ = ["Entry", "Limits", "Study"]
+__all__ = ["Limits", "Study", "StudyEntry"]
 
 
-class Entry(NamedTuple):
+class StudyEntry(NamedTuple):
     """A graph, a platform or a scheduler, and its axes."""
 
     name: str | None
@@ -51,7 +51,7 @@ class Study:
         Text of the study file.
     path : Path
         Path of the study file.
-    graphs, platforms, schedulers : tuple of Entry
+    graphs, platforms, schedulers : tuple of StudyEntry
     settings : mapping
         Axes of all scenarios.
     seeds : sequence of int
@@ -68,9 +68,9 @@ class Study:
     name: str
     text: str
     path: Path
-    graphs: tuple[Entry, ...]
-    platforms: tuple[Entry, ...]
-    schedulers: tuple[Entry, ...]
+    graphs: tuple[StudyEntry, ...]
+    platforms: tuple[StudyEntry, ...]
+    schedulers: tuple[StudyEntry, ...]
     settings: Axes = field(default_factory=dict)
     seeds: Sequence[int] = (0,)
     base: dict[str, Any] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from tasksim.base.documents.sections import (
     BAD,
     TEXT,
     Amount,
-    Found,
+    FileProblems,
     ListOf,
     Maybe,
     Plain,
@@ -30,7 +30,7 @@ from tasksim.base.versions import newer
 from tasksim.scenario.setup import CLOCKS, NODE_FIELDS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
 from tasksim.study.sweep.metrics import NAMES
-from tasksim.study.sweep.study import Entry, Limits, Study
+from tasksim.study.sweep.study import Limits, Study, StudyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ class _OneOf:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the word."""
         if value in self.words:
             return value
@@ -66,7 +66,7 @@ class _OneOf:
 class _Seeds:
     """Type of the seeds, either their number, counted from 0, or a list."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the seeds."""
         if isinstance(value, list):
             return ListOf(Whole(0, 2**63 - 1), least=1).read(value, location, found)
@@ -81,7 +81,7 @@ class _Seeds:
 class _Texts:
     """Type of a key with one text or a list of texts."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the texts as a list."""
         if isinstance(value, list):
             return ListOf(TEXT).read(value, location, found)
@@ -96,7 +96,7 @@ class _Texts:
 class _PerKernel:
     """Type of a key with one value per kernel, as a text or a mapping."""
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the values in the form of a scenario's parameter."""
         return (Plain() if isinstance(value, dict) else TEXT).read(value, location, found)
 
@@ -111,10 +111,10 @@ class _EntryOf:
     def __init__(self, section: type[Section], key: str) -> None:
         self.section, self.key = section, key
 
-    def read(self, value: Any, location: Location, found: Found) -> Any:
+    def read(self, value: Any, location: Location, found: FileProblems) -> Any:
         """Return the entry."""
         if isinstance(value, str):
-            return Entry(value, {}, location)
+            return StudyEntry(value, {}, location)
         read = self.section.read(value, location, found)
         if read is BAD:
             return BAD
@@ -123,7 +123,7 @@ class _EntryOf:
             return refused(found, location, "must have either platform or workers", value)
         own = {word: getattr(read, word, None) for word in ("workers", *NODE_FIELDS)}
         said = {word: values for word, values in own.items() if values is not None}
-        return Entry(name, {**said, **read.changes}, location)
+        return StudyEntry(name, {**said, **read.changes}, location)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the entry."""
@@ -195,7 +195,7 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
         column.
     """
     document = YamlDocument.read(path) if text is None else YamlDocument.parse(text, path)
-    found: Found = []
+    found: FileProblems = []
     if (why := newer(document.data.get("version"), VERSION)) is not None:
         found.append(FileProblem(("version",), why))
         document.data["version"] = VERSION  # reported once, not again as an illegal number
@@ -213,7 +213,7 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
     return study
 
 
-def _study(file: Any, document: YamlDocument, found: Found) -> Study:
+def _study(file: Any, document: YamlDocument, found: FileProblems) -> Study:
     if file.seeds is not None and file.repeat is not None:
         found.append(FileProblem(("repeat",), "seeds and repeat say the same: give one of them"))
     folder = document.path.absolute().parent
@@ -244,7 +244,7 @@ def _study(file: Any, document: YamlDocument, found: Found) -> Study:
     )
 
 
-def _model_names(given: Any, folder: Path, found: Found) -> str | dict[str, str] | None:
+def _model_names(given: Any, folder: Path, found: FileProblems) -> str | dict[str, str] | None:
     """Return the names of models as data; a file of names is found beside the study file."""
     from tasksim.models.modelnames import model_names_of
 

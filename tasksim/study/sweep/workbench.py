@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.simulation import Settled
     from tasksim.scenario.resolved import Resolved
-    from tasksim.study.sweep.plan import Planned
+    from tasksim.study.sweep.plan import PlannedCell
 
 __all__ = ["Job", "Workbench", "compute", "failed", "group_of", "put_away"]
 
@@ -54,7 +54,7 @@ class Job(NamedTuple):
     metrics: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, asked: Planned, study: str, metrics: tuple[str, ...]) -> Job:
+    def of(cls, asked: PlannedCell, study: str, metrics: tuple[str, ...]) -> Job:
         """Return the job for a planned cell."""
         return cls(
             asked.cell, asked.row.scenario, asked.draw_seed, asked.fingerprint, study, metrics

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_MACHINES",
-    "Axis",
-    "Parts",
+    "LiveAxis",
+    "PartNames",
     "PartsByName",
     "axes_of",
     "count_values",
@@ -34,7 +34,7 @@ __all__ = [
     "thin",
 ]
 
-Section = Literal[
+PanelSection = Literal[
     "graph", "nodes", "workers", "speed", "kernel", "bandwidth", "latency", "memory", "overhead",
     "network_bandwidth", "network_latency", "message", "message_factor",
 ]  # fmt: skip
@@ -56,7 +56,7 @@ some 10 ms, and a page some kilobytes."""
 
 
 @dataclass(frozen=True)
-class Axis:
+class LiveAxis:
     """One quantity that a live page can change.
 
     Attributes
@@ -74,7 +74,7 @@ class Axis:
         fixed scale.
     """
 
-    section: Section
+    section: PanelSection
     name: str
     base: float | str = 1.0
     values: tuple[int | float | str, ...] = ()
@@ -85,7 +85,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Parts:
+class PartNames:
     """Names in a platform file of the parts of a platform.
 
     Attributes
@@ -117,9 +117,9 @@ class PartsByName:
         self._links = _settable(names(data, "links"))
         sized = (name for name, section in entries(data, "memories") if section.get("size"))
         self._memories = _settable(sized)
-        self._found: dict[tuple[str, ...], Parts] = {}
+        self._found: dict[tuple[str, ...], PartNames] = {}
 
-    def __call__(self, resolved: Resolved) -> Parts:
+    def __call__(self, resolved: Resolved) -> PartNames:
         """Return the entries for the platform of a scenario."""
         platform = resolved.platform
         key = (*(link.name for link in platform.links), *(m.name for m in platform.memories))
@@ -127,13 +127,13 @@ class PartsByName:
             self._found[key] = self._of(platform, resolved.scenario.platform_changes)
         return self._found[key]
 
-    def _of(self, platform: Platform, changes: Sequence[str]) -> Parts:
+    def _of(self, platform: Platform, changes: Sequence[str]) -> PartNames:
         links, memories = self._links, self._memories
         probes = [
             *(f"platform.links.{name}.bandwidth=x{k}" for k, name in enumerate(links, 2)),
             *(f"platform.memories.{name}.size=x{k}" for k, name in enumerate(memories, 2)),
         ]
-        unknown = Parts([None] * len(platform.links), [None] * len(platform.memories))
+        unknown = PartNames([None] * len(platform.links), [None] * len(platform.memories))
         if not probes or platform.path is None:
             return unknown
         try:
@@ -143,7 +143,7 @@ class PartsByName:
         both = platform, probed
         rates = [[link.bandwidth_bytes_per_s for link in of.links] for of in both]
         sizes = [[memory.size_bytes or 0.0 for memory in of.memories] for of in both]
-        return Parts(
+        return PartNames(
             _by_factor(rates[0], rates[1], links), _by_factor(sizes[0], sizes[1], memories)
         )
 
@@ -151,13 +151,13 @@ class PartsByName:
 def axes_of(
     resolved: Resolved,
     data: dict[str, Any],
-    parts: Parts,
+    parts: PartNames,
     *,
     scalable: bool,
     kernels: list[str],
     creations: bool = False,
     most_machines: int = MOST_MACHINES,
-) -> list[Axis]:
+) -> list[LiveAxis]:
     """Return what a page can change of a platform, from the *data* of its file.
 
     Parameters
@@ -165,7 +165,7 @@ def axes_of(
     resolved : Resolved
     data : dict
         Sections of the platform file; empty without one.
-    parts : Parts
+    parts : PartNames
         The entries of its links and memories.
     scalable : bool
         Whether durations follow the speeds of architectures.
@@ -177,7 +177,7 @@ def axes_of(
         Maximum number of combinations of worker counts.
     """
     platform = resolved.platform
-    found: list[Axis] = []
+    found: list[LiveAxis] = []
     if resolved.scenario.workers is not None:
         counts = {"": len(platform.workers)}
     else:
@@ -187,13 +187,13 @@ def axes_of(
             if _SETTABLE_NAME.fullmatch(name) and isinstance(section.get("count"), int)
         }
     offered = count_values(counts, most_machines)
-    found += [Axis("workers", name, counts[name], values) for name, values in offered.items()]
+    found += [LiveAxis("workers", name, counts[name], values) for name, values in offered.items()]
     if scalable:
         known = _settable(names(data, "arch"))
-        found += [Axis("speed", name) for name in platform.architectures if name in known]
-    found += [Axis("kernel", name) for name in kernels]
+        found += [LiveAxis("speed", name) for name in platform.architectures if name in known]
+    found += [LiveAxis("kernel", name) for name in kernels]
     found += _of_links(platform, parts)
-    found += [Axis("memory", name) for name in _present(parts.memories)]
+    found += [LiveAxis("memory", name) for name in _present(parts.memories)]
     if data:
         overheads = platform.overheads
         used = [
@@ -202,7 +202,7 @@ def axes_of(
             if getattr(overheads, f"{name}_s") or name in ("task", "submission")
             if creations or name not in ("creation", "dependence")
         ]
-        found += [Axis("overhead", name, getattr(overheads, f"{name}_s")) for name in used]
+        found += [LiveAxis("overhead", name, getattr(overheads, f"{name}_s")) for name in used]
     return found
 
 
@@ -241,7 +241,7 @@ def thin(values: list[int], kept: int) -> None:
     values.pop(min(inner, key=lambda place: values[place + 1] / max(values[place - 1], 0.5)))
 
 
-def _of_links(platform: Platform, parts: Parts) -> list[Axis]:
+def _of_links(platform: Platform, parts: PartNames) -> list[LiveAxis]:
     """Return the axes of links: all together, then each; latency where there is one."""
     links = _present(parts.links)
     if not links:
@@ -251,10 +251,10 @@ def _of_links(platform: Platform, parts: Parts) -> list[Axis]:
         for name, link in zip(parts.links, platform.links, strict=True)
         if name is not None and link.latency_s
     }
-    found = [Axis("bandwidth", "*"), *([Axis("latency", "*")] if slow else [])]
+    found = [LiveAxis("bandwidth", "*"), *([LiveAxis("latency", "*")] if slow else [])]
     if len(links) > 1:
-        found += [Axis("bandwidth", name) for name in links]
-        found += [Axis("latency", name) for name in links if name in slow]
+        found += [LiveAxis("bandwidth", name) for name in links]
+        found += [LiveAxis("latency", name) for name in links if name in slow]
     return found
 
 

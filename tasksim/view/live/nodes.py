@@ -23,7 +23,7 @@ from tasksim.engine.compiled.cluster import CompiledCluster
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.simulation import Settled
 from tasksim.network.description import link_kinds, routes
-from tasksim.view.live.axes import Axis
+from tasksim.view.live.axes import LiveAxis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,9 @@ _COSTS: Final = {"isend": "isend_costs", "receive": "receive_costs"}
 """Costs of a message for a host, as ``--set`` names them, with their attributes of a model."""
 
 
-def node_axes(resolved: Resolved, resolver: Resolver, tasks: int, most_machines: int) -> list[Axis]:
+def node_axes(
+    resolved: Resolved, resolver: Resolver, tasks: int, most_machines: int
+) -> list[LiveAxis]:
     """Return the axis of the number of nodes; none without a cluster, or with one number alone.
 
     The page has so many *tasks* in all its graphs, and at most so many machines.
@@ -74,7 +76,7 @@ def node_axes(resolved: Resolved, resolver: Resolver, tasks: int, most_machines:
                 resolver.cluster(on_nodes(resolved.scenario, n), resolved.platform)
                 legal.append(n)
     values = tuple(sorted(legal[: max(room, 1)]))
-    return [Axis("nodes", "", present, values)] if len(values) > 1 else []
+    return [LiveAxis("nodes", "", present, values)] if len(values) > 1 else []
 
 
 def on_nodes(scenario: Setup, nodes: int) -> Setup:
@@ -85,24 +87,24 @@ def on_nodes(scenario: Setup, nodes: int) -> Setup:
     return replace(scenario, nodes=nodes, grid=grid)
 
 
-def network_axes(resolved: Resolved) -> list[Axis]:
+def network_axes(resolved: Resolved) -> list[LiveAxis]:
     """Return the axes of the network: speeds of all links, of each kind, and costs of messages."""
     if resolved.cluster is None:
         return []
     network = resolved.cluster.network
     kinds = [kind for kind in link_kinds(network.topology) if kind != _OWN_LINKS]
     several = ["*", *kinds] if 1 < len(kinds) <= _MAX_KINDS else ["*"]
-    found = [Axis("network_bandwidth", name) for name in several]
+    found = [LiveAxis("network_bandwidth", name) for name in several]
     if network.links.latency_s.any():
-        found += [Axis("network_latency", name) for name in several]
+        found += [LiveAxis("network_latency", name) for name in several]
     for name, attribute in _COSTS.items():
         costs: tuple[HostCost, ...] = getattr(network.model, attribute)
         if not costs:
-            found.append(Axis("message", name, 0.0))
+            found.append(LiveAxis("message", name, 0.0))
         elif len(costs) == 1 and not (costs[0].above_bytes or costs[0].per_byte_s):
-            found.append(Axis("message", name, costs[0].fixed_s))
+            found.append(LiveAxis("message", name, costs[0].fixed_s))
         else:
-            found.append(Axis("message_factor", name))
+            found.append(LiveAxis("message_factor", name))
     return found
 
 

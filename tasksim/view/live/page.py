@@ -33,7 +33,7 @@ from tasksim.view.page.tables import subject_of
 
 if TYPE_CHECKING:
     from tasksim.scenario.setup import Setup
-    from tasksim.view.live.axes import Axis
+    from tasksim.view.live.axes import LiveAxis
     from tasksim.view.live.parameters import Over
     from tasksim.view.live.question import LiveQuestion
 
@@ -175,7 +175,7 @@ def live_page(scenario: Setup, told: Setup | None = None, over: Over | None = No
     Its command asks the scenario *told*, if the files will have other names by then.
     """
     scenario, several = one_graph(scenario)
-    asked: list[Axis] | None = None
+    asked: list[LiveAxis] | None = None
     if over is not None and not isinstance(over, Mapping):
         raise InputError(f"over: got {short(over)}; legal: a mapping, parameter to values")
     if over is not None or several:

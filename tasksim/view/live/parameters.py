@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import InputError, short, unknown
 from tasksim.base.numerals import values_of
 from tasksim.graph.apps.registry import find, names_generator, parse_settings
-from tasksim.view.live.axes import Axis, thin
+from tasksim.view.live.axes import LiveAxis, thin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +88,7 @@ def one_graph(scenario: Setup) -> tuple[Setup, dict[str, str]]:
     return (replace(scenario, settings=tuple(texts)) if several else scenario), several
 
 
-def asked_axes(scenario: Setup, over: Over) -> list[Axis]:
+def asked_axes(scenario: Setup, over: Over) -> list[LiveAxis]:
     """Return the axes of the parameters *over* which the user wants sliders.
 
     Raises
@@ -122,11 +122,11 @@ def asked_axes(scenario: Setup, over: Over) -> list[Axis]:
     return found
 
 
-def _axis(name: str, base: Value | None, values: Sequence[Value]) -> Axis:
+def _axis(name: str, base: Value | None, values: Sequence[Value]) -> LiveAxis:
     """Return the axis of a parameter: numbers ascend, and the present value is one of them."""
     if base is None:
-        return Axis("graph", name, NOT_SET, (NOT_SET, *_ordered(values)))
-    return Axis("graph", name, base, tuple(_ordered(dict.fromkeys([base, *values]))))
+        return LiveAxis("graph", name, NOT_SET, (NOT_SET, *_ordered(values)))
+    return LiveAxis("graph", name, base, tuple(_ordered(dict.fromkeys([base, *values]))))
 
 
 def _ordered(values: Iterable[Value]) -> list[Value]:
@@ -161,7 +161,7 @@ def _values(parameter: Parameter, given: object, where: str) -> list[Value]:
 
 def usual_axes(
     scenario: Setup, tasks: int, count_tasks: Callable[[Setup], int], *, nodes: int = 1
-) -> tuple[list[Axis], list[str]]:
+) -> tuple[list[LiveAxis], list[str]]:
     """Return axes of all whole parameters around their present values, and what was left out.
 
     Parameters

@@ -34,10 +34,10 @@ from tasksim.graph.reuse import read_and_written_bytes
 from tasksim.run.power import power_info
 from tasksim.runtime.flat import Refused, ported
 from tasksim.schedulers.registry import SCHEDULERS, SCHEDULERS_WITH_REQUIRED_OPTIONS, create
-from tasksim.view.live.axes import MOST_MACHINES, Axis, Parts, PartsByName, axes_of, data_of
+from tasksim.view.live.axes import MOST_MACHINES, LiveAxis, PartNames, PartsByName, axes_of, data_of
 from tasksim.view.live.nodes import Cuts, network_axes, node_axes, on_nodes
 from tasksim.view.live.parameters import MAX_GRAPH_TASKS, usual_axes
-from tasksim.view.page.columns import Columns
+from tasksim.view.page.columns import PackedColumns
 from tasksim.view.page.tables import data_names
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ class LiveQuestion:
         of another graph in *graphs* and its tasks, or why there is none.
     graphs : list of dict
         Per graph with other parameters what it changes in *data*.
-    shelves : list of Columns
+    shelves : list of PackedColumns
         The columns of *data*, then those of each of the *graphs* that no earlier one has.
     settings : dict of str -> tuple of str
         By its name in the page, the settings of each graph.
-    parameters : sequence of Axis
+    parameters : sequence of LiveAxis
         The axes of the graph's parameters.
     left_out : list of str
         The values of parameters without a graph in the page, and why.
@@ -118,9 +118,9 @@ class LiveQuestion:
 
     data: dict[str, Any]
     graphs: list[dict[str, Any]]
-    shelves: list[Columns]
+    shelves: list[PackedColumns]
     settings: dict[str, tuple[str, ...]]
-    parameters: Sequence[Axis]
+    parameters: Sequence[LiveAxis]
     left_out: list[str]
 
     @property
@@ -150,11 +150,11 @@ class _Machine:
     """Creations that are not in *raw* and *estimates*; None: all is in them."""
 
 
-class Store:
+class Shelves:
     """Columns of a page on shelves, each distinct one once; its name begins with its shelf."""
 
     def __init__(self) -> None:
-        self.shelves = [Columns()]
+        self.shelves = [PackedColumns()]
         self._names: dict[tuple[str, bytes], str] = {}
 
     def __call__(self, value: Any) -> Any:
@@ -194,7 +194,7 @@ def _is_small(values: NDArray[Any]) -> bool:
 
 
 def live_question(
-    resolved: Resolved, resolver: Resolver, asked: Sequence[Axis] | None = None
+    resolved: Resolved, resolver: Resolver, asked: Sequence[LiveAxis] | None = None
 ) -> LiveQuestion:
     """Return the data with which a page replays a scenario and its variations.
 
@@ -203,7 +203,7 @@ def live_question(
     resolved : Resolved
     resolver : Resolver
         That which resolved it.
-    asked : sequence of Axis or None, default None
+    asked : sequence of LiveAxis or None, default None
         The axes of the graph's parameters; None: usual ones.
 
     Raises
@@ -219,7 +219,7 @@ def live_question(
         raise Unanswerable("its scheduler was made in Python")
     scenario, changes = resolved.scenario, resolved.scenario.platform_changes
     library = None if scenario.library is None else Path(scenario.library)
-    base, store = _machine(resolved), Store()
+    base, store = _machine(resolved), Shelves()
     if scenario.noise != "none" and scenario.seed >= len(base.draws):
         raise Unanswerable(
             f"its durations are drawn with seed {scenario.seed}, and a page of this"
@@ -255,7 +255,7 @@ def live_question(
     index: dict[str, dict[str, Any]] = {}
     settings = {"": scenario.settings}
     for name, variant in variants.items():
-        store.shelves.append(Columns())
+        store.shelves.append(PackedColumns())
         try:
             found = settling.variant(variant, base, _MAX_DRAWN_ELSEWHERE // len(variants))
         except (InputError, Refused, Unanswerable) as error:
@@ -290,7 +290,7 @@ def _count_tasks(resolver: Resolver, scenario: Setup) -> int:
 
 
 def _variants(
-    resolver: Resolver, scenario: Setup, axes: Sequence[Axis]
+    resolver: Resolver, scenario: Setup, axes: Sequence[LiveAxis]
 ) -> tuple[dict[str, Setup], int]:
     """Return the scenario with each other combination of parameters, and all their tasks.
 
@@ -320,9 +320,9 @@ class _Settling:
     """What the graphs of a page share while they are settled."""
 
     resolver: Resolver
-    axes: list[Axis]
+    axes: list[LiveAxis]
     parts: PartsByName
-    store: Store
+    store: Shelves
     schedulers: list[_Offered]
 
     def variant(self, scenario: Setup, base: _Machine, most_drawn: int) -> dict[str, Any]:
@@ -463,7 +463,7 @@ def _even_kernels(machine: _Machine) -> list[str]:
     return found
 
 
-def _with_counts(resolved: Resolved, axes: list[Axis]) -> Iterator[tuple[str, Setup]]:
+def _with_counts(resolved: Resolved, axes: list[LiveAxis]) -> Iterator[tuple[str, Setup]]:
     """Yield the scenario with each combination of node and worker counts, and its name."""
     scenario: Any = resolved.scenario
     groups = [axis for axis in axes if axis.section in ("nodes", "workers")]
@@ -502,7 +502,7 @@ class _Rows:
             self._rows.append(np.array(row))
         return self._numbers[key]
 
-    def keep(self, store: Store) -> None:
+    def keep(self, store: Shelves) -> None:
         """Find the kinds, and put their durations into columns."""
         table = np.array([self._kernel, *self._rows])
         first, of_task = np.unique(table, axis=1, return_index=True, return_inverse=True)[1:]
@@ -614,9 +614,9 @@ def _scheduler(text: str, base: _Machine) -> _Offered | None:
 
 def _described(
     machine: _Machine,
-    parts: Parts,
+    parts: PartNames,
     rows: _Rows,
-    store: Store,
+    store: Shelves,
     schedulers: list[_Offered],
     cuts: Cuts,
 ) -> dict[str, Any]:
@@ -655,7 +655,7 @@ def _described(
     }
 
 
-def _far(machine: _Machine, store: Store) -> dict[str, Any]:
+def _far(machine: _Machine, store: Shelves) -> dict[str, Any]:
     """Return what far data cost at speed 1, which ``FarPart`` of the page divides by the speeds."""
     graph, platform = machine.question.graph, machine.question.platform
     read_bytes, written_bytes = read_and_written_bytes(graph)
@@ -674,7 +674,7 @@ def _far(machine: _Machine, store: Store) -> dict[str, Any]:
     }
 
 
-def _power(machine: _Machine, store: Store) -> dict[str, Any] | None:
+def _power(machine: _Machine, store: Shelves) -> dict[str, Any] | None:
     """Return the power of a node in watts: static, of its workers, of copies; None if unknown."""
     info = power_info([machine.question.platform])
     if info is None:
@@ -689,7 +689,7 @@ def _power(machine: _Machine, store: Store) -> dict[str, Any] | None:
     }
 
 
-def _network(machine: _Machine, parts: Parts) -> dict[str, Any]:
+def _network(machine: _Machine, parts: PartNames) -> dict[str, Any]:
     """Return the links and routes of a machine, by which copies are made."""
     platform = machine.question.platform
     return {

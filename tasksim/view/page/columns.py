@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Int64 = NDArray[np.int64]
 
-__all__ = ["Columns", "Ticks"]
+__all__ = ["PackedColumns", "Ticks"]
 
 _LEVEL: Final = 6
 """Level of deflate: 9 takes three times as long and gains one percent."""
@@ -49,10 +49,10 @@ class Ticks:
         return np.rint(ticks).astype(np.int64)
 
 
-class Columns:
+class PackedColumns:
     """Named columns, packed together.
 
-    >>> packed = Columns()
+    >>> packed = PackedColumns()
     >>> packed.whole("start", [0, 10, 25], differences=True)
     >>> packed.layout
     [{'name': 'start', 'rows': 3, 'width': 1, 'kind': 'differences'}]

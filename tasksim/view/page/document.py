@@ -25,7 +25,7 @@ from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts
 from tasksim.view.colours import DARK_REASONS, REASONS, RUN_COLOURS, kernel_colours
 from tasksim.view.names import given_runs, run_names
-from tasksim.view.page.columns import Columns, Ticks
+from tasksim.view.page.columns import PackedColumns, Ticks
 from tasksim.view.page.tables import (
     add_copies,
     add_decisions,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.run.record import Run
-    from tasksim.view.page.tables import Subject
+    from tasksim.view.page.tables import PageRun
 
     AnyRun = Run | str | Path
 
@@ -141,7 +141,7 @@ VERSION = 1
 """Version of the data in a page."""
 
 
-def packed_runs(subjects: Sequence[Subject], title: str) -> tuple[dict[str, Any], dict[str, str]]:
+def packed_runs(subjects: Sequence[PageRun], title: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the header of a page of runs, and its blocks of columns by the id of their element."""
     latest_s = [
         float(np.nanmax(np.abs(getattr(table, name)), initial=0.0))
@@ -209,9 +209,9 @@ def assembled(
     return first + "".join(parts[name] + after for name, after in pieces)
 
 
-def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
+def _packed(subject: PageRun, ticks: Ticks) -> tuple[dict[str, Any], str]:
     """Return the facts of a run for the page, and its columns as text."""
-    run, columns = subject.run, Columns()
+    run, columns = subject.run, PackedColumns()
     add_tasks(columns, subject, ticks)
     links = add_copies(columns, run, ticks)
     memories = add_memory(columns, run, ticks)

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
-    from tasksim.view.page.columns import Columns, Ticks
+    from tasksim.view.page.columns import PackedColumns, Ticks
 
     Int64 = NDArray[np.int64]
 
 __all__ = [
-    "Subject",
+    "PageRun",
     "add_copies",
     "add_decisions",
     "add_memory",
@@ -58,7 +58,7 @@ _EXPECTED_BY_MEDIAN = "the median of its kind"
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class PageRun:
     """A run in a page.
 
     Attributes
@@ -82,7 +82,7 @@ class Subject:
     expected_by: str
 
 
-def subject_of(run: Run, name: str, *, trust: bool = False) -> Subject:
+def subject_of(run: Run, name: str, *, trust: bool = False) -> PageRun:
     """Return *run* with what can be found out about it.
 
     Parameters
@@ -102,8 +102,8 @@ def subject_of(run: Run, name: str, *, trust: bool = False) -> Subject:
     graph = graph_of_run(run, trust=trust)
     modelled = None if graph is None else _modelled_s(run, graph, trust=trust)
     if modelled is not None:
-        return Subject(run, name, graph, modelled, _EXPECTED_BY_MODEL)
-    return Subject(run, name, graph, _median_s(run, graph), _EXPECTED_BY_MEDIAN)
+        return PageRun(run, name, graph, modelled, _EXPECTED_BY_MODEL)
+    return PageRun(run, name, graph, _median_s(run, graph), _EXPECTED_BY_MEDIAN)
 
 
 def critical_tasks(run: Run) -> NDArray[np.int64]:
@@ -165,7 +165,7 @@ def _median_s(run: Run, graph: TaskGraph | None) -> NDArray[np.float64]:
     return expected
 
 
-def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
+def add_tasks(columns: PackedColumns, subject: PageRun, ticks: Ticks) -> None:
     """Add the columns of the tasks of a run.
 
     Those in the order in which workers ran them are ``worker_tasks`` (how many each had),
@@ -209,7 +209,7 @@ def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
         _add_graph(columns, subject.graph)
 
 
-def _add_graph(columns: Columns, graph: TaskGraph) -> None:
+def _add_graph(columns: PackedColumns, graph: TaskGraph) -> None:
     """Add the predecessors of each task, its iteration, and its flop."""
     pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
     counts = np.diff(pointers)
@@ -228,7 +228,7 @@ _MOST_SLICES: Final = 20_000
 times."""
 
 
-def add_copies(columns: Columns, run: Run, ticks: Ticks) -> list[dict[str, int]]:
+def add_copies(columns: PackedColumns, run: Run, ticks: Ticks) -> list[dict[str, int]]:
     """Add the copies by link and start; return per link its memories and how many copies."""
     copies = run.transfers
     if copies is None or not len(copies):
@@ -249,7 +249,7 @@ def add_copies(columns: Columns, run: Run, ticks: Ticks) -> list[dict[str, int]]
     ]
 
 
-def add_memory(columns: Columns, run: Run, ticks: Ticks) -> list[int]:
+def add_memory(columns: PackedColumns, run: Run, ticks: Ticks) -> list[int]:
     """Add how full the memories were; return those of which it is known."""
     if run.memory is None or not len(run.memory):
         return []
@@ -261,7 +261,7 @@ def add_memory(columns: Columns, run: Run, ticks: Ticks) -> list[int]:
     return known
 
 
-def add_decisions(columns: Columns, subject: Subject, ticks: Ticks) -> None:
+def add_decisions(columns: PackedColumns, subject: PageRun, ticks: Ticks) -> None:
     """Add the decisions of the scheduler, with terms for candidates, and the accesses of tasks."""
     decisions, graph = subject.run.decisions, subject.graph
     if decisions is None:
@@ -286,7 +286,7 @@ def data_names(graph: TaskGraph | None) -> list[dict[str, Any]]:
     return [block._asdict() for block in blocks]
 
 
-def add_messages(columns: Columns, run: Run, ticks: Ticks) -> int:
+def add_messages(columns: PackedColumns, run: Run, ticks: Ticks) -> int:
     """Add the messages by start; return how many there are."""
     messages = run.messages
     if messages is None or not len(messages):
@@ -307,7 +307,7 @@ def add_messages(columns: Columns, run: Run, ticks: Ticks) -> int:
     return len(messages)
 
 
-def add_others(columns: Columns, run: Run, ticks: Ticks) -> dict[str, Any] | None:
+def add_others(columns: PackedColumns, run: Run, ticks: Ticks) -> dict[str, Any] | None:
     """Add how long tasks had no core, and why; return the rest, or None if nobody knows.
 
     The column ``lost`` is a tick more; 0: not known of the task. Undisturbed tasks have small

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.engine.clock import Wait
-    from tasksim.network.collectives.steps import Program
+    from tasksim.network.collectives.steps import RankSteps
     from tasksim.network.description import Network
 
 __all__ = ["rounds_s"]
@@ -25,7 +25,7 @@ PICOSECONDS_PER_S: Final = 1e12
 
 def rounds_s(
     network: Network,
-    programs: Sequence[Program],
+    programs: Sequence[RankSteps],
     *,
     nodes: Sequence[int] | None = None,
     reduce_s_per_byte: float = 0.0,
@@ -36,7 +36,7 @@ def rounds_s(
     ----------
     network : Network
         Network between the nodes.
-    programs : sequence of Program
+    programs : sequence of RankSteps
         The steps of each rank; a rank begins the next program when it has ended one.
     nodes : sequence of int, optional
         The node of each rank; by default each rank has its own.
@@ -75,7 +75,7 @@ class _Replay:
         self.awaited: dict[tuple[int, int], deque[_Message]] = {}
         """Messages without a posted send, by source and target."""
 
-    def run(self, programs: Sequence[Program]) -> list[list[int]]:
+    def run(self, programs: Sequence[RankSteps]) -> list[list[int]]:
         """Return the end of each program on each rank, in ticks."""
         ranks = [
             _Rank(self, number, [program[number] for program in programs])
@@ -181,7 +181,7 @@ class _Ahead:
 class _Rank:
     """A rank, and its progress."""
 
-    def __init__(self, replay: _Replay, number: int, programs: Program) -> None:
+    def __init__(self, replay: _Replay, number: int, programs: RankSteps) -> None:
         self.replay, self.number, self.programs = replay, number, programs
         self.ends: list[int] = []
         """End of each program that has ended, in ticks."""

@@ -13,7 +13,7 @@ from tasksim import RW, ConstantLibrary, GraphBuilder, R, W
 from tasksim.engine.cluster.bounds import cluster_bounds
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.owners import Grid, owners_of
+from tasksim.graph.distribution.owners import NodeGrid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
@@ -44,7 +44,7 @@ def test_a_chain_over_two_nodes_is_its_tasks_and_its_messages():
     g.insert("task", W(x[0]))
     g.insert("task", R(x[0]), RW(x[1]))
     g.insert("task", R(x[1]), RW(x[0]))
-    _, bounds = bounds_on(g.build(), Grid(1, 2), "switch:bandwidth=1GB/s,latency=10us")
+    _, bounds = bounds_on(g.build(), NodeGrid(1, 2), "switch:bandwidth=1GB/s,latency=10us")
     assert bounds.path_s == pytest.approx(3e-3 + 2 * (20e-6 + 1e-3))
     assert bounds.node_area_s == pytest.approx(2e-3 / 2)
     assert bounds.volume_s == pytest.approx(1e-3)
@@ -53,7 +53,7 @@ def test_a_chain_over_two_nodes_is_its_tasks_and_its_messages():
 @given(
     st.sampled_from(["cholesky", "lu"]),
     st.integers(4, 7),
-    st.sampled_from([Grid(1, 2), Grid(2, 2), Grid(2, 3), Grid(3, 1)]),
+    st.sampled_from([NodeGrid(1, 2), NodeGrid(2, 2), NodeGrid(2, 3), NodeGrid(3, 1)]),
     st.sampled_from(
         [
             "switch:bandwidth=1GB/s,latency=10us",
@@ -72,13 +72,13 @@ def test_no_replay_beats_them(name, tiles, grid, network):
 
 
 def test_a_slow_network_is_what_binds():
-    _, bounds = bounds_on(generate("cholesky", tiles=12), Grid(2, 2), "switch:bandwidth=50MB/s")
+    _, bounds = bounds_on(generate("cholesky", tiles=12), NodeGrid(2, 2), "switch:bandwidth=50MB/s")
     assert bounds.best_s == bounds.volume_s > 2 * bounds.node_area_s
-    _, wide = bounds_on(generate("cholesky", tiles=12), Grid(2, 2), "switch:bandwidth=50GB/s")
+    _, wide = bounds_on(generate("cholesky", tiles=12), NodeGrid(2, 2), "switch:bandwidth=50GB/s")
     assert wide.best_s == wide.node_area_s > 100 * wide.volume_s
 
 
-@pytest.mark.parametrize("grid", [Grid(2, 2), Grid(1, 4), Grid(2, 4), Grid(4, 4)])
+@pytest.mark.parametrize("grid", [NodeGrid(2, 2), NodeGrid(1, 4), NodeGrid(2, 4), NodeGrid(4, 4)])
 def test_the_volume_of_block_cyclic_is_about_its_formula(grid):
     cut, _ = bounds_on(generate("cholesky", tiles=40), grid, "switch:bandwidth=1GB/s")
     # Each tile of a triangle goes to the other nodes of a row and of a column.
@@ -96,7 +96,7 @@ def test_no_node_receives_less_than_the_least_volume():
     """
     tiles, size = 24, 128
     graph = generate("cholesky", tiles=tiles, tile_size=size)
-    cut, _ = bounds_on(graph, Grid(4, 4), "switch:bandwidth=1GB/s")
+    cut, _ = bounds_on(graph, NodeGrid(4, 4), "switch:bandwidth=1GB/s")
     most = np.bincount(cut.messages.target, cut.messages.size_bytes).max()
     items = 3 * (tiles * size) ** 2 / 16 / 16
     least = (tiles * size) ** 3 / 6 / 16 / math.sqrt(8 * items) - items
@@ -106,5 +106,5 @@ def test_no_node_receives_less_than_the_least_volume():
 def test_nodes_without_tasks_do_no_harm():
     graph = generate("cholesky", tiles=2, tile_size=200)
     cluster = Cluster.alike(Platform.identical(2), 4, read_network("switch:bandwidth=1GB/s"))
-    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=Grid(2, 2)).run()
+    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=NodeGrid(2, 2)).run()
     assert run.makespan_s == pytest.approx(8e-3, rel=0.2)

@@ -13,7 +13,7 @@ from tasksim.engine.question import ClusterQuestion, NodeQuestion, Question
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, W
-from tasksim.graph.distribution.owners import Grid, owners_of
+from tasksim.graph.distribution.owners import NodeGrid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.network.cluster import Cluster
@@ -164,7 +164,7 @@ def test_every_scheduler_works_per_node(scheduler):
     graph = tasksim.generate("cholesky", tiles=7, tile_size=500)
     cluster = Cluster.alike(tasksim.Platform.identical(3), 4, read_network(SHARED))
     run = Simulation(graph, cluster, ConstantLibrary(CHOLESKY), scheduler).run(check=True)
-    assert len(run.messages) == len(distribute(graph, owners_of(graph, Grid(2, 2)), 4).messages)
+    assert len(run.messages) == len(distribute(graph, owners_of(graph, NodeGrid(2, 2)), 4).messages)
     assert run.makespan_s >= max(run.bounds.values())
     again = Simulation(graph, cluster, ConstantLibrary(CHOLESKY), scheduler).run()
     assert again == run
@@ -175,10 +175,10 @@ def test_nodes_run_what_they_own():
     cluster = Cluster.alike(tasksim.Platform.identical(2), 6, read_network(SHARED))
     seconds = dict.fromkeys(("getrf", "trsm_ll", "trsm_ru", "gemm_nn"), 1e-3)
     run = Simulation(
-        graph, cluster, ConstantLibrary(seconds), grid=Grid(2, 3), owner="column"
+        graph, cluster, ConstantLibrary(seconds), grid=NodeGrid(2, 3), owner="column"
     ).run()
     node = np.array([worker.node for worker in run.workers])[run.tasks.worker]
-    cut = distribute(graph, owners_of(graph, Grid(2, 3), "column"), 6)
+    cut = distribute(graph, owners_of(graph, NodeGrid(2, 3), "column"), 6)
     assert node.tolist() == cut.executor.tolist()
 
 
@@ -238,7 +238,7 @@ def run_with(schedulers):
     graph = tasksim.generate("cholesky", tiles=4)
     platform = tasksim.Platform.identical(2)
     costs = durations(graph, platform, ConstantLibrary(CHOLESKY))
-    cut = distribute(graph, owners_of(graph, Grid(1, 2)), 2)
+    cut = distribute(graph, owners_of(graph, NodeGrid(1, 2)), 2)
     questions = [NodeQuestion(platform, scheduler, costs, costs) for scheduler in schedulers]
     return ClusterReplay(ClusterQuestion(cut, questions, read_network(SHARED).sized(2))).run(0)
 
@@ -262,7 +262,7 @@ def test_a_grid_is_of_as_many_nodes_as_the_cluster():
     graph = tasksim.generate("cholesky", tiles=4)
     cluster = Cluster.alike(tasksim.Platform.identical(2), 4, read_network(SHARED))
     with pytest.raises(InputError, match="grid 2x3 has 6 nodes, the cluster 4"):
-        Simulation(graph, cluster, ConstantLibrary(CHOLESKY), grid=Grid(2, 3)).run()
+        Simulation(graph, cluster, ConstantLibrary(CHOLESKY), grid=NodeGrid(2, 3)).run()
 
 
 def test_a_million_nodes_are_refused():

@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W, access
-from tasksim.graph.distribution.owners import Grid, nearly_square, owners_of
+from tasksim.graph.distribution.owners import NodeGrid, nearly_square, owners_of
 from tasksim.graph.distribution.parts import RECEIVE, SEND, distribute
 
 READS = {AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
@@ -136,7 +136,7 @@ def test_parts_are_graphs_that_hold_together(flow):
 def test_cholesky_on_four_nodes_has_as_many_messages_as_the_peer(tiles, flushed, kept):
     for flush, count in (("peer", flushed), ("none", kept)):
         graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32", flush=flush)
-        cut = distribute(graph, owners_of(graph, Grid(2, 2)), 4)
+        cut = distribute(graph, owners_of(graph, NodeGrid(2, 2)), 4)
         assert len(cut.messages) == count
         assert cut.messages.bytes == count * 960 * 960 * 4
 
@@ -146,7 +146,9 @@ def test_flushes_are_an_option_of_the_generator_that_others_do_not_see():
     assert generate("cholesky", tiles=3, flush="none").hints == generate("cholesky", tiles=3).hints
 
 
-@pytest.mark.parametrize("grid", [Grid(1, 3), Grid(2, 2), Grid(2, 3), Grid(3, 2), Grid(4, 1)])
+@pytest.mark.parametrize(
+    "grid", [NodeGrid(1, 3), NodeGrid(2, 2), NodeGrid(2, 3), NodeGrid(3, 2), NodeGrid(4, 1)]
+)
 @pytest.mark.parametrize("tiles", [1, 5, 9])
 def test_lu_and_cholesky_send_each_tile_along_its_row_and_column(grid, tiles):
     p, q = grid
@@ -238,7 +240,7 @@ def test_owners_by_name_are_nodes(owner):
         generate("cholesky", tiles=4), generate("qr", tiles=4),
         generate("fmm", particles=2000, height=3, group_size=4),
     ):  # fmt: skip
-        found = owners_of(graph, Grid(2, 3), owner)
+        found = owners_of(graph, NodeGrid(2, 3), owner)
         assert len(found) == graph.handles
         assert set(found.tolist()) <= set(range(6))
 

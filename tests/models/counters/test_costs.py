@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasksim.base.documents.json_document import Node
+from tasksim.base.documents.json_document import JsonNode
 from tasksim.models.counters.costs import Costs, Spent, chosen_costs
 
 HZ = 2e9
@@ -38,7 +38,7 @@ def test_costs_are_found_as_constructed(true, noise):
     assert (found.bound is None) is (true.bound is None)
     if true.bound is not None:
         assert 0.7 < found.bound / true.bound < 1.4
-    assert Costs.from_json(Node(found.to_json())) == found
+    assert Costs.from_json(JsonNode(found.to_json())) == found
 
 
 def test_the_papers_two_where_they_are_asked_for_or_samples_are_few():

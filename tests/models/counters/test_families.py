@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasksim.base.documents.json_document import Node, to_data
+from tasksim.base.documents.json_document import JsonNode, to_data
 from tasksim.base.errors import InputError
 from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 
@@ -39,7 +39,7 @@ def test_nothing_ever_is_a_constant():
 def test_functions_are_read_back():
     table = sizes()
     found = chosen_function(table, np.maximum(table.prod(axis=1) - 1e5, 0))
-    again = CounterFunction.from_json(Node(to_data(found.to_json())), 2)
+    again = CounterFunction.from_json(JsonNode(to_data(found.to_json())), 2)
     assert again(table).tolist() == found(table).tolist()
 
 
@@ -72,7 +72,7 @@ def test_counts_of_blocks_and_borders_are_exact_from_four_samples(count, family)
     found = chosen_function(RANKS, count(RANKS[:, 0]))
     assert found.describe() == family
     assert found(MORE_RANKS) == pytest.approx(count(MORE_RANKS[:, 0]), rel=1e-6)
-    again = CounterFunction.from_json(Node(to_data(found.to_json())), 1)
+    again = CounterFunction.from_json(JsonNode(to_data(found.to_json())), 1)
     assert again(MORE_RANKS).tolist() == found(MORE_RANKS).tolist()
 
 
@@ -96,4 +96,4 @@ def test_sums_do_not_follow_noise_of_few_samples():
 def test_terms_that_are_none_are_refused(change, said):
     data = to_data(chosen_function(RANKS, 40 * (RANKS[:, 0] - np.sqrt(RANKS[:, 0]))).to_json())
     with pytest.raises(InputError, match=said):
-        CounterFunction.from_json(Node(data | change), 1)
+        CounterFunction.from_json(JsonNode(data | change), 1)

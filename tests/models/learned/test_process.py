@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from tasksim.core.library import library
 from tasksim.models.learned import process
-from tasksim.models.learned.process import Process, Regression, Scales, Variance, learn_scales
+from tasksim.models.learned.process import (
+    Process,
+    ProcessRegression,
+    Scales,
+    Variance,
+    learn_scales,
+)
 from tasksim.models.probablescales import improbability
 
 
@@ -30,7 +36,7 @@ def rows():
 def test_with_all_rows_as_centres_it_is_the_posterior_mean(rows):
     values = waves(rows) - waves(rows).mean()
     scales = Scales(np.array([0.4, 0.9]), 2.0, 0.02)
-    found = Regression.of(rows, values, scales, 0).at(1.0)
+    found = ProcessRegression.of(rows, values, scales, 0).at(1.0)
     own = correlations(rows, rows, scales.lengths)
     weights = np.linalg.solve(scales.signal * own + scales.noise * np.eye(60), values)
     other = np.random.default_rng(1).random((9, 2))
@@ -43,7 +49,7 @@ def test_few_centres_serve_many_rows(monkeypatch):
     monkeypatch.setattr(process, "MAX_CENTRES", 64)
     table = np.random.default_rng(0).random((3000, 2))
     values = waves(table) - waves(table).mean()
-    found = Regression.of(table, values, Scales(np.array([0.4, 0.9]), 1.0, 1e-4), 0).at(1.0)
+    found = ProcessRegression.of(table, values, Scales(np.array([0.4, 0.9]), 1.0, 1e-4), 0).at(1.0)
     assert len(found.weights) == 64
     assert np.abs(found.predict(table) - values).max() < 0.02
 

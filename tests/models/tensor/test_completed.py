@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasksim.base.documents.json_document import Node
+from tasksim.base.documents.json_document import JsonNode
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples
 from tasksim.models.tensor.completed import (
@@ -177,7 +177,7 @@ def test_sparse_samples_of_many_parameters_bound_predictions_beyond_them(make, m
     growth = fitted.base.values(fitted.axes, rows) - fitted.base.values(fitted.axes, nearest)
     change = np.log(predicted / model.predict(nearest)) - growth
     assert (np.abs(change) <= allowed(fitted.tensor, rows) + 1e-6).all()
-    again = from_json(Node(json.loads(json.dumps(model.to_json()))))
+    again = from_json(JsonNode(json.loads(json.dumps(model.to_json()))))
     assert again.predict(rows).tolist() == predicted.tolist()
 
 

@@ -16,7 +16,7 @@ from tasksim.models.tensor.completion import (
     complete_positive,
     elements,
 )
-from tasksim.models.tensor.grid import Cells, cell_indices, make_axis, observed, slices
+from tasksim.models.tensor.grid import ObservedCells, cell_indices, make_axis, observed, slices
 
 
 def some_cells(factors, count, seed=0):
@@ -25,7 +25,7 @@ def some_cells(factors, count, seed=0):
     shape = tuple(len(factor) for factor in factors)
     flat = np.sort(rng.choice(int(np.prod(shape)), count, replace=False))
     index = np.stack(np.unravel_index(flat, shape), axis=1)
-    return Cells(index, elements(factors, index), np.arange(count), shape)
+    return ObservedCells(index, elements(factors, index), np.arange(count), shape)
 
 
 def random_factors(shape, rank, seed=0, positive=False):
@@ -64,7 +64,7 @@ def test_nine_modes_do_not_collapse_to_zero():
 
 
 def test_a_row_is_the_ridge_regression_of_its_own_observations():
-    cells = Cells(np.array([[0, 0], [0, 1]]), np.array([2.0, 4.0]), np.arange(2), (1, 2))
+    cells = ObservedCells(np.array([[0, 0], [0, 1]]), np.array([2.0, 4.0]), np.arange(2), (1, 2))
     start = [np.ones((1, 1)), np.array([[1.0], [2.0]])]
     once = complete(cells, 1, 0.1, start=start, sweeps=1)
     u = (2 * 1 + 4 * 2) / (1 + 4 + 2 * 0.1)
@@ -81,7 +81,7 @@ def test_rows_without_observations_do_not_change_the_others():
     truth = random_factors((5, 6), 1)
     full = some_cells(truth, 30)
     index = full.index + (full.index > 2)
-    apart = Cells(index, full.values, full.owner, (6, 7))
+    apart = ObservedCells(index, full.values, full.owner, (6, 7))
     start = [np.ones((5, 1)), np.ones((6, 1))]
     wide = [np.ones((6, 1)), np.ones((7, 1))]
     few = complete(full, 1, 1e-4, start=start)
@@ -93,7 +93,7 @@ def test_rows_without_observations_do_not_change_the_others():
 def test_the_order_of_observations_does_not_matter():
     cells = some_cells(random_factors((6, 7, 8), 2), 200)
     order = np.random.default_rng(1).permutation(200)
-    other = Cells(cells.index[order], cells.values[order], cells.owner, cells.shape)
+    other = ObservedCells(cells.index[order], cells.values[order], cells.owner, cells.shape)
     first, second = (elements(complete(c, 2, 1e-3), cells.index) for c in (cells, other))
     assert first == pytest.approx(second, rel=1e-6, abs=1e-9)
 
@@ -147,14 +147,16 @@ def test_factors_stay_positive_and_explain_positive_tensors(seed, rank):
     truth = random_factors((6, 7), 1, seed, positive=True)
     cells = some_cells(truth, 35, seed)
     logs = np.log(cells.values)
-    centred = Cells(cells.index, logs - logs.mean(), cells.owner, cells.shape)
+    centred = ObservedCells(cells.index, logs - logs.mean(), cells.owner, cells.shape)
     found = complete_positive(centred, rank, 1e-7, seed=seed)
     assert all((factor > 0).all() for factor in found)
     assert np.abs(np.log(elements(found, cells.index)) - centred.values).mean() < 0.01
 
 
 def test_positive_rows_without_observations_are_the_geometric_mean():
-    cells = Cells(np.array([[0, 0], [2, 0], [0, 1], [2, 1]]), np.zeros(4), np.arange(4), (3, 2))
+    cells = ObservedCells(
+        np.array([[0, 0], [2, 0], [0, 1], [2, 1]]), np.zeros(4), np.arange(4), (3, 2)
+    )
     first = complete_positive(cells, 1, 1e-6)[0][:, 0]
     assert first[1] == pytest.approx(np.sqrt(first[0] * first[2]))
 

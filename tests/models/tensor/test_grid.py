@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.base.documents.json_document import FormatError, Node, to_data
+from tasksim.base.documents.json_document import FormatError, JsonNode, to_data
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.tensor.grid import make_axis, read_axis
 
@@ -118,7 +118,7 @@ def test_every_value_is_in_a_cell_and_axes_survive_files(values, spacing, cells)
     assert (axis.edges[cell] <= table * (1 + 1e-8)).all()
     assert (table <= axis.edges[cell + 1] * (1 + 1e-8)).all()
     assert (np.diff(axis.points) > 0).all()
-    again = read_axis(Node(json.loads(json.dumps(to_data(axis.to_json())))))
+    again = read_axis(JsonNode(json.loads(json.dumps(to_data(axis.to_json())))))
     assert (again.points == axis.points).all()
     assert (again.place(table).weight == axis.place(table).weight).all()
 
@@ -137,4 +137,4 @@ def test_every_value_is_in_a_cell_and_axes_survive_files(values, spacing, cells)
 def test_axes_in_files_are_checked(key, value):
     data = to_data(make_axis("n", np.array([1.0, 3.0]), "own", 9).to_json())
     with pytest.raises(FormatError):
-        read_axis(Node({**data, key: value}))
+        read_axis(JsonNode({**data, key: value}))

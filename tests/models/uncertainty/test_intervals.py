@@ -17,7 +17,7 @@ from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance, doubt_kind
-from tasksim.models.uncertainty.intervals import LEVELS, Noise, Thinness
+from tasksim.models.uncertainty.intervals import LEVELS, NoiseByDuration, Thinness
 
 KINDS = {
     "history": (HistoryModel, 3),
@@ -189,12 +189,12 @@ def test_malformed_uncertainties_are_refused():
 def test_noise_finds_the_power_with_which_it_shrinks():
     rng = np.random.default_rng(0)
     mean_s = np.exp(rng.uniform(-10, 0, 4000))
-    noise = Noise.of(0.1 * mean_s**-0.2 * rng.standard_normal(4000), mean_s)
+    noise = NoiseByDuration.of(0.1 * mean_s**-0.2 * rng.standard_normal(4000), mean_s)
     assert noise.slope == pytest.approx(-0.2, abs=0.03)
     assert noise(np.array([1e-2]))[0] == pytest.approx(0.1 * 1e-2**-0.2, rel=0.1)
     # Beyond the samples it stays what it was at their end.
     assert noise(np.array([1e6]))[0] == noise(mean_s.max()[None])[0]
-    flat = Noise.of(rng.standard_t(3, 200), mean_s[:200])
+    flat = NoiseByDuration.of(rng.standard_t(3, 200), mean_s[:200])
     assert flat.slope == 0.0
 
 

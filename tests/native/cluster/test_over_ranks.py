@@ -153,13 +153,13 @@ def test_each_rank_checks_what_its_tasks_write(tmp_path, bad):
 
 
 CALM = """
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.native.cluster.ranks import world
 from tasksim.scenario.over_ranks import RankedScenario
 from tasksim.scenario.scenario import Scenario
 
 scenario = Scenario("cholesky", ("tiles=4", "tile_size=16"), workers=1, clock="native")
-found = RankedScenario(scenario, world("a test"), Grid(1, 2), "row").run_calmly(
+found = RankedScenario(scenario, world("a test"), NodeGrid(1, 2), "row").run_calmly(
     check=True, patience_s=0.0
 )
 if found is not None:

@@ -15,7 +15,7 @@ from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, Reduce
-from tasksim.graph.distribution.owners import Grid, owners_of
+from tasksim.graph.distribution.owners import NodeGrid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.kernels.program import bind
 from tasksim.native.cluster.clocks import ClockComparison, clock_of
@@ -36,7 +36,7 @@ def test_the_tasks_of_a_part_call_what_they_call_in_the_whole():
     graph = generate("cholesky", tiles=4, tile_size=8)
     program = bind(graph, 2)
     whole = program.calls(core)
-    for part in distribute(graph, owners_of(graph, Grid(1, 2)), 2).parts:
+    for part in distribute(graph, owners_of(graph, NodeGrid(1, 2)), 2).parts:
         calls = RankProgram(part, program).calls(core)
         for local, number in enumerate(part.task.tolist()):
             here = slice(calls.argument_ptr[local], calls.argument_ptr[local + 1])
@@ -93,7 +93,7 @@ def test_what_is_no_grid_is_refused(text):
 def test_a_grid_of_another_number_of_nodes_says_how_to_start_it():
     graph = generate("cholesky", tiles=2, tile_size=8)
     with pytest.raises(InputError, match="mpiexec -n 6"):
-        cut_for(graph, Grid(2, 3), "row", 2)
+        cut_for(graph, NodeGrid(2, 3), "row", 2)
 
 
 def test_without_mpi4py_it_is_said_what_to_install(monkeypatch):
@@ -121,7 +121,7 @@ def test_reductions_over_ranks_are_refused():
     for _ in range(2):
         g.insert("add", Reduce(total))
     with pytest.raises(InputError, match="reductions"):
-        cut_for(g.build(), Grid(1, 2), "row", 2)
+        cut_for(g.build(), NodeGrid(1, 2), "row", 2)
 
 
 def table(duration_s, cpu_s, preemptions):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.recording.openmp.openmp_recording import OpenMPRecording
-from tasksim.recording.openmp.program import Ended, run_program
+from tasksim.recording.openmp.program import ProgramEnd, run_program
 from tasksim.recording.openmp.raw_trace import TRACE
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.trace import read_trace
@@ -34,7 +34,9 @@ def trace(compiled, tmp_path_factory):
 
 
 def recording_of(folder):
-    return OpenMPRecording(EXAMPLES / "nqueens.c", read_trace(folder), Ended(137, "SIGKILL", 0), {})
+    return OpenMPRecording(
+        EXAMPLES / "nqueens.c", read_trace(folder), ProgramEnd(137, "SIGKILL", 0), {}
+    )
 
 
 @settings(

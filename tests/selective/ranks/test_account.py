@@ -12,7 +12,7 @@ from tasksim import RW, R
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import GraphBuilder
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.graph.distribution.parts import cut_by, distribute
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.native.this_machine import this_machine
@@ -112,7 +112,7 @@ def by_draw(cut, share):
 @pytest.mark.parametrize("scheduler", ["eager", "lws", "prio", "ws"])
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("grid", [Grid(1, 2), Grid(2, 2)])
+@pytest.mark.parametrize("grid", [NodeGrid(1, 2), NodeGrid(2, 2)])
 def test_the_account_is_the_simulated_clusters(scheduler, workers, share, grid):
     graph = tasksim.generate("cholesky", tiles=8, tile_size=250)
     cut = cut_by(graph, grid, "row")
@@ -318,7 +318,7 @@ def test_a_rule_of_messages_that_is_none_is_refused():
 
 @pytest.mark.parametrize("method", ["attach", "push", "pop", "finished"])
 def test_an_error_of_a_scheduler_is_named_after_the_rank_that_has_it(method):
-    cut = cut_by(tasksim.generate("cholesky", tiles=4, tile_size=250), Grid(1, 2), "row")
+    cut = cut_by(tasksim.generate("cholesky", tiles=4, tile_size=250), NodeGrid(1, 2), "row")
     seconds, (skipped, sent) = of_kernels(cut), by_draw(cut, 1.0)
     message_s = [1.0] * len(cut.messages)
 

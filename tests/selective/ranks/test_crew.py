@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import tasksim
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 from tasksim.selective import timedtasks
@@ -18,7 +18,7 @@ from tasksim.selective.ranks.crew import BEGUN, FAILED, RETURNED, Crew
 def crew_of_one(functions=None, **options):
     graph = tasksim.generate("chain", length=2)
     given = functions or dict.fromkeys(graph.kernels, lambda *_: None)
-    part = cut_by(graph, Grid(1, 1), "row").parts[0]
+    part = cut_by(graph, NodeGrid(1, 1), "row").parts[0]
     return Crew(bind(graph, 1, functions=given), part, 1, **options)
 
 

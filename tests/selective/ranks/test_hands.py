@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tasksim.selective.ranks import hands
-from tasksim.selective.ranks.crew import BEGUN, RETURNED, Answer
+from tasksim.selective.ranks.crew import BEGUN, RETURNED, RankReport
 from tasksim.selective.ranks.hands import ASK, END, SO_FAR, Follower, Leader
 
 
@@ -48,11 +48,11 @@ def leading(account):
 def test_how_far_a_task_is_does_not_go_by_the_clock_on_the_wall(clock):
     leader, _ = leading(Account(1.0))
     for rank in range(2):
-        leader._answered(rank, Answer(BEGUN, 0, 0.0))
+        leader._answered(rank, RankReport(BEGUN, 0, 0.0))
     clock.s = 100.0
     assert leader.elapsed_s(0, 0) == 0.25  # as its crew says
     assert leader.elapsed_s(1, 0) == 0.0  # until it says more
-    leader._answered(1, Answer(SO_FAR, 0, 0.5))
+    leader._answered(1, RankReport(SO_FAR, 0, 0.5))
     clock.s = 200.0
     assert leader.elapsed_s(1, 0) == 0.5
 
@@ -67,18 +67,18 @@ def test_another_rank_is_asked_when_its_task_may_be_far_enough_and_once(clock):
         return [(rank, what, worker) for rank, what, worker, *_ in sent]
 
     assert asked() == []  # it has not begun
-    leader._answered(1, Answer(BEGUN, 0, 0.0))
+    leader._answered(1, RankReport(BEGUN, 0, 0.0))
     clock.s = 0.9
     assert asked() == []  # it cannot have taken so long
     clock.s = 1.1
     assert asked() == [(1, ASK, 0)]
     assert asked() == []  # the answer is under way
-    leader._answered(1, Answer(SO_FAR, 0, 0.4))
+    leader._answered(1, RankReport(SO_FAR, 0, 0.4))
     clock.s = 1.6
     assert asked() == []  # .6 s more are needed
     clock.s = 1.8
     assert asked() == [(1, ASK, 0)]
-    leader._answered(1, Answer(SO_FAR, 0, 1.01))
+    leader._answered(1, RankReport(SO_FAR, 0, 1.01))
     clock.s = 9.0
     assert asked() == []  # that is enough
 
@@ -86,14 +86,14 @@ def test_another_rank_is_asked_when_its_task_may_be_far_enough_and_once(clock):
 def test_an_answer_about_a_task_that_has_returned_tells_nothing_of_the_next(clock):
     account = Account(1.0)
     leader, sent = leading(account)
-    leader._answered(1, Answer(BEGUN, 0, 0.0))
+    leader._answered(1, RankReport(BEGUN, 0, 0.0))
     clock.s = 2.0
     leader._ask(account)
-    leader._answered(1, Answer(RETURNED, 0, 1.5))
+    leader._answered(1, RankReport(RETURNED, 0, 1.5))
     assert account.ends == [(1, 0, 1.5)]
     leader.task(1, 0, 8, -1, safe=False)
-    leader._answered(1, Answer(SO_FAR, 0, 1.5))
-    leader._answered(1, Answer(BEGUN, 0, 2.5))
+    leader._answered(1, RankReport(SO_FAR, 0, 1.5))
+    leader._answered(1, RankReport(BEGUN, 0, 2.5))
     assert leader.elapsed_s(1, 0) == 0.0
     clock.s, sent[:] = 4.0, []
     leader._ask(account)

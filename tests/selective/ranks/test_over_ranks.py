@@ -88,7 +88,7 @@ def test_a_configuration_that_no_rank_can_run_leaves_the_others():
 ALL = """
 import tasksim
 from tasksim.graph.distribution.parts import cut_by
-from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
 from tasksim.native.cluster.ranks import world
 from tasksim.selective.policies import POLICIES
@@ -103,7 +103,7 @@ wires = Wires(ranks)
 platforms = ranks.comm.allgather(platform_of_rank(ranks, 1))
 for name in ("cholesky", "lu", "qr"):
     graph = tasksim.generate(name, tiles=5, tile_size=24)
-    cut = cut_by(graph, Grid(1, 2), "row")
+    cut = cut_by(graph, NodeGrid(1, 2), "row")
     execution = RankExecution(ranks, graph, cut, platforms[ranks.rank])
     for policy in POLICIES:
         statistics = statistics_of_ranks(policy, Statistics, 2)

@@ -19,7 +19,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.study.executors import local
 from tasksim.study.executors.child import Children
 from tasksim.study.executors.local import SerialExecutor
-from tasksim.study.executors.pool import Pool
+from tasksim.study.executors.pool import ExecutorPool
 from tasksim.study.executors.registry import EXECUTORS, opened
 from tasksim.study.sweep import running, studies
 from tasksim.study.sweep.studies import run_study
@@ -241,7 +241,7 @@ def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_p
 
     @contextmanager
     def breaking(jobs, argument):
-        yield Pool(Broken(), 1)
+        yield ExecutorPool(Broken(), 1)
 
     monkeypatch.setitem(EXECUTORS._found, "breaking", breaking)
     with pytest.raises(TasksimError, match="the executor is broken; finished cells are kept"):

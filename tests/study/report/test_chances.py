@@ -9,7 +9,7 @@ from scipy import stats
 from tasksim.study.report.blocks import chance_rows
 from tasksim.study.report.chances import chances
 from tasksim.study.report.findings import examine
-from tasksim.study.report.pairs import Pairs
+from tasksim.study.report.pairs import PairedMakespans
 from tasksim.study.report.table import StudyTable
 
 
@@ -28,7 +28,7 @@ def runs_of(won, of, graph="lu tiles=4"):
 
 @pytest.mark.parametrize("won", [5, 7, 9, 10])
 def test_of_one_configuration_it_is_the_share_of_runs(won):
-    (found,) = chances(Pairs.of(table_of(runs_of(won, 10))))
+    (found,) = chances(PairedMakespans.of(table_of(runs_of(won, 10))))
     exact = stats.binomtest(won, 10).proportion_ci(0.95, "exact")
     assert (found.first, found.second, found.ties) == ("a", "b", 0.0)
     assert found.probability == pytest.approx(won / 10)
@@ -37,28 +37,30 @@ def test_of_one_configuration_it_is_the_share_of_runs(won):
 
 
 def test_the_likelier_one_comes_first():
-    (found,) = chances(Pairs.of(table_of(runs_of(2, 10))))
+    (found,) = chances(PairedMakespans.of(table_of(runs_of(2, 10))))
     assert (found.first, found.second) == ("b", "a")
     assert found.probability == pytest.approx(0.8)
 
 
 def test_identical_schedulers_are_as_likely_to_win():
     same = {(f"lu tiles={n}", 0, k): float(n) for n in range(2, 12) for k in "ab"}
-    (found,) = chances(Pairs.of(table_of(same)))
+    (found,) = chances(PairedMakespans.of(table_of(same)))
     assert (found.probability, found.ties) == (0.5, 1.0)
     assert found.low < 0.5 < found.high
 
 
 def test_configurations_count_alike_however_many_seeds_they_have():
     much, little = runs_of(20, 20, "lu tiles=4"), runs_of(0, 2, "qr tiles=4")
-    (found,) = chances(Pairs.of(table_of(much | little)))
+    (found,) = chances(PairedMakespans.of(table_of(much | little)))
     assert found.probability == pytest.approx(0.5)
 
 
 def test_more_seeds_of_many_configurations_do_not_make_it_surer():
     def of(seeds):
         all_runs = [runs_of(seeds, seeds, f"lu tiles={n}") for n in range(2, 10)]
-        (found,) = chances(Pairs.of(table_of({k: v for runs in all_runs for k, v in runs.items()})))
+        (found,) = chances(
+            PairedMakespans.of(table_of({k: v for runs in all_runs for k, v in runs.items()}))
+        )
         return found
 
     assert of(1).low == pytest.approx(of(20).low)
@@ -80,4 +82,4 @@ def test_rows_look_at_differences_from_the_side_of_who_is_likelier():
 
 def test_nothing_is_said_without_runs_of_both():
     alone = {(f"lu tiles={n}", 0, "a"): float(n) for n in range(2, 12)}
-    assert chances(Pairs.of(table_of(alone))) == []
+    assert chances(PairedMakespans.of(table_of(alone))) == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.study.report.axes import Axis
+from tasksim.study.report.axes import StudyAxis
 from tasksim.study.report.drawn_sobol import _between, drawn_sobol_indices, estimated
 from tasksim.study.report.findings import examine
 from tasksim.study.report.reading import read_study_table
@@ -62,16 +62,16 @@ def test_findings_have_them_where_they_are_asked_for(table):
 
 
 def test_values_lie_between_those_of_the_axis():
-    whole = _between(Axis.of("graph.tiles", [4, 8]))
+    whole = _between(StudyAxis.of("graph.tiles", [4, 8]))
     assert {whole(k / 100) for k in range(100)} == {4, 5, 6, 7, 8}
-    wide = _between(Axis.of("graph.length", [10, 1000]))
+    wide = _between(StudyAxis.of("graph.length", [10, 1000]))
     assert (wide(0.0), wide(0.999999)) == (10, 1000)
     assert wide(0.5) == pytest.approx(100, abs=3)
-    factor = _between(Axis.of("platform.links.pcie.bandwidth", ["x1", "x2"]))
+    factor = _between(StudyAxis.of("platform.links.pcie.bandwidth", ["x1", "x2"]))
     assert factor(0.5) == "x1.5"
-    quantity = _between(Axis.of("platform.links.pcie.bandwidth", ["12 GB/s", "16 GB/s"]))
+    quantity = _between(StudyAxis.of("platform.links.pcie.bandwidth", ["12 GB/s", "16 GB/s"]))
     assert quantity(0.25) == "1.3e+10 B/s"
-    names = _between(Axis.of("scheduler", ["eager", "lws"]))
+    names = _between(StudyAxis.of("scheduler", ["eager", "lws"]))
     assert [names(0.2), names(0.7)] == ["eager", "lws"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from study_tables import frame_of, names, table_of
 
 from tasksim.base.errors import InputError
-from tasksim.study.report.axes import Axis
+from tasksim.study.report.axes import StudyAxis
 from tasksim.study.report.blocks import notes
 from tasksim.study.report.table import StudyTable
 
@@ -121,12 +121,12 @@ def test_an_axis_is_found_by_the_end_of_its_path():
     ],
 )
 def test_values_that_are_numbers_are_known_as_such(values, numbers, unit):
-    axis = Axis.of("platform.x", values)
+    axis = StudyAxis.of("platform.x", values)
     assert (axis.numbers, axis.unit) == (numbers, unit)
 
 
 def test_values_that_are_absent_are_no_numbers_and_last():
-    axis = Axis.of("graph.tiles", ["", 12, 8])
+    axis = StudyAxis.of("graph.tiles", ["", 12, 8])
     assert axis.values == (8, 12, "")
     assert axis.is_numeric
     assert np.isnan(axis.numbers[2])
@@ -142,7 +142,7 @@ def test_values_that_are_absent_are_no_numbers_and_last():
     ],
 )
 def test_axes_that_count(name, values, counts):
-    assert Axis.of(name, values).is_count == counts
+    assert StudyAxis.of(name, values).is_count == counts
 
 
 def test_settings_that_vary_together_are_one_axis():
@@ -185,7 +185,7 @@ def test_whatever_is_no_number_is_none(value):
 
 @pytest.mark.parametrize("value", ["1e308", "1e-308", 10**400])
 def test_numbers_that_no_figure_can_have_are_names(value):
-    axis = Axis.of("platform.x", [1, value])
+    axis = StudyAxis.of("platform.x", [1, value])
     assert not axis.is_numeric
     assert axis.values == (1, value)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from study_tables import names, table_of
 
-from tasksim.study.report.pairs import Pairs
+from tasksim.study.report.pairs import PairedMakespans
 from tasksim.study.report.tournament import performance_profile, standings
 
 FOUR = {
@@ -16,7 +16,9 @@ FOUR = {
 
 
 def of(makespans, **columns):
-    pairs = Pairs.of(table_of(makespans, names(len(next(iter(makespans.values())))), **columns))
+    pairs = PairedMakespans.of(
+        table_of(makespans, names(len(next(iter(makespans.values())))), **columns)
+    )
     return {s.scheduler: s for s in standings(pairs)}, pairs
 
 

@@ -6,7 +6,7 @@ from study_tables import names, table_of
 
 from tasksim.study.report.evidence import MIN_BLOCKS, Evidence
 from tasksim.study.report.findings import examine
-from tasksim.study.report.pairs import Pairs
+from tasksim.study.report.pairs import PairedMakespans
 from tasksim.study.report.verdict import judge
 
 TEN = np.arange(1.0, 11.0)
@@ -93,7 +93,7 @@ def test_seeds_are_no_further_configurations():
     seeds = [seed for _ in range(6) for seed in range(20)]
     rng = np.random.default_rng(6)
     makespans = {n: rng.normal(1.0, 0.1, 120) for n in ("a", "b")}
-    pairs = Pairs.of(table_of(makespans, graphs, seeds))
+    pairs = PairedMakespans.of(table_of(makespans, graphs, seeds))
     evidence = Evidence.of(pairs)
     assert (evidence.unit, len(evidence), evidence.seeds, len(pairs)) == (
         "configuration",
@@ -106,7 +106,9 @@ def test_seeds_are_no_further_configurations():
 
 
 def test_seeds_that_change_nothing_are_one_run():
-    evidence = Evidence.of(Pairs.of(table_of({"a": [1.0] * 9, "b": [2.0] * 9}, None, range(9))))
+    evidence = Evidence.of(
+        PairedMakespans.of(table_of({"a": [1.0] * 9, "b": [2.0] * 9}, None, range(9)))
+    )
     assert (len(evidence), evidence.seeds, evidence.enough) == (1, 1, False)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tasksim.base.errors import InputError
 from tasksim.base.numerals import values_of
 from tasksim.study.sweep.axes import number_or_text
-from tasksim.study.sweep.conditions import Condition
+from tasksim.study.sweep.conditions import CellCondition
 
 COLUMNS = [
     "graph",
@@ -81,14 +81,14 @@ def test_numbers_are_read_as_they_were_written(number):
 def test_conditions_hold_or_do_not(text, holds):
     if holds is None:
         with pytest.raises(InputError, match=r"'size' may be a.size or b.size: write which"):
-            Condition(text, COLUMNS)
+            CellCondition(text, COLUMNS)
     else:
-        assert Condition(text, COLUMNS).holds(LABELS) is holds
+        assert CellCondition(text, COLUMNS).holds(LABELS) is holds
 
 
 def test_of_cells_without_a_setting_nothing_is_said():
-    assert Condition("a.size > 3", COLUMNS).holds(LABELS)
-    assert not Condition("a.size > 3", COLUMNS).holds({**LABELS, "a.size": 3})
+    assert CellCondition("a.size > 3", COLUMNS).holds(LABELS)
+    assert not CellCondition("a.size > 3", COLUMNS).holds({**LABELS, "a.size": 3})
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_of_cells_without_a_setting_nothing_is_said():
 )
 def test_what_is_no_condition_is_refused(text, said):
     if said is None:
-        assert Condition(text, COLUMNS).holds(LABELS)
+        assert CellCondition(text, COLUMNS).holds(LABELS)
         return
     with pytest.raises(InputError) as caught:
-        Condition(text, COLUMNS)
+        CellCondition(text, COLUMNS)
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["tiles < 'a'", "scheduler * 10 == 1", "seed / 0 > 1", "'a' in 3"])
 def test_values_that_cannot_be_compared_are_told(text):
     with pytest.raises(InputError, match="where: "):
-        Condition(text, COLUMNS).holds(LABELS)
+        CellCondition(text, COLUMNS).holds(LABELS)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.view.page.columns import Columns, Ticks
+from tasksim.view.page.columns import PackedColumns, Ticks
 from tests.view.page.unpacking import unpacked
 
 whole = st.lists(st.integers(-(2**52), 2**52), max_size=50)
@@ -11,7 +11,7 @@ whole = st.lists(st.integers(-(2**52), 2**52), max_size=50)
 
 @given(whole, whole)
 def test_whole_numbers_come_back(a, b):
-    packed = Columns()
+    packed = PackedColumns()
     packed.whole("a", a)
     packed.whole("b", b, differences=True)
     packed.real("c", np.arange(5) / 4)
@@ -22,7 +22,7 @@ def test_whole_numbers_come_back(a, b):
 
 
 def test_small_numbers_take_few_bytes():
-    packed = Columns()
+    packed = PackedColumns()
     packed.whole("start", np.arange(10**6, 2 * 10**6, 10), differences=True)
     assert packed.layout[0]["width"] == 3  # for the first, which differs most from what is before
     assert len(packed.text()) < 2000

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.figures.look import Lines
     from tasksim.study.report.findings import Findings
 
@@ -38,7 +38,7 @@ def _draw_curves(findings: Findings) -> list[Drawing]:
     return [_over(findings, axis) for axis in numeric if len(findings.table.used)]
 
 
-def _over(findings: Findings, axis: Axis) -> Drawing:
+def _over(findings: Findings, axis: StudyAxis) -> Drawing:
     curve = makespan_curve(findings.table, axis)
     figure, left_out = panels_over(findings.table, axis, curve, _lines)
     caption = (
@@ -90,7 +90,7 @@ def _draw_speedup(findings: Findings) -> list[Drawing]:
     return [_speedup_over(findings, axis) for axis in counts if len(findings.table.used)]
 
 
-def _speedup_over(findings: Findings, axis: Axis) -> Drawing:
+def _speedup_over(findings: Findings, axis: StudyAxis) -> Drawing:
     table = findings.table
     data = speedup(makespan_curve(table, axis), table, axis)
     lines = lines_over(table, axis)
@@ -135,7 +135,7 @@ def _draw_scalability(findings: Findings) -> list[Drawing]:
     return [drawing for drawing in found if drawing is not None]
 
 
-def _scalability_over(findings: Findings, axis: Axis) -> Drawing | None:
+def _scalability_over(findings: Findings, axis: StudyAxis) -> Drawing | None:
     data = scalability(makespan_curve(findings.table, axis))
     if not data["bound_ratio"].notna().any():
         return None

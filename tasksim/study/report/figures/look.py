@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.table import StudyTable
 
 __all__ = [
@@ -96,7 +96,7 @@ class Lines:
             yield *self.looks[value], line
 
 
-def lines_over(table: StudyTable, axis: Axis) -> Lines:
+def lines_over(table: StudyTable, axis: StudyAxis) -> Lines:
     """Return the lines of figures over *axis*.
 
     A panel has one line per scheduler. If there is only one scheduler, readers compare numbers of
@@ -119,7 +119,7 @@ def lines_over(table: StudyTable, axis: Axis) -> Lines:
 
 def panels_over(
     table: StudyTable,
-    axis: Axis,
+    axis: StudyAxis,
     data: pd.DataFrame,
     draw: Callable[[Axes, pd.DataFrame, Lines], None],
 ) -> tuple[Figure, str]:
@@ -215,7 +215,7 @@ def facet_text(values: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def ticks_of(axes: Axes, axis: Axis) -> None:
+def ticks_of(axes: Axes, axis: StudyAxis) -> None:
     """Set the ticks of the x axis to the values of *axis*; use a log scale for wide ranges."""
     both = zip(axis.numbers or (), axis.values, strict=True)
     pairs = [(number, value) for number, value in both if math.isfinite(number)]

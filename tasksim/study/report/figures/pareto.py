@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
     from numpy.typing import NDArray
 
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.findings import Findings
     from tasksim.study.report.table import StudyTable
 
@@ -172,7 +172,7 @@ def _points(axes: Axes, part: pd.DataFrame, table: StudyTable) -> None:
     axes.set_ylabel("energy (J)", fontsize=TEXT["normal"])
 
 
-def _label(axes: Axes, part: pd.DataFrame, varied: Sequence[Axis]) -> int:
+def _label(axes: Axes, part: pd.DataFrame, varied: Sequence[StudyAxis]) -> int:
     """Label the points of the front with their choices; return the number without room."""
     factor, _ = time_unit(float(part["makespan_s"].max()))
     places = np.column_stack([factor * part["makespan_s"], part[ENERGY_COLUMN]])

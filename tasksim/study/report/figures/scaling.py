@@ -18,7 +18,7 @@ from tasksim.view.style import TEXT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.axes import StudyAxis
     from tasksim.study.report.figures.look import Lines
     from tasksim.study.report.findings import Findings
     from tasksim.study.report.table import StudyTable
@@ -32,7 +32,7 @@ LAWS: Final = {"worley_s": ("--", "a/P + b P^c + d"), "nan_s": (":", "a size/P +
 """Line style and formula of each law, by the column of its predictions."""
 
 
-def scaling_rows(table: StudyTable, axis: Axis) -> pd.DataFrame:
+def scaling_rows(table: StudyTable, axis: StudyAxis) -> pd.DataFrame:
     """Return the makespans of a study over nodes, with the predictions of two empirical laws.
 
     Worley's law, ``a / P + b P^c + d``, is fitted to each line of one problem. Nan's law, ``a size
