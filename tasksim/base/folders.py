@@ -1,4 +1,4 @@
-"""Creation checks of the parent folders of outputs, and removal of empty ones."""
+"""Parent folders of outputs: whether they can be made, and the removal of empty ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["no_empty_folders", "why_unwritable"]
 
 @contextmanager
 def no_empty_folders(path: Path) -> Iterator[None]:
-    """Remove the folders above *path* that the block has made and left empty.
+    """Remove the folders above *path* that the block made and left empty.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Fit of the runtime's overheads to native runs.
 
-Overheads are means as functions of their causes, so that a simulation loses the same total time
-between tasks as a run. In runs of both runtimes, the time between two tasks grows with the number
-of tasks that the first one released, as each is pushed before the worker asks again; it does not
-depend on the second task's data, which native tasks find by addresses computed before the run.
+An overhead is a mean over the gaps with the same cause, so that a simulation loses the same total
+time between tasks as a run. Under both runtimes, the time between two tasks grows with the number
+of tasks that the first one released, as each is pushed before the worker asks again. It does not
+depend on the second task's data, whose addresses are computed before the run.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["Gaps", "gaps", "measured_overheads"]
 
 GAP_QUANTILE: Final = 0.95
-"""Share of gaps that is used for the cost of a release. The others last while the system keeps a
-thread off its core, a thousand times as long, whatever was released."""
+"""Share of the gaps, the shortest ones, that give the cost of a release. In the others the system
+keeps a thread off its core a thousand times as long, whatever was released."""
 MIN_GAPS: Final = 30
 """Smallest number of gaps for a fit: with as many, the error of a slope is nearly normal."""
 MIN_STANDARD_ERRORS: Final = 3.0
 """Number of standard errors by which a slope must exceed zero: chance does so in one of 700 cases.
 """
 MIN_RELEASE_SHARE: Final = 0.1
-"""Smallest share of releases in a gap for a cost of their own: a simulation without is simpler."""
+"""Smallest share of the mean gap due to releases at which they get a cost of their own: a
+simulation without it is simpler."""
 
 
 @dataclass(frozen=True)

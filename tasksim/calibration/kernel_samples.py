@@ -1,4 +1,4 @@
-"""Samples of kernels so far, with the precision of their means."""
+"""Samples of the kernels of a calibration, with the precision of their means."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class MeasuredConfiguration:
 class KernelSamples:
     """Samples of each kernel, from earlier calibrations and from this one.
 
-    For the kernels in *linear*, which have linear models, samples of the newest 30 runs of an input
-    are kept: hundreds of tasks per run would make the files grow without bound.
+    The kernels in *linear* have linear models. Only their samples from the newest 30 runs of each
+    input are kept: hundreds of tasks per run would make the files grow without bound.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class KernelSamples:
         """Add samples of *kernel* to the current run; *how* describes the method.
 
         If *wall_s* is given, it holds the wall times, and the durations exclude time that others
-        took. *categories* are the names of those whose numbers some parameters hold.
+        took. *categories* has the names of the categories whose numbers are values of parameters.
         """
         runs = np.full(len(durations_s), self.next_run)
         more = Samples(
@@ -135,7 +135,7 @@ class KernelSamples:
     def configurations(
         self, options: CalibrationOptions, kernels: Collection[str] | None = None
     ) -> Iterator[MeasuredConfiguration]:
-        """Yield every configuration measured by this calibration, by kernel, or of *kernels*."""
+        """Yield each configuration that this calibration measured, of all kernels or *kernels*."""
         for kernel in sorted(self.new if kernels is None else kernels):
             samples = self.samples[kernel]
             # Reason to stop for configurations whose mean is not precise.

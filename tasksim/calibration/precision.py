@@ -69,9 +69,9 @@ def welch_quantile(variances: Floats, counts: Ints, confidence: float) -> float:
 
 
 def share_done(wanted: float, reached: float) -> float:
-    """Return the share of a measurement that is done: variances shrink as it goes on.
+    """Return the completed share of a measurement, whose variances shrink as it goes on.
 
-    *wanted* and *reached* are half-widths or errors; if that reached is unknown, nothing is done.
+    *wanted* and *reached* are half-widths or errors; the share is 0 if *reached* is unknown.
 
     >>> share_done(0.02, 0.04), share_done(0.02, float("inf"))
     (0.25, 0.0)
@@ -108,7 +108,7 @@ class TotalTime:
 
 
 def runs_alike(samples: Samples) -> list[Ints]:
-    """Return the runs of *samples*, grouped by their tasks, in ascending order.
+    """Return the runs of *samples* in groups of runs with the same tasks, in ascending order.
 
     Runs with the same configurations, each equally often, are runs of one input. Samples of unknown
     runs belong to no group.
@@ -151,9 +151,8 @@ def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> To
     -----
     Input g has n_g runs, whose totals have the mean T_g and the variance s_g². The sum of the T_g
     has the variance Σ v_g, v_g = s_g²/n_g; see :func:`welch_quantile` for its interval. It is
-    infinite if an input has only one run. An outlier counts
-    as the mean of its configuration: a task that lost its core for a while is no reason to measure
-    longer.
+    infinite if an input has only one run. An outlier counts as the mean of its configuration: a
+    task that lost its core for a while is no reason to measure longer.
     """
     runs, totals = _run_totals(samples)
     inputs = [numbers for numbers in runs_alike(samples) if numbers[-1] >= since]

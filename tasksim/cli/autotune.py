@@ -76,9 +76,9 @@ __all__ = ["autotuning"]
     "way",
     type=click.Choice(["selective", "full", "simulation", "emulation"]),
     default="selective",
-    help="Way to try configurations: selective executes tasks of unknown kernels and charges the"
-    " rest; full executes all tasks; simulation predicts all durations by models; emulation is"
-    " selective, with durations drawn from models.",
+    help="Way to try configurations: selective executes each kernel until its mean is known, then"
+    " charges the mean; full executes all tasks; simulation predicts all durations by models;"
+    " emulation is selective, with durations drawn from models.",
 )
 @click.option(
     "--policy",

@@ -74,9 +74,9 @@ def starpu(
 ) -> None:
     """Import a machine that StarPU calibrated: its platform, and its performance models.
 
-    SAMPLING_DIR is StarPU's sampling directory, which contains bus/ and codelets/, or a folder
-    around it; without it, StarPU's own, .starpu/sampling in $STARPU_HOME or in the home. If files
-    are malformed, all of them are reported, and nothing is written.
+    SAMPLING_DIR is a sampling directory of StarPU, which contains bus/ and codelets/, or a folder
+    around it. The default is where StarPU writes: .starpu/sampling in $STARPU_HOME, or in the home
+    folder. If files are malformed, all of them are reported, and nothing is written.
     """
     refuse_unwritable(library / "models" / "x")
     from tasksim.formats.starpu.machine_import import import_machine
@@ -166,8 +166,8 @@ def trace(
 
     PATH is a folder of StarVZ, a tasks.rec of StarPU, CSV of pj_dump, a .prv of Paraver, a
     traces.otf2 of Score-P, Chrome's JSON, or a table (.csv) with columns task, kernel, worker,
-    start, end and any others: 'tasksim list formats'. If records are malformed, they are reported
-    with their lines, and nothing is written.
+    start, end and any others; 'tasksim list formats' names all formats. If records are malformed,
+    they are reported with their lines, and nothing is written.
     """
     refuse_unwritable(output)
     from tasksim.formats.runs import read_trace
@@ -261,7 +261,8 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
 
     FILE is a workflow in WfFormat (WfCommons, .json) or DAX (Pegasus, .dax), DOT as SimGrid and
     daggen have it (.dot), a graph of the Standard Task Graph set (.stg), one of Davidovic's (.td),
-    or one of Estee's (.json). 'tasksim simulate' also reads all of these directly.
+    one of Estee's (.json), or a report of tests in JUnit's XML. 'tasksim simulate' also reads all
+    of these directly.
     """
     refuse_unwritable(output)
     from tasksim.formats.graphs import graph_in

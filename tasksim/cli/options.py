@@ -203,7 +203,7 @@ WORKERS = WholeNumber(1, MAX_WORKERS)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
 )
-force_option = click.option("--force", is_flag=True, help="Replace what exists.")
+force_option = click.option("--force", is_flag=True, help="Replace existing files and folders.")
 html_option = click.option(
     "--html",
     type=PATH,

@@ -1,4 +1,4 @@
-"""Options for the growth of decision trees, and their files: code, text, JSON or a picture."""
+"""Options of commands that grow decision trees, and the trees' files: code, text, pictures."""
 
 from __future__ import annotations
 
@@ -72,20 +72,20 @@ def growth_options(function: Any) -> Any:
             "--min-samples",
             type=WholeNumber(1),
             default=1,
-            help="Number of examples up to which a node of the tree is a leaf.",
+            help="Number of examples up to which a node of the tree is not split.",
         ),
         click.option(
             "--depth",
             type=WholeNumber(0),
             default=10,
-            help="Largest depth of the tree, in questions on a path.",
+            help="Largest depth of the tree, in splits on a path.",
         ),
         click.option(
             "--threshold",
             type=float,
             default=0.99,
-            help="Mean share of the optimal performance (MSOP) at which a node of the tree is a"
-            " leaf.",
+            help="Mean share of the optimal performance (MSOP) from which a node of the tree is not"
+            " split.",
         ),
     ):
         function = option(function)

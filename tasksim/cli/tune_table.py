@@ -102,8 +102,8 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no gener
 @click.option(
     "--leave-one-out",
     metavar="COLUMN",
-    help="Column of applications: each is judged by methods trained on the others, instead of"
-    " shuffled splits.",
+    help="Column with the names of applications: methods are judged on each application after"
+    " training on the others, instead of on shuffled splits.",
 )
 @growth_options
 @click.option(

@@ -94,7 +94,7 @@ class Locality:
             more = f"reach_bytes, {self.reach_bytes} (got {self.near_bytes})"
             raise InputError(f"locality: near_bytes is at most {more}")
         if self.cache_bytes == 0:
-            raise InputError("locality: cache_bytes must be positive (got 0)")
+            raise InputError("locality: cache_bytes must be above 0 (got 0)")
 
     @property
     def costs(self) -> bool:

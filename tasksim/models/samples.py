@@ -184,7 +184,7 @@ class Samples:
         named = [name for name in apart if name in self.categories]
         if named:
             raise InputError(
-                f"'{named[0]}' is a counter, a number per execution, so that it cannot have "
+                f"'{named[0]}' is a counter, which is a number per execution: it cannot have "
                 "categories"
             )
         return replace(self.without(apart), counters={**(self.counters or {}), **counters})

@@ -5,9 +5,9 @@
     nodes: {count: 8, like: node.yaml}
     network: {topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}
 
-``like`` is the name of a platform, or a file beside this one. With ``cores: 2`` beside it, all
-nodes are ranks of one machine and share its cores. In a platform file, ``nodes`` is a number of
-nodes with memories of their own, under one scheduler.
+``like`` is the name of a platform, or a file in the same folder. With ``cores: 2``, all nodes are
+ranks of one machine and share its two cores. In a platform file, by contrast, ``nodes`` is a number
+of nodes with memories of their own, under one scheduler.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def read_cluster_file(path: Path) -> ClusterFile | None:
             raise _wrong(document, (field,), f"no such field{nearest(field, FIELDS)}", FIELDS)
     for field in nodes:
         if field not in NODES:
-            raise _wrong(document, ("nodes", field), "no such field", NODES)
+            raise _wrong(document, ("nodes", field), f"no such field{nearest(field, NODES)}", NODES)
     count, like, cores = nodes.get("count"), nodes.get("like"), nodes.get("cores")
     count = _number(document, "count", count, MAX_NODES)
     if cores is not None:

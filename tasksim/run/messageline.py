@@ -39,9 +39,9 @@ class Hockney:
 def fitted_hockney(
     size_bytes: NDArray[np.floating], seconds: NDArray[np.floating], share: float = 0.5
 ) -> Hockney:
-    """Return the line through message times with the least relative errors, without negative parts.
+    """Return the line with the least relative errors from message times; no part is negative.
 
-    For each size, the quantile *share* of its times counts, by default the median.
+    Each size counts with the quantile *share* of its times, by default the median.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def fitted_hockney(
 def network_of_messages(messages: MessageTable) -> str:
     """Return a network, in the format of ``--network``, with the message times of a run.
 
-    Times are from when the sender had the data and the receiver was ready until the arrival, so
-    they include the runtime; for each size, the lower quartile counts. Messages do not slow each
-    other down, as the measured times include that already.
+    A message's time begins when its sender has the data and its receiver is ready, and ends with
+    its arrival, so it includes the runtime; for each size, the lower quartile counts. Messages do
+    not slow each other down, as the measured times include that already.
 
     Examples
     --------

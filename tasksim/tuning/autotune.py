@@ -136,21 +136,22 @@ def autotune(
     site: RunSite | None = None,
     watch: Watch | None = None,
 ) -> Autotuned:
-    """Try *candidates*, and return them in order, with the effort.
+    """Run *candidates*, and return them from the best to the worst, with the effort.
 
     Parameters
     ----------
     candidates : sequence of ValueCombination
         The choices, with the native clock except for simulation.
     by : {"selective", "full", "simulation", "emulation"}
-        Native runs that skip known kernels, full native runs, simulations, or emulated runs that
-        skip known kernels and draw durations from models.
+        Native runs that skip kernels whose mean is known, full native runs, simulations, or runs
+        that skip such kernels and draw the durations of the others from models.
     selection : SelectiveSettings, optional
         Settings of selective execution.
     repetitions : int, default 1
         Number of runs of the best candidates; for halving at least 2.
     how : {"exhaustive", "halving"}
-        Whether all candidates get all runs, or the better third of each round three times as many.
+        ``"exhaustive"`` gives all runs to all candidates; ``"halving"`` gives three times as many
+        runs as before to the best third of each round.
     judge : int, default 0
         Number of full runs beside each run, to judge it.
     progress : callable, optional
@@ -158,7 +159,7 @@ def autotune(
     site : RunSite, optional
         Site of the runs; by default this machine, one node, or an emulation.
     watch : Watch, optional
-        Judge of selective runs; if they are of no use, everything is executed.
+        Judge of selective runs; if they save no time, everything is executed.
 
     Raises
     ------
@@ -244,7 +245,7 @@ class _Runs:
         return ran
 
     def _answer(self, place: int) -> Ran:
-        """Return a run of the configuration at *place*, full if selective runs are of no use."""
+        """Return a run of the configuration at *place*, full if selective runs save no time."""
         if self.by == "emulation":
             return self.site.selective()
         if self.by != "selective" or self.watch.gave_up:
@@ -262,10 +263,10 @@ class _Runs:
         return replace(full, wall_s=selective.wall_s + full.wall_s, full=selective.full)
 
     def settled(self, tuned: Tuned) -> Tuned:
-        """Return *tuned* by full runs alone, if selective runs turned out to be of no use.
+        """Return *tuned*, or its order by full runs alone if selective runs saved no time.
 
-        Predictions and full runs do not compare: predictions are too short if other programs use
-        the cores.
+        Predictions and full runs cannot be compared: predictions are too short if other programs
+        use the cores.
         """
         if not self.watch.gave_up:
             return tuned

@@ -99,8 +99,12 @@ def test_the_file_of_a_cluster_says_nodes_and_network(tasksim, tmp_path):
         ("{count: 0, like: node}", "nodes: count is 0 (legal: an integer from 1 to 65536)"),
         ("{count: 2}", "nodes: like is None (legal: a platform's name, a file)"),
         (
-            "{count: 2, like: node, size: 3}",
-            "nodes.size: no such field (legal: count, like, cores)",
+            "{count: 2, like: node, weight: 3}",
+            "nodes.weight: no such field (legal: count, like, cores)",
+        ),
+        (
+            "{cuont: 2, like: node}",
+            "nodes.cuont: no such field, did you mean 'count'? (legal: count, like, cores)",
         ),
     ],
 )

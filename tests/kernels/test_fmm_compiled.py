@@ -52,4 +52,4 @@ def test_writable_arrays_are_known_to_do_before_the_first_call():
     # Numba learns it at the first call otherwise, and two first calls at once may fail.
     given = types.Array(types.float64, 2, "C")
     assert p2p.add_one_sided.typingctx.tm.check_compatible(given, TABLE) is not None
-    assert any(given in known for known in compiled._KNOWN)
+    assert any(given in known for known in compiled._KEPT_TYPES)

@@ -50,7 +50,7 @@ def test_older_files_know_one_cost_and_a_threshold():
         ({"near_bytes": 3.0}, r"near_bytes is at most reach_bytes, 2.0 \(got 3.0\)"),
         ({"mean_far_written_share": 2.0}, r"mean_far_written_share must be at most 1 \(got 2.0\)"),
         ({"seconds_per_far_written_byte": -1.0}, "seconds_per_far_written_byte must be a number"),
-        ({"cache_bytes": 0.0}, r"cache_bytes must be positive \(got 0\)"),
+        ({"cache_bytes": 0.0}, r"cache_bytes must be above 0 \(got 0\)"),
     ],
 )
 def test_what_is_optional_is_checked_too(more, message):

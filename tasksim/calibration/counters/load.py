@@ -52,9 +52,9 @@ def check_load(processes: int) -> None:
 
 @contextmanager
 def loaded_memory(processes: int) -> Iterator[None]:
-    """Let *processes* processes stream in the block, with this thread on a core of its own.
+    """Load the memory by *processes* processes in the block; pin this thread to another core.
 
-    Raise :exc:`TasksimError` if one does not start.
+    Raise :exc:`TasksimError` if a process does not start.
     """
     check_load(processes)
     cores = usable_cores()
@@ -76,7 +76,7 @@ def loaded_memory(processes: int) -> Iterator[None]:
         for process in streaming:
             process.terminate()
         for process in streaming:
-            _ended(process)
+            _end(process)
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, cores)
 
@@ -129,7 +129,7 @@ def faster_beside(alone: Mapping[str, float], beside: Mapping[str, float]) -> li
     ]
 
 
-def _ended(process: subprocess.Popen[str]) -> None:
+def _end(process: subprocess.Popen[str]) -> None:
     try:
         process.wait(TERMINATION_PATIENCE_S)
     except subprocess.TimeoutExpired:
@@ -144,7 +144,7 @@ CHECK_INTERVAL_S: Final = 0.2
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Stream on a core over a number of bytes while a process is the parent (the arguments)."""
+    """Stream over BYTES on CORE for as long as PARENT is the parent of this process."""
     core, size, parent = map(int, arguments)
     pin_thread(core)
     tool = MemoryTool()

@@ -37,7 +37,7 @@ MATRICES = types.Array(types.float64, 3, "C", readonly=True)
 RESULT = types.Array(types.float64, 2, "C")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
-_KNOWN: list[tuple[Any, ...]] = []
+_KEPT_TYPES: list[tuple[Any, ...]] = []
 """Types kept alive, because Numba forgets unused types and then gives them new numbers."""
 
 
@@ -65,7 +65,7 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
     def compiled(function: Function) -> Function:
         made = njit(types.void(*arguments), **_OPTIONS)(function)
         if made.stats.cache_misses:
-            _say_that_it_compiles()
+            _report_compilation()
         # Numba finds out that writable arrays are accepted for read-only ones at the first call,
         # which is not thread-safe: one of two simultaneous first calls may fail with "No matching
         # definition for argument type(s)".
@@ -73,7 +73,7 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
             type_.copy(readonly=False) if isinstance(type_, types.Array) else type_
             for type_ in arguments
         )
-        _KNOWN.append(given)
+        _KEPT_TYPES.append(given)
         made.typingctx.install_possible_conversions(given, arguments)
         return cast("Function", made)
 
@@ -81,8 +81,8 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
 
 
 @cache
-def _say_that_it_compiles() -> None:
-    """Report once that the first use compiles, so that its wait does not look like a hang.
+def _report_compilation() -> None:
+    """Report once that the first use compiles, so that the wait does not look like a hang.
 
     The message has the form of a progress line of the commands.
     """

@@ -1,8 +1,9 @@
 """Hybrid model, a power law or a sum of products corrected by a completed tensor.
 
 With the few samples that measurements can afford, a Gaussian process of the residuals completes the
-tensor: see :mod:`~tasksim.models.tensor.kriging`. The tensor is a copy of it; grid and rank are the
-smallest with which the difference from the process is small compared with the error of the process.
+tensor: see :mod:`~tasksim.models.tensor.kriging`. The tensor is a copy of the process; its grid and
+its rank are the smallest with which the copy differs little from the process, compared with the
+error of the process itself.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ MAX_CELLS: Final = 8192
 """Maximum number of cells at which the process is evaluated, otherwise drawn at random: twice the
 largest number of configurations of a process, which has no more information."""
 MAX_ALL_FOLDS: Final = 1024
-"""Number of configurations up to which every fold is left out; of more, only the first is. The
-error is then known from 200 and more, and each fold takes a second."""
+"""Number of configurations up to which each fold is left out once; beyond it, only the first fold
+is. The error is then known from more than 200 configurations, and each fold takes a second."""
 
 
 def fit_kriged(
@@ -74,7 +75,7 @@ def fit_kriged(
         Number of folds of the cross-validation of the process. The base alone is taken unless the
         process is better by more than the standard error of the difference.
     taken
-        A choice made for more rows of the same function, to be reused with its scales.
+        A choice made for more rows of the same function, which is reused with its scales.
     """
     import scipy.linalg  # noqa: F401  # its BLAS must be loaded to be limited
     from threadpoolctl import threadpool_limits
@@ -218,7 +219,7 @@ class HybridModel(TensorBase):
     seed : int, default=0
         The seed of the random starts, and of the folds.
     law : {"automatic", "power", "products"}, default="automatic"
-        The law that the tensor corrects.
+        Kind of the law that the tensor corrects.
     extrapolation : {"automatic", "line", "spline", "hold"}, default="automatic"
         Extrapolation of the correction outside the domain, as in
         :class:`~tasksim.models.tensor.model.TensorModel`; ``"hold"``: it keeps the value at the

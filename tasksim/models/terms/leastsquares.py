@@ -40,16 +40,13 @@ __all__ = [
 ]
 
 Weights = Literal["relative", "none", "huber"]
-
 WEIGHTS: Final = ("relative", "none", "huber")
 
 CONFIDENCE_LEVEL = 0.95
 """Confidence level of the intervals of coefficients: the usual one."""
 ALIASED_SHARE = 1e-9
 """Distance of a column of length 1 to the space of the others below which it is a combination of
-them: a thousand times the rounding error of columns with a condition of 1e4."""
-
-
+them: a thousand times the rounding error of columns with a condition number of 1e4."""
 MAX_ITERATIONS = 30
 """Maximum number of iterations of the weights, which converged in 9 to 12 on generated durations;
 if the terms do not fit, they may cycle."""
@@ -244,8 +241,7 @@ def non_negative(design: Floats, values: Floats) -> Floats:
 
     try:
         return np.asarray(nnls(design, values)[0])
-    # nnls raises this when it exceeds its iterations.
-    except RuntimeError:
+    except RuntimeError:  # nnls has exceeded its iterations
         found = lsq_linear(design, values, bounds=(0.0, np.inf), method="bvls")
         return np.maximum(found.x, 0.0)
 
@@ -254,9 +250,9 @@ def non_negative(design: Floats, values: Floats) -> Floats:
 class NormalEquations:
     """The triangular factor of a weighted design with the durations as its last column.
 
-    A factor instead of the products of columns: their condition is the square of its. Further rows
-    are appended to it and factored again, so that the result is that of all rows at once (G. H.
-    Golub and C. F. Van Loan, Matrix Computations, section 6.5).
+    The condition number of the products of columns would be the square of the factor's. Further
+    rows are appended to the factor, and it is factored again: the result is that of all rows at
+    once (G. H. Golub and C. F. Van Loan, Matrix Computations, section 6.5).
 
     Attributes
     ----------
@@ -332,7 +328,7 @@ class NormalEquations:
 
 
 LEAST_S: Final = 1e-11
-"""Lower bound of the prediction of a formula, in seconds; StarPU's, too (1e-5 us)."""
+"""Lower bound of the prediction of a formula, in seconds, as in StarPU (1e-5 us)."""
 
 MAX_POINTS: Final = 256
 """Maximum number of points for the slope: of 2000 points with noise 0.2 and outliers, 256 give it
@@ -367,7 +363,7 @@ def repeated_median(x: Floats, y: Floats) -> float:
 
     It is the median over the points of the median of the slopes to the others (A. F. Siegel,
     "Robust regression using repeated medians", Biometrika 69(1), 1982). *x* must be strictly
-    ascending; 256 of more points are used.
+    ascending. If there are more than 256 points, 256 of them at equal distances are used.
 
     >>> repeated_median(np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.array([0.0, 2.0, 4.0, 6.0, 99.0]))
     2.0

@@ -55,7 +55,7 @@ def record_openmp(
 ) -> OpenMPRecording:
     """Run a compiled program that uses OpenMP, unchanged, and return its recording.
 
-    The program runs on LLVM's OpenMP runtime, which tells of tasks, even if GCC compiled it. Its
+    The program runs on LLVM's OpenMP runtime, which reports tasks, even if GCC compiled it. Its
     input and output are those of this process.
 
     Parameters

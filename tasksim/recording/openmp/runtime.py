@@ -1,7 +1,7 @@
-"""OpenMP runtime that a program is recorded on: LLVM's, which tells tools of tasks.
+"""OpenMP runtime for recordings: LLVM's, which reports tasks to tools.
 
-GCC's own runtime has no such interface, but LLVM's has all functions of GCC's: a program that was
-compiled by GCC finds it under the name of the one that it needs.
+GCC's own runtime has no interface for tools, but LLVM's has all functions of GCC's: a program that
+was compiled by GCC finds LLVM's runtime under the name of GCC's.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
     elf = read_elf(path)
     if "ld-musl" in elf.interpreter:
         raise InputError(
-            f"{path}: linked with musl; LLVM's OpenMP runtime, which tells of tasks, needs glibc: "
+            f"{path}: linked with musl; LLVM's OpenMP runtime, which reports tasks, needs glibc: "
             "compile the program on a system with glibc"
         )
     if not elf.interpreter:
@@ -131,10 +131,10 @@ def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
 
 
 def _libraries_of(path: Path, elf: Elf) -> dict[str, str | None]:
-    """Return the libraries of a program by name, and where the loader finds them; None: nowhere.
+    """Return the path of each library of a program by its name; None if the loader finds none.
 
-    The loader is asked, as a library may need OpenMP where the program itself does not. It runs
-    nothing of the program.
+    The list is the loader's, as a library may need OpenMP although the program itself does not. The
+    loader runs nothing of the program.
     """
     found: dict[str, str | None] = dict.fromkeys(elf.needed)
     environment = os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"}
@@ -151,7 +151,7 @@ def _libraries_of(path: Path, elf: Elf) -> dict[str, str | None]:
 
 
 def _refuse_override(path: Path, elf: Elf, name: str) -> None:
-    """Refuse a program that finds its runtime by a path which nothing overrides."""
+    """Refuse a program whose DT_RPATH leads to its runtime: nothing overrides that path."""
     for folder in filter(None, elf.run_path.split(":")):
         where = Path(folder.replace("$ORIGIN", str(path.absolute().parent)), name)
         if where.exists():
@@ -196,7 +196,7 @@ def find_runtime(libomp: Any = None, machine: str = "") -> Path:
     Raises
     ------
     InputError
-        If there is none, or *libomp* is none.
+        If none is found, or *libomp* is not one.
     """
     if libomp is not None:
         path = path_of(libomp, "libomp")
@@ -218,7 +218,7 @@ def find_runtime(libomp: Any = None, machine: str = "") -> Path:
 
 
 def _unfit(path: Path, machine: str) -> str:
-    """Return why a library is no runtime for programs of a *machine*; nothing if it is one."""
+    """Return why a library is no runtime for programs of a *machine*; "" if it is one."""
     try:
         elf = read_elf(path)
     except InputError as error:
@@ -231,7 +231,7 @@ def _unfit(path: Path, machine: str) -> str:
 
 
 def _candidates() -> Iterator[Path]:
-    """Yield where a runtime may be: in the system, newest first, then in Python's packages."""
+    """Yield paths of possible runtimes: the system's, newest first, then Python's packages."""
     folders = sorted(Path("/usr/lib").glob("llvm-*/lib"), key=_version, reverse=True)
     multiarch = map(str, Path("/usr/lib").glob("*-linux-gnu*"))
     system = {"/usr/lib", "/usr/lib64", "/usr/local/lib", *multiarch}
@@ -248,7 +248,7 @@ def _version(folder: Path) -> int:
 
 
 def _of_package() -> Iterator[Path]:
-    """Yield the runtime of the package ``intel-openmp``, if that is installed."""
+    """Yield paths of the runtime of the package ``intel-openmp``, if it is installed."""
     try:
         files = metadata.files("intel-openmp") or []
     except metadata.PackageNotFoundError:

@@ -27,9 +27,9 @@ def hbmct(problem: Problem, *, begin: str = "execution") -> Plan:
     """Return the plan of HBMCT, the hybrid heuristic with balanced minimum completion times.
 
     Tasks in the order of HEFT's ranks are cut into groups in which none depends on another. In a
-    group, each task goes to a first worker. Then tasks of the worker that ends last go to another
-    one as long as both of them end before that, each to the worker that ends first with it; those
-    whose data arrive first are tried first. The tasks of a worker run as their data arrive.
+    group, each task goes to a first worker. Then tasks leave the worker that ends last for the
+    worker that ends first with them, as long as both workers end before that time; tasks whose data
+    arrive first are tried first. The tasks of a worker run in the order in which their data arrive.
     R. Sakellariou, H. Zhao, "A hybrid heuristic for DAG scheduling on heterogeneous systems", IPDPS
     2004, section 3.
 
@@ -68,7 +68,7 @@ def _groups(problem: Problem, order: list[int]) -> list[list[int]]:
 
 
 class _Balance:
-    """The workers of a group's tasks, moved until none can be moved any more."""
+    """The assignment of a group's tasks to workers, improved until no task can move."""
 
     def __init__(self, table: Timetable, group: list[int], begin: str) -> None:
         problem = table.problem

@@ -5,9 +5,9 @@ A thread watches each process and replaces it if it dies. In
 whole pool.
 
 ``auto`` begins in this process. Starting a process takes as long as computing some hundred small
-cells: a study of a second is done before processes would be ready. Nobody knows the length of a
-study beforehand, so the executor estimates the rest of it repeatedly. It starts processes when the
-rest takes longer than starting them, and this process goes on until they are ready.
+cells: a study of a second is done before processes would be ready. The length of a study is not
+known beforehand, so the executor estimates the remaining time again and again. It starts processes
+once they would save more time than their start takes; this process computes until they are ready.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def open_serial(jobs: int, argument: str) -> Iterator[ExecutorPool]:  # noqa: AR
 
 @contextmanager
 def _watched(jobs: int) -> Iterator[tuple[Children, Executor]]:
-    """Yield children for one study, as the next study's may find other modules, and threads."""
+    """Yield threads, and children for this study alone: the next one may find other modules."""
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
     children = Children()
     try:
@@ -130,7 +130,7 @@ class GrowingPool(ExecutorPool):
 
 
 def pays(left_s: float, jobs: int) -> bool:
-    """Return whether *jobs* new processes save enough time on work that takes one *left_s*.
+    """Return whether *jobs* new processes pay for work that takes one process *left_s*.
 
     >>> pays(0.6, jobs=2), pays(10.0, jobs=2), pays(10.0, jobs=1)
     (False, True, False)
