@@ -38,7 +38,7 @@ import numpy as np
 from tasksim.applications.jitted import entry_of
 from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.graph.apps.registry import generate
-from tasksim.kernels.calls import CallTable, Function, Tells, address_of
+from tasksim.kernels.calls import CallTable, NativeFunction, Tells, address_of
 from tasksim.kernels.pointers import character, integer, real, routine
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
@@ -88,7 +88,7 @@ class Products:
         matrices: Matrices,
         function: Callable[..., object],
         arguments: Sequence[Sequence[object]],
-        called: Function,
+        called: NativeFunction,
         kept: object = None,
     ) -> None:
         self.graph = graph
@@ -137,7 +137,7 @@ def by_address(
     """Return products by a function of C; *arguments* makes its own of three addresses."""
     rows = [tuple(arguments(*places)) for places in matrices.places()]
     own = [[address_of(argument) for argument in row] for row in rows]
-    called = Function(address_of(function), Tells.NOTHING, own)
+    called = NativeFunction(address_of(function), Tells.NOTHING, own)
     return Products(graph, matrices, function, rows, called)
 
 
@@ -185,7 +185,7 @@ def numba_products(graph: TaskGraph, workers: int) -> Products:
         addresses, whole, _ = entry.passed(row)
         tables.append(np.array(whole, dtype=np.int64))
         own.append([*addresses, tables[-1].ctypes.data, 0])
-    called = Function(entry.function.address, entry.function.tells, own)
+    called = NativeFunction(entry.function.address, entry.function.tells, own)
     return Products(graph, matrices, product, rows, called, [entry, tables])
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError, short, unknown
 from tasksim.base.registry import raised_text
-from tasksim.kernels.calls import MAX_REALS, Function, Tells, address_of, bits_of
+from tasksim.kernels.calls import MAX_REALS, NativeFunction, Tells, address_of, bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,10 +102,10 @@ class ForeignFunction:
             _address(function, name)  # refuse anything else at once
 
     @cached_property
-    def function(self) -> Function:
+    def function(self) -> NativeFunction:
         """The function in the form of call tables."""
         reals = sum(map(_is_real, self.arguments))
-        return Function(_address(self._loaded, self.name), self.tells, reals=reals)
+        return NativeFunction(_address(self._loaded, self.name), self.tells, reals=reals)
 
     def load(self) -> None:
         """Load it now; raise :exc:`InputError` on failure."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.kernels.calls import Function, Tells
+from tasksim.kernels.calls import NativeFunction, Tells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ class EntryPoint(NamedTuple):
     It returns 1 if the function raises an exception. ``kept`` owns the machine code.
     """
 
-    function: Function
+    function: NativeFunction
     kept: Any
 
     def passed(self, arguments: Sequence[Any]) -> tuple[list[int], list[int], list[float]]:
@@ -112,7 +112,7 @@ def entry_of(function: Any, arguments: Sequence[Any]) -> EntryPoint | None:
     except numba.core.errors.NumbaError:  # it may not be called inside a try block
         return None
     address: Any = made.address
-    return EntryPoint(Function(address, Tells.RESULT), made)
+    return EntryPoint(NativeFunction(address, Tells.RESULT), made)
 
 
 def _around(function: Any, types: Sequence[Any]) -> Any:

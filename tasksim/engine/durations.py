@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
 
 __all__ = [
-    "Asked",
+    "AskedParameters",
     "Demand",
     "Demands",
     "Models",
@@ -156,7 +156,7 @@ class Demand(NamedTuple):
 
 
 def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[Demand]:
-    asked = Asked(graph)
+    asked = AskedParameters(graph)
     for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
         names = graph.parameter_names[kernel]
@@ -185,7 +185,7 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
             yield Demand(group, tasks, model, table, rows, speed)
 
 
-class Asked:
+class AskedParameters:
     """The parameters of a graph's tasks for their models, with each distinct row once.
 
     A model may need ``size_bytes``, or ``bytes`` if it is of a recording, which the kernel does not

@@ -3,7 +3,7 @@
 ::
 
     table = CallTable(len(graph), workers)
-    table.add(Function(address, Tells.NOTHING), tasks, arguments)     # a row of addresses per task
+    table.add(NativeFunction(address, Tells.NOTHING), tasks, arguments)  # a row of addresses each
     calls = table.calls(kept=[data])
 
 Arguments are addresses, or integers in their place. Real numbers come last as bits
@@ -36,8 +36,8 @@ __all__ = [
     "MAX_REALS",
     "CallTable",
     "Calls",
-    "Function",
     "KernelError",
+    "NativeFunction",
     "RestoringCopies",
     "Tells",
     "address_of",
@@ -60,7 +60,7 @@ class Tells(IntEnum):
     """Its last argument points to such an integer, as LAPACK's ``info`` does."""
 
 
-class Function(NamedTuple):
+class NativeFunction(NamedTuple):
     """A function in memory.
 
     ``own`` has the last arguments of each worker, which other workers do not share. The last
@@ -81,7 +81,7 @@ class Calls:
     Attributes
     ----------
     address, tells, reals : int64, int8, int8 array [functions]
-        The fields of each :class:`Function`.
+        The fields of each :class:`NativeFunction`.
     function : int32 array [tasks]
         The function that each task calls; -1 for the program's own ``run``.
     argument_ptr : int64 array [tasks + 1]
@@ -138,12 +138,12 @@ class CallTable:
 
     def __init__(self, tasks: int, workers: int = 0) -> None:
         self._workers = workers
-        self._functions: list[Function] = []
+        self._functions: list[NativeFunction] = []
         self._function: NDArray[np.int32] = np.full(tasks, -1, dtype=np.int32)
         self._counts: Ints = np.zeros(tasks, dtype=np.int64)
         self._parts: list[tuple[Ints, Ints]] = []
 
-    def add(self, function: Function, tasks: Ints, arguments: Ints) -> None:
+    def add(self, function: NativeFunction, tasks: Ints, arguments: Ints) -> None:
         """Let *tasks* call *function*, each with its row of *arguments*."""
         self._function[tasks] = len(self._functions)
         self._functions.append(function)

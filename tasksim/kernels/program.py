@@ -25,7 +25,7 @@ from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.registry import Registry
 from tasksim.graph.apps.registry import GENERATORS
 from tasksim.graph.taskgraph import TaskGraph, task_parameter
-from tasksim.kernels.calls import CallTable, Function, KernelError, Tells, address_of
+from tasksim.kernels.calls import CallTable, KernelError, NativeFunction, Tells, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -196,7 +196,7 @@ class WaitingProgram:
         table = CallTable(len(self.graph))
         seconds = self._seconds.ctypes.data + 8 * np.arange(len(self.graph))
         rows = np.stack([np.full(len(self.graph), gate.handle), seconds], axis=1)
-        wait = Function(address_of(core.tasksim_wait), Tells.NOTHING)
+        wait = NativeFunction(address_of(core.tasksim_wait), Tells.NOTHING)
         table.add(wait, np.arange(len(self.graph)), rows)
         return table.calls(kept=[self._seconds, gate])
 

@@ -14,8 +14,8 @@ from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
 from tasksim.kernels.calls import (
     CallTable,
-    Function,
     KernelError,
+    NativeFunction,
     RestoringCopies,
     Tells,
     address_of,
@@ -129,7 +129,7 @@ class TiledProgram:
             for prepared, tasks, handles in self._prepared(kernel):
                 called = prepared.called(core)
                 kept.append(called)
-                function = Function(called.address, *self._told(prepared.tail))
+                function = NativeFunction(called.address, *self._told(prepared.tail))
                 table.add(function, tasks, called.rows(addresses[handles]))
         return table.calls(kept)
 

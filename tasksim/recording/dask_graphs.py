@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.versions import version_of
-from tasksim.recording.log import DASK, Datum, RecordedTask
+from tasksim.recording.log import DASK, RecordedDatum, RecordedTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -123,7 +123,9 @@ class DaskGraph:
         given = state["cache"]
         self._log = log
         self._dependencies: Mapping[Hashable, set[Hashable]] = state["dependencies"]
-        self._data = {key: Datum(sizeof(given[key])) for key in self._dependencies if key in given}
+        self._data = {
+            key: RecordedDatum(sizeof(given[key])) for key in self._dependencies if key in given
+        }
         self.tasks: dict[Hashable, RecordedTask] = {}
         self._begun_s = time.perf_counter()
         self._after = log.seen_before(self._begun_s)

@@ -21,8 +21,8 @@ __all__ = [
     "JOBLIB",
     "MULTIPROCESSING",
     "PARSL",
-    "Datum",
     "Launch",
+    "RecordedDatum",
     "RecordedTask",
     "RecordingLog",
     "counted",
@@ -41,7 +41,7 @@ times the cost of waking a thread. Less is hard to distinguish from that cost, a
 number of tasks."""
 
 
-class Datum:
+class RecordedDatum:
     """Datum that a task returned or received."""
 
     __slots__ = ("size_bytes", "task")
@@ -63,8 +63,8 @@ class RecordedTask:
     """Place in order of submission: simultaneous submissions share the first number."""
     after: list[RecordedTask] = field(default_factory=list)
     """Tasks whose end the submitting thread had seen."""
-    reads: list[Datum] = field(default_factory=list)
-    result: Datum = field(default_factory=Datum)
+    reads: list[RecordedDatum] = field(default_factory=list)
+    result: RecordedDatum = field(default_factory=RecordedDatum)
     handed_s: float = nan
     """Time at which the runtime chose a worker for it, if known."""
     start_s: float = nan
@@ -171,7 +171,7 @@ class RecordingLog:
     def submit(
         self,
         kernel: tuple[str, str],
-        reads: Iterable[Datum],
+        reads: Iterable[RecordedDatum],
         source: str = FUTURES,
         after: Iterable[RecordedTask] | None = None,
     ) -> RecordedTask:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tasksim.recording.log import Datum
+    from tasksim.recording.log import RecordedDatum
 
 __all__ = ["TaskResults", "size_of", "task_of"]
 
@@ -86,9 +86,9 @@ class TaskResults:
     """The results of tasks, found by identity and not by equality."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, Datum]] = {}
+        self._known: dict[int, tuple[Any, RecordedDatum]] = {}
 
-    def add(self, value: Any, datum: Datum) -> None:
+    def add(self, value: Any, datum: RecordedDatum) -> None:
         """Note that *value* is the result of a task.
 
         Numbers and texts are not noted: equal ones may be one object.
@@ -104,16 +104,16 @@ class TaskResults:
             reference = lambda: value  # noqa: E731 - a strong reference, called as a weak one is
         self._known[key] = (reference, datum)
 
-    def among(self, *arguments: Any) -> list[Datum]:
+    def among(self, *arguments: Any) -> list[RecordedDatum]:
         """Return the results of tasks among *arguments*, in containers too; each once."""
-        found: dict[int, Datum] = {}
+        found: dict[int, RecordedDatum] = {}
         for value, _ in zip(_objects(arguments, DEEP), range(LOOKED_AT), strict=False):
             datum = self._datum(value)
             if datum is not None:
                 found[id(datum)] = datum
         return list(found.values())
 
-    def _datum(self, value: Any) -> Datum | None:
+    def _datum(self, value: Any) -> RecordedDatum | None:
         if isinstance(value, Future):
             task = task_of(value)
             return None if task is None else task.result

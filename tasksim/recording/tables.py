@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.recording.log import Datum, RecordedTask, RecordingLog
+    from tasksim.recording.log import RecordedDatum, RecordedTask, RecordingLog
 
 __all__ = [
     "CPU",
@@ -209,7 +209,7 @@ def run_of(
     )
 
 
-def _readable(task: RecordedTask) -> list[Datum]:
+def _readable(task: RecordedTask) -> list[RecordedDatum]:
     """Return the data that *task* read and that were there when it started.
 
     A future given to a task that then waits for it is no dependency, as both ran at once.

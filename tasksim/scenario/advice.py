@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.durations import Asked, Models
+    from tasksim.engine.durations import AskedParameters, Models
     from tasksim.graph.distribution.owners import NodeGrid
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
@@ -106,9 +106,9 @@ def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str])
     Architectures with the same text share a line, so that eight identical GPUs do not get eight
     lines.
     """
-    from tasksim.engine.durations import Asked
+    from tasksim.engine.durations import AskedParameters
 
-    asked = Asked(graph)
+    asked = AskedParameters(graph)
     lines = []
     for kernel, name in enumerate(graph.model_names):
         where: dict[str, list[str]] = {}
@@ -122,7 +122,7 @@ def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str])
 
 def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
     """Return lines about contention that was measured for fewer workers or other sizes."""
-    from tasksim.engine.durations import Asked, contention_of
+    from tasksim.engine.durations import AskedParameters, contention_of
     from tasksim.engine.slowing import slowing_of
 
     slowing = slowing_of(graph, platform, models)
@@ -138,7 +138,8 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
             what = f"contention of kernels was measured on {measured}, {known}"
             lines.setdefault(f"{workers} workers share memory; {what}", []).append(domain.name)
     said = [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
-    asked, names = Asked(graph), []  # of kernels whose contention was measured for other sizes only
+    asked = AskedParameters(graph)
+    names = []  # of kernels whose contention was measured for other sizes only
     architectures = model_architectures(platform)
     for kernel, name in enumerate(graph.model_names):
         beyond = [at for at in architectures if _beyond(asked, kernel, name, models, at)]
@@ -230,9 +231,9 @@ def unused_durations(graph: TaskGraph, architectures: Sequence[str]) -> list[str
 
 def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
     """Return a line with the kernels whose models have no distribution, and so no noise, if any."""
-    from tasksim.engine.durations import Asked
+    from tasksim.engine.durations import AskedParameters
 
-    asked = Asked(graph)
+    asked = AskedParameters(graph)
 
     def draws(kernel: int, model: Any) -> bool:
         if model is None:
@@ -257,10 +258,10 @@ def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]
 
 def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) -> list[str]:
     """Return a line per architecture at another clock, with the kernels of unknown memory share."""
-    from tasksim.engine.durations import Asked, contention_of
+    from tasksim.engine.durations import AskedParameters, contention_of
     from tasksim.models.contention import compute_share
 
-    asked, lines = Asked(graph), []
+    asked, lines = AskedParameters(graph), []
     clocked = {
         group.models: group.architecture
         for group in platform.classes
@@ -317,7 +318,9 @@ def _any_model(names: Iterable[str], models: Models, architecture: str) -> bool:
     return any(_model(models, name, architecture) is not None for name in names)
 
 
-def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> str:
+def _beyond(
+    asked: AskedParameters, kernel: int, name: str, models: Models, architecture: str
+) -> str:
     """Return the parameter values outside the measured domain as text; empty if there are none."""
     model = _model(models, name, architecture)
     if model is None:

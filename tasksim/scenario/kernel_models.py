@@ -17,7 +17,7 @@ from tasksim.models.rows import DURATION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.engine.durations import Asked
+    from tasksim.engine.durations import AskedParameters
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
@@ -285,11 +285,11 @@ def _watts(
     graph: TaskGraph, platform: Platform, models: ModelLibrary, architecture: str
 ) -> Iterator[tuple[str, float]]:
     """Yield the kernels of *graph* with known energy, and their watts above idle."""
-    from tasksim.engine.durations import Asked
+    from tasksim.engine.durations import AskedParameters
 
     groups = [group for group in platform.classes if group.architecture == architecture]
     labels = [group.models for group in groups for _ in group.workers]
-    asked = Asked(graph)
+    asked = AskedParameters(graph)
     for kernel, name in enumerate(graph.kernels):
         found = {label: _of_tasks(asked, kernel, models, label) for label in set(labels)}
         known = [pair for label in labels if (pair := found[label]) is not None]
@@ -299,7 +299,7 @@ def _watts(
 
 
 def _of_tasks(
-    asked: Asked, kernel: int, models: ModelLibrary, architecture: str
+    asked: AskedParameters, kernel: int, models: ModelLibrary, architecture: str
 ) -> tuple[float, float] | None:
     """Return joules and seconds of all tasks of *kernel*; None if their energy is unknown."""
     name = asked.graph.model_names[kernel]
@@ -312,6 +312,6 @@ def _of_tasks(
     return _total(asked, kernel, energy), _total(asked, kernel, models.model(name, architecture))
 
 
-def _total(asked: Asked, kernel: int, model: KernelModel) -> float:
+def _total(asked: AskedParameters, kernel: int, model: KernelModel) -> float:
     table, rows = asked.rows(kernel, model)
     return float(model.predict(table)[rows].sum())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Dask"]
 
-Entry = tuple[int, int, int, int]
+QueuedTask = tuple[int, int, int, int]
 """Number of the end that released a task and its priority, both negated; number of the push; the
 task."""
 
@@ -35,7 +35,7 @@ class Dask(Scheduler):
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with an empty stack."""
         super().attach(view, rng)
-        self._lanes: dict[int, list[Entry]] = {}  # one per set of classes that can run a task
+        self._lanes: dict[int, list[QueuedTask]] = {}  # one per set of classes that can run a task
         self._ended = [0] * len(view.workers)
         self._ends = 0
         self._pushed = 0

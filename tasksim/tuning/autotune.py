@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.tuning.emulated import Emulated
 from tasksim.tuning.one_node import OneNode
 from tasksim.tuning.search import Tried, Tuned, ordered, search
-from tasksim.tuning.selection import Ran, SelectiveSettings
+from tasksim.tuning.selection import SelectiveSettings, TuningRun
 from tasksim.tuning.watch import Watch
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.over import ValueCombination
     from tasksim.tuning.search import SearchMode
 
-__all__ = ["Autotuned", "Ran", "SearchWay", "SelectiveSettings", "autotune"]
+__all__ = ["Autotuned", "SearchWay", "SelectiveSettings", "TuningRun", "autotune"]
 
 SearchWay = Literal["selective", "full", "simulation", "emulation"]
 
@@ -40,7 +40,7 @@ class Autotuned:
     ----------
     tuned : Tuned
         The configurations, the best first.
-    runs : dict of int to list of Ran
+    runs : dict of int to list of TuningRun
         The native runs of each configuration, by its place among the candidates.
     places : dict
         Values of the axes -> place among the candidates.
@@ -55,14 +55,14 @@ class Autotuned:
     """
 
     tuned: Tuned
-    runs: dict[int, list[Ran]]
+    runs: dict[int, list[TuningRun]]
     places: dict[tuple[Any, ...], int]
     wall_s: float
     prepared_s: float
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
 
-    def of(self, tried: Tried) -> list[Ran]:
+    def of(self, tried: Tried) -> list[TuningRun]:
         """Return the runs of a configuration."""
         return self.runs.get(self.places[tuple(tried.values.values())], [])
 
@@ -212,7 +212,7 @@ class _Runs:
     site: RunSite
     judge: int
     watch: Watch
-    runs: dict[int, list[Ran]] = field(default_factory=dict)
+    runs: dict[int, list[TuningRun]] = field(default_factory=dict)
     prepared_s: float = 0.0
 
     def __call__(
@@ -232,7 +232,7 @@ class _Runs:
             found.append(replace(one, makespans_s=(*one.makespans_s, *more)))
         return found
 
-    def _ran(self, place: int) -> Ran:
+    def _ran(self, place: int) -> TuningRun:
         self._prepare(place)
         own = self.runs.setdefault(place, [])
         # Full runs before and after in turn, so that no phase of the machine favours one.
@@ -244,7 +244,7 @@ class _Runs:
         own.append(ran)
         return ran
 
-    def _answer(self, place: int) -> Ran:
+    def _answer(self, place: int) -> TuningRun:
         """Return a run of the configuration at *place*, full if selective runs save no time."""
         if self.by == "emulation":
             return self.site.selective()
@@ -253,11 +253,11 @@ class _Runs:
         ran = self.site.selective()
         return self._executed(ran) if self.watch.selective(place, ran) else ran
 
-    def _noted(self, ran: Ran) -> Ran:
+    def _noted(self, ran: TuningRun) -> TuningRun:
         self.watch.note(ran)
         return ran
 
-    def _executed(self, selective: Ran) -> Ran:
+    def _executed(self, selective: TuningRun) -> TuningRun:
         """Return a full run instead of a *selective* one, whose time counts, too."""
         full = self._noted(self.site.full())
         return replace(full, wall_s=selective.wall_s + full.wall_s, full=selective.full)
@@ -283,7 +283,7 @@ class _Runs:
             tried.append(replace(one, makespans_s=makespans) if one.makespans_s else one)
         return ordered(tried, tuned.simulations)
 
-    def _full(self) -> tuple[Ran, ...]:
+    def _full(self) -> tuple[TuningRun, ...]:
         return tuple(self.site.full() for _ in range(self.judge))
 
     def _prepare(self, place: int) -> None:
@@ -298,8 +298,10 @@ class _Runs:
                 continue
             self._prepare(place)
             # A simulation predicts makespans alone: nothing else is compared.
-            full = tuple(Ran(f.makespan_s, f.wall_s, f.executed, f.tasks) for f in self._full())
-            self.runs[place] = [Ran(0.0, 0.0, 0, full[0].tasks, full)]
+            full = tuple(
+                TuningRun(f.makespan_s, f.wall_s, f.executed, f.tasks) for f in self._full()
+            )
+            self.runs[place] = [TuningRun(0.0, 0.0, 0, full[0].tasks, full)]
 
     def so_far(self) -> Tuned:
         """Return the results of the candidates with runs."""

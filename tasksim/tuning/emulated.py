@@ -11,7 +11,7 @@ from tasksim.engine.durations import durations
 from tasksim.scenario.resolved import Resolver
 from tasksim.selective.emulation import emulate_fully, emulate_selectively
 from tasksim.tuning.one_node import busiest_s, kernels_on_path_s, ran_selectively, scheduler_name
-from tasksim.tuning.selection import Ran
+from tasksim.tuning.selection import TuningRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ class Emulated:
         if self._rng is None:
             self._rng = np.random.default_rng(scenario.seed)
 
-    def selective(self) -> Ran:
+    def selective(self) -> TuningRun:
         """Make a run that skips known kernels."""
         assert self._resolved is not None
         assert self._means is not None
@@ -87,7 +87,7 @@ class Emulated:
         )
         return ran_selectively(done)
 
-    def full(self) -> Ran:
+    def full(self) -> TuningRun:
         """Make a run that executes everything."""
         assert self._resolved is not None
         assert self._means is not None
@@ -101,7 +101,7 @@ class Emulated:
             seed=resolved.scenario.seed,
         )
         tasks = len(resolved.graph)
-        return Ran(
+        return TuningRun(
             done.run.makespan_s, done.run.makespan_s, tasks, tasks,
             busiest_s=busiest_s(done.run), path_s=kernels_on_path_s(done.run),
         )  # fmt: skip

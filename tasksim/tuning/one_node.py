@@ -18,7 +18,7 @@ from tasksim.scenario.alone import alone_run
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of
 from tasksim.selective.execute import execute_selectively
-from tasksim.tuning.selection import Ran
+from tasksim.tuning.selection import TuningRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +49,10 @@ class RunSite(Protocol):
     def prepare(self, place: int) -> None:
         """Bind the graph of the candidate at *place* to data, for the next runs."""
 
-    def selective(self) -> Ran:
+    def selective(self) -> TuningRun:
         """Make a run that skips known kernels."""
 
-    def full(self) -> Ran:
+    def full(self) -> TuningRun:
         """Make a run that executes everything; its time includes the reset of its data."""
 
 
@@ -92,7 +92,7 @@ class OneNode:
             self._warm = True
             self.full()
 
-    def selective(self) -> Ran:
+    def selective(self) -> TuningRun:
         """Make a run that skips known kernels."""
         assert self._resolved is not None
         assert self._program is not None
@@ -114,7 +114,7 @@ class OneNode:
         )
         return ran_selectively(done, done.others_share if self._is_told else None)
 
-    def full(self) -> Ran:
+    def full(self) -> TuningRun:
         """Make a run that executes everything."""
         assert self._resolved is not None
         resolved, scenario = self._resolved, self._resolved.scenario
@@ -135,7 +135,7 @@ class OneNode:
         share = others_share(run) if self._is_told else None
         # If other programs delayed workers, the path differs: the replay has the undisturbed one.
         alone = None if not share else alone_run(run, resolved.graph, scheduler_name(scenario))
-        return Ran(
+        return TuningRun(
             run.makespan_s, wall_s, tasks, tasks, others_share=share,
             busiest_s=busiest_s(run), path_s=kernels_on_path_s(alone or run),
             alone_s=run.makespan_s if alone is None else alone.makespan_s,
@@ -148,10 +148,12 @@ class OneNode:
         return is_measurable(len(self._resolved.platform.workers))
 
 
-def ran_selectively(done: Selective, others_share: float | None = None, messages: int = 0) -> Ran:
+def ran_selectively(
+    done: Selective, others_share: float | None = None, messages: int = 0
+) -> TuningRun:
     """Return the figures of a selective run for its tuning; *messages* is the number of all."""
     run, effort = done.run, done.effort
-    return Ran(
+    return TuningRun(
         run.makespan_s, done.wall_s, effort.executed, len(run),
         sent=done.messages.executed, messages=messages,
         task_s=float(median(run.tasks.duration_s)), selective=True, others_share=others_share,

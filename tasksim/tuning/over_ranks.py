@@ -20,7 +20,7 @@ from tasksim.selective.ranks.choosing import statistics_of_ranks
 from tasksim.selective.ranks.execute import execute_over_ranks
 from tasksim.selective.ranks.mail import Wires
 from tasksim.tuning.one_node import as_native, ran_selectively, scheduler_name
-from tasksim.tuning.selection import Ran
+from tasksim.tuning.selection import TuningRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,14 +81,14 @@ class OverRanks:
         """Let all ranks bind their parts of the graph of a candidate to data."""
         self._leading.do(2 + place)
 
-    def selective(self) -> Ran:
+    def selective(self) -> TuningRun:
         """Make a run that skips known kernels and messages."""
-        ran: Ran = self._leading.do(0)
+        ran: TuningRun = self._leading.do(0)
         return ran
 
-    def full(self) -> Ran:
+    def full(self) -> TuningRun:
         """Make a run that executes everything."""
-        ran: Ran = self._leading.do(1)
+        ran: TuningRun = self._leading.do(1)
         return ran
 
     def end(self) -> None:
@@ -128,7 +128,7 @@ class OverRanks:
             self._full()
             self._warm = True
 
-    def _selective(self) -> Ran | None:
+    def _selective(self) -> TuningRun | None:
         assert self._ranked is not None
         assert self._resolved is not None
         told, scenario = self._selection, self._resolved.scenario
@@ -157,7 +157,7 @@ class OverRanks:
         share = done.others_share if is_measurable else None
         return ran_selectively(done, share, len(self._ranked.cut.messages))
 
-    def _full(self) -> Ran | None:
+    def _full(self) -> TuningRun | None:
         assert self._ranked is not None
         assert self._resolved is not None
         scenario, cut = self._resolved.scenario, self._ranked.cut
@@ -180,7 +180,7 @@ class OverRanks:
         taken = disturbance_of_ranks(record.ranks) if is_measurable else None
         workers = sum(rank.workers for rank in record.ranks)
         share = None if taken is None else taken.total_s / (makespan_s * workers)
-        return Ran(
+        return TuningRun(
             makespan_s, wall_s, tasks, tasks, sent=messages, messages=messages, others_share=share,
             busiest_s=busiest_s,
         )  # fmt: skip

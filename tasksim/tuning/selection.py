@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.statistics import Intervals
 
-__all__ = ["Ran", "SelectiveSettings"]
+__all__ = ["SelectiveSettings", "TuningRun"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SelectiveSettings:
 
 
 @dataclass(frozen=True)
-class Ran:
+class TuningRun:
     """A run of a tuning.
 
     Attributes
@@ -76,7 +76,7 @@ class Ran:
         Numbers of measured and of all tasks.
     sent, messages : int
         Over ranks: numbers of sent and of all messages.
-    full : tuple of Ran
+    full : tuple of TuningRun
         Full runs beside it.
     task_s : float
         The median duration of its tasks.
@@ -97,7 +97,7 @@ class Ran:
     wall_s: float
     executed: int
     tasks: int
-    full: tuple[Ran, ...] = ()
+    full: tuple[TuningRun, ...] = ()
     sent: int = 0
     messages: int = 0
     task_s: float = 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.tuning.selection import Ran
+    from tasksim.tuning.selection import TuningRun
 
 __all__ = ["Watch"]
 
@@ -47,7 +47,7 @@ class Watch:
         self._notes: dict[str, str] = {}
         self.gave_up = False
 
-    def selective(self, place: int, ran: Ran) -> bool:
+    def selective(self, place: int, ran: TuningRun) -> bool:
         """Note a selective run of a configuration; return whether it must be executed in full."""
         self.note(ran)
         self._trials += 1
@@ -66,7 +66,7 @@ class Watch:
             self.gave_up = self._fall_back
         return self._fall_back and (self.gave_up or place in self._short_s)
 
-    def note(self, ran: Ran) -> None:
+    def note(self, ran: TuningRun) -> None:
         """Note the time that other programs took from a run."""
         if ran.others_share is not None:
             self._taken_s += ran.others_share * ran.wall_s

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.engine.durations import Asked, durations
+from tasksim.engine.durations import AskedParameters, durations
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
@@ -213,7 +213,7 @@ def test_sizes_and_parameters_together():
 
 def test_each_size_is_asked_for_once():
     graph = copies(*[(10, 90), (100, 300)] * 50, m=1)
-    asked = Asked(graph)
+    asked = AskedParameters(graph)
     table, rows = asked.rows(0, by_size((100, 1.0)))
     assert table.tolist() == [[100.0], [400.0]]
     assert rows.tolist() == [0, 1] * 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.engine.durations import Asked
+from tasksim.engine.durations import AskedParameters
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
 
@@ -13,7 +13,7 @@ MODEL = SizeHistory.from_entries([SizeEntry(8.0, 1.0, 0.0, 50)])
 
 def sizes(graph, kernel):
     """Return the bytes that the model of a kernel is asked for, per task."""
-    table, rows = Asked(graph).rows(graph.kernels.index(kernel), MODEL)
+    table, rows = AskedParameters(graph).rows(graph.kernels.index(kernel), MODEL)
     return table[rows][:, 0].tolist()
 
 

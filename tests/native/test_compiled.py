@@ -12,7 +12,7 @@ import pytest
 from tasksim.base.errors import InputError, TaskFailed
 from tasksim.core.library import status
 from tasksim.graph.apps.registry import generate
-from tasksim.kernels.calls import CallTable, Function, Tells, address_of
+from tasksim.kernels.calls import CallTable, NativeFunction, Tells, address_of
 from tasksim.kernels.program import bind
 from tasksim.native.compiled import CompiledExecution, calls_of
 from tasksim.native.execute import execute
@@ -58,7 +58,7 @@ class ByAddress:
 
     def calls(self, core):
         table = CallTable(len(GRAPH), len(self.own))
-        function = Function(address_of(self.function), self.tells, self.own)
+        function = NativeFunction(address_of(self.function), self.tells, self.own)
         table.add(function, np.arange(len(GRAPH)), self.numbers[:, None])
         return table.calls(kept=self.function)
 

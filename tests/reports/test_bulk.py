@@ -15,7 +15,7 @@ from tasksim.network.load import read_network
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts, parsed_collective
 from tasksim.reports.bulk.profile import (
     KernelCounts,
-    KernelShare,
+    KernelOnRank,
     Profile,
     Sent,
     profile_of_graph,
@@ -44,7 +44,7 @@ def profile(ranks, size=1e9, *, cpi=0.5, bf=0.25, comm=0.5, seed=None):
     noise = 1.0 if seed is None else np.random.default_rng([seed, ranks]).normal(1, 0.02)
     work_s *= noise
     seconds = work_s + 0.01 / ranks + comm * (8 * (1e-5 + 1e4 * 1e-9) if ranks > 1 else 0.0)
-    kernels = {"work": KernelShare(counters, work_s), "small": KernelShare({}, 0.01 / ranks)}
+    kernels = {"work": KernelOnRank(counters, work_s), "small": KernelOnRank({}, 0.01 / ranks)}
     return Profile(ranks, size, kernels, sent, seconds)
 
 
@@ -100,7 +100,7 @@ def test_a_last_step_that_cannot_be_judged_widens_no_interval(seconds):
 
 
 def test_a_kernel_that_only_the_most_ranks_have_is_judged_by_no_step():
-    few = [replace(profile(P), kernels={"small": KernelShare({}, 0.01 / P)}) for P in (1, 2, 4)]
+    few = [replace(profile(P), kernels={"small": KernelOnRank({}, 0.01 / P)}) for P in (1, 2, 4)]
     model = BulkModel([*few, profile(8)], MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
     told = model.predict(profile(16))
     assert 0 <= told.low_s <= told.seconds <= told.high_s < 2 * told.seconds

@@ -9,7 +9,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
 from tasksim.tuning import one_node as module
-from tasksim.tuning.autotune import Autotuned, Ran, SelectiveSettings, autotune
+from tasksim.tuning.autotune import Autotuned, SelectiveSettings, TuningRun, autotune
 from tasksim.tuning.over import axes_of, candidates
 from tasksim.tuning.search import Tried, Tuned
 from tasksim.tuning.watch import Watch
@@ -140,8 +140,8 @@ def test_what_is_no_selection(told, error):
 def test_errors_regret_and_speedup_are_what_they_are_called():
     slow, fast = Tried({"x": 1}, (2.2,)), Tried({"x": 2}, (0.9,))
     runs = {
-        0: [Ran(2.2, 0.5, 3, 9, (Ran(2.0, 2.5, 9, 9),) * 2)],
-        1: [Ran(0.9, 0.5, 3, 9, (Ran(2.5, 2.5, 9, 9),) * 2)],
+        0: [TuningRun(2.2, 0.5, 3, 9, (TuningRun(2.0, 2.5, 9, 9),) * 2)],
+        1: [TuningRun(0.9, 0.5, 3, 9, (TuningRun(2.5, 2.5, 9, 9),) * 2)],
     }
     found = Autotuned(Tuned((fast, slow), 2), runs, {(1,): 0, (2,): 1}, 1.0, 0.0)
     assert found.error(slow) == pytest.approx(0.1)

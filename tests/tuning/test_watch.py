@@ -7,7 +7,7 @@ import pytest
 from tasksim.scenario.scenario import Scenario
 from tasksim.tuning.autotune import autotune
 from tasksim.tuning.over import axes_of, candidates
-from tasksim.tuning.selection import Ran
+from tasksim.tuning.selection import TuningRun
 from tasksim.tuning.watch import Watch
 
 SMALL = Scenario("cholesky", ["n=96"], workers=2, clock="native")
@@ -31,7 +31,7 @@ class Site:
 
     def selective(self):
         self.made.append(f"selective {self.place}")
-        return Ran(
+        return TuningRun(
             FULL_S[self.place] - 0.5, self.wall_s, 3, 10,
             task_s=self.task_s[self.place], selective=True, others_share=self.share,
         )  # fmt: skip
@@ -39,7 +39,7 @@ class Site:
     def full(self):
         self.made.append(f"full {self.place}")
         makespan_s = FULL_S[self.place]
-        return Ran(makespan_s, makespan_s + 0.25, 10, 10, others_share=self.share)
+        return TuningRun(makespan_s, makespan_s + 0.25, 10, 10, others_share=self.share)
 
 
 def tuned(site, **how):

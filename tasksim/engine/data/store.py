@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidates", "Store"]
 
-Entry: TypeAlias = tuple[int, int]
+StoredDatum: TypeAlias = tuple[int, int]
 """A position in the order of eviction, and its datum."""
 Sort: TypeAlias = tuple[bool, int]
 """Whether a datum is wanted, and its size if it is valid elsewhere."""
@@ -60,7 +60,7 @@ class Candidates:
         """Position of each sorted datum in the order of eviction; negative: not needed."""
         self._count = 0
         # Heaps are cleaned lazily: an entry counts if the datum still has this position and sort.
-        self._heaps: dict[Sort, list[Entry]] = {}
+        self._heaps: dict[Sort, list[StoredDatum]] = {}
         self._sort: dict[int, Sort] = {}  # in whose heap each datum has an entry
 
     def add(self, handle: int, *, unneeded: bool) -> None:
@@ -99,7 +99,7 @@ class Candidates:
             and not (keep_wanted and handle in self._wanted)
         )
 
-    def first(self, size: int, *, keep_wanted: bool) -> Entry | None:
+    def first(self, size: int, *, keep_wanted: bool) -> StoredDatum | None:
         """Return the first datum of *size*, or of :data:`ONLY`, that may leave."""
         free = self._first((False, size))
         if keep_wanted:
@@ -133,7 +133,7 @@ class Candidates:
             self.changed(handle)
         return found
 
-    def _first(self, sort: Sort) -> Entry | None:
+    def _first(self, sort: Sort) -> StoredDatum | None:
         """Return the first valid entry of *sort*, and drop those before it."""
         heap = self._heaps.get(sort)
         while heap:
@@ -142,7 +142,7 @@ class Candidates:
             heappop(heap)
         return None
 
-    def _counts(self, entry: Entry, sort: Sort) -> bool:
+    def _counts(self, entry: StoredDatum, sort: Sort) -> bool:
         """Return whether *entry* has this *sort*; data in use are sorted again once free."""
         place, handle = entry
         if self.places.get(handle) != place or self._sort.get(handle) != sort:

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 __all__ = ["fmm", "graph_of_tree"]
 
 ParticleDistribution = Literal["cube", "ball", "sphere", "sphere-poles", "ellipsoid", "plummer"]
-Dimension = Annotated[int, AtLeast(2), AtMost(3)]
+SpaceDimension = Annotated[int, AtLeast(2), AtMost(3)]
 # Double precision is exhausted at half of this.
 Order = Annotated[int, AtLeast(1), AtMost(32)]
 
@@ -101,7 +101,7 @@ def fmm(
     group_size: Count,
     distribution: ParticleDistribution = "cube",
     order: Order = 5,
-    dimension: Dimension = 3,
+    dimension: SpaceDimension = 3,
     seed: Seed = 0,
 ) -> TaskGraph:
     """Fast multipole method: potentials and forces of particles, on groups of cells.

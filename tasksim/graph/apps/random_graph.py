@@ -17,7 +17,7 @@ __all__ = ["random_graph"]
 
 Share = Annotated[float, AtLeast(0), AtMost(1)]
 NotNegative = Annotated[float, AtLeast(0)]
-Distribution = Literal["uniform", "exponential", "constant"]
+CostDistribution = Literal["uniform", "exponential", "constant"]
 ShapeName = Literal[
     "erdos-renyi", "layered", "daggen", "out-tree", "in-tree", "fork-joins", "chains",
     "blast", "bwa", "cycles", "epigenomics", "genome", "montage", "seismology", "soykb",
@@ -42,7 +42,7 @@ def random_graph(
     width: Count | None = None,
     seed: Seed = 0,
     duration: Seconds = 1e-3,
-    distribution: Distribution = "uniform",
+    distribution: CostDistribution = "uniform",
     ccr: NotNegative = 0.0,
     bandwidth: Annotated[float, AtLeast(1)] = 1e9,
     architectures: str = "",

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tasksim.base.errors import InputError
 from tasksim.graph.counting import counting
+from tasksim.graph.csr import Int32, Int64
 from tasksim.graph.octree.morton import decode
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ __all__ = [
     "neighbour_pairs",
 ]
 
-Int32: TypeAlias = NDArray[np.int32]
-Int64: TypeAlias = NDArray[np.int64]
 # From the largest coordinate difference of two cells: are they partners?
 _Relation: TypeAlias = Callable[[Int64], NDArray[np.bool_]]
 

@@ -16,7 +16,7 @@ from numba import carray, cfunc, types  # type: ignore[attr-defined]
 
 from tasksim.base.errors import unknown
 from tasksim.graph.octree.morton import decode
-from tasksim.kernels.calls import CallTable, Function, Tells
+from tasksim.kernels.calls import CallTable, NativeFunction, Tells
 from tasksim.kernels.fmm.interpolation import add_l2p, add_p2m, l2p, p2m
 from tasksim.kernels.fmm.layout import TOP_LEVEL, families, m2l, neighbours
 from tasksim.kernels.fmm.p2p import add_one_sided, add_symmetric, one_sided, symmetric
@@ -304,7 +304,7 @@ def entry_calls(calls: Sequence[LoopCall | None]) -> Calls:
     for loop, entry in ENTRIES:
         tasks = np.array([k for k, called in enumerate(loops) if called is loop], dtype=np.int64)
         if len(tasks):
-            table.add(Function(entry.address, Tells.NOTHING), tasks, rows[tasks])
+            table.add(NativeFunction(entry.address, Tells.NOTHING), tasks, rows[tasks])
     return table.calls(kept=[calls, arrays, ENTRIES])
 
 

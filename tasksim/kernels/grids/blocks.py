@@ -14,7 +14,7 @@ import numpy as np
 
 from tasksim.base.arguments import refuse_too_large
 from tasksim.base.errors import InputError
-from tasksim.kernels.calls import CallTable, Function, Tells
+from tasksim.kernels.calls import CallTable, NativeFunction, Tells
 from tasksim.kernels.pointers import Buffer, aligned
 
 if TYPE_CHECKING:
@@ -230,7 +230,9 @@ class CalledTasks:
         for (address, _), rows in self._rows.items():
             tasks = np.array([task for task, _ in rows], np.int64)
             arguments = np.array([list(found) for _, found in rows], np.int64)
-            table.add(Function(address, Tells.NOTHING), tasks, arguments.reshape(len(rows), -1))
+            table.add(
+                NativeFunction(address, Tells.NOTHING), tasks, arguments.reshape(len(rows), -1)
+            )
         return table.calls([self._kept, self])
 
 

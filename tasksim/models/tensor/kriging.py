@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.models.tensor.grid import TensorAxis
 
 
-__all__ = ["MAX_ROWS", "Kriging", "Scales", "krige", "learn_scales"]
+__all__ = ["MAX_ROWS", "AxisScales", "Kriging", "krige", "learn_scales"]
 
 MAX_ROWS: Final = 4096
 """Maximum number of rows: beyond, the covariances, 128 MB, and the time, n^3/3 operations, are
@@ -53,7 +53,7 @@ operations."""
 
 
 @dataclass(frozen=True)
-class Scales:
+class AxisScales:
     """Hyperparameters of a Gaussian process.
 
     Attributes
@@ -71,7 +71,7 @@ class Scales:
     noise: float
     levels: tuple[Floats | None, ...] = ()
 
-    def on(self, axes: Sequence[TensorAxis]) -> Scales:
+    def on(self, axes: Sequence[TensorAxis]) -> AxisScales:
         """Return the scales for *axes* of a part of the samples, which may lack categories."""
         if not any(levels is not None for levels in self.levels):
             return self
@@ -89,7 +89,7 @@ class Kriging:
     """A Gaussian process conditioned on some rows."""
 
     axes: Sequence[TensorAxis]
-    scales: Scales
+    scales: AxisScales
     rows: Floats
     weights: Floats
 
@@ -104,7 +104,7 @@ class Kriging:
         return np.concatenate([np.empty(0), *parts])
 
 
-def krige(axes: Sequence[TensorAxis], table: Floats, values: Floats, scales: Scales) -> Kriging:
+def krige(axes: Sequence[TensorAxis], table: Floats, values: Floats, scales: AxisScales) -> Kriging:
     """Return the process conditioned on *values*, of mean 0, at the rows of *table*."""
     from scipy.linalg import cho_solve
 
@@ -115,7 +115,7 @@ def krige(axes: Sequence[TensorAxis], table: Floats, values: Floats, scales: Sca
 
 def learn_scales(
     axes: Sequence[TensorAxis], table: Floats, values: Floats, seed: int = 0
-) -> Scales:
+) -> AxisScales:
     """Return the scales with the largest posterior probability for *values*.
 
     The prior is weak: a scale of about half the range, noise of about a tenth of the variance. At
@@ -125,7 +125,7 @@ def learn_scales(
     rows = _features(axes, table[some])
     of = np.arange(rows.shape[1])
     found = probable_scales(_correlations, rows, values[some], of, FIRST_LENGTH, PRIOR_NOISE_SHARE)
-    return Scales(*found, _levels(axes))
+    return AxisScales(*found, _levels(axes))
 
 
 def _levels(axes: Sequence[TensorAxis]) -> tuple[Floats | None, ...]:
@@ -148,7 +148,7 @@ def _cholesky(covariances: Floats, noise: float) -> Floats:
     return np.asarray(cholesky(noisy, lower=True, overwrite_a=True, check_finite=False))
 
 
-def _covariances(a: Floats, b: Floats, scales: Scales) -> Floats:
+def _covariances(a: Floats, b: Floats, scales: AxisScales) -> Floats:
     result = np.empty((len(a), len(b)))
     step = max(1, CACHED_COVARIANCES // max(1, len(b)))
     for at in range(0, len(a), step):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats
     from tasksim.models.tensor.grid import TensorAxis
-    from tasksim.models.tensor.kriging import Scales
+    from tasksim.models.tensor.kriging import AxisScales
 
     Grid = Callable[[int], tuple[TensorAxis, ...]]
 
@@ -86,7 +86,7 @@ class GridChoice:
     rank: int
     ridge: float
     error: float | None = None
-    scales: Scales | None = field(default=None, compare=False)
+    scales: AxisScales | None = field(default=None, compare=False)
 
 
 @dataclass

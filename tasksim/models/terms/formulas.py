@@ -44,9 +44,9 @@ MAX_DENOMINATOR: Final = 12
 """Largest denominator of an exponent that is written as a fraction, such as 1/3, which has no end
 as a decimal number; there are few such exponents."""
 
-Function = Literal["", "log", "log2", "exp", "is"]
+TermFunction = Literal["", "log", "log2", "exp", "is"]
 
-_FUNCTIONS: Final[dict[Function, Callable[[Floats], Floats]]] = {
+_FUNCTIONS: Final[dict[TermFunction, Callable[[Floats], Floats]]] = {
     "": lambda values: values,
     "log": np.log,
     "log2": np.log2,
@@ -66,7 +66,7 @@ class Factor:
     """A power of a parameter, of its logarithm or exponential, or an indicator of a *level*."""
 
     parameter: str
-    function: Function = ""
+    function: TermFunction = ""
     exponent: float = 1.0
     level: float = 0.0
     category: str | None = field(default=None, compare=False)
@@ -310,7 +310,7 @@ class _Parser(TokenParser):
 
     def _factor(self) -> Factor:
         begin, name = self.at, self._name()
-        function: Function = ""
+        function: TermFunction = ""
         if self.token == "(":
             function = self._function(name, begin)
             begin, name = self.at, self._name()
@@ -326,8 +326,8 @@ class _Parser(TokenParser):
         self.seen.append(name)
         return Factor(name, function, self._exponent())
 
-    def _function(self, name: str, begin: int) -> Function:
-        known: tuple[Function, ...] = ("log", "log2", "exp", "is")
+    def _function(self, name: str, begin: int) -> TermFunction:
+        known: tuple[TermFunction, ...] = ("log", "log2", "exp", "is")
         for function in known:
             if name == function:
                 self._advance()
@@ -422,7 +422,7 @@ def canonical(term: Term, names: tuple[str, ...]) -> Term:
         # A search makes thousands of products, most of which have no equal factors.
         placed = sorted(zip(keys, term.factors, strict=True), key=itemgetter(0))
         return Term(tuple(factor for _, factor in placed))
-    powers: dict[tuple[int, str, Function, float], float] = {}
+    powers: dict[tuple[int, str, TermFunction, float], float] = {}
     categories = {(f.parameter, f.level): f.category for f in term.factors}
     for f in term.factors:
         key = (names.index(f.parameter), f.parameter, f.function, f.level)

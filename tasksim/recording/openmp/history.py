@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.recording.openmp.trace import NO_SITE, THREAD_SHIFT, Kind
+from tasksim.recording.openmp.trace import NO_SITE, THREAD_SHIFT, RecordKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -216,14 +216,16 @@ class _Numbers:
 
 def makes_task(thread: ThreadRecords) -> NDArray[np.bool_]:
     """Return which records give a number to a task: creations, begins of implicit tasks."""
-    begins = (thread.kind == Kind.IMPLICIT) & (thread.head >> 8 & 0xF == _BEGIN)
-    made: NDArray[np.bool_] = begins | (thread.kind == Kind.CREATE)
+    begins = (thread.kind == RecordKind.IMPLICIT) & (thread.head >> 8 & 0xF == _BEGIN)
+    made: NDArray[np.bool_] = begins | (thread.kind == RecordKind.CREATE)
     return made
 
 
 def makes_region(thread: ThreadRecords) -> NDArray[np.bool_]:
     """Return which records give a number to a parallel region."""
-    made: NDArray[np.bool_] = (thread.kind == Kind.PARALLEL) & (thread.head >> 8 & 0xF == _BEGIN)
+    made: NDArray[np.bool_] = (thread.kind == RecordKind.PARALLEL) & (
+        thread.head >> 8 & 0xF == _BEGIN
+    )
     return made
 
 
@@ -262,7 +264,7 @@ class _Columns:
         made = makes_task(thread)
         places = np.flatnonzero(made)
         here = slice(base, base + len(places))
-        head, explicit = thread.head[places], thread.kind[places] == Kind.CREATE
+        head, explicit = thread.head[places], thread.kind[places] == RecordKind.CREATE
         self.created_ns[here] = thread.wall_ns[places]
         self.site[here] = np.where(explicit, head >> 16 & 0xFFFF, NO_SITE)
         initial = Flag.IMPLICIT | np.where(head >> 12 & 1, Flag.INITIAL, 0).astype(np.int64)
@@ -274,13 +276,16 @@ class _Columns:
     def _read_dependences(self, thread: ThreadRecords, last: NDArray[np.int64]) -> None:
         """Read the dependences of a thread's tasks; *last* is per record the task made last."""
         task = last.astype(np.int64)
-        for at in np.flatnonzero(thread.kind == Kind.DEPENDENCES_OF).tolist():
+        for at in np.flatnonzero(thread.kind == RecordKind.DEPENDENCES_OF).tolist():
             end = at + 1
-            while end < len(task) and thread.kind[end] in (Kind.DEPENDENCE, Kind.DEPENDENCE_PAIR):
+            while end < len(task) and thread.kind[end] in (
+                RecordKind.DEPENDENCE,
+                RecordKind.DEPENDENCE_PAIR,
+            ):
                 end += 1
             task[at:end] = self.numbers.task(int(thread.body[at]))
-        pair = np.flatnonzero(thread.kind == Kind.DEPENDENCE_PAIR)
-        wide = np.flatnonzero(thread.kind == Kind.DEPENDENCE)
+        pair = np.flatnonzero(thread.kind == RecordKind.DEPENDENCE_PAIR)
+        wide = np.flatnonzero(thread.kind == RecordKind.DEPENDENCE)
         head, body = thread.head, thread.body
         where = np.concatenate([pair * 2, pair * 2 + 1, wide * 2])
         tasks = np.concatenate([task[pair], task[pair], task[wide]])
@@ -398,11 +403,19 @@ class _Reader:
         """Read the records, in order."""
         thread = self._thread
         actions = {
-            Kind.CREATE: self._create, Kind.SCHEDULE: self._schedule, Kind.SYNC: self._sync,
-            Kind.IMPLICIT: self._implicit, Kind.TEAM: self._team, Kind.PARALLEL: self._parallel,
-            Kind.ENCOUNTERED: self._encountered, Kind.CANCEL: self._cancel,
-        }  # fmt: skip
-        table = [actions.get(Kind(number)) if number else None for number in range(max(Kind) + 1)]
+            RecordKind.CREATE: self._create,
+            RecordKind.SCHEDULE: self._schedule,
+            RecordKind.SYNC: self._sync,
+            RecordKind.IMPLICIT: self._implicit,
+            RecordKind.TEAM: self._team,
+            RecordKind.PARALLEL: self._parallel,
+            RecordKind.ENCOUNTERED: self._encountered,
+            RecordKind.CANCEL: self._cancel,
+        }
+        table = [
+            actions.get(RecordKind(number)) if number else None
+            for number in range(max(RecordKind) + 1)
+        ]
         columns = thread.kind, thread.head, thread.body, thread.wall_ns, thread.cpu_ns
         for begin in range(0, len(thread.kind), BLOCK_RECORDS):
             block = (column[begin : begin + BLOCK_RECORDS].tolist() for column in columns)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DATA", "NO_SITE", "Kind", "Site", "ThreadRecords", "Trace", "read_trace"]
+__all__ = ["DATA", "NO_SITE", "RecordKind", "Site", "ThreadRecords", "Trace", "read_trace"]
 
 NO_SITE: Final = 0xFFFF
 """Number of the site of what has none."""
@@ -35,7 +35,7 @@ _HEADER: Final = struct.Struct("=8sIIQQ")
 _RECORD_BYTES: Final = 16
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """Type of a record."""
 
     CLOCKS = 1
@@ -53,9 +53,9 @@ class Kind(IntEnum):
     CANCEL = 13
 
 
-_TIMED: Final = (Kind.SCHEDULE, Kind.SYNC, Kind.IMPLICIT, Kind.PARALLEL)
+_TIMED: Final = (RecordKind.SCHEDULE, RecordKind.SYNC, RecordKind.IMPLICIT, RecordKind.PARALLEL)
 """Records whose second word are times of both clocks."""
-_WALL: Final = (Kind.CREATE, Kind.WORK)
+_WALL: Final = (RecordKind.CREATE, RecordKind.WORK)
 """Records with a time of the wall clock."""
 
 
@@ -161,10 +161,12 @@ def _thread(path: Path) -> ThreadRecords | None:
     kind = (words[:, 0] & 0xFF).astype(np.uint8)
     ends = np.flatnonzero(kind == 0)
     count = int(ends[0]) if len(ends) else len(kind)
-    if count and kind[:count].max() > max(Kind):
-        raise InputError(f"{path}: a record of type {kind[:count].max()}; legal: 1 to {max(Kind)}")
+    if count and kind[:count].max() > max(RecordKind):
+        raise InputError(
+            f"{path}: a record of type {kind[:count].max()}; legal: 1 to {max(RecordKind)}"
+        )
     kind, head, body = kind[:count], words[:count, 0].copy(), words[:count, 1].copy()
-    is_clock = kind == Kind.CLOCKS
+    is_clock = kind == RecordKind.CLOCKS
     timed, wall = np.isin(kind, _TIMED), np.isin(kind, _WALL)
     wall_ns = np.zeros(count, np.int64)
     wall_ns[timed] = (body[timed] & 0xFFFFFFFF).astype(np.int64)

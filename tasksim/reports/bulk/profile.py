@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COUNTERS_SUFFIX",
     "KernelCounts",
-    "KernelShare",
+    "KernelOnRank",
     "Profile",
     "Sent",
     "counts_in",
@@ -49,7 +49,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class KernelShare:
+class KernelOnRank:
     """Part of a kernel on the rank that executes most of it.
 
     Attributes
@@ -106,7 +106,7 @@ class Profile:
 
     ranks: int
     size: float
-    kernels: Mapping[str, KernelShare]
+    kernels: Mapping[str, KernelOnRank]
     sent: Mapping[str, Sent] = field(default_factory=dict)
     seconds: float = nan
     messages_s: Mapping[str, float] = field(default_factory=dict)
@@ -174,7 +174,7 @@ def profile_of(
     seconds : float, optional
         Makespan of the program.
     """
-    kernels: dict[str, KernelShare] = {}
+    kernels: dict[str, KernelOnRank] = {}
     size = 0.0
     for number, name in enumerate(graph.model_names):
         tasks = np.flatnonzero(graph.kernel == number)
@@ -207,7 +207,7 @@ def _share(
     tasks: NDArray[np.intp],
     ranks: int,
     workers: int,
-) -> KernelShare:
+) -> KernelOnRank:
     """Return the share of the busiest rank; its time is its part of the time of all ranks.
 
     The mean over all executions has less noise than that over one rank's.
@@ -223,15 +223,15 @@ def _share(
     }
     part = float(of_rank[most] / work.sum()) / workers
     taken = nan if durations_s is None else float(durations_s[tasks].sum()) * part
-    return KernelShare(sums, taken)
+    return KernelOnRank(sums, taken)
 
 
-def _added(one: KernelShare, other: KernelShare) -> KernelShare:
+def _added(one: KernelOnRank, other: KernelOnRank) -> KernelOnRank:
     sums = {
         name: value if name in COUNTERS_WITHOUT_SUM else value + other.counters[name]
         for name, value in one.counters.items()
     }
-    return KernelShare(sums, one.seconds + other.seconds)
+    return KernelOnRank(sums, one.seconds + other.seconds)
 
 
 def _sent(graph: TaskGraph, messages: Messages, ranks: int) -> dict[str, Sent]:

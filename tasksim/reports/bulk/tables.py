@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.kinds.counted import CounterModel
     from tasksim.reports.bulk.prediction import BulkModel
-    from tasksim.reports.bulk.profile import KernelShare, Profile
+    from tasksim.reports.bulk.profile import KernelOnRank, Profile
 
 __all__ = [
     "SCALING_METHODS",
@@ -186,7 +186,7 @@ def kernel_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _ratios(costs: CounterModel, share: KernelShare) -> dict[str, float]:
+def _ratios(costs: CounterModel, share: KernelOnRank) -> dict[str, float]:
     """Return cycles per instruction and BF_mem of a *share*; from stalls if they were counted."""
     counted, seconds = share.counters, share.seconds
     waited_s = sum(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.plan import PlannedCell
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Estimate", "estimate", "known_cells"]
+__all__ = ["StudyEstimate", "estimate", "known_cells"]
 
 SAMPLING_S: Final = 3.0
 """Time in seconds after which no further group is sampled: users wait for the estimate."""
@@ -25,7 +25,7 @@ MAX_SAMPLES_PER_GROUP: Final = 4
 all share."""
 
 
-class Estimate(NamedTuple):
+class StudyEstimate(NamedTuple):
     """Estimated cost of a study.
 
     Attributes
@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
 
 def estimate(
     study: Study, cells: Sequence[PlannedCell], done: frozenset[str] | set[str], workers: int
-) -> Estimate:
+) -> StudyEstimate:
     """Return the estimated cost of the *cells* that are not *done*, on a number of *workers*.
 
     For some seconds, the function draws groups of cells that share a graph and a platform, and
@@ -71,7 +71,7 @@ def estimate(
     sampled, prepare_s, cell_s = _measured(study, list(groups.values()))
     total_s = len(groups) * prepare_s + len(todo) * cell_s
     memory = _peak_bytes()
-    return Estimate(
+    return StudyEstimate(
         cells=len(cells),
         done=len(cells) - len(todo),
         groups=len({group_of(one.row.scenario) for one in cells}),

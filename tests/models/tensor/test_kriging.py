@@ -11,7 +11,7 @@ from tasksim.models.probablescales import improbability
 from tasksim.models.samples import Samples
 from tasksim.models.tensor.grid import make_axis
 from tasksim.models.tensor.hybrid import HybridModel
-from tasksim.models.tensor.kriging import Scales, _correlations, _features, krige, learn_scales
+from tasksim.models.tensor.kriging import AxisScales, _correlations, _features, krige, learn_scales
 
 
 def axes_of(table, **spacing):
@@ -31,14 +31,16 @@ def drawn(count, modes, seed=0):
 def test_without_noise_what_was_seen_is_said_again():
     table = drawn(30, 2)
     values = np.sin(5 * table[:, 0]) + table[:, 1]
-    process = krige(axes_of(table), table, values, Scales(np.array([0.5, 0.5]), 1.0, 1e-10))
+    process = krige(axes_of(table), table, values, AxisScales(np.array([0.5, 0.5]), 1.0, 1e-10))
     assert process.values(table) == pytest.approx(values, abs=1e-6)
 
 
 def test_two_points_by_hand():
     """The covariance at a distance of one length is (1 + r) exp(-r) with r = sqrt(3)."""
     table = np.array([[0.0], [1.0]])
-    process = krige(axes_of(table), table, np.array([1.0, 0.0]), Scales(np.array([1.0]), 2.0, 0.5))
+    process = krige(
+        axes_of(table), table, np.array([1.0, 0.0]), AxisScales(np.array([1.0]), 2.0, 0.5)
+    )
     near, far = 2.0, 2.0 * (1 + np.sqrt(3)) * np.exp(-np.sqrt(3))
     expected = np.array([[near, far], [far, near]]) @ np.linalg.solve(
         np.array([[near + 0.5, far], [far, near + 0.5]]), [1.0, 0.0]
@@ -48,7 +50,7 @@ def test_two_points_by_hand():
 
 def test_far_from_everything_it_is_the_mean():
     table = drawn(20, 1)
-    process = krige(axes_of(table), table, np.ones(20), Scales(np.array([0.01]), 1.0, 1e-3))
+    process = krige(axes_of(table), table, np.ones(20), AxisScales(np.array([0.01]), 1.0, 1e-3))
     assert process.values(np.array([[50.0]]))[0] == pytest.approx(0, abs=1e-9)
 
 
