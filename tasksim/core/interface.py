@@ -530,12 +530,15 @@ def _python() -> Python:
 def address(values: NDArray[Any] | None, dtype: type[np.generic]) -> int | None:
     """Return the address of *values*, for a structure that points to them.
 
-    Raises :exc:`TypeError` if they are not a contiguous array of *dtype*.
+    Raises :exc:`TypeError` if they are not a contiguous, aligned array of *dtype*.
     """
     if values is None:
         return None
-    if values.dtype != dtype or not values.flags.c_contiguous:
-        layout = "a contiguous" if values.flags.c_contiguous else "a strided"
+    flags = values.flags
+    if values.dtype != dtype or not (flags.c_contiguous and flags.aligned):
+        layout = "a misaligned" if not flags.aligned else "a contiguous"
+        if not flags.c_contiguous:
+            layout = "a strided"
         raise TypeError(
             f"got {layout} array of {values.dtype}; legal: a contiguous one of {np.dtype(dtype)}"
         )

@@ -191,6 +191,7 @@ def test_what_was_noted_is_not_copied_and_outlives_the_replay():
     [
         (np.zeros(4)[::2], "a strided array of float64"),
         (np.zeros(4, np.float32), "a contiguous array of float32"),
+        (np.zeros(33, np.uint8)[1:].view(np.float64), "a misaligned array of float64"),
     ],
 )
 def test_an_array_that_the_core_would_misread_has_no_address(values, given):

@@ -28,6 +28,7 @@ static int shared = 0;
 extern "C" {
 TASKSIM_API int beyond(int n) { std::vector<int> v(4); return v.data()[n]; }
 TASKSIM_API int overflows(int n) { return n + 2147483647; }
+TASKSIM_API int follows_null(int n) { volatile int *none = nullptr; return none[n]; }
 TASKSIM_API int races() {
   auto count = [] { for (int i = 0; i < 1000; ++i) ++shared; };
   std::thread one(count), two(count);
@@ -79,6 +80,7 @@ def called(compiler, checked):
     [
         ("beyond", ("address", "undefined"), "heap-buffer-overflow"),
         ("overflows", ("address", "undefined"), "signed integer overflow"),
+        ("follows_null", ("address", "undefined"), "SEGV on unknown address"),
         ("overflows", ("undefined",), "signed integer overflow"),
         ("races", ("thread",), "data race"),
     ],
