@@ -168,7 +168,7 @@ def compare_examples(count, schedulers, number):
 @pytest.mark.slow
 @core
 def test_both_engines_give_the_same_bytes_on_examples():
-    compare_examples(300, SCHEDULERS, PARTS)
+    compare_examples(few(300), SCHEDULERS, PARTS)
 
 
 @core
