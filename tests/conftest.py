@@ -22,12 +22,14 @@ HYPOTHESIS_EXAMPLES = 100
 OF_TESTS = {}
 """Name -> application that a module of tests registers."""
 LONGEST = (
-    "tests/benchmarks/test_models.py", "tests/core/test_build.py::test_the_core_compiles",
+    "tests/benchmarks/test_models.py", "tests/cli/test_counters.py::test_valgrind",
+    "tests/core/test_build.py::test_the_core_compiles",
     "tests/core/test_native_stress.py::test_the_thread", "tests/core/test_sanitizers.py",
-    "tests/docs/test_data.py::test_the_wheel", "tests/docs/test_docs.py::test_slow",
-    "tests/experiments/",
+    "tests/docs/test_capabilities.py::test_small", "tests/docs/test_data.py::test_the_wheel",
+    "tests/docs/test_docs.py::test_examples_print_what_the_page_says[docs/cli.md]",
+    "tests/docs/test_docs.py::test_slow", "tests/examples/", "tests/experiments/",
 )  # fmt: skip
-"""Beginnings of the names of tests that take from 20 s to minutes."""
+"""Beginnings of the names of tests that take from 15 s to minutes, or of rooms that have some."""
 
 # Set before NumPy is imported. Threads of BLAS that wait for a core, beside another process, make
 # small products 10 to 100 times slower; nothing here is large enough to gain by them.
