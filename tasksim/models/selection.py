@@ -95,9 +95,9 @@ MIN_INTERVAL_SAMPLES: Final = 19
 RESAMPLES: Final = 10
 """Number of fits to resampled configurations. Their variance is known to half of itself; the
 quantiles of the intervals compensate for the rest."""
-FITS_PER_BUDGET: Final = 8
+FITS_PER_BUDGET: Final = 18
 """Number of fits among which a search divides the budget (twice as many if other kinds are tried,
-too): five folds, the fit itself, and some resampled ones."""
+too): the fit itself, five folds, ten to resampled configurations, and two for intervals."""
 MIN_SEARCH_S: Final = 1e-3
 """Shortest time for a search in seconds, whatever the budget: it then tries its first choice
 only."""

@@ -63,9 +63,9 @@ MAX_SEARCHED_AGAIN: Final = 256
 """Number of configurations up to which a fit to a part of them searches again: the result still
 depends on the part."""
 
-ONCE_FACTOR: Final = 8.0
+ONCE_FACTOR: Final = 18.0
 """Factor of the budget of a search that parts of the samples do not repeat: a choice of kinds gives
-each fit an eighth or less of its time, for the folds of a cross-validation."""
+each fit an eighteenth or less of its time, for those of the cross-validation and of intervals."""
 MAX_ONCE_S: Final = 30.0
 """Largest nominal time of such a search in seconds, unless the budget itself is larger: with 16,384
 configurations of 6 to 9 parameters, a fit took 6 to 15 s of processor time."""

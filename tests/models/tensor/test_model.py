@@ -324,9 +324,9 @@ def test_files_that_are_wrong(change, message):
 
 
 def test_a_search_that_no_part_repeats_has_more_operations():
-    model = TensorModel(budget_s=2.0)
-    assert model._search_budget_s(256) == 2.0
-    assert model._search_budget_s(257) == 16.0
+    model = TensorModel(budget_s=0.5)
+    assert model._search_budget_s(256) == 0.5
+    assert model._search_budget_s(257) == 9.0
     assert TensorModel(budget_s=10.0)._search_budget_s(5000) == 30.0
     assert TensorModel(budget_s=50.0)._search_budget_s(5000) == 50.0
 
