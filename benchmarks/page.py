@@ -33,7 +33,7 @@ NAIVE = """(() => {
     for (let slot = run.firstSlot[worker]; slot < run.firstSlot[worker + 1]; slot++) {
       const x = viewport.x(run.slotStart[slot], 1000), until = viewport.x(run.slotEnd[slot], 1000);
       const kernel = run.kernel[run.slotTask[slot]];
-      context.fillStyle = ["#f1b014", "#1954dc", "#673f7f", "#238c38"][kernel];
+      context.fillStyle = tasksimPage.scene.colouring.colours[kernel];
       context.fillRect(x, 10 * worker, until - x, 9);
     }
   }

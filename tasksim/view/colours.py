@@ -6,6 +6,7 @@ This module does not import Matplotlib: pages need the colours only.
 from __future__ import annotations
 
 import colorsys
+import itertools
 import zlib
 from typing import TYPE_CHECKING, Final
 
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "DARK_COLOURS",
     "DARK_REASONS",
     "IDLE_COLOURS",
     "KERNEL_COLOURS",
     "PALETTE",
     "REASONS",
     "RUN_COLOURS",
+    "UNLIMITED_COLOUR",
     "is_light",
     "kernel_colours",
+    "memory_colours",
 ]
 
 KERNEL_COLOURS = {
@@ -46,6 +50,14 @@ KERNEL_COLOURS = {
     "tpmqrt": "#448736",
 }
 
+DARK_COLOURS: Final = {
+    "#1a40e0": "#4464e9",
+    "#431a60": "#c39bff",
+    "#448736": "#4f9c3f",
+    "#2fa6f6": "#57b8ff",
+}
+"""Colours of :data:`KERNEL_COLOURS` -> those on dark pages: as far apart there, and as vivid."""
+
 # Chosen one by one, each the furthest from those before it to the eye that sees it worst, among
 # the hues of M. Okabe and K. Ito, "Color Universal Design" (2008), and others; without reds.
 PALETTE = (
@@ -63,6 +75,9 @@ PALETTE = (
     "#472060",
 )
 """Colours for everything that has no colour of its own, in order."""
+
+UNLIMITED_COLOUR: Final = "#8c8c8c"
+"""Grey of the first memory without a size, which is RAM on most machines."""
 
 RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 """Colours of the curves of several runs in one panel, in order; further runs start again."""
@@ -109,6 +124,18 @@ def kernel_colours(names: Iterable[str]) -> dict[str, str]:
         colours[name] = _free_colour(name, taken)
         taken.add(colours[name])
     return {name: colours[name] for name in wanted}
+
+
+def memory_colours(sizes_bytes: Iterable[float | None]) -> list[str]:
+    """Return a colour per memory: grey for the first without a size, of the palette for the others.
+
+    >>> memory_colours([None, 1e9, None])
+    ['#8c8c8c', '#0072b2', '#e69f00']
+    """
+    colours, palette, grey = [], itertools.cycle(PALETTE), UNLIMITED_COLOUR
+    for size in sizes_bytes:
+        colours.append(grey if size is None and grey not in colours else next(palette))
+    return colours
 
 
 def is_light(colour: str) -> bool:

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
 from tasksim.view.bands import MAX_VECTOR_BOXES
-from tasksim.view.colours import PALETTE
+from tasksim.view.colours import memory_colours
 from tasksim.view.registry import Panel
 from tasksim.view.style import name_axes, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
@@ -33,7 +33,6 @@ __all__ = [
     "MEMORY",
     "has_bandwidth",
     "has_memory",
-    "memory_colours",
     "panel_bandwidth",
     "panel_memory",
 ]
@@ -43,7 +42,6 @@ _SLICES = 400  # two or three pixels each at the usual width: narrower ones look
 _NEAR = 0.3  # of a memory's size: used less, a line at its size would press the curves down
 _SIZE_UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 _BANDWIDTH_UNITS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
-_UNLIMITED = ("#8c8c8c", "#bdbdbd", "#5e5e5e")
 
 
 def has_memory(run: Run) -> bool:
@@ -54,19 +52,6 @@ def has_memory(run: Run) -> bool:
 def has_bandwidth(run: Run) -> bool:
     """Return whether data were copied between memories in *run*."""
     return run.transfers is not None and len(run.transfers) > 0
-
-
-def memory_colours(run: Run) -> list[str]:
-    """Return a colour per memory of *run*; memories without limit, such as RAM, are grey."""
-    colours, limited, unlimited = [], 0, 0
-    for memory in run.memories:
-        if memory.size_bytes is None:
-            colours.append(_UNLIMITED[unlimited % len(_UNLIMITED)])
-            unlimited += 1
-        else:
-            colours.append(PALETTE[limited % len(PALETTE)])
-            limited += 1
-    return colours
 
 
 def panel_memory(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
@@ -89,7 +74,7 @@ def panel_memory(run: Run, ax: Axes | None = None, *, until_s: float | None = No
     table = MemoryTable.empty() if run.memory is None else run.memory
     known: list[int] = np.unique(table.memory).tolist()
     shown = [m for m in known if run.memories[m].size_bytes is not None] or known
-    colours = memory_colours(run)
+    colours = _colours(run)
     curves = {memory: thinned(*used_curve(table, memory, run.makespan_s)) for memory in shown}
     peak = max((float(used.max()) for _, used in curves.values()), default=0.0)
     entries: Artists = []
@@ -130,7 +115,7 @@ def panel_bandwidth(run: Run, ax: Axes | None = None, *, until_s: float | None =
         edges = np.linspace(0.0, until, _SLICES + 1)
         rates = arrival_rates(run.transfers, len(run.memories), edges)
         for memory in np.flatnonzero(rates.any(axis=1)).tolist():
-            colour, above = memory_colours(run)[memory], below + rates[memory]
+            colour, above = _colours(run)[memory], below + rates[memory]
             axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
             entries.append(Patch(color=colour, label=f"to {run.memories[memory].name}"))
             below = above
@@ -139,13 +124,17 @@ def panel_bandwidth(run: Run, ax: Axes | None = None, *, until_s: float | None =
     return axes
 
 
+def _colours(run: Run) -> list[str]:
+    return memory_colours(memory.size_bytes for memory in run.memories)
+
+
 def _draw_evictions(axes: Axes, run: Run, shown: Sequence[int], room: float) -> Artists:
     """Draw a tick per datum written back to make room, a row per memory from the top."""
     transfers = run.transfers
     if transfers is None:
         return []
     evicted = transfers.reason == TransferReason.EVICTION
-    colours, across = memory_colours(run), axes.get_xaxis_transform()
+    colours, across = _colours(run), axes.get_xaxis_transform()
     for row, memory in enumerate(shown):
         times = transfers.start_s[evicted & (transfers.source == memory)]
         low, high = 1.0 - room * (row + 0.85), 1.0 - room * (row + 0.15)

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from tasksim.base.units import duration_text, time_unit
-from tasksim.view.colours import IDLE_COLOURS, KERNEL_COLOURS, PALETTE, REASONS, kernel_colours
+from tasksim.view.colours import (
+    DARK_COLOURS,
+    IDLE_COLOURS,
+    KERNEL_COLOURS,
+    PALETTE,
+    REASONS,
+    UNLIMITED_COLOUR,
+    kernel_colours,
+    memory_colours,
+)
 from tasksim.view.names import run_names
 from tasksim.view.style import run_title
 
@@ -61,6 +70,27 @@ def test_kernels_of_a_factorisation_stay_apart(family, deficiency):
     for a, b in itertools.combinations(family, 2):
         # Barely visible is 2.3.
         assert distance(KERNEL_COLOURS[a], KERNEL_COLOURS[b], deficiency) > 25, (a, b)
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_kernels_of_a_factorisation_stay_apart_on_dark_pages(family, deficiency):
+    colours = [DARK_COLOURS.get(KERNEL_COLOURS[name], KERNEL_COLOURS[name]) for name in family]
+    for a, b in itertools.combinations(colours, 2):
+        assert distance(a, b, deficiency) > 23, (a, b)
+
+
+def test_kernels_are_as_vivid_on_dark_pages():
+    for light, dark in DARK_COLOURS.items():
+        chroma = [np.linalg.norm(lab(colour, "none")[1:]) for colour in (light, dark)]
+        assert chroma[1] > 0.75 * chroma[0], light
+
+
+def test_only_one_of_the_memories_without_a_size_is_grey():
+    found = memory_colours([None, 1.0, None, None, 1.0])
+    assert found[0] == UNLIMITED_COLOUR
+    assert found[1:] == list(PALETTE[:4])
+    assert len(set(memory_colours([1.0, 2.0, *[None] * 3]))) == 5
 
 
 def grey(colour):

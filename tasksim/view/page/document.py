@@ -23,7 +23,15 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts
-from tasksim.view.colours import DARK_REASONS, REASONS, RUN_COLOURS, kernel_colours
+from tasksim.view.colours import (
+    DARK_COLOURS,
+    DARK_REASONS,
+    PALETTE,
+    REASONS,
+    RUN_COLOURS,
+    UNLIMITED_COLOUR,
+    kernel_colours,
+)
 from tasksim.view.names import given_runs, run_names
 from tasksim.view.page.columns import PackedColumns, Ticks
 from tasksim.view.page.tables import (
@@ -157,7 +165,10 @@ def packed_runs(subjects: Sequence[PageRun], title: str) -> tuple[dict[str, Any]
         "title": title,
         "tick_exponent": ticks.exponent,
         "kernel_colours": kernel_colours(names),
+        "dark_colours": DARK_COLOURS,
         "run_colours": RUN_COLOURS,
+        "unlimited_colour": UNLIMITED_COLOUR,
+        "palette": PALETTE,
         "reasons": [
             {"name": name, "colour": colour, "dark": DARK_REASONS.get(reason, colour)}
             for reason, (name, colour) in REASONS.items()

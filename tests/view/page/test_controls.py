@@ -120,9 +120,9 @@ def test_the_legend_hides_kernels_and_details_have_arrows(page):
     assert state(page, "[...state.hidden]") == ["trsm"]
     assert page.evaluate("document.querySelector('.arrows').hidden")
     page.evaluate("tasksimPage.pin(tasksimPage.runs[0], 7)")
-    control(page, "+")
+    control(page, "A level more (])")
     assert state(page, "state.levels") == 2
-    control(page, "−")
+    control(page, "A level less ([)")
     assert state(page, "state.levels") == 1
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tasksim.run.metrics import idle_time
-from tasksim.view.colours import IDLE_COLOURS
-from tests.view.conftest import make_hybrid, make_run
+from tasksim.view.colours import DARK_COLOURS, IDLE_COLOURS, KERNEL_COLOURS, kernel_colours
+from tests.view.conftest import KERNELS, make_hybrid, make_run
 from tests.view.page.onpage import colour_of, details, place, state
 
 
@@ -139,6 +139,18 @@ def test_it_is_light_or_dark_as_the_system(browser, show, cholesky, scheme):
     browser.settle()
     assert browser.evaluate(pixel) < 128
     browser.prefer("light")
+
+
+def test_kernels_have_colours_of_their_own_on_dark_pages(browser, show, cholesky):
+    browser.prefer("dark")
+    show(cholesky)
+    found = browser.evaluate(
+        "Object.fromEntries(tasksimPage.legend.map((e) => [e.name, e.colour]))"
+    )
+    browser.prefer("light")
+    wanted = {name: DARK_COLOURS.get(c, c) for name, c in kernel_colours(KERNELS).items()}
+    assert wanted["syrk"] != KERNEL_COLOURS["syrk"]
+    assert {name: found[name] for name in KERNELS} == wanted
 
 
 def test_many_tasks_are_pixels_and_few_are_boxes(show):

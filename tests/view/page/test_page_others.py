@@ -115,10 +115,10 @@ def test_the_panel_has_the_curve_of_the_run(show, disturbed):
 def test_the_table_of_workers_tells_what_each_waited(show, disturbed):
     browser = show(disturbed, hash_="#table=workers")
     heads = browser.evaluate(
-        "[...document.querySelectorAll('.place th')].map((e) => e.textContent)"
+        "[...document.querySelectorAll('.place thead th')].map((e) => e.textContent)"
     )
     cells = browser.evaluate(
-        "[...document.querySelectorAll('.place td')].map((e) => e.textContent)"
+        "[...document.querySelectorAll('.place tbody :is(th, td)')].map((e) => e.textContent)"
     )
     at = heads.index("others, whole run")
     assert heads[at + 1] == "preemptions, whole run"

@@ -7,8 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tasksim.view.colours import kernel_colours
-from tasksim.view.memorypanels import memory_colours
+from tasksim.view.colours import kernel_colours, memory_colours
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import state
 
@@ -95,6 +94,25 @@ def test_long_names_of_workers_lose_their_middle(show, browser, saved, cholesky)
     assert not [t for t in texts if "machine in the cellar" in t]
 
 
+def test_long_names_of_runs_share_the_width_of_a_panel(show, browser, saved, cholesky):
+    show(cholesky, cholesky, names=["x" * 300, "y" * 300])
+    path = saved("svg")
+    assert path.name == f"{'x' * 60}.svg"  # file systems take 255 bytes
+    root = ET.parse(path).getroot()
+    width = float(root.get("width"))
+    names = [
+        (node.text, float(node.get("x")))
+        for node in root.iter("{http://www.w3.org/2000/svg}text")
+        if node.text and node.text[0] in "xy" and "…" in node.text and float(node.get("x")) > 150
+    ]
+    assert [name[0] for name, _ in names] == ["x", "y"]
+    assert names[0][1] < width / 2 < names[1][1] < width
+    inside = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)"
+    assert browser.evaluate(f"{inside}(document.querySelector('.side'))")
+    last = "[...document.querySelectorAll('.top .number b')].at(-1).getBoundingClientRect().right"
+    assert browser.evaluate(f"{last} <= innerWidth")  # names leave room for the numbers
+
+
 def test_names_of_kernels_stay_inside_the_legend(show, browser, cholesky):
     show(dataclasses.replace(cholesky, kernel_names=("a" * 200, "b c " * 40, "syrk", "gemm")))
     inside = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)"
@@ -102,14 +120,20 @@ def test_names_of_kernels_stay_inside_the_legend(show, browser, cholesky):
     assert browser.evaluate(f"{inside}(document.querySelector('.legend'))")
 
 
-def test_memories_have_the_colours_that_figures_have(show, browser):
+@pytest.mark.parametrize("sizes", [(None, 2**20, 2**21), (None, None, None)])
+def test_memories_have_the_colours_that_figures_have(show, browser, sizes):
     run = make_hybrid()
+    memories = [
+        dataclasses.replace(memory, size_bytes=size)
+        for memory, size in zip(run.memories, sizes, strict=True)
+    ]
+    run = dataclasses.replace(run, memories=tuple(memories))
     show(run)
     found = browser.evaluate(
         "tasksimPage.state.panels.add('memory').add('bandwidth'), tasksimPage.draw(true),"
         "[...tasksimPage.chart.curves.values()].flat().map(({ name, colour }) => [name, colour])"
     )
-    colours = dict(zip((m.name for m in run.memories), memory_colours(run), strict=True))
+    colours = dict(zip((m.name for m in run.memories), memory_colours(sizes), strict=True))
     shown = {name.removeprefix("to "): colour for name, colour in found if name}
     assert shown
     assert shown == {name: colours[name] for name in shown}

@@ -24,6 +24,7 @@ import { Viewport } from "./viewport.js";
 import { PANELS } from "./panels.js";
 
 const PAPER_RATIO = 2; // dots per pixel of the chart that is printed: 200 dots per inch on A4
+const MOST_LETTERS = 60; // of the name of a saved file: with 4 bytes each, less than the 255 bytes that file systems take
 const HASH_PAUSE = 200; // milliseconds: browsers refuse more than some changes a second
 
 /** Return the last time that something is drawn at: the end of a run, or a bound. */
@@ -363,7 +364,8 @@ export class App {
 
   /** Save what is visible as "svg", "png" or "csv". */
   async export(kind) {
-    const name = `${this.runs.map((run) => run.name).join("-").replace(/[^\w.-]+/g, "_")}.${kind}`;
+    const names = this.runs.map((run) => run.name.replace(/[^\p{L}\p{N}._-]+/gu, "_")).join("-");
+    const name = `${Array.from(names).slice(0, MOST_LETTERS).join("")}.${kind}`;
     const blob = kind === "png" ? await pngOf(this)
       : kind === "svg" ? new Blob([svgOf(this)], { type: "image/svg+xml" })
       : new Blob([csvOf(this)], { type: "text/csv" });

@@ -19,7 +19,7 @@ export class Chart {
     this.over = element("canvas", { className: "over" });
     this.box = element("div", {
       className: "chart", tabIndex: 0, role: "application",
-      ariaLabel: "Chart of the runs. Keys: W S zoom, A D move, F all, period pins a task, slash search, question mark help",
+      ariaLabel: "Chart of the runs. Keys: W S zoom, A D move, F all, period pins a task, T tables, slash search, question mark help",
     }, this.picture, this.over);
     this.trees = scene.runs.map(treeOf);
   }
@@ -87,6 +87,7 @@ export class Chart {
     paintAxis(context, this.view, TOP + Math.min(this.room, this.allHeight));
     paintMarks(context, this.view, this.#blocks());
     this.#paintPanels(context);
+    this.#paintScrolled(context);
     this.paintOver();
   }
 
@@ -114,6 +115,14 @@ export class Chart {
     const context = this.paper.getContext("2d");
     for (const canvas of [this.picture, this.over]) context.drawImage(canvas, 0, 0);
     this.box.append(this.paper);
+  }
+
+  /** Paint at the right edge which of the rows are in sight, where not all are. */
+  #paintScrolled(context) {
+    const { theme, scroll } = this.view, share = this.room / this.allHeight;
+    if (share >= 1) return;
+    context.fillStyle = theme.muted;
+    context.fillRect(this.fullWidth - RIGHT + 2, TOP + scroll * share, RIGHT - 3, this.room * share);
   }
 
   /** Return from where to where each run has its rows. */

@@ -45,7 +45,10 @@ export function colouring(runs, mode, header, theme) {
 function byKernel(runs, header, theme) {
   const names = Object.keys(header.kernel_colours);
   const place = new Map(names.map((name, index) => [name, index]));
-  const colours = names.map((name) => visible(header.kernel_colours[name], theme));
+  const colours = names.map((name) => {
+    const colour = header.kernel_colours[name];
+    return (theme.dark && header.dark_colours[colour]) || visible(colour, theme);
+  });
   const tables = new Map(runs.map((run) => [run, run.kernels.map((name) => place.get(name))]));
   return {
     colours,

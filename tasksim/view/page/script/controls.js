@@ -85,14 +85,15 @@ export class Controls {
     this.legend = element("section", { className: "legend", ariaLabel: "Colours" });
     this.levels = element("output", {});
     this.arrows = element("p", { className: "arrows", hidden: true, title: "How many levels of dependencies the pinned task shows" },
-      "arrows", button("−", "A level less ([)", () => app.setLevels(-1)), this.levels,
-      button("+", "A level more (])", () => app.setLevels(1)));
+      "arrows", stepButton("−", "A level less ([)", () => app.setLevels(-1)), this.levels,
+      stepButton("+", "A level more (])", () => app.setLevels(1)));
     this.details = element("section", { className: "details", ariaLabel: "Details" });
     this.status = element("p", { className: "status", role: "status" });
+    this.heard = element("p", { className: "heard", role: "status" });
     this.facts = element("section", { className: "facts", ariaLabel: "Runs" });
     this.#showFacts();
     this.side = element("aside", { className: "side", ariaLabel: "Legend and details" },
-      this.status, this.legend, this.arrows, this.details, this.facts);
+      this.status, this.heard, this.legend, this.arrows, this.details, this.facts);
   }
 
   /** Show the numbers that are read first: makespans, and of one run how near its bounds it is. */
@@ -182,6 +183,9 @@ export class Controls {
   }
 
   say(text) { this.status.textContent = text; }
+
+  /** Tell screen readers what others see. */
+  tell(text) { this.heard.textContent = text; }
 }
 
 function swatch(colour) {
@@ -190,9 +194,14 @@ function swatch(colour) {
   return made;
 }
 
+/** Return a button whose sign alone says little to those who hear it. */
+function stepButton(sign, title, onclick) {
+  return Object.assign(button(sign, title, onclick), { ariaLabel: title });
+}
+
 /** Return a number with its name, and its share of another or change against it. */
 function keyNumber(name, text, share = "") {
-  return element("span", { className: "number" }, name, " ", element("b", {}, text), ...(share ? [" ", element("i", {}, share)] : []));
+  return element("span", { className: "number" }, element("bdi", {}, name), " ", element("b", {}, text), ...(share ? [" ", element("i", {}, share)] : []));
 }
 
 /** Return a list of names and texts; waits have the colours that they have in the chart. */

@@ -4,7 +4,7 @@ import { hex, visible } from "./colours.js";
 import { TOP } from "./chart.js";
 import { fitted, indentOf, marksOf } from "./frame.js";
 import { HATCHED, OTHERS, hatchedPattern, hatchedShape } from "./hatching.js";
-import { PANELS } from "./panels.js";
+import { PANELS, namesOfCurves, noneText } from "./panels.js";
 import { ticks, timeText } from "./units.js";
 
 const MOST_SHAPES = 20000; // of these a viewer of SVG is still quick; more are one picture
@@ -236,31 +236,26 @@ function markShapes({ runs, viewport, left, width, height, theme }) {
 }
 
 /** Return the names of the curves of a panel, each behind a line of its colour. */
-function nameOfCurveShapes({ picture, view: { left, theme } }, curves, top) {
-  const context = picture.getContext("2d");
-  let x = left + 6;
-  return curves.filter(({ name }) => name).flatMap(({ name, colour, dash }) => {
-    const begin = x;
-    x += context.measureText(name).width + 40;
-    return [
-      `<line x1="${number(begin)}" x2="${number(begin + 18)}" y1="${top + 10}" y2="${top + 10}" stroke="${visible(colour, theme)}"`
-        + ` stroke-dasharray="${dash.join(" ")}"/>`,
-      textShape(begin + 22, top + 14, name, theme.text),
-    ];
-  });
+function nameOfCurveShapes({ picture, view }, curves, top) {
+  const { theme } = view;
+  return namesOfCurves(picture.getContext("2d"), curves, view).flatMap(({ name, x, colour, dash }) => [
+    `<line x1="${number(x)}" x2="${number(x + 18)}" y1="${top + 10}" y2="${top + 10}" stroke="${visible(colour, theme)}"`
+      + ` stroke-dasharray="${dash.join(" ")}"/>`,
+    textShape(x + 22, top + 14, name, theme.text),
+  ]);
 }
 
 function panelShapes(chart) {
   const { panelsShown, panelHeight, view } = chart;
   return panelsShown.flatMap(({ name, top, curves }) => {
     const most = Math.max(1e-300, ...curves.map(({ values }) => Math.max(...values)));
-    const { title, text, none = "" } = PANELS[name], { theme, left, width } = view, base = top + panelHeight - 4;
+    const { title, text } = PANELS[name], { theme, left, width } = view, base = top + panelHeight - 4;
     const y = (value) => number(base - (value * (panelHeight - 20)) / most);
     return [
       `${box(left, top + 2, width, panelHeight - 4, `fill="${theme.band}"`)}/>`,
       textShape(4, top + 14, title, theme.text),
       most > 1e-300 ? textShape(left - 6, top + 28, text(most), theme.soft, 'text-anchor="end"')
-        : textShape(left + width / 2, top + panelHeight / 2, none, theme.soft, 'text-anchor="middle"'),
+        : textShape(left + width / 2, top + panelHeight / 2, noneText(name, view.runs), theme.soft, 'text-anchor="middle"'),
       textShape(left - 6, base, "0", theme.soft, 'text-anchor="end"'),
       ...nameOfCurveShapes(chart, curves, top),
       ...curves.map(({ values, colour, dash }) => (

@@ -95,13 +95,14 @@ export function paintMarks(context, view, blocks) {
   context.font = theme.small;
   context.textBaseline = "middle";
   for (const { run, from, to } of blocks) {
-    const taken = [];
-    // The makespan first: where there is not room for all texts, it is the one to read.
-    for (const { at, name, dash } of marksOf(run).reverse()) {
-      const x = left + viewport.x(at, width);
-      context.strokeStyle = theme.mark;
+    const taken = [], marks = marksOf(run).map((mark) => ({ ...mark, x: left + viewport.x(mark.at, width) }));
+    context.strokeStyle = theme.mark;
+    for (const { x, dash } of marks) {
       context.setLineDash(dash);
       line(context, x, top + from, x, top + to);
+    }
+    // Over all lines; the makespan first: where there is not room for all texts, it is the one to read.
+    for (const { at, name, x } of marks.reverse()) {
       paintMarkText(context, view, `${name} ${timeText(at)}`, x, top + from + 12, taken);
     }
   }

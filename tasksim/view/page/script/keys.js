@@ -1,6 +1,7 @@
 // Keys: what each does, for the page and for its help.
 
 import { pinBeside, pinNeighbour, pinReleaser, zoomToPin } from "./pinning.js";
+import { timeText } from "./units.js";
 
 /** The keys, and what they do to an app. */
 export const KEYS = [
@@ -45,6 +46,14 @@ function stepOrMove(app, direction) {
   else app.pan(0.2 * direction);
 }
 
+const SCROLLS = new Set(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home"]); // what has the focus, beside the chart
+
+/** Return in words what keys change without words. */
+function seen({ viewport, state }) {
+  const on = (name) => `${name} ${state[name] ? "on" : "off"}`;
+  return [`${timeText(viewport.from)} to ${timeText(viewport.to)}`, `critical ${on("path")}`, on("waits"), on("messages")];
+}
+
 const DOES = new Map(KEYS.flatMap(([names, , act]) => names.map((name) => [name, act])));
 
 /** Let keys work wherever nothing is written. */
@@ -54,10 +63,14 @@ export function followKeys(app) {
     const isWriting = event.target.matches?.("input, select, textarea");
     if (isWriting && event.key !== "Escape") return;
     if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("button, summary, a")) return;
+    if (SCROLLS.has(event.key) && event.target.closest?.(".place, .parts, .side, .live")) return;
     const act = DOES.get(event.key);
     if (!act || app.controls.help.open && event.key !== "?") return; // arrows scroll the help, and Escape closes it
     event.preventDefault();
     if (isWriting) event.target.blur();
+    const before = seen(app);
     act(app);
+    const changed = seen(app).filter((text, place) => text !== before[place]);
+    if (changed.length) app.controls.tell(changed.join(", "));
   });
 }

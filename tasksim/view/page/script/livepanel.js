@@ -63,7 +63,7 @@ export class LivePanel {
 
   /** Return a part that folds; its title counts which of the scales are changed. */
   #section(title, open, scales, ...children) {
-    const note = element("output", { className: "changed" });
+    const note = element("output", { className: "changed", ariaLive: "off" });
     this.sections.push({ note, scales });
     return element("details", { className: "section", open },
       element("summary", {}, element("h3", {}, title), note), ...children);
@@ -126,7 +126,7 @@ export class LivePanel {
       type: "range", min: "0", max: String(scale.texts.length - 1), step: "1", ariaLabel: longLabel(scale, label),
       oninput: () => this.view.set(scale, scale.texts[Number(slider.value)]),
     });
-    const value = element("output", {}), curve = shape("svg", { class: "curve", preserveAspectRatio: "none",
+    const value = element("output", { ariaLive: "off" }), curve = shape("svg", { class: "curve", preserveAspectRatio: "none",
       viewBox: `0 0 ${CURVE.width} ${CURVE.height}`, "aria-hidden": "true" });
     const reset = iconButton("close", `${longLabel(scale, label)} as in the scenario`, () => this.view.set(scale, scale.base));
     this.rows.set(scale.key, { scale, slider, value, curve, reset, text, label });

@@ -2,14 +2,13 @@
 
 import { filled } from "./columns.js";
 import { StepIntegral } from "./integral.js";
-import { line } from "./frame.js";
+import { fitted, line } from "./frame.js";
 import { countText, flopText, percentText, rateText, sizeText } from "./units.js";
 import { countUpTo } from "./search.js";
 import { visible } from "./colours.js";
 
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]]; // of runs: told apart without colours
-const UNLIMITED_COLOURS = ["#8c8c8c", "#bdbdbd", "#5e5e5e"]; // of memories without a size, such as RAM
-const MEMORY_COLOURS = ["#0072b2", "#e69f00", "#20925f", "#b07aa1", "#56b4e9", "#d55e00"];
+const NAME_ROOM = 40; // pixels: the line before the name of a curve, and the gap behind it
 
 /** What panels there are: a title, how values are written, the curves of the runs, and what it means that all are zero. */
 export const PANELS = {
@@ -22,6 +21,11 @@ export const PANELS = {
   bandwidth: { title: "copied", text: rateText, curves: bandwidthCurves },
   copies: { title: "copies by link", text: rateText, curves: linkCurves },
 };
+
+/** Return what it means that all curves of a panel are zero. */
+export function noneText(name, runs) {
+  return runs.some((run) => run.count) ? PANELS[name].none ?? "" : "no tasks";
+}
 
 /** Return the panels that have something to show of these runs. */
 export function panelsOf(runs) {
@@ -37,9 +41,9 @@ export function curvesOf(name, runs, header) {
   return PANELS[name].curves(runs, (run, label) => ({
     name: runs.length > 1 ? [run.name, label].filter(Boolean).join(", ") : label,
     dash: DASHES[run.number],
-    colour: runs.length > 1 ? header.run_colours[run.number] : MEMORY_COLOURS[0],
+    colour: runs.length > 1 ? header.run_colours[run.number] : header.palette[0],
     run,
-  }));
+  }), header);
 }
 
 function readyCurves(runs, look) {
@@ -143,17 +147,17 @@ function gapsOf(run, worker) {
   return gaps;
 }
 
-/** Return a colour per memory, as figures have it (view/memorypanels.py): those without a size are grey. */
-function memoryColours(run) {
-  let limited = 0, unlimited = 0;
-  return run.memories.map(({ size }) => (
-    size === null ? UNLIMITED_COLOURS[unlimited++ % UNLIMITED_COLOURS.length] : MEMORY_COLOURS[limited++ % MEMORY_COLOURS.length]));
+/** Return a colour per memory, as figures have it (memory_colours of view/colours.py): grey for the first without a size. */
+function memoryColours(run, { palette, unlimited_colour: grey }) {
+  const unlimited = run.memories.findIndex(({ size }) => size === null);
+  let coloured = 0;
+  return run.memories.map((_, memory) => (memory === unlimited ? grey : palette[coloured++ % palette.length]));
 }
 
-function memoryCurves(runs, look) {
+function memoryCurves(runs, look, header) {
   return runs.flatMap((run) => run.header.known_memories.map((memory) => ({
     ...look(run, run.memories[memory].name),
-    colour: memoryColours(run)[memory],
+    colour: memoryColours(run, header)[memory],
     means: greatest(inSeconds(run.columns[`memory_time_${memory}`], run), run.columns[`memory_used_${memory}`]),
   })));
 }
@@ -173,18 +177,18 @@ function greatest(times, values) {
   };
 }
 
-function bandwidthCurves(runs, look) {
+function bandwidthCurves(runs, look, header) {
   return withCopies(runs).flatMap((run) => run.memories.map((memory, number) => ({
     ...look(run, `to ${memory.name}`),
-    colour: memoryColours(run)[number],
+    colour: memoryColours(run, header)[number],
     ...rateCurve(run, run.copies.links.filter((link) => link.target === number)),
   })).filter((curve) => curve.copies));
 }
 
-function linkCurves(runs, look) {
+function linkCurves(runs, look, { palette }) {
   return withCopies(runs).flatMap((run) => run.copies.links.map((link, number) => ({
     ...look(run, `${run.memories[link.source].name} → ${run.memories[link.target].name}`),
-    colour: MEMORY_COLOURS[number % MEMORY_COLOURS.length],
+    colour: palette[number % palette.length],
     ...rateCurve(run, [link]),
   })));
 }
@@ -237,9 +241,9 @@ export function paintPanel(context, view, name, curves, top, height) {
   if (most > 1e-300) context.fillText(PANELS[name].text(most), left - 6, top + 26);
   context.fillText("0", left - 6, base - 3);
   context.textAlign = "center";
-  if (most <= 1e-300) context.fillText(PANELS[name].none ?? "", left + width / 2, top + height / 2);
+  if (most <= 1e-300) context.fillText(noneText(name, view.runs), left + width / 2, top + height / 2);
   context.textAlign = "left";
-  paintNamesOfCurves(context, shown, left, top, theme);
+  paintNamesOfCurves(context, shown, view, top);
   return shown;
 }
 
@@ -253,16 +257,26 @@ function paintCurve(context, { values, colour, dash }, theme, left, base, scale)
   context.lineWidth = 1;
 }
 
-function paintNamesOfCurves(context, shown, left, top, theme) {
+/** Return where the names of curves are, and what of each fits where all together are too wide: {name, x, colour, dash}. */
+export function namesOfCurves(context, curves, { left, width }) {
+  const named = curves.filter(({ name }) => name), room = (width - 6) / named.length - NAME_ROOM;
+  const isWide = named.reduce((sum, { name }) => sum + context.measureText(name).width + NAME_ROOM, 0) > width - 6;
   let x = left + 6;
-  for (const { name, colour, dash } of shown) {
-    if (!name) continue;
+  return named.map(({ name: all, colour, dash }) => {
+    const name = isWide ? fitted(context, all, room) : all, found = { name, x, colour, dash };
+    x += context.measureText(name).width + NAME_ROOM;
+    return found;
+  });
+}
+
+function paintNamesOfCurves(context, shown, view, top) {
+  const { theme } = view;
+  for (const { name, x, colour, dash } of namesOfCurves(context, shown, view)) {
     context.strokeStyle = visible(colour, theme);
     context.setLineDash(dash);
     line(context, x, top + 10, x + 18, top + 10);
     context.setLineDash([]);
     context.fillStyle = theme.text;
     context.fillText(name, x + 22, top + 10);
-    x += context.measureText(name).width + 40;
   }
 }

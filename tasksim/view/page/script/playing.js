@@ -47,7 +47,7 @@ export class Playing {
     this.start = iconButton("play", "Play (Space)", () => this.toggle());
     this.slider = element("input", { type: "range", min: 0, step: "any", ariaLabel: "Time",
       oninput: () => { this.pause(); this.setTime(Number(this.slider.value)); } });
-    this.time = element("output", { className: "time" });
+    this.time = element("output", { className: "time", ariaLive: "off" }); // the slider says it, and steps do
     this.speed = element("select", { ariaLabel: "Speed", title: "How long the whole run takes to be played (< slower, > faster)",
       onchange: () => { this.duration = Number(this.speed.value); } },
       ...DURATIONS_S.map((seconds) => element("option", { value: seconds, selected: seconds === this.duration },
@@ -252,7 +252,7 @@ export class Playing {
     if (!playback.decisions) {
       const ready = playback.readyAt(time);
       return [note(`${countText(ready.length)} tasks are ready and not begun, in the order in which they became so. ${this.#lack()}`),
-        this.#readyTable([...ready].slice(0, MOST_ROWS).map((task) => ["", task])), ...more(ready.length)];
+        ...(ready.length ? [this.#readyTable([...ready].slice(0, MOST_ROWS).map((task) => ["", task]))] : []), ...more(ready.length)];
     }
     const queues = playback.queuesAt(time);
     if (!queues.length) return [note("All queues are empty.")];
@@ -328,8 +328,8 @@ export class Playing {
 
 function table(head, rows) {
   return element("table", {}, element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell) => (
-      element("td", {}, ...(Array.isArray(cell) ? cell : [cell]))))))));
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell, place) => (
+      element(place ? "td" : "th", place ? {} : { scope: "row" }, ...(Array.isArray(cell) ? cell : [cell]))))))));
 }
 
 function note(text) {
