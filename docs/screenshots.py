@@ -1,7 +1,8 @@
-"""Pictures of pages for the documentation: ``python docs/screenshots.py [NAME...]``.
+"""Pictures for the documentation: ``python docs/screenshots.py [NAME...]``.
 
-Each is what Chromium shows of a page that tasksim has just written; the animation of the README is
-made of such pictures while a slider moves. Chromium must be installed.
+Those of pages are what Chromium shows of a page that tasksim has just written; the animation of the
+README is made of such pictures while a slider moves. Chromium must be installed for them. Figures
+that no page of the documentation draws by its commands are made here, too.
 """
 
 from __future__ import annotations
@@ -71,8 +72,11 @@ def picture(browser: Browser) -> bytes:
 
 
 def save(name: str, png: bytes) -> None:
-    """Write a picture, as small as PNG makes it."""
-    Image.open(io.BytesIO(png)).convert("RGB").save(IMAGES / name, optimize=True)
+    """Write a picture, as small as PNG makes it: only edges of letters have many colours."""
+    shown = Image.open(io.BytesIO(png)).convert("RGB")
+    # Unlike the median cut, it keeps colours of few pixels, such as those of a legend.
+    few = shown.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(IMAGES / name, optimize=True)
 
 
 def explore_light(browser: Browser, folder: Path) -> None:
@@ -167,13 +171,45 @@ def what_if(browser: Browser, folder: Path) -> None:
     browser.resize(1280, 720)
 
 
+def gantt(_: Path) -> None:
+    """The README's figure: a recorded run above its prediction."""
+    recorded = tasksim.load_run(ROOT / "traces" / "cholesky-12-xeon-2c")
+    predicted = tasksim.simulate("cholesky tiles=12", "xeon-2c", scheduler="lws")
+    figure = tasksim.figure([recorded, predicted])
+    tasksim.save_figure(figure, IMAGES / "gantt.png", True)
+
+
+def memories(folder: Path) -> None:
+    """Copies between memories that are too small, and how full these were."""
+    small = MACHINE.replace("1 GiB", "256 MiB").replace("count: 8", "count: 10")
+    (folder / "node.yaml").write_text(small)
+    run = tasksim.simulate(
+        "cholesky tiles=20 tile_size=960 dtype=float32", folder / "node.yaml",
+        durations=DURATIONS, scheduler="dmdas",
+    )  # fmt: skip
+    tasksim.save_figure(tasksim.figure(run), IMAGES / "memories.png", True)
+
+
+def panels(_: Path) -> None:
+    """Panels that are drawn only if they are asked for."""
+    run = tasksim.simulate("cholesky tiles=20", "xeon-24c", scheduler="prio")
+    figure = tasksim.figure(run, ["gantt", "iterations", "utilisation", "lackready", "gflops"])
+    tasksim.save_figure(figure, IMAGES / "panels.png", True, dots_per_inch=85.0)
+
+
 PICTURES = (explore_light, explore_dark, explore_play, explore_live, what_if)
+FIGURES = (gantt, memories, panels)
 
 
 def main(names: list[str]) -> None:
     """Make all pictures, or those of some names."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        for draw in FIGURES:
+            if not names or draw.__name__ in names:
+                draw(folder)
+        if names and not {make.__name__ for make in PICTURES} & {*names}:
+            return
         browser = Browser(folder / "profile")
         try:
             for make in PICTURES:

@@ -310,8 +310,11 @@ def save_figure(
     refuse_existing(target, force=force)
     # In memory first: where a disk is full, Matplotlib's PDF writer fails for other reasons.
     drawn = BytesIO()
+    # Without it, viewers of PDF and screen readers of SVG know a figure by its file name alone.
+    title = " ".join(fig.get_suptitle().split()) or None
     with mpl.rc_context(_TEXT_AS_TEXT):
-        fig.savefig(drawn, format=format_, dpi=float(resolution), metadata=_METADATA[format_])
+        metadata = {**_METADATA[format_], "Title": title}
+        fig.savefig(drawn, format=format_, dpi=float(resolution), metadata=metadata)
     write_bytes(target, drawn.getvalue(), force=force)
 
 

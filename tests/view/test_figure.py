@@ -4,15 +4,18 @@ import resource
 import subprocess
 import sys
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import tasksim.view
 from tasksim.base.errors import InputError, OutputError
 from tasksim.view.colours import IDLE_COLOURS, KERNEL_COLOURS
-from tasksim.view.figure import PANELS, figure, save_figure
+from tasksim.view.figure import FORMATS, PANELS, figure, save_figure
+from tasksim.view.style import new_figure
 
 OTHERS = (
     "iterations",
@@ -302,6 +305,19 @@ def test_svg_has_text_as_text_and_tasks_as_shapes(make, tmp_path):
     assert "<image" not in text
     assert filled(text) >= 4000
     assert len(text) < 2_500_000
+
+
+@pytest.mark.parametrize("title", ["cholesky tiles=10 tile_size=256", "因式 <b>", ""])
+def test_files_have_the_title_of_the_figure(tmp_path, title):
+    fig = new_figure(1.0)
+    fig.suptitle(title)
+    for suffix in FORMATS:
+        save_figure(fig, tmp_path / f"a{suffix}")
+    with Image.open(tmp_path / "a.png") as picture:
+        assert picture.info.get("Title", "") == title
+    svg = ET.parse(tmp_path / "a.svg").getroot()
+    assert svg.findtext("{http://www.w3.org/2000/svg}title", "") == title
+    assert (b"/Title" in (tmp_path / "a.pdf").read_bytes()) == bool(title)
 
 
 @pytest.mark.slow

@@ -74,7 +74,10 @@ def test_tasks_of_a_saved_picture_have_the_colours_of_their_kernels(show, browse
 
 def test_a_saved_picture_says_what_its_colours_lines_and_axes_are(show, browser, saved, cholesky):
     show(cholesky)
-    texts = texts_of(ET.parse(saved("svg")).getroot())
+    root = ET.parse(saved("svg")).getroot()
+    assert root[0].tag.endswith("}title")
+    assert root[0].text == cholesky.graph_label
+    texts = texts_of(root)
     assert texts[-4:] == ["potrf", "trsm", "syrk", "gemm"]
     assert f"makespan {cholesky.makespan_s:g} s" in texts
     assert f"critical path {cholesky.bounds['critical_path_s']:g} s" in texts

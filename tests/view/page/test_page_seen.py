@@ -43,6 +43,7 @@ def test_paper_has_the_colours_of_the_legend_and_whole_tables_and_no_controls(sh
     assert browser.evaluate(f"{place}.scrollHeight <= {place}.clientHeight")
     for gone in (".search", ".views", ".actions", ".tabs .bare"):
         assert style(browser, gone, "display") == "none"
+    assert style(browser, ".details", "display") == "none"  # nothing is pointed at on paper
     assert style(browser, ".numbers", "whiteSpace") == "normal"
 
 

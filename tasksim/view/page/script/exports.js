@@ -108,6 +108,7 @@ export function svgOf(app) {
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`
       + ` viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
+    `<title>${escaped(app.controls.title)}</title>`, // first of all: its reader hears what the picture is of
     `<rect width="100%" height="100%" fill="${view.theme.ground}"/>`,
     view.runs.some((run) => run.slotOthers) ? hatchedShape(view.theme) : "",
     ...shapes,
