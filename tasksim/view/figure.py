@@ -311,9 +311,9 @@ def save_figure(
     # In memory first: where a disk is full, Matplotlib's PDF writer fails for other reasons.
     drawn = BytesIO()
     # Without it, viewers of PDF and screen readers of SVG know a figure by its file name alone.
-    title = " ".join(fig.get_suptitle().split()) or None
+    title = " ".join(fig.get_suptitle().split())
     with mpl.rc_context(_TEXT_AS_TEXT):
-        metadata = {**_METADATA[format_], "Title": title}
+        metadata = _METADATA[format_] | ({"Title": title} if title else {})
         fig.savefig(drawn, format=format_, dpi=float(resolution), metadata=metadata)
     write_bytes(target, drawn.getvalue(), force=force)
 

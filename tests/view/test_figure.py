@@ -307,7 +307,7 @@ def test_svg_has_text_as_text_and_tasks_as_shapes(make, tmp_path):
     assert len(text) < 2_500_000
 
 
-@pytest.mark.parametrize("title", ["cholesky tiles=10 tile_size=256", "因式 <b>", ""])
+@pytest.mark.parametrize("title", ["cholesky tiles=10 tile_size=256", "größe <b>", ""])
 def test_files_have_the_title_of_the_figure(tmp_path, title):
     fig = new_figure(1.0)
     fig.suptitle(title)
