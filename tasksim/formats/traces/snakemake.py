@@ -40,7 +40,7 @@ LARGEST_ZONE_S: Final = 14 * 3600.0
 MAX_DELAY_S: Final = 60.0
 """Time in seconds within which Snakemake notices the end of a job; later is another run."""
 
-_LOGGED: Final = re.compile(
+_LOG_LINE: Final = re.compile(
     r"\s*(?:\[(?P<date>\w{3} \w{3} .\d [\d:]{8} \d{4})\]"
     r"|output: (?P<outputs>.*)|jobid: (?P<begun>\d+)|Finished job(?:id:)? (?P<ended>\d+).*)"
 )
@@ -189,7 +189,7 @@ def _logged(found: Records, folder: Path) -> dict[str, tuple[float, float]]:
         now, outputs = 0.0, [""]
         begun: dict[str, tuple[float, list[str]]] = {}
         for number, line in enumerate(read_text(path).splitlines(), 1):
-            match = _LOGGED.fullmatch(line)
+            match = _LOG_LINE.fullmatch(line)
             if match is None:
                 continue
             if date := match["date"]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.openmp.history import History
 
-__all__ = ["EVENTS", "Phase", "Pieces", "Role", "pieces_of"]
+__all__ = ["FIRST_EVENT_THREAD", "Phase", "Pieces", "Role", "pieces_of"]
 
 
 class Role(IntEnum):
@@ -78,8 +78,8 @@ _MODES: Final = {
 out and inout of all memory. Tasks of an inoutset may run together, as those of a reduction may.
 A written datum is also read: out does not promise that the whole old value is replaced."""
 _ALL_MEMORY: Final = (8, 9)
-EVENTS: Final = 1 << 12
-"""Number of the first worker for pieces that are events, above those of all threads."""
+FIRST_EVENT_THREAD: Final = 1 << 12
+"""Number that the first worker for events has for a thread, above those of all threads."""
 _COLUMNS: Final = (
     *("task", "role", "phase", "site", "creates"),
     *("created_ns", "start_ns", "end_ns", "cpu_ns", "thread", "clock_ns"),
@@ -342,7 +342,9 @@ class _Walk:
             free = (k for k, other in enumerate(open_until) if other <= since)
             place = next(free, len(open_until))
             open_until[place : place + 1] = [until]
-            piece = self._add_piece(Role.EVENT, since, until, until - since, EVENTS + place, 0)
+            piece = self._add_piece(
+                Role.EVENT, since, until, until - since, FIRST_EVENT_THREAD + place, 0
+            )
             self._columns["site"][piece] = int(self._h.site[task])
             self._columns["binding"][piece] = Binding.FREE
             self.order([last], piece)

@@ -13,7 +13,7 @@ from tasksim.models.rows import RECORDED_SIZE
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.openmp.history import INTERRUPTED_NS
 from tasksim.recording.openmp.names import UNKNOWN
-from tasksim.recording.openmp.pieces import EVENTS, Phase, Role
+from tasksim.recording.openmp.pieces import FIRST_EVENT_THREAD, Phase, Role
 from tasksim.recording.tables import CPU, EVENT, ready_times
 from tasksim.run.bounds import bounds
 from tasksim.run.disturbance import BLOCKING_SHARE
@@ -142,8 +142,8 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     threads, worker = np.unique(pieces.thread, return_inverse=True)
     workers = tuple(
         WorkerInfo(f"thread {number}", CPU)
-        if number < EVENTS
-        else WorkerInfo(f"event {number - EVENTS}", EVENT)
+        if number < FIRST_EVENT_THREAD
+        else WorkerInfo(f"event {number - FIRST_EVENT_THREAD}", EVENT)
         for number in threads.tolist()
     )
     origin = int(pieces.created_ns.min())
@@ -175,7 +175,10 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     is_event = pieces.role == Role.EVENT
     if is_event.any():
         able = np.stack([~is_event, is_event])
-        counts = [int((threads < EVENTS).sum()), int((threads >= EVENTS).sum())]
+        counts = [
+            int((threads < FIRST_EVENT_THREAD).sum()),
+            int((threads >= FIRST_EVENT_THREAD).sum()),
+        ]
     return Run(
         kind="native",
         graph_name=graph.name,
