@@ -1,6 +1,8 @@
 """The folder in which a page is executed."""
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 from executed_pages import STARPU
@@ -10,9 +12,12 @@ from tasksim.graph.apps import registry
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The working directory: empty, with nothing of the user's in reach."""
+    """The working directory: empty, with nothing of the user's in reach but caches."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    # What idle cores show is found once, not by each page.
+    caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", caches)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     if STARPU.is_dir():
         (tmp_path / "home").mkdir()
