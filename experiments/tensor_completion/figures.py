@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from tasksim.view.colours import PALETTE
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -33,12 +31,15 @@ MAX_LABELLED_RANGE: Final = 200.0
 """Largest ratio of the ends of an axis up to which twos and fives are labelled, too."""
 LEAST_PARTED_RANGE: Final = 3.0
 """Ratio of the ends of an axis up to which it may have neither a two nor a five."""
+COLOURS: Final = {
+    "cp": "#1954dc", "hybrid": "#238c38", "learned": "#673f7f", "MARS": "#f1b014",
+    "SGR": "#c0392b", "KNN": "#7f7f7f", "GP": "#8c564b", "ET": "#17a2b8", "NN": "#e377c2",
+}  # fmt: skip
 MARKERS: Final = {
     "cp": "o", "hybrid": "s", "learned": "D", "MARS": "v", "SGR": "^", "KNN": "x", "GP": "+",
     "ET": "<", "NN": ">",
 }  # fmt: skip
-COLOURS: Final = dict(zip(MARKERS, PALETTE, strict=False))
-"""Marker and colour of each kind of model: told apart in grey, too."""
+"""Colour and marker of each kind of model: told apart in grey, too."""
 
 
 def panels(

@@ -155,16 +155,13 @@ def _picture(run: Run) -> str:
     """Return a small SVG of the number of busy workers over time; empty for an empty run."""
     if not run.makespan_s or not run.workers:
         return ""
-    from tasksim.view.tokens import CHART_COLOURS, COLOURS  # a picture needs them, a run does not
-
     steps = [(x, y) for bin_, y in enumerate(_busy_share(run).tolist()) for x in (bin_, bin_ + 1)]
-    ground, shade = CHART_COLOURS["idle"][0], COLOURS["action"][0]
     places = " ".join(f"{2 * x},{40 * (1 - y):.1f}" for x, y in steps)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="40" role="img">'
         "<title>busy workers over time</title>"
-        f'<rect width="300" height="40" fill="{ground}"/>'
-        f'<polygon points="0,40 {places} 300,40" fill="{shade}"/></svg>'
+        '<rect width="300" height="40" fill="#e9edf1"/>'
+        f'<polygon points="0,40 {places} 300,40" fill="#0b62a8"/></svg>'
     )
 
 

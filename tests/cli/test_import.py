@@ -138,7 +138,7 @@ def test_nothing_is_replaced_without_force(tasksim, sampling):
 
 
 def test_mirage_simulates_on_its_cores(tasksim, shipped):
-    imported = tasksim(f"import starpu {shipped} --host mirage -o lib")
+    imported = tasksim(f"import starpu '{shipped}' --host mirage -o lib")
     assert imported.code == 0, imported.err
     result = tasksim(f"{SIMULATE} --set platform.workers.cuda.count=0 --scheduler eager")
     assert result.code == 0, result.err
@@ -164,7 +164,7 @@ def test_mirage_simulates_on_its_cores(tasksim, shipped):
 def test_gpus_take_as_long_as_in_starpu_simgrid(
     tasksim, shipped, host, scheduler, gpus, makespan_ms
 ):
-    tasksim(f"import starpu {shipped} --host {host} -o lib")
+    tasksim(f"import starpu '{shipped}' --host {host} -o lib")
     line = SIMULATE.replace("tiles=4", "tiles=8").replace("mirage", host)
     result = tasksim(f"{line} --set platform.workers.cuda.count={gpus} --scheduler {scheduler}")
     assert result.code == 0, result.err
@@ -172,7 +172,7 @@ def test_gpus_take_as_long_as_in_starpu_simgrid(
 
 
 def test_an_imported_machine_can_be_changed(tasksim, shipped):
-    tasksim(f"import starpu {shipped} --host mirage -o lib")
+    tasksim(f"import starpu '{shipped}' --host mirage -o lib")
     line = SIMULATE.replace("tiles=4", "tiles=12") + "--scheduler dmdas"
     as_it_is = tasksim(line).json
     wider = tasksim(f"{line} --set 'platform.links.*.bandwidth=x2'").json
@@ -183,7 +183,7 @@ def test_an_imported_machine_can_be_changed(tasksim, shipped):
 
 
 def test_the_next_command_works_as_it_is_printed(tasksim, shipped):
-    out = tasksim(f"import starpu {shipped} --host mirage -o lib").out
+    out = tasksim(f"import starpu '{shipped}' --host mirage -o lib").out
     line = out.splitlines()[-1].strip()
     assert line.startswith("tasksim simulate cholesky")
     result = tasksim(line.removeprefix("tasksim "))
@@ -192,7 +192,7 @@ def test_the_next_command_works_as_it_is_printed(tasksim, shipped):
 
 def test_every_shipped_machine_is_imported(tasksim, shipped):
     for host in ("attila", "idgraf", "mirage", "sirocco"):
-        result = tasksim(f"import starpu {shipped} --host {host} -o lib --json")
+        result = tasksim(f"import starpu '{shipped}' --host {host} -o lib --json")
         assert result.code == 0, result.err
         assert result.json["workers"]["cuda0"] == 1
         assert tasksim(f"validate lib/platforms/{host}.yaml lib/models/{host}").code == 0
@@ -233,7 +233,7 @@ def test_names_of_exported_models_can_be_given(tasksim, tmp_path):
 
 
 def test_exported_models_are_imported_as_they_were(tasksim, shipped, tmp_path):
-    tasksim(f"import starpu {shipped} --host mirage -o lib")
+    tasksim(f"import starpu '{shipped}' --host mirage -o lib")
     tasksim("export starpu lib/models/mirage --host mirage -o back")
     shutil.copytree(shipped / "bus", tmp_path / "back" / "bus")
     assert tasksim("import starpu back --host mirage -o lib2").code == 0

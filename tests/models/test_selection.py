@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.models import selection
 from tasksim.models.samples import Samples
 from tasksim.models.selection import AUTO, check_separable, select, size_bytes
-from tasksim.models.tensor.tuning import OPERATIONS_PER_S, Search
+from tasksim.models.tensor.tuning import OPERATIONS_PER_S, GridSearch
 
 GIVEN = {"rank": 2, "cells": 6, "ridge": 1e-5}
 FAST = {"cp": GIVEN, "hybrid": GIVEN}
@@ -164,14 +164,14 @@ def test_a_small_budget_compares_on_fewer():
 
 def test_the_searches_of_all_fits_together_keep_to_the_budget(monkeypatch):
     """Fits of folds, resamples and intervals search again, each with its part of the operations."""
-    spent, best = [], Search.best
+    spent, best = [], GridSearch.best
 
     def counting(search):
         found = best(search)
         spent.append(search.spent)
         return found
 
-    monkeypatch.setattr(Search, "best", counting)
+    monkeypatch.setattr(GridSearch, "best", counting)
     select(samples_of(polynomial, 2, configurations=60), ("cp",), budget_s=1.0)
     assert len(spent) > 10
     assert 0.5 * OPERATIONS_PER_S < sum(spent) <= OPERATIONS_PER_S

@@ -116,6 +116,7 @@ def test_a_map_in_a_file_and_wrong_ones(compiled, tmp_path, monkeypatch):
         "map.yaml:2:5: B.tiles: unknown field (got 'tiles', legal element, tile, leading, datum)",
     ):
         assert message in done.stderr, done.stderr
+    Path("script.py").write_text("")
     done = CliRunner().invoke(cli, ["record", "--data", "map.yaml", "script.py"])
     assert "--data is for OpenMP programs" in done.stderr
 
