@@ -409,11 +409,14 @@ def others_s(run: Run) -> Floats:
 
 
 def others_percent(run: Run) -> Floats:
-    """Return, per worker, the percentage of the makespan that others had its core; NaN: unknown.
+    """Return, per worker, the percentage of the makespan that others took from it; NaN: unknown.
 
-    The worker was ready then, in a task or between two.
+    They had its core while it was ready, in a task or between two, or slowed its tasks on the same
+    processor.
     """
-    return 100.0 * _waited_s(run) / (run.makespan_s or 1.0)
+    slowed_s = with_core_s(run) - undisturbed_s(run)
+    slowed_s = np.bincount(run.tasks.worker, slowed_s, len(run.workers))
+    return 100.0 * (_waited_s(run) + slowed_s) / (run.makespan_s or 1.0)
 
 
 def others_between_s(run: Run) -> Floats:

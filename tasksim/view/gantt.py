@@ -251,9 +251,9 @@ def panel_gantt(
 
     In a native run that knows what others took of its cores, the end of a task's box is hatched:
     as long as others had the core, or slowed the task on the same processor; the system does not
-    tell when they did. Beside its
-    idleness each worker has the share of the makespan in which its thread was ready and others
-    had its core, during tasks or between them.
+    tell when they did. Beside its idleness each worker has the share of the makespan that others
+    took from it: slowed tasks, and time in which its thread was ready and others had its core,
+    during tasks or between them.
 
     Parameters
     ----------

@@ -28,6 +28,14 @@ def test_what_others_took_in_tasks_and_between_them(make):
     assert others_percent(run) == pytest.approx([100 * 3 / 8, 100 / 8])
 
 
+def test_what_others_took_on_the_same_processor_is_taken_from_its_worker(make):
+    run = a_run(make)
+    tasks = replace(run.tasks, pulse=[1.0, 1.0, 1.0], beat=[1.25, 1.0, 1.0])
+    slowed_s = 2.0 - 2.0 / 1.25
+    found = others_percent(replace(run, tasks=tasks))
+    assert found == pytest.approx([100 * (3 + slowed_s) / 8, 100 / 8])
+
+
 def test_over_time_it_adds_up_to_all_that_workers_waited(make):
     """cpu0 lacks half of its core in a task and in a gap, cpu1 a third of its in the end."""
     edges = np.array([0.0, 4.0, 5.0, 6.0, 8.0])
