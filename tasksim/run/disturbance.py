@@ -414,8 +414,8 @@ def others_percent(run: Run) -> Floats:
     They had its core while it was ready, in a task or between two, or slowed its tasks on the same
     processor.
     """
-    slowed_s = with_core_s(run) - undisturbed_s(run)
-    slowed_s = np.bincount(run.tasks.worker, slowed_s, len(run.workers))
+    of_tasks_s = with_core_s(run) - undisturbed_s(run)
+    slowed_s = np.bincount(run.tasks.worker, of_tasks_s, len(run.workers))
     return 100.0 * (_waited_s(run) + slowed_s) / (run.makespan_s or 1.0)
 
 
