@@ -15,13 +15,16 @@ def folder(tmp_path, monkeypatch):
     """The working directory: empty, with nothing of the user's in reach but caches."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    home = tmp_path / "home"
     # What idle cores show is found once, not by each page.
-    caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", caches)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    notes = Path(caches, "tasksim")
+    notes.mkdir(parents=True, exist_ok=True)
+    (home / ".cache").mkdir(parents=True)
+    (home / ".cache" / "tasksim").symlink_to(notes)
+    monkeypatch.setenv("HOME", str(home))
     if STARPU.is_dir():
-        (tmp_path / "home").mkdir()
-        (tmp_path / "home" / ".starpu").symlink_to(STARPU)
+        (home / ".starpu").symlink_to(STARPU)
     before, generators = set(sys.modules), set(registry.names())
     # Last: what is asked of the folder now, before a page writes files to it, is remembered.
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
