@@ -198,14 +198,14 @@ def panels(_: Path) -> None:
 
 
 PICTURES = (explore_light, explore_dark, explore_play, explore_live, what_if)
-FIGURES = (gantt, memories, panels)
+FIGURES_OF_RUNS = (gantt, memories, panels)
 
 
 def main(names: list[str]) -> None:
     """Make all pictures, or those of some names."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for draw in FIGURES:
+        for draw in FIGURES_OF_RUNS:
             if not names or draw.__name__ in names:
                 draw(folder)
         if names and not {make.__name__ for make in PICTURES} & {*names}:

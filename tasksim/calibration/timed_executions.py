@@ -80,8 +80,8 @@ class TimedExecutions:
     Parameters
     ----------
     idle : Idle, optional
-        What the thread's core shows when it is idle (:mod:`tasksim.native.pulse`). Default: what
-        others on the same processor take is unknown.
+        Idle state of the thread's core (:mod:`tasksim.native.pulse`). Default: the time that others
+        on the same processor take is unknown.
     account : callable, optional
         Creates the account of the thread's processor time, which takes the thread's pulse if it is
         given a function for it.

@@ -185,7 +185,7 @@ class CalledProgram:
     uses : ProcessorUses or None
         Processor time of the tasks, if it is recorded.
     idle : list of Idle or None
-        What each worker's core shows when it is idle, if pulses are taken.
+        Idle state of each worker's core, if pulses are taken.
     """
 
     def __init__(self, program: Program) -> None:

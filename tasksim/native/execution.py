@@ -76,7 +76,7 @@ class Execution:
         """Account of each worker's thread, filled in when the thread ends."""
         self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
         self._idle: list[Idle] | None = None
-        """What each worker's core shows when it is idle, if pulses are taken."""
+        """Idle state of each worker's core, if pulses are taken."""
 
     # Called by the main thread
 

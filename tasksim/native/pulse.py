@@ -5,7 +5,7 @@ somebody else, and no account of the system says when it works. Meanwhile all ta
 twice as long, by processor time, too. Between tasks, a worker therefore measures a *pulse*
 (``core/native/pulse.h``): the duration of a fixed piece of work that fills its core, in durations
 of one that waits for itself. The latter is the *beat*: it tells the clock of the core, which is
-slower while others have the host's other cores. What a core shows that others leave alone is its
+slower while others have the host's other cores. A core that others leave alone is in its
 *idle* state.
 
 Workers may share a core, too: a machine's own hyper-threads, or those that a virtual machine does
@@ -81,7 +81,7 @@ _NO_NOTES: Final = (TasksimError, OSError, ValueError, RuntimeError)
 
 
 class Idle(NamedTuple):
-    """What a core shows that others leave alone."""
+    """The state of a core that others leave alone."""
 
     pulse: float
     """Duration of work that fills it, in those of work that waits for itself."""

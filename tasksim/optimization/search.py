@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["HEURISTICS", "METHODS", "SearchMethod", "optimize"]
+__all__ = ["HEURISTICS", "SEARCH_METHODS", "SearchMethod", "optimize"]
 
 _log = Log("optimization")
 
 SearchMethod = Literal["auto", "annealing", "solver"]
-METHODS: Final = get_args(SearchMethod)
+SEARCH_METHODS: Final = get_args(SearchMethod)
 
 DEFAULT_TIME_S: Final = 60.0
 """Duration of a search that has no limit, in seconds."""
@@ -186,7 +186,7 @@ def optimize(
     (35.0, 34.5)
     """
     begun_s = time.perf_counter()
-    one_of(method, METHODS, "method")
+    one_of(method, SEARCH_METHODS, "method")
     if steps is not None:
         steps = whole_number(steps, "steps", low=1)
     if time_s is not None:

@@ -8,7 +8,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.calibration.counters import valgrind
 from tasksim.calibration.counters.hardware import (
     HARDWARE,
-    SOFTWARE,
+    SOFTWARE_EVENTS,
     HardwareEvent,
     PerfCounters,
     scaled,
@@ -85,7 +85,7 @@ def test_the_processor_counts_or_says_why_not(tasksim):
 
 def test_counters_of_the_system_are_read_as_the_processors_are():
     try:
-        with PerfCounters(SOFTWARE) as counters:
+        with PerfCounters(SOFTWARE_EVENTS) as counters:
             counters.start()
             sum(range(200_000))
             counted = counters.stop()
@@ -97,12 +97,12 @@ def test_counters_of_the_system_are_read_as_the_processors_are():
 def test_an_event_that_need_not_be_counted_is_left_out_with_the_reason():
     unknown = HardwareEvent("stalled-cycles-backend", 1, 999, required=False)
     try:
-        with PerfCounters((*SOFTWARE, unknown)) as counters:
+        with PerfCounters((*SOFTWARE_EVENTS, unknown)) as counters:
             counters.start()
             counted = counters.stop()
     except TasksimError as error:
         pytest.skip(str(error))
-    assert set(counted.events) == {event.name for event in SOFTWARE}
+    assert set(counted.events) == {event.name for event in SOFTWARE_EVENTS}
     (note,) = counted.notes
     assert note.startswith("stalled-cycles-backend is not counted: this ")
     with (

@@ -34,7 +34,7 @@ POLICIES = sorted(set(SCHEDULERS.names()) - {"static"})  # static: needs a file
 TABLES = {
     "tasks": TaskTable, "copies": TransferTable, "memory": MemoryTable, "decisions": DecisionTable,
 }  # fmt: skip
-NATIVE = ("kernel", "priority", "size_bytes", "cpu_s", "preemptions", "pulse", "beat")
+NATIVE_COLUMNS = ("kernel", "priority", "size_bytes", "cpu_s", "preemptions", "pulse", "beat")
 """Columns of the graph, and those of native runs."""
 STRUCTURES = {
     "graph": interface.Graph, "platform": interface.Platform, "scheduler": interface.Scheduler,
@@ -109,7 +109,9 @@ def in_bytes(name, table):
     """Return the columns of a table by name, as bytes, without those of the graph."""
     if table is None:
         return {}
-    left_out = set((*NATIVE, "task") if name.endswith(("tasks", "memory")) else NATIVE)
+    left_out = set(
+        (*NATIVE_COLUMNS, "task") if name.endswith(("tasks", "memory")) else NATIVE_COLUMNS
+    )
     return {
         f"{name}.{field.name}": getattr(table, field.name).tobytes()
         for field in fields(table)

@@ -16,7 +16,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     home = tmp_path / "home"
-    # What idle cores show is found once, not by each page.
+    # Idle cores are measured once, not by each page.
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     notes = Path(caches, "tasksim")
     notes.mkdir(parents=True, exist_ok=True)

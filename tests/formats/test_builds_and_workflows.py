@@ -126,7 +126,7 @@ def test_jobs_of_snakemake_depend_on_those_that_made_their_files(tmp_path):
     assert len(read_trace(tmp_path / ".snakemake").run) == 4
 
 
-LOG = """Building DAG of jobs...
+SNAKEMAKE_LOG = """Building DAG of jobs...
 [Thu Jan  1 02:01:41 1970]
 localrule split:
     output: a.txt, b.txt
@@ -143,7 +143,7 @@ Finished jobid: 1 (Rule: split)
 [Thu Jan  1 02:01:48 1970]
 Finished job 2.
 """
-"""What Snakemake logs in a time zone two hours ahead: 02:01:41 is 101 s after 1970 began."""
+"""A log of Snakemake in a time zone two hours ahead: 02:01:41 is 101 s after 1970 began."""
 
 
 def test_jobs_of_snakemake_with_run_start_as_its_log_says(tmp_path):
@@ -154,7 +154,7 @@ def test_jobs_of_snakemake_with_run_start_as_its_log_says(tmp_path):
     record(tmp_path, "d.txt", "join", 110.0, 109.0, ["c.txt"], shellcmd=None)
     log = tmp_path / ".snakemake" / "log" / "1970-01-01T020140.000000.snakemake.log"
     log.parent.mkdir()
-    log.write_text(LOG)
+    log.write_text(SNAKEMAKE_LOG)
     trace = read_trace(tmp_path)
     assert rows(trace) == [
         ("split", 0.0, pytest.approx(2.4), [1]),
@@ -162,10 +162,10 @@ def test_jobs_of_snakemake_with_run_start_as_its_log_says(tmp_path):
         ("join", 8.0, 8.0, []),
     ]
     assert any("are those of Snakemake's log, in whole seconds: 2" in note for note in trace.notes)
-    log.write_text(LOG.replace(":48 1970", ":88 1970"))
+    log.write_text(SNAKEMAKE_LOG.replace(":48 1970", ":88 1970"))
     with pytest.raises(InputError, match=r"log:15: no date: Thu Jan  1 02:01:88 1970; legal: 'Sun"):
         read_trace(tmp_path)
-    log.write_text(LOG.replace("Thu Jan  1", "Fri Jan 23"))  # a run of another day
+    log.write_text(SNAKEMAKE_LOG.replace("Thu Jan  1", "Fri Jan 23"))  # a run of another day
     assert any(note.endswith("count as 0 s: 3") for note in read_trace(tmp_path).notes)
 
 

@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.tuning.table import PerformanceTable
 from tasksim.tuning.tree import UNITS, Leaf, Split, StoppingCriteria, best_split, grow
 
-FULL = StoppingCriteria(threshold=1.0)
+FULL_GROWTH = StoppingCriteria(threshold=1.0)
 
 
 def table(features, performance, limit=None):
@@ -55,18 +55,20 @@ def test_of_splits_as_good_the_first_feature_s_lowest_is_made():
 def test_no_split_is_made_that_gains_nothing():
     """Of a chess board no single question tells anything."""
     board = table({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]}, {"a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
-    assert grow(board, FULL).root == Leaf(0, 0.75, 4)
+    assert grow(board, FULL_GROWTH).root == Leaf(0, 0.75, 4)
 
 
 def test_examples_that_cannot_be_told_apart_are_a_leaf():
-    assert isinstance(grow(table({"n": [5, 5]}, {"a": [1, 2], "b": [2, 1]}), FULL).root, Leaf)
+    assert isinstance(
+        grow(table({"n": [5, 5]}, {"a": [1, 2], "b": [2, 1]}), FULL_GROWTH).root, Leaf
+    )
 
 
 def test_growth_stops_where_it_is_told_to():
     """Each of eight examples has a best choice of its own, twice as good as the others."""
     own = {f"c{best}": [1.0 + (best == row) for row in range(8)] for best in range(8)}
     eight = table({"n": range(8)}, own)
-    assert (len(grow(eight, FULL)), grow(eight, FULL).depth) == (15, 7)
+    assert (len(grow(eight, FULL_GROWTH)), grow(eight, FULL_GROWTH).depth) == (15, 7)
     assert grow(eight, StoppingCriteria(1.0, depth=2)).depth == 2
     assert [
         leaf.examples for leaf in leaves(grow(eight, StoppingCriteria(1.0, min_samples=3)))
@@ -153,14 +155,16 @@ def test_the_split_is_the_one_that_a_loop_over_all_finds(arrays):
 def test_the_unit_of_a_row_s_performance_makes_no_difference(arrays, factors):
     values, performance = arrays
     scaled = performance * np.array(factors)[: len(values), None]
-    assert grow(of_arrays(values, performance), FULL) == grow(of_arrays(values, scaled), FULL)
+    assert grow(of_arrays(values, performance), FULL_GROWTH) == grow(
+        of_arrays(values, scaled), FULL_GROWTH
+    )
 
 
 @settings(max_examples=50)
 @given(tables())
 def test_a_tree_is_never_worse_than_the_best_constant_on_what_taught_it(arrays):
     found = of_arrays(*arrays)
-    tree = grow(found, FULL)
+    tree = grow(found, FULL_GROWTH)
     shares = found.shares[np.arange(len(found)), tree.choose(found.values)]
     assert shares.mean() >= found.shares.mean(axis=0).max() - 1e-9
     assert sum(leaf.examples for leaf in leaves(tree)) == len(found)

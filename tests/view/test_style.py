@@ -53,7 +53,7 @@ FAMILIES = [
     ("getrf", "trsm_ll", "trsm_ru", "gemm"),
     ("geqrt", "gemqrt", "tpqrt", "tpmqrt"),
 ]
-STATES = [
+COPY_AND_IDLE_COLOURS = [
     *(colour for _, colour in REASONS.values()),
     *(c for _, c in IDLE_COLOURS.values()),
     "#ffffff",
@@ -114,9 +114,9 @@ def test_colours_of_other_kernels_stay_apart(deficiency):
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
 def test_kernels_are_told_from_copies_and_waits(deficiency):
-    for kernel, state in itertools.product({*KERNEL_COLOURS.values()}, STATES):
+    for kernel, state in itertools.product({*KERNEL_COLOURS.values()}, COPY_AND_IDLE_COLOURS):
         assert distance(kernel, state, deficiency) > 20, (kernel, state)
-    for kernel, state in itertools.product(PALETTE, STATES):
+    for kernel, state in itertools.product(PALETTE, COPY_AND_IDLE_COLOURS):
         assert distance(kernel, state, deficiency) > 10, (kernel, state)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tasksim.base.errors import TasksimError
 from tasksim.formats.counters import Counted
 
-__all__ = ["HARDWARE", "SOFTWARE", "HardwareEvent", "PerfCounters", "refusal", "scaled"]
+__all__ = ["HARDWARE", "SOFTWARE_EVENTS", "HardwareEvent", "PerfCounters", "refusal", "scaled"]
 
 SYSTEM_CALL_NUMBERS: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319}
 """Number of the system call per machine."""
@@ -52,7 +52,7 @@ HARDWARE: Final = (
 )
 """Events that most processors count; the cache events are required, as models need them. Where
 stalls are not counted, models tell the time of memory by its latencies."""
-SOFTWARE: Final = (HardwareEvent("task-clock", 1, 1), HardwareEvent("page-faults", 1, 2))
+SOFTWARE_EVENTS: Final = (HardwareEvent("task-clock", 1, 1), HardwareEvent("page-faults", 1, 2))
 """Events that the system itself counts on any machine, for tests of the system call."""
 
 

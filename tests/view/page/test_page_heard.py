@@ -1,4 +1,4 @@
-"""What the page tells those who hear it, and what it does for those who have keys alone."""
+"""Pages for people who hear them, or who have a keyboard alone."""
 
 import pytest
 
@@ -6,20 +6,20 @@ import tasksim
 from tests.view.conftest import make_run
 from tests.view.page.onpage import shown, state
 
-HEARD = "document.querySelector('.heard').textContent"
+HEARD_TEXT = "document.querySelector('.heard').textContent"
 
 
 def test_keys_that_change_the_picture_say_what_it_shows(show, cholesky):
     browser = show(cholesky)
     browser.key("w")
     low, high = shown(browser)
-    assert browser.evaluate(HEARD) == f"{low:.4g} s to {high:.4g} s"
+    assert browser.evaluate(HEARD_TEXT) == f"{low:.4g} s to {high:.4g} s"
     browser.key("c")
-    assert browser.evaluate(HEARD) == "critical path on"
+    assert browser.evaluate(HEARD_TEXT) == "critical path on"
     browser.key("i")
-    assert browser.evaluate(HEARD) == "waits on"
+    assert browser.evaluate(HEARD_TEXT) == "waits on"
     browser.key("c")
-    assert browser.evaluate(HEARD) == "critical path off"
+    assert browser.evaluate(HEARD_TEXT) == "critical path off"
 
 
 def test_numbers_that_run_are_not_read_aloud(show, cholesky):
