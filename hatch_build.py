@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from tasksim.core.build import build, build_beside, build_recorder, build_recorder_beside
 from tasksim.core.compiler import NotBuilt
 from tasksim.core.library import (
-    BESIDE,
-    RECORDER,
+    BUILT_LIBRARY,
+    BUILT_RECORDER,
     RECORDER_WHY_NOT,
     WASM_PATH,
     WHY_NOT,
@@ -56,30 +56,30 @@ class CoreHook(BuildHookInterface):
         folder = Path(self.root) / "build" / "core" / "wheel"
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            made = build(folder / BESIDE.name, by_folder=True)
+            made = build(folder / BUILT_LIBRARY.name, by_folder=True)
         except NotBuilt as error:
             reason = folder / WHY_NOT.name
             reason.write_text(f"{error}\n", encoding="utf-8")
             build_data["force_include"][str(reason)] = f"{INSIDE}/{WHY_NOT.name}"
             return str(error)
-        build_data["force_include"][str(made)] = f"{INSIDE}/{BESIDE.name}"
+        build_data["force_include"][str(made)] = f"{INSIDE}/{BUILT_LIBRARY.name}"
         build_data["pure_python"] = False
         build_data["tag"] = wheel_tag(made)
         return None
 
     def _add_recorder(self, build_data: dict[str, Any]) -> str | None:
         """Put the recorder of OpenMP programs into the wheel, or the reason why there is none."""
-        if not units(RECORDER.parent):
+        if not units(BUILT_RECORDER.parent):
             return None
         folder = Path(self.root) / "build" / "core" / "wheel"
         try:
-            made = build_recorder(folder / RECORDER.name)
+            made = build_recorder(folder / BUILT_RECORDER.name)
         except NotBuilt as error:
             reason = folder / f"recorder-{RECORDER_WHY_NOT.name}"
             reason.write_text(f"{error}\n", encoding="utf-8")
             build_data["force_include"][str(reason)] = f"{RECORDER_INSIDE}/{RECORDER_WHY_NOT.name}"
             return str(error)
-        build_data["force_include"][str(made)] = f"{RECORDER_INSIDE}/{RECORDER.name}"
+        build_data["force_include"][str(made)] = f"{RECORDER_INSIDE}/{BUILT_RECORDER.name}"
         build_data["pure_python"] = False
         tags = [wheel_tag(made), build_data.get("tag", "")]
         build_data["tag"] = max(tags, key=_strictness)

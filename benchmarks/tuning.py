@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasksim.cli.tune_report import EXAMPLES, FEW_EXAMPLES, text_of
+from tasksim.cli.tune_report import FEW_EXAMPLES, TRAINING_LOOPS, text_of
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.this_machine import usable_cores
 from tasksim.tuning.native_answers import MeasurementEffort, answer, run_examples
@@ -56,7 +56,7 @@ def main() -> None:
     workers, begun = len(usable_cores()), time.monotonic()
     graphs = [] if given.loops else graph_questions(workers, quick=given.quick)
     loops = loop_questions(workers, quick=given.quick, seed=given.seed)
-    teaching = teaching_questions(workers, FEW_EXAMPLES if given.quick else EXAMPLES, loops)
+    teaching = teaching_questions(workers, FEW_EXAMPLES if given.quick else TRAINING_LOOPS, loops)
     effort = MeasurementEffort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
     answers = list(answer([*graphs, *loops], effort, gate=run_gate, progress=told))
     found = report(answers, list(run_examples(teaching, given.repetitions, progress=told)))

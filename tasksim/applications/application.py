@@ -25,7 +25,7 @@ from tasksim.applications.program import FlowProgram
 from tasksim.base.errors import InputError, TasksimError, short
 from tasksim.base.registry import raised_text
 from tasksim.graph.apps.parameters import Parameter, parameters_of
-from tasksim.graph.apps.registry import GENERATORS, PRIORITIES, Generator
+from tasksim.graph.apps.registry import GENERATORS, PRIORITIES_PARAMETER, Generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ class Application:
     def __init__(self, name: str, function: Callable[..., object]) -> None:
         self.name = name
         self.function = function
-        parameters = (*_settings(function, name), PRIORITIES)
+        parameters = (*_settings(function, name), PRIORITIES_PARAMETER)
 
         def graph(**settings: Any) -> TaskGraph:
             return self._flow(recording=False, **settings).graph()
@@ -94,7 +94,7 @@ class Application:
             If the application now makes another graph of these settings, or the data cannot be
             made.
         """
-        settings = {k: v for k, v in graph.arguments.items() if k != PRIORITIES.name}
+        settings = {k: v for k, v in graph.arguments.items() if k != PRIORITIES_PARAMETER.name}
         flow = self._flow(recording=True, **settings)
         again = flow.graph()
         same = graph.kernels == again.kernels and all(

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["COMBINE", "Call", "Check", "TaskFlow"]
+__all__ = ["COMBINE_KERNEL", "Call", "Check", "TaskFlow"]
 
-COMBINE = "combine"
+COMBINE_KERNEL = "combine"
 """Name of the kernel that ends a reduction."""
 
 
@@ -98,7 +98,7 @@ class TaskFlow:
         self.blocks: list[Block] = []
         self.calls: list[Call] = []
         self.judged: Check | None = None
-        self._kernels: dict[str, Kernel] = {COMBINE: _COMBINE}
+        self._kernels: dict[str, Kernel] = {COMBINE_KERNEL: _COMBINE}
         self._configurations: dict[tuple[object, ...], dict[str, float]] = {}
         self._data: dict[int, Datum] = {}
         self._contributions: dict[int, int] = {}
@@ -398,7 +398,7 @@ class TaskFlow:
         if not parts:
             return
         size = datum.form.size
-        self._builder.insert(COMBINE, RW(datum.handle), n=size, parts=parts)
+        self._builder.insert(COMBINE_KERNEL, RW(datum.handle), n=size, parts=parts)
         if self._recording:
             self.calls.append(Call(_COMBINE, (datum.handle,), {}, {"n": size, "parts": parts}))
 
@@ -407,4 +407,4 @@ def _unreachable(*_: object) -> None:
     raise AssertionError("the store combines")
 
 
-_COMBINE = Kernel(COMBINE, [Operand("into", RW)], _unreachable)
+_COMBINE = Kernel(COMBINE_KERNEL, [Operand("into", RW)], _unreachable)

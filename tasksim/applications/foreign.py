@@ -44,7 +44,7 @@ def compiled_in(module: str, name: str) -> Callable[[], Any]:
     return load
 
 
-TYPES: Final[dict[str, Any]] = {
+NUMBER_TYPES: Final[dict[str, Any]] = {
     "int32": ctypes.c_int32,
     "int64": ctypes.c_int64,
     "float32": ctypes.c_float,
@@ -52,7 +52,7 @@ TYPES: Final[dict[str, Any]] = {
 }
 """Types of numbers by NumPy's names."""
 
-SIZES: Final = ("size", "nbytes", "shape0", "shape1", "shape2", "shape3")
+SIZE_PROPERTIES: Final = ("size", "nbytes", "shape0", "shape1", "shape2", "shape3")
 """Properties of an operand, besides its address, that a function may take:
 ``block.shape0:int64``."""
 
@@ -198,24 +198,24 @@ def _argument(text: str, name: str, operands: Sequence[str]) -> Argument:
             raise unknown("operand", key, operands, f"kernel {name}: arguments= (numbers: n:int64)")
         return Argument(key)
     operand, dot, size = key.partition(".")
-    if dot and (operand not in operands or size not in SIZES):
+    if dot and (operand not in operands or size not in SIZE_PROPERTIES):
         raise InputError(
             f"kernel {name}: argument {text}: legal: OPERAND.SIZE with an operand"
-            f" ({', '.join(operands)}) and a size ({', '.join(SIZES)})"
+            f" ({', '.join(operands)}) and a size ({', '.join(SIZE_PROPERTIES)})"
         )
     by_address = kind.endswith("&")
-    if (found := kind.removesuffix("&")) not in TYPES:
-        raise unknown("type", found, TYPES, f"kernel {name}: argument {text}")
-    return Argument(key, TYPES[found], by_address)
+    if (found := kind.removesuffix("&")) not in NUMBER_TYPES:
+        raise unknown("type", found, NUMBER_TYPES, f"kernel {name}: argument {text}")
+    return Argument(key, NUMBER_TYPES[found], by_address)
 
 
 def _size(form: Any, size: str) -> int:
-    """Return one of :data:`SIZES`; 0 for omitted operands and missing axes."""
+    """Return one of :data:`SIZE_PROPERTIES`; 0 for omitted operands and missing axes."""
     if form is None:
         return 0
     if size in ("size", "nbytes"):
         return int(getattr(form, size))
-    axis = SIZES.index(size) - SIZES.index("shape0")
+    axis = SIZE_PROPERTIES.index(size) - SIZE_PROPERTIES.index("shape0")
     return int(form.shape[axis]) if axis < len(form.shape) else 0
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REQUIRED", "Kernel", "Operand", "kernel"]
 
-MODES: Final = (R, W, RW, Commute, Reduce, Scratch)
+ACCESS_ANNOTATIONS: Final = (R, W, RW, Commute, Reduce, Scratch)
 """Legal annotations of operands: functions that make accesses of data."""
 REQUIRED: Final = inspect.Parameter.empty
 """Placeholder for the default of a required value."""
@@ -278,7 +278,7 @@ def _python(function: Any, options: Mapping[str, Any]) -> Kernel:
     accesses = options["operands"] or {
         name: found.annotation
         for name, found in signature.parameters.items()
-        if found.annotation in MODES
+        if found.annotation in ACCESS_ANNOTATIONS
     }
     _check_accesses(accesses, named)
     found: list[Operand] = []
@@ -334,8 +334,8 @@ def _foreign(function: Any, options: Mapping[str, Any]) -> Kernel:
 
 def _check_accesses(accesses: Mapping[str, Any], name: str) -> None:
     for operand, access in accesses.items():
-        if access not in MODES:
-            legal = ", ".join(mode.__name__ for mode in MODES)
+        if access not in ACCESS_ANNOTATIONS:
+            legal = ", ".join(mode.__name__ for mode in ACCESS_ANNOTATIONS)
             raise InputError(f"kernel {name}: {operand}: {short(access)}; legal: {legal}")
 
 

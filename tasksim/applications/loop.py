@@ -40,7 +40,7 @@ NORMAL, TRANSPOSED = float(ord("N")), float(ord("T"))
 """Fortran's codes for a matrix: rows of C are columns of Fortran."""
 
 
-ELEMENTWISE = "tasksim.kernels.elementwise"
+ELEMENTWISE_MODULE = "tasksim.kernels.elementwise"
 
 
 def _blas(name: str) -> Callable[[], Any]:
@@ -66,19 +66,19 @@ def _product(a: Any, b: Any) -> dict[str, float]:
 
 _TWO_READ = {"c": W, "a": R, "b": R}
 _VECTOR_ADD = kernel(
-    compiled_in(ELEMENTWISE, "add"), name="vector_add", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE_MODULE, "add"), name="vector_add", operands=_TWO_READ,
     arguments="c a b n:int64", parameters=_elements,
 )  # fmt: skip
 _MATRIX_ADD = kernel(
-    compiled_in(ELEMENTWISE, "add"), name="matrix_add", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE_MODULE, "add"), name="matrix_add", operands=_TWO_READ,
     arguments="c a b c.size:int64", parameters=_rows,
 )  # fmt: skip
 _MATRIX_ADD_NT = kernel(
-    compiled_in(ELEMENTWISE, "add_transposed"), name="matrix_add_nt", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE_MODULE, "add_transposed"), name="matrix_add_nt", operands=_TWO_READ,
     arguments="c a b rows:int64 columns:int64 first:int64", parameters=_rows,
 )  # fmt: skip
 _MATRIX_SCALE = kernel(
-    compiled_in(ELEMENTWISE, "scale"), name="matrix_scale", operands={"c": W, "a": R},
+    compiled_in(ELEMENTWISE_MODULE, "scale"), name="matrix_scale", operands={"c": W, "a": R},
     arguments="c a c.size:int64 alpha:float64", parameters=_rows,
 )  # fmt: skip
 _DAXPY = kernel(
@@ -104,24 +104,27 @@ _MATRIX_MULTIPLY_NT = kernel(
     parameters=_product,
 )  # fmt: skip
 _MATRIX_MULTIPLY_TN = kernel(
-    compiled_in(ELEMENTWISE, "multiply_tn"), name="matrix_multiply_tn", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE_MODULE, "multiply_tn"), name="matrix_multiply_tn", operands=_TWO_READ,
     arguments="c a b rows:int64 columns:int64 first:int64", parameters=_rows,
 )  # fmt: skip
-_BLOCKS = "c a b n:int64 height:int64 width:int64 first:int64 count:int64 transposed:int64"
+_BLOCK_ARGUMENTS = "c a b n:int64 height:int64 width:int64 first:int64 count:int64 transposed:int64"
 _COMBINE_BLOCKS = kernel(
-    compiled_in(ELEMENTWISE, "combine_blocks"), name="combine_blocks", operands=_TWO_READ,
-    arguments=f"{_BLOCKS} alpha:float64 beta:float64",
+    compiled_in(ELEMENTWISE_MODULE, "combine_blocks"), name="combine_blocks", operands=_TWO_READ,
+    arguments=f"{_BLOCK_ARGUMENTS} alpha:float64 beta:float64",
     parameters=lambda c, height, width: {"elements": c.size, "height": height, "width": width},
 )  # fmt: skip
 _MULTIPLY_BLOCKS = kernel(
-    compiled_in(ELEMENTWISE, "multiply_blocks"), name="multiply_blocks", operands=_TWO_READ,
-    arguments=_BLOCKS,
+    compiled_in(ELEMENTWISE_MODULE, "multiply_blocks"), name="multiply_blocks", operands=_TWO_READ,
+    arguments=_BLOCK_ARGUMENTS,
     parameters=lambda c, n, height, width: {
         "elements": c.size, "inner": n, "height": height, "width": width
     },
 )  # fmt: skip
 _NEXT_PASS = kernel(
-    compiled_in(ELEMENTWISE, "count"), name="next_pass", operands={"passes": RW}, arguments="passes"
+    compiled_in(ELEMENTWISE_MODULE, "count"),
+    name="next_pass",
+    operands={"passes": RW},
+    arguments="passes",
 )
 
 

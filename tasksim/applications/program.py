@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.applications.flow import COMBINE
+from tasksim.applications.flow import COMBINE_KERNEL
 from tasksim.applications.foreign import ForeignFunction
 from tasksim.applications.store import DataStore, Results
 from tasksim.base.errors import InputError, short
@@ -228,7 +228,7 @@ class FlowProgram:
     def _of(self, call: Call, addresses: list[int]) -> Callable[[int], object]:
         """Return the function of a task, called with the number of a worker."""
         function, store = call.kernel.function, self.store
-        if call.kernel.name == COMBINE:
+        if call.kernel.name == COMBINE_KERNEL:
             (handle,) = call.handles
             assert handle is not None
             return lambda _: store.combine(handle)

@@ -45,7 +45,7 @@ EXTRA_READ_BYTES: Final = 2**12
 
 _log = Log("base")
 
-_KINDS: Final = (
+_FILE_KINDS: Final = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
     (stat.S_ISFIFO, "a pipe"),
@@ -211,7 +211,7 @@ def _refuse_unreadable(path: Path, status: os.stat_result, limit: int) -> None:
     if stat.S_ISDIR(mode):
         raise InputError(f"{path}: is a folder, not a file")
     if not stat.S_ISREG(mode):
-        kind = next((name for test, name in _KINDS if test(mode)), "no regular file")
+        kind = next((name for test, name in _FILE_KINDS if test(mode)), "no regular file")
         raise InputError(f"{path}: is {kind}, not a file")
     if status.st_size > limit:
         raise _too_large(path, format_size(status.st_size), limit)
@@ -259,7 +259,7 @@ def _refuse_special(target: Path) -> None:
         mode = target.stat().st_mode
     except (OSError, ValueError):
         return  # nothing is there, or the path cannot be used: writing will report why
-    kind = next((name for test, name in _KINDS if test(mode)), None)
+    kind = next((name for test, name in _FILE_KINDS if test(mode)), None)
     if kind is not None:
         raise InputError(f"{target}: is {kind}, not a file; choose another name")
 

@@ -62,7 +62,7 @@ REPEATED_SIGNAL_S: Final = 0.5
 REPEATED_AFTER_S: Final = 0.01
 """Time in seconds after which a lost KeyboardInterrupt is raised again: a finalizer has ended."""
 
-_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+_PYTHON_HANDLERS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """Python's own handlers: only these are replaced."""
 
 
@@ -173,7 +173,7 @@ class Interrupts:
         outer = _block_of(before)
         if outer is not None:
             self._outer = outer
-        elif number not in self._signals or before is not _USUAL[number]:
+        elif number not in self._signals or before is not _PYTHON_HANDLERS[number]:
             return
         self._before[number] = before
         signal.signal(number, self._received)

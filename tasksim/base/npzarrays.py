@@ -25,13 +25,13 @@ UNCHECKED_BYTES: Final = 2**28
 MAX_COMPRESSION_RATIO: Final = 100
 """Largest legal ratio of the arrays' size to the compressed size, for larger arrays. Compressed
 task graphs have 5 to 8 (measured); zeros, with which a small file fills the memory, 1000."""
-_UNREADABLE: Final = (
+_READ_ERRORS: Final = (
     *(EOFError, KeyError, NotImplementedError, RuntimeError, SyntaxError),
     *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 """Errors that NumPy and zipfile raise, besides ValueError, for a foreign, truncated or damaged
 file."""
-_HEADS: Final = {
+_HEADER_READERS: Final = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
@@ -64,7 +64,7 @@ class NpzArrays:
     def __init__(self, file: BinaryIO) -> None:
         try:
             self._members = zipfile.ZipFile(file)
-        except _UNREADABLE as error:
+        except _READ_ERRORS as error:
             raise ValueError(str(error)) from error
         infos = self._members.infolist()
         size, compressed = sum(i.file_size for i in infos), sum(i.compress_size for i in infos)
@@ -97,13 +97,13 @@ class NpzArrays:
             raise ValueError(f"array {name} is missing")
         try:
             return self._read(name, np.dtype(dtype), dimensions)
-        except _UNREADABLE as error:
+        except _READ_ERRORS as error:
             raise ValueError(f"{name}: {error}") from error
 
     def _read(self, name: str, dtype: np.dtype[Any], dimensions: int) -> NDArray[Any]:
         info = self._members.getinfo(f"{name}.npy")
         with self._members.open(info) as stream:
-            head = _HEADS.get(np.lib.format.read_magic(stream))
+            head = _HEADER_READERS.get(np.lib.format.read_magic(stream))
             if head is None:
                 raise ValueError(f"{name}: an unknown version of NumPy's format")
             shape, by_columns, found = head(stream)

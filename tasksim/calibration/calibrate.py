@@ -12,7 +12,7 @@ from tasksim.base.lockfile import check_lock
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.campaign import Campaign
 from tasksim.calibration.fit_kernels import (
-    SEARCHES,
+    TERM_SEARCHES,
     Fits,
     LinearKernels,
     TermSearch,
@@ -210,7 +210,7 @@ class KernelCampaign(Campaign):
             whole_number(count, "workers", 1, MAX_WORKERS),
         )
         super().__init__(self.destination.models_folder, options.max_seconds, progress)
-        one_of(search, SEARCHES, "search")
+        one_of(search, TERM_SEARCHES, "search")
         self._search, self._replace = search, flag(replace, "replace")
         self.items = named_items(items)
         for name in options.schedulers:

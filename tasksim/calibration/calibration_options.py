@@ -8,9 +8,9 @@ from typing import Final, Literal
 from tasksim.base.arguments import positive_number, whole_number
 from tasksim.base.errors import InputError, option
 
-__all__ = ["SCHEDULERS", "CalibrationOptions", "StopReason"]
+__all__ = ["CALIBRATION_SCHEDULERS", "CalibrationOptions", "StopReason"]
 
-SCHEDULERS: Final = ("lws", "eager")
+CALIBRATION_SCHEDULERS: Final = ("lws", "eager")
 """Schedulers for runs of graphs: one keeps data near and one does not, so that their difference
 shows the cost of far data."""
 
@@ -77,7 +77,7 @@ class CalibrationOptions:
     min_samples: int = 10
     min_runs: int = 5
     max_seconds: float = 60.0
-    schedulers: tuple[str, ...] = SCHEDULERS
+    schedulers: tuple[str, ...] = CALIBRATION_SCHEDULERS
     """Schedulers for runs of graphs, in turn. For predictions under one scheduler, use it alone: a
     stencil's sweeps took 12 to 25 % longer under lws than under eager."""
     seed: int = 0

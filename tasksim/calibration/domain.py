@@ -100,7 +100,9 @@ MAX_FRUITLESS_DRAWS: Final = 20
 """Number of consecutive draws without a new configuration after which drawing ends."""
 
 _RANGE: Final = re.compile(r"([1-9][0-9]{0,17}|0)\.\.([1-9][0-9]{0,17}|0)(:log)?")
-_LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, another parameter"
+_LEGAL_SIZES: Final = (
+    "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, another parameter"
+)
 
 
 @dataclass(frozen=True)
@@ -340,7 +342,7 @@ def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise InputError(f"kernel {kernel}: got '{setting}'; legal: PARAMETER={_LEGAL}")
+            raise InputError(f"kernel {kernel}: got '{setting}'; legal: PARAMETER={_LEGAL_SIZES}")
         if name not in names:
             raise unknown("parameter", name, names, f"kernel {kernel}")
         if name in given:
@@ -377,7 +379,7 @@ def parse_axis(text: str, where: str) -> DomainAxis:
     parts = text.split(",")
     values = [value for part in parts if (value := whole_number(part)) is not None]
     if len(values) < len(parts):
-        raise InputError(f"{where}: got '{text}'; legal: {_LEGAL}")
+        raise InputError(f"{where}: got '{text}'; legal: {_LEGAL_SIZES}")
     if not all(1 <= value <= MAX_SIZE for value in values):
         raise InputError(f"{where}: got '{text}'; legal: sizes from 1 to {MAX_SIZE}")
     return DomainAxis(tuple(dict.fromkeys(values)))

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Fit = Callable[[Samples], Selection]
 
 __all__ = [
-    "KINDS",
+    "DEFAULT_KINDS",
     "DomainSteering",
     "ModelErrors",
     "Reached",
@@ -63,7 +63,7 @@ __all__ = [
     "worth",
 ]
 
-KINDS: Final = ("power", "mlr", "hybrid", "learned")
+DEFAULT_KINDS: Final = ("power", "mlr", "hybrid", "learned")
 """Kinds to try by default, all of which predict unmeasured sizes. A plain tensor, ``cp``, takes
 longest to fit, and does better on top of a law (``hybrid``). ``learned`` adds a second to the fits
 of up to 256 configurations, and saves several where it is chosen, since its intervals take less."""
@@ -120,9 +120,9 @@ def fits_of(kind: str, seed: int) -> Fit:
     if kind != "auto" and model_class(kind).exact:
         raise InputError(
             f"kind {kind}: predicts no unmeasured sizes, and cannot choose the next one; "
-            f"legal: auto, {', '.join(KINDS)}, cp"
+            f"legal: auto, {', '.join(DEFAULT_KINDS)}, cp"
         )
-    kinds = KINDS if kind == "auto" else (kind,)
+    kinds = DEFAULT_KINDS if kind == "auto" else (kind,)
     return lambda samples: select(samples, kinds, budget_s=FIT_BUDGET_S, seed=seed)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KNOWN_TERMS",
-    "SEARCHES",
+    "TERM_SEARCHES",
     "Fits",
     "LinearKernels",
     "TermSearch",
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 TermSearch = Literal["irregular", "all", "none"]
-SEARCHES: Final = ("irregular", "all", "none")
+TERM_SEARCHES: Final = ("irregular", "all", "none")
 
 MAX_TABLE_CONFIGURATIONS: Final = 40
 """Number of configurations of a kernel above which it may be irregular: a table of fewer is still

@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.precision import TotalTime, newest_runs, relative_half_width, total_time
 from tasksim.models.kinds.history import typical_mean
-from tasksim.models.quantiles import FENCE, group_means, inliers
+from tasksim.models.quantiles import FENCE_WIDTH, group_means, inliers
 from tasksim.models.samples import Samples
 from tasksim.run.disturbance import has_processor_times, undisturbed_s
 
@@ -142,7 +142,9 @@ class KernelSamples:
             by_total = self.by_total(kernel) and self.known(kernel, options)
             otherwise: StopReason = "total" if by_total else "limit"
             rows, group = samples.configurations()
-            inside = inliers(samples, group, FENCE)  # as for the model, which is fitted to them
+            inside = inliers(
+                samples, group, FENCE_WIDTH
+            )  # as for the model, which is fitted to them
             order = np.argsort(group, kind="stable")
             parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
             for row, part in zip(rows.tolist(), parts, strict=True):

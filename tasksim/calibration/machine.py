@@ -48,8 +48,8 @@ def machine_facts(cores: int) -> dict[str, str | int]:
     }
 
 
-SYSTEM: Final = Path("/sys/devices/system/cpu/cpu0/cache")
-UNITS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+CACHE_FOLDER: Final = Path("/sys/devices/system/cpu/cpu0/cache")
+SIZE_FACTORS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Cache:
 
 def data_caches() -> list[Cache]:
     """Return the data caches of the first core, nearest first; empty if the system reports none."""
-    found = [_cache(path) for path in sorted(SYSTEM.glob("index*"))]
+    found = [_cache(path) for path in sorted(CACHE_FOLDER.glob("index*"))]
     return sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level)
 
 
@@ -101,4 +101,4 @@ def _cache(folder: Path) -> Cache | None:
         return None
     if kind == "Instruction" or match is None or ways < 1:
         return None
-    return Cache(level, int(match[1]) * UNITS[match[2]], ways, line, cores)
+    return Cache(level, int(match[1]) * SIZE_FACTORS[match[2]], ways, line, cores)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.ranks import Ranks
 
 __all__ = [
-    "PATTERNS",
+    "PATTERN_COUNT",
     "Calibration",
     "Taken",
     "both_ways",
@@ -49,7 +49,7 @@ __all__ = [
     "warn_of_crowds",
 ]
 
-PATTERNS: Final = 4
+PATTERN_COUNT: Final = 4
 """Number of patterns of messages that a calibration measures in turn."""
 BURST_S: Final = 30e-6
 """Duration of a burst of messages between two readings of the clock, in seconds: long enough that a
@@ -372,7 +372,7 @@ def calibrate_network(
 ) -> Calibration | None:
     """Measure the network between *ranks* for about *seconds*; return the result on rank 0.
 
-    *begin* is called with each pattern before it is measured: :data:`PATTERNS` times.
+    *begin* is called with each pattern before it is measured: :data:`PATTERN_COUNT` times.
 
     Raise :exc:`InputError` if there is only one rank.
     """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.models.quantiles import FENCE, group_means, inliers
+from tasksim.models.quantiles import FENCE_WIDTH, group_means, inliers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -171,7 +171,7 @@ def _run_totals(samples: Samples) -> tuple[Ints, Floats]:
     if samples.runs is None or not len(samples):
         return np.empty(0, dtype=np.int64), np.empty(0)
     group = samples.configurations()[1]
-    kept = inliers(samples, group, FENCE)  # as for the model whose total this is
+    kept = inliers(samples, group, FENCE_WIDTH)  # as for the model whose total this is
     means = group_means(samples.durations_s[kept], group[kept])
     durations = np.where(kept, samples.durations_s, means[group])
     runs, run = np.unique(samples.runs, return_inverse=True)

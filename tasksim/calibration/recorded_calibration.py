@@ -19,7 +19,7 @@ from tasksim.base.lockfile import locked
 from tasksim.base.shortnames import NAME_LETTERS, distinct
 from tasksim.base.units import format_time
 from tasksim.calibration.fit_kernels import (
-    SEARCHES,
+    TERM_SEARCHES,
     Fits,
     LinearKernels,
     TermSearch,
@@ -49,7 +49,7 @@ from tasksim.calibration.write_library import (
     earlier_terms,
     write_recorded_platform,
 )
-from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
+from tasksim.formats.traces.recutils import FOOTPRINT_PARAMETER, ITERATION_PARAMETER
 from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.store import (
     Entry,
@@ -61,7 +61,7 @@ from tasksim.models.files.store import (
     save_kernel,
 )
 from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.rows import DURATION
+from tasksim.models.rows import DURATION_PARAMETER
 from tasksim.models.samples import Samples
 from tasksim.models.terms.search import MIN_CONFIGURATIONS
 from tasksim.models.uncertainty.runeffects import run_effects
@@ -257,7 +257,7 @@ def calibrate_from(
     """
     destination = Destination(path_of(library, "library"), named_machine(machine), 1)
     flag(replace, "replace")
-    one_of(search, SEARCHES, "search")
+    one_of(search, TERM_SEARCHES, "search")
     recorded = _loaded(runs, trust=flag(trust, "trust"))
     graphs = predicted_graphs(predicted)
     found = _Fitting(recorded, destination, dict(terms or {}), search, graphs, replace)
@@ -355,7 +355,8 @@ class _Fitting:
         told = {kernel for part in parts for (kernel, _), some in part.items() if is_told(some)}
         if told:
             self.notes.append(
-                f"{listed(sorted(told))}: no model, as each task has its own duration ({DURATION})"
+                f"{listed(sorted(told))}: no model, as each task has its own duration "
+                f"({DURATION_PARAMETER})"
             )
         short_ones = Counter[str]()
         for one, part in zip(self.runs, parts, strict=True):
@@ -382,11 +383,12 @@ class _Fitting:
         numbered = [
             kernel
             for kernel, of in together.items()
-            if any(is_traced and ITERATION in some.names for some, is_traced in of)
+            if any(is_traced and ITERATION_PARAMETER in some.names for some, is_traced in of)
         ]
         if numbered:
             self.notes.append(
-                f"{listed(numbered)}: '{ITERATION}' numbers the tasks, and is no parameter"
+                f"{listed(numbered)}: '{ITERATION_PARAMETER}' numbers the tasks, and is no "
+                "parameter"
             )
         dropped = {
             kernel: unused_parameters(
@@ -528,7 +530,7 @@ class _Fitting:
             for name, some in self.samples.items()
             if name[0] not in self.choice.linear
             and len(some.configurations()[0]) >= MIN_CONFIGURATIONS
-            and FOOTPRINT not in some.names
+            and FOOTPRINT_PARAMETER not in some.names
         ]
         if not several:
             return []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
+from tasksim.formats.traces.recutils import FOOTPRINT_PARAMETER, ITERATION_PARAMETER
 from tasksim.graph.reuse import task_bytes
-from tasksim.models.rows import DURATION, SIZE
+from tasksim.models.rows import DURATION_PARAMETER, SIZE_PARAMETER
 from tasksim.models.samples import Samples
 from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times, undisturbed_s
 
@@ -69,15 +69,15 @@ def samples_of(one: RecordedRun) -> SamplesByName:
 def _part(graph: TaskGraph, kernel: int, tasks: Any, sizes: Any, durations_s: Any) -> Samples:
     table = graph.parameters[kernel][graph.row[tasks]]
     names = graph.parameter_names[kernel]
-    if SIZE not in names:
-        names, table = (*names, SIZE), np.column_stack([table, sizes])
+    if SIZE_PARAMETER not in names:
+        names, table = (*names, SIZE_PARAMETER), np.column_stack([table, sizes])
     named = graph.categories.get(graph.kernels[kernel], {})
     return Samples(names, table, durations_s, categories=named)
 
 
 def is_told(some: Samples) -> bool:
     """Return whether the tasks themselves say what they take."""
-    return DURATION in some.names
+    return DURATION_PARAMETER in some.names
 
 
 def is_trace(run: Run) -> bool:
@@ -93,14 +93,14 @@ def unused_parameters(some: Sequence[Samples], linear: bool, traced: bool) -> li
     accesses, and sizes of recordings are in parameters already, as far as they are known.
     """
     names = dict.fromkeys(name for part in some for name in part.names)
-    dropped = [SIZE]
+    dropped = [SIZE_PARAMETER]
     if traced:
-        dropped += [name for name in (ITERATION,) if name in names]
-        if linear and FOOTPRINT in names:
-            dropped.append(FOOTPRINT)
-    sized = all(bool(part.parameters[:, part.names.index(SIZE)].all()) for part in some)
+        dropped += [name for name in (ITERATION_PARAMETER,) if name in names]
+        if linear and FOOTPRINT_PARAMETER in names:
+            dropped.append(FOOTPRINT_PARAMETER)
+    sized = all(bool(part.parameters[:, part.names.index(SIZE_PARAMETER)].all()) for part in some)
     if traced and sized and not names.keys() - set(dropped):
-        dropped.remove(SIZE)
+        dropped.remove(SIZE_PARAMETER)
     return dropped
 
 
@@ -111,7 +111,9 @@ def refuse_other_names(runs: Sequence[RecordedRun], parts: Sequence[SamplesByNam
         for (kernel, _), some in part.items():
             names, home = homes.setdefault(kernel, (some.names, one.path))
             if sorted(names) != sorted(some.names):
-                mine, others = (", ".join(n for n in of if n != SIZE) for of in (some.names, names))
+                mine, others = (
+                    ", ".join(n for n in of if n != SIZE_PARAMETER) for of in (some.names, names)
+                )
                 raise InputError(
                     f"kernel {kernel} has the parameters ({mine}) in {one.path}, but ({others}) in "
                     f"{home}: they are different kernels; calibrate from these runs one by one, "

@@ -19,10 +19,18 @@ if TYPE_CHECKING:
 
 MeasuredBlocks = dict[tuple[int, ...], list[tuple[int, float, float]]]
 
-__all__ = ["FIRST", "LAST", "ResumableFile", "check_same", "read_notes", "refuse_both", "side_path"]
+__all__ = [
+    "FIRST_COLUMNS",
+    "LAST_COLUMNS",
+    "ResumableFile",
+    "check_same",
+    "read_notes",
+    "refuse_both",
+    "side_path",
+]
 
-FIRST: Final = ("run", "repetition")
-LAST: Final = ("duration_s", "wall_s")
+FIRST_COLUMNS: Final = ("run", "repetition")
+LAST_COLUMNS: Final = ("duration_s", "wall_s")
 
 
 def side_path(path: Path) -> Path:
@@ -44,7 +52,7 @@ class ResumableFile:
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path = path
-        self.header = ",".join([*FIRST, *names, *LAST]) + "\n"
+        self.header = ",".join([*FIRST_COLUMNS, *names, *LAST_COLUMNS]) + "\n"
 
     def create(self, *, force: bool) -> int:
         """Write the header, with *force* over an existing file; return the end of the file."""

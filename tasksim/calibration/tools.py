@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryTool", "compiled", "core_frequency", "loaded"]
 
-LINKED: Final = ("-shared", "-pthread")
+LINK_FLAGS: Final = ("-shared", "-pthread")
 
 
 def compiled(
@@ -23,7 +23,7 @@ def compiled(
     target: Path,
     purpose: str,
     flags: Sequence[str] = ("-O2",),
-    linked: Sequence[str] = LINKED,
+    linked: Sequence[str] = LINK_FLAGS,
 ) -> Path:
     """Compile *source* to *target*, by default a shared library, and return *target*.
 
@@ -79,7 +79,7 @@ double instructions_per_second(long rounds, long times) {
 MEASUREMENT_ROUNDS: Final = 20_000
 """Number of rounds of a hundred instructions each: about a millisecond, less than the time between
 interruptions of a core."""
-MEASUREMENTS: Final = 50
+MEASUREMENT_COUNT: Final = 50
 """Number of measurements, of which the fastest counts: interruptions and other machines on the same
 core only add time."""
 
@@ -95,7 +95,7 @@ def core_frequency() -> float:
     tool = loaded(FREQUENCY_SOURCE, "measuring the frequency")
     tool.instructions_per_second.restype = ctypes.c_double
     tool.instructions_per_second.argtypes = [ctypes.c_long, ctypes.c_long]
-    return float(tool.instructions_per_second(MEASUREMENT_ROUNDS, MEASUREMENTS))
+    return float(tool.instructions_per_second(MEASUREMENT_ROUNDS, MEASUREMENT_COUNT))
 
 
 MEMORY_PURPOSE: Final = "measuring memory"

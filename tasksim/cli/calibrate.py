@@ -256,7 +256,7 @@ def calibrate(
         raise InputError("--contention measures all kernels; leave --until out")
     wanted, to_predict = parse_items(items), graphs_for(predicted)
     refuse_unwritable(library / "models")
-    from tasksim.calibration.calibration_options import SCHEDULERS, CalibrationOptions
+    from tasksim.calibration.calibration_options import CALIBRATION_SCHEDULERS, CalibrationOptions
     from tasksim.native.this_machine import usable_cores
 
     measure: Callable[..., CalibrationReport]
@@ -278,7 +278,7 @@ def calibrate(
             options=CalibrationOptions(
                 tolerance=tolerance,
                 max_seconds=max_time,
-                schedulers=schedulers or SCHEDULERS,
+                schedulers=schedulers or CALIBRATION_SCHEDULERS,
                 pin=pin,
                 calm=calm,
                 makespan=makespan,

@@ -125,7 +125,7 @@ def calibrate_network(
     from tasksim.native.cluster.launch import watch_over_rank
 
     watch_over_rank()  # it forks, which has to be before NumPy starts threads
-    from tasksim.calibration.network import PATTERNS
+    from tasksim.calibration.network import PATTERN_COUNT
     from tasksim.calibration.network import calibrate_network as measure
     from tasksim.native.cluster.ranks import world
     from tasksim.native.this_machine import named_machine
@@ -140,7 +140,9 @@ def calibrate_network(
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
         # Rank 0 alone shows the progress.
         silent = nullcontext(lambda _pattern: None)
-        with silent if ranks.rank else stages("network", [1] * PATTERNS, ticking=False) as begin:
+        with (
+            silent if ranks.rank else stages("network", [1] * PATTERN_COUNT, ticking=False) as begin
+        ):
             found = measure(ranks, seconds=seconds, quick=quick, begin=begin)
         written = ranks.together(lambda: None if found is None else found.write(library, machine))
         if found is not None and written is not None:

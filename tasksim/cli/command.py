@@ -20,14 +20,16 @@ __all__ = ["Command", "Group", "LazyGroup", "command"]
 EXIT_CODES = """\
 Exit codes: 0 ok, 1 failed, 2 usage or invalid file, 3 a check failed, 130 interrupted."""
 
-DEBUG = "Show the traceback of an error."
-LOG = """Log what is read, decided and written, with times: on stderr from LEVEL on (debug, info,\
- warning), or all of it to the end of FILE."""
+DEBUG_HELP = "Show the traceback of an error."
+LOG_HELP = (
+    "Log files read, decisions and files written, with times: on stderr from LEVEL on (debug, info,"
+    " warning), or all of them to the end of FILE."
+)
 
-_WORDS = "tasksim.cli.command.words"
+_WORDS_KEY = "tasksim.cli.command.words"
 """Key of the context's ``meta`` with the words of the command line, for the log."""
 
-SETTINGS: dict[str, Any] = {
+CONTEXT_SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
     "max_content_width": 100,
     "show_default": True,
@@ -65,7 +67,7 @@ class Command(click.Command):
         renamed: Mapping[str, tuple[str, str, str]] | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("context_settings", SETTINGS)
+        kwargs.setdefault("context_settings", CONTEXT_SETTINGS)
         kwargs.setdefault("epilog", EXIT_CODES)
         super().__init__(*args, **kwargs)
         self.examples = list(examples)
@@ -75,13 +77,15 @@ class Command(click.Command):
             if isinstance(param, click.Option) and isinstance(param.show_default, str):
                 param.help = f"{param.help} [default: {param.show_default}]"
                 param.show_default = False
-        self.params.append(click.Option(["--log"], metavar="LEVEL|FILE", help=LOG))
+        self.params.append(click.Option(["--log"], metavar="LEVEL|FILE", help=LOG_HELP))
         # tasksim.cli.main looks for it among the arguments.
-        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG))
+        self.params.append(
+            click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG_HELP)
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse *args*, with the present names of options in the place of earlier ones."""
-        ctx.meta[_WORDS] = tuple(args)
+        ctx.meta[_WORDS_KEY] = tuple(args)
         for place, word in enumerate(args):
             if word == "--":
                 break
@@ -147,7 +151,7 @@ class Command(click.Command):
             return super().invoke(ctx)
         from tasksim.cli.log import logged
 
-        with logged(place, ctx.command_path, ctx.meta[_WORDS]):
+        with logged(place, ctx.command_path, ctx.meta[_WORDS_KEY]):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:

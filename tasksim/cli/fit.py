@@ -36,12 +36,12 @@ __all__ = ["combinations", "fit", "latencies_of"]
 
 WEIGHTS = ("relative", "none", "huber")
 CHOSEN_BY = ("cv", "r2")
-COSTS = ("cv", "two")
+SELECTION_CRITERIA = ("cv", "two")
 TENSOR_OPTIONS = ("rank", "cells", "spacing", "mode", "regularization")
-MODES = {"interpolation": "interpolation", "extrapolation": "positive"}
+PREDICTION_MODES = {"interpolation": "interpolation", "extrapolation": "positive"}
 """Modes by the paper's names -> methods of :class:`~tasksim.TensorModel`."""
-REPORTS = (".html", ".md")
-LANGUAGES = {".c": "c", ".py": "python"}
+REPORT_SUFFIXES = (".html", ".md")
+LANGUAGE_OF_SUFFIX = {".c": "c", ".py": "python"}
 SWEPT_OPTION_TYPES: Final = {"rank": int, "cells": int, "regularization": float}
 """Options that --over takes, all of tensors, and the type of their values."""
 MAX_TRIALS: Final = 400
@@ -107,7 +107,7 @@ MAX_TRIALS: Final = 400
 )
 @click.option(
     "--mode",
-    type=click.Choice(tuple(MODES)),
+    type=click.Choice(tuple(PREDICTION_MODES)),
     help="Method of --kind cp: alternating least squares on logarithms (interpolation), or Newton "
     "steps with positive factors, which extrapolate better. [default: interpolation]",
 )
@@ -136,7 +136,7 @@ MAX_TRIALS: Final = 400
 )
 @click.option(
     "--costs",
-    type=click.Choice(COSTS),
+    type=click.Choice(SELECTION_CRITERIA),
     help="Costs in a model of counters: those that lower the cross-validated error (cv), or those"
     " of instructions and of memory (two). [default: cv]",
 )
@@ -223,7 +223,7 @@ def fit(
         raise InputError("--for gives the sizes of a graph's tasks; leave --domain out")
     asked = None if domain is None else _ranges(domain)
     if source is not None:
-        kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
+        kinds = _with_source(kinds, LANGUAGE_OF_SUFFIX.get(source.suffix))
     if updatable:
         kinds = _with_updates(kinds)
     _refuse_files(output, report, source, force=force)
@@ -279,7 +279,7 @@ def fit(
             said=said, warned=result["warnings"], further=further,
         )  # fmt: skip
     if source is not None:
-        write_text(source, found.model.source(LANGUAGES[source.suffix], source.stem))
+        write_text(source, found.model.source(LANGUAGE_OF_SUFFIX[source.suffix], source.stem))
     if as_json:
         print_json({**result, "output": output, "report": report, "source": source})
         return
@@ -374,7 +374,7 @@ def _of_tensors(kind: str, **options: Any) -> dict[str, Any]:
     readers = {
         "cells": lambda text: _per_parameter(text, "cells", int, "a whole number"),
         "spacing": lambda text: _per_parameter(text, "spacing", str, "log, uniform, own, ..."),
-        "mode": MODES.__getitem__,
+        "mode": PREDICTION_MODES.__getitem__,
     }
     found = {}
     for name, value in _given(**options).items():
@@ -524,8 +524,8 @@ def _refuse_files(
         if output.exists():
             load_kernel(output)
         refuse_unwritable(output)
-    refuse_file(report, "reports", REPORTS, force=force)
-    refuse_file(source, "sources", tuple(LANGUAGES), force=force)
+    refuse_file(report, "reports", REPORT_SUFFIXES, force=force)
+    refuse_file(source, "sources", tuple(LANGUAGE_OF_SUFFIX), force=force)
 
 
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:

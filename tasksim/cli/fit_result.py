@@ -14,7 +14,7 @@ from tasksim.models.diagnosis.leftouterrors import worst_configurations, worst_r
 from tasksim.models.files.store import kernel_path
 from tasksim.models.fitted import columns, unlike_fixed
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import Unused, unused_text, with_clock
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 from tasksim.models.validation.metrics import METRICS, all_metrics
@@ -39,7 +39,7 @@ __all__ = [
     "unused_lines",
 ]
 
-LEARNED = ("law", "centres", "trees", "weights")
+LEARNED_PARTS = ("law", "centres", "trees", "weights")
 """Parts of a learned model in its report."""
 MAX_NAMES_IN_LINE = 6
 """Maximum number of parameters or terms in a line of text: more do not fit a terminal."""
@@ -77,7 +77,9 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "formula": model.formula(),
         **_regression(model),
         "tensor": _tensor(model),
-        "learned": {k: report[k] for k in LEARNED} if set(LEARNED) <= report.keys() else None,
+        "learned": {k: report[k] for k in LEARNED_PARTS}
+        if set(LEARNED_PARTS) <= report.keys()
+        else None,
         "notes": [*notes, *counted.get("notes", [])],
         "counters": counted.get("families", {}),
         "alternatives": report.get("alternatives", []),
@@ -181,7 +183,7 @@ def _unused(samples: Samples, model: KernelModel) -> list[dict[str, Any]]:
 def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
     """Return the errors of the model on *test*; each configuration counts once."""
     model = found.model
-    if CLOCK in model.names_:
+    if CLOCK_PARAMETER in model.names_:
         test = with_clock(test, always=True)
     rows, group = test.configurations()
     table = columns(model, test.names, rows, categories=test.categories, keep_unseen=True)

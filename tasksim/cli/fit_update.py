@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["update_model"]
 
-TAKEN: Final = (
+UPDATE_PARAMETERS: Final = (
     "file", "duration", "part", "update", "output", "architecture", "force", "as_json",
     "log", "debug", "help",
 )  # fmt: skip
@@ -51,7 +51,7 @@ def update_model(
 ) -> None:
     """Let the model in the coefficient file *path* learn the samples in *file*, and write it."""
     for parameter in given_parameters(click.get_current_context()):
-        if parameter.name not in TAKEN:
+        if parameter.name not in UPDATE_PARAMETERS:
             raise InputError(
                 f"--update keeps the model's kind, options and grid: leave {parameter.opts[0]} out"
             )

@@ -44,7 +44,7 @@ EXAMPLES = (
     "tasksim import starpu ~/.starpu/sampling -o mylibrary",
     "tasksim import starpu /usr/share/starpu/perfmodels/sampling --host mirage -o mylibrary",
 )
-WIDTH = 96
+NOTE_WIDTH = 96
 """Width of the notes in characters: it fits a terminal of 100, and lines are still easy to read."""
 
 
@@ -107,7 +107,7 @@ def _text(found: Imported) -> Iterator[str]:
     for architectures, kernels in groups.items():
         yield f"\n{counted(len(kernels), 'kernel')} on {', '.join(architectures)}:"
         yield from textwrap.wrap(
-            ", ".join(kernels), WIDTH, initial_indent="  ", subsequent_indent="  ",
+            ", ".join(kernels), NOTE_WIDTH, initial_indent="  ", subsequent_indent="  ",
             break_on_hyphens=False,
         )  # fmt: skip
     yield from _notes(found.notes)

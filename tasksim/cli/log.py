@@ -15,9 +15,9 @@ from tasksim.base.log import Log
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["LEVELS", "logged"]
+__all__ = ["LOG_LEVELS", "logged"]
 
-LEVELS: Final = ("debug", "info", "warning")
+LOG_LEVELS: Final = ("debug", "info", "warning")
 """Legal levels of lines on stderr; a file gets all lines."""
 LINE_FORMAT: Final = "%(asctime)s.%(msecs)03d %(levelname)-7s %(name)s: %(message)s"
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
@@ -49,7 +49,7 @@ def logged(place: str, command: str, words: Sequence[str]) -> Iterator[None]:
     logger = logging.getLogger("tasksim")
     before = logger.level, logger.propagate
     logger.addHandler(handler)
-    logger.setLevel(place.upper() if place in LEVELS else logging.DEBUG)
+    logger.setLevel(place.upper() if place in LOG_LEVELS else logging.DEBUG)
     logger.propagate = False
     try:
         with _told(command, words):
@@ -62,11 +62,11 @@ def logged(place: str, command: str, words: Sequence[str]) -> Iterator[None]:
 
 
 def _handler(place: str) -> logging.Handler:
-    if place in LEVELS:
+    if place in LOG_LEVELS:
         return logging.StreamHandler(_Stderr())
     path = Path(place)
     if path.name == place and not path.suffix:  # a misspelt level must not become a file
-        raise unknown("level", place, [*LEVELS, "a file such as run.log"], "--log")
+        raise unknown("level", place, [*LOG_LEVELS, "a file such as run.log"], "--log")
     try:
         return logging.FileHandler(path, encoding="utf-8")
     except OSError as error:

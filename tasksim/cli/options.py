@@ -343,7 +343,7 @@ def result_options(function: F) -> F:
     return function
 
 
-_NODES = (
+_NODE_OPTIONS = (
     click.option(
         "--network",
         help="Network between the nodes: switch:bandwidth=12.5GB/s,latency=1us (see 'tasksim"
@@ -432,7 +432,7 @@ def cluster_options(function: F) -> F:
             scenario = scenario.vary(**words)
         return function(*args, scenario=scenario, **given)
 
-    return _with_options(_NODES, gathered, function)
+    return _with_options(_NODE_OPTIONS, gathered, function)
 
 
 def _with_options(options: tuple[Decorator, ...], gathered: Any, function: F) -> F:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
-CLOCK = "frequency_hz"
-"""Name of the clock's parameter, as in :data:`tasksim.models.rows.CLOCK`, whose import is slow."""
+CLOCK_PARAMETER = "frequency_hz"
+"""Name of the clock's parameter, as in :mod:`tasksim.models.rows`, whose import is slow."""
 UNSEEN_CHOICES = ("refuse", "pooled")
 
 
@@ -131,8 +131,8 @@ def predict(
     if table is not None:
         if frequency is not None:
             raise InputError(
-                f"--frequency is for one configuration; with --file: a column {CLOCK}, if the "
-                "model was measured at several clocks"
+                f"--frequency is for one configuration; with --file: a column {CLOCK_PARAMETER}, "
+                "if the model was measured at several clocks"
             )
         from tasksim.base.files import write_text
         from tasksim.cli.predict_table import csv_text, predicted_rows
@@ -147,8 +147,8 @@ def predict(
         note_written(output)
         return
     values = _values(model, settings)
-    if clock_hz is not None and CLOCK in model.names_:
-        values[CLOCK] = clock_hz
+    if clock_hz is not None and CLOCK_PARAMETER in model.names_:
+        values[CLOCK_PARAMETER] = clock_hz
     if unseen == "refuse":
         _refuse_unseen(model, values)
     outside = dict(_outside(model, values))
@@ -171,8 +171,8 @@ def _clock(model: KernelModel, frequency: float | None, settings: Sequence[str])
             f"--frequency: {model.label} is a model of kind {model.kind}; legal: models of"
             " counters ('tasksim fit --kind counters'), which know the effect of the clock"
         )
-    if any(text.partition("=")[0].strip() == CLOCK for text in settings):
-        raise InputError(f"--frequency and {CLOCK}: give only one")
+    if any(text.partition("=")[0].strip() == CLOCK_PARAMETER for text in settings):
+        raise InputError(f"--frequency and {CLOCK_PARAMETER}: give only one")
     return frequency
 
 
@@ -191,7 +191,7 @@ def _parts(
     found: dict[str, Any] = {
         "parts": dict(zip(("computing_s", "memory_s", "messages_s"), parts, strict=True))
     }
-    if clock_hz is None or CLOCK in model.names_:
+    if clock_hz is None or CLOCK_PARAMETER in model.names_:
         return found
     # The interval's width is relative: it scales with the prediction.
     factor = sum(parts) / predicted["duration_s"]
@@ -237,8 +237,8 @@ def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float | st
     from tasksim.models.fitted import highest_clock
 
     given = _given(model, settings)
-    if CLOCK in model.names_:
-        given.setdefault(CLOCK, highest_clock(model))
+    if CLOCK_PARAMETER in model.names_:
+        given.setdefault(CLOCK_PARAMETER, highest_clock(model))
     refuse_missing(model.names_, given, model.label)
     return {name: given[name] for name in (*model.names_, *model.fixed_) if name in given}
 
@@ -295,14 +295,17 @@ def _outside(
     model: KernelModel, values: dict[str, float | str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the parameters outside the measured domain, and by which factor."""
-    from tasksim.models.categories import UNSEEN, code_of
+    from tasksim.models.categories import UNSEEN_CATEGORY, code_of
     from tasksim.models.fitted import bounding_parameters
 
     for name, value in values.items():
         if isinstance(value, str):
             known = model.categories_[name]
             code = code_of(value, known)
-            if code in (UNSEEN, *(known.index(c) for c in model.unmeasured_.get(name, ()))):
+            if code in (
+                UNSEEN_CATEGORY,
+                *(known.index(c) for c in model.unmeasured_.get(name, ())),
+            ):
                 yield name, {"value": value, "low": None, "high": None, "factor": None}
             continue
         fixed = model.fixed_.get(name, value)
@@ -331,8 +334,8 @@ def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
             f"{name.removesuffix('_s')} {format_time(seconds)} ({100 * seconds / total:.0f} %)"
             for name, seconds in result["parts"].items()
         )
-    if CLOCK in result["parameters"]:
-        yield f"clock     {result['parameters'][CLOCK] / 1e9:.3g} GHz"
+    if CLOCK_PARAMETER in result["parameters"]:
+        yield f"clock     {result['parameters'][CLOCK_PARAMETER] / 1e9:.3g} GHz"
     if result["inside"]:
         yield f"domain    inside the measured domain: {model.measured()}"
     else:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, nearest
 from tasksim.formats.samples.csvfile import read_cells
-from tasksim.models.categories import UNSEEN, category_table, code_of, unseen_message
+from tasksim.models.categories import UNSEEN_CATEGORY, category_table, code_of, unseen_message
 from tasksim.models.fitted import highest_clock
-from tasksim.models.rows import CLOCK, plain_number
+from tasksim.models.rows import CLOCK_PARAMETER, plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tasksim.formats.samples.cells import Cells
     from tasksim.models.kernelmodel import KernelModel
 
-__all__ = ["PREDICTED", "csv_text", "predicted_rows"]
+__all__ = ["PREDICTED_COLUMNS", "csv_text", "predicted_rows"]
 
-PREDICTED = ("predicted_s", "low_s", "high_s", "inside")
+PREDICTED_COLUMNS = ("predicted_s", "low_s", "high_s", "inside")
 """Columns of predictions, after those of the file."""
 
 
@@ -64,7 +64,7 @@ def predicted_rows(
         low, high = lows.tolist(), highs.tolist()
     results = zip(predicted.tolist(), low, high, inside.tolist(), strict=True)
     return [
-        {**row, **dict(zip(PREDICTED, result, strict=True))}
+        {**row, **dict(zip(PREDICTED_COLUMNS, result, strict=True))}
         for row, result in zip(_rows(cells, given), results, strict=True)
     ]
 
@@ -85,7 +85,7 @@ def _rows(cells: Cells, given: Mapping[str, float | str]) -> list[dict[str, Any]
     """Return the cells of each row, with the *given* parameters of all rows."""
     columns: dict[str, list[Any]] = {}
     for name, column in cells.columns.items():
-        if name not in PREDICTED and name not in given:
+        if name not in PREDICTED_COLUMNS and name not in given:
             values = column.values.tolist()
             columns[name] = [
                 column.texts.get(row, None if value != value else plain_number(value))
@@ -107,7 +107,7 @@ def _column(
             np.array(value, dtype=object), [name], known, keep_unseen=unseen != "refuse"
         )[:, 0]
     if name not in cells.columns:
-        if name == CLOCK:
+        if name == CLOCK_PARAMETER:
             return np.full(len(cells), highest_clock(model))
         raise InputError(
             f"{cells.header}: no column '{name}', a parameter of the model"
@@ -130,9 +130,9 @@ def _column(
     codes = {text: code_of(text, categories) for text in dict.fromkeys(texts)}
     found = np.array([codes[text] for text in texts])
     lacking = model.unmeasured_.get(name, ())
-    found[np.isin(found, [categories.index(of) for of in lacking])] = UNSEEN
-    if unseen == "refuse" and (found == UNSEEN).any():
-        row = int(np.argmax(found == UNSEEN))
+    found[np.isin(found, [categories.index(of) for of in lacking])] = UNSEEN_CATEGORY
+    if unseen == "refuse" and (found == UNSEEN_CATEGORY).any():
+        row = int(np.argmax(found == UNSEEN_CATEGORY))
         measured = [category for category in categories if category not in lacking]
         raise OutOfDomainError(
             f"{cells.place(row, name)}: {unseen_message(name, texts[row], measured)}; --unseen "

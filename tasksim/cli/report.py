@@ -231,9 +231,9 @@ def _report_critical(
 
     found = critical_kernels(runs, threshold)
     if output is not None:
-        from tasksim.reports.aggregated import GRAPH, MODELS, write_aggregated
+        from tasksim.reports.aggregated import GRAPH_FILE, MODELS_FILE, write_aggregated
 
-        for name in (GRAPH, MODELS):
+        for name in (GRAPH_FILE, MODELS_FILE):
             refuse_existing(output / name, force=force)
         write_aggregated(output, found, runs, force=force)
     if as_json:
@@ -243,7 +243,7 @@ def _report_critical(
         return
     click.echo("\n".join(_critical_text(found)))
     if output is not None:
-        note(f"Wrote {output / GRAPH} and {output / MODELS}")
+        note(f"Wrote {output / GRAPH_FILE} and {output / MODELS_FILE}")
 
 
 def _critical_text(found: CriticalKernels) -> Iterator[str]:
@@ -267,7 +267,7 @@ def _critical_text(found: CriticalKernels) -> Iterator[str]:
     yield f"\n{count} of {len(found.kernels)} kernels are critical; they take {share}"
 
 
-WAITED = {
+WAIT_TEXTS = {
     "dependency": "for dependencies and submission",
     "transfer": "for data",
     "queue": "for the runtime",
@@ -328,9 +328,9 @@ def _account_text(
     yield f"\nidle time, mean of {workers} workers:"
     for name, seconds in found.waiting_s.items():
         if seconds is None:
-            yield f"{f'  {WAITED[name]}':<58}{'unknown':>10}"
+            yield f"{f'  {WAIT_TEXTS[name]}':<58}{'unknown':>10}"
         else:
-            yield line(f"  {WAITED[name]}", seconds / workers)
+            yield line(f"  {WAIT_TEXTS[name]}", seconds / workers)
     if (numa := found.numa) is not None:
         yield f"\naccesses to other memory domains, mean of {workers} workers:"
         yield more("  longer tasks, as their data were far", numa.total_extra_s / workers)
@@ -743,7 +743,7 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
     from math import sqrt
 
     from tasksim.base.units import duration_text
-    from tasksim.reports.bulk.prediction import PARTS
+    from tasksim.reports.bulk.prediction import TIME_PARTS
     from tasksim.reports.bulk.tables import SCALING_METHODS, median_errors
     from tasksim.view.texttables import table
 
@@ -768,11 +768,11 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
         interval = (duration_text(row[f"counters_{end}_s"]) for end in ("low", "high"))
         measured = duration_text(row["measured_s"]) if known else "-"
         cells.append((*case, measured, *times, " to ".join(interval)))
-        parts = [row[f"counters_{name}_s"] for name in PARTS]
+        parts = [row[f"counters_{name}_s"] for name in TIME_PARTS]
         texts = [f"{duration_text(s)} {100 * s / (row['counters_s'] or 1.0):.0f} %" for s in parts]
         part_cells.append((*case, *texts))
     yield table((*heads, "measured", *SCALING_METHODS, "counters: 95 %"), cells, left=0)
-    yield f"\nof counters:\n{table((*heads, *PARTS), part_cells, left=0)}\n"
+    yield f"\nof counters:\n{table((*heads, *TIME_PARTS), part_cells, left=0)}\n"
     errors, undetermined = median_errors(report.table), report.undetermined
     for name, meaning in SCALING_METHODS.items():
         error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["growth_options", "refuse_tree_file", "tree_outputs_option", "write_tree"]
 
-TEXTS: Final = (".h", ".py", ".txt", ".json")
-PICTURES: Final = (".png", ".pdf", ".svg")
+TEXT_SUFFIXES: Final = (".h", ".py", ".txt", ".json")
+PICTURE_SUFFIXES: Final = (".png", ".pdf", ".svg")
 
 
 def refuse_tree_file(path: Path, *, force: bool) -> None:
     """Raise if no tree can be written to *path*."""
     suffix = path.suffix.lower()
-    if suffix in PICTURES:
+    if suffix in PICTURE_SUFFIXES:
         refuse_figure(path, force=force)
         return
-    if suffix not in TEXTS:
-        legal = ", ".join([*TEXTS, *PICTURES])
+    if suffix not in TEXT_SUFFIXES:
+        legal = ", ".join([*TEXT_SUFFIXES, *PICTURE_SUFFIXES])
         raise InputError(f"{path}: trees are written to files that end in {legal}")
     refuse_existing(path, force=force)
     refuse_unwritable(path)
@@ -40,7 +40,7 @@ def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
     from tasksim.tuning.tree_code import c_header, python_function, readable_text
 
     suffix = path.suffix.lower()
-    if suffix in PICTURES:
+    if suffix in PICTURE_SUFFIXES:
         from tasksim.tuning.tree_picture import picture
         from tasksim.view.figure import save_figure
 

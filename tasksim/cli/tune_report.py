@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from tasksim.tuning.native_campaign import NativeCampaign
     from tasksim.tuning.native_report import NativeReport
 
-__all__ = ["EXAMPLES", "FEW_EXAMPLES", "reporting", "text_of"]
+__all__ = ["FEW_EXAMPLES", "TRAINING_LOOPS", "reporting", "text_of"]
 
-PARTS = ("all", "graphs", "loops")
-EXAMPLES: Final = 30
+REPORT_PARTS = ("all", "graphs", "loops")
+TRAINING_LOOPS: Final = 30
 """Number of training loops per operation and number of workers. With 75, 150, 300 and 600 in all,
 the tree reached .953, .969, .972 and .974 of the performance; its authors had 288."""
 FEW_EXAMPLES: Final = 2
@@ -47,7 +47,7 @@ FEW_EXAMPLES: Final = 2
 )
 @click.option(
     "--part",
-    type=click.Choice(PARTS),
+    type=click.Choice(REPORT_PARTS),
     default="all",
     help="Choices to judge: those for graphs (tile sizes, schedulers, group sizes), chunk sizes of"
     " loops, or all.",
@@ -73,7 +73,7 @@ FEW_EXAMPLES: Final = 2
     "--examples",
     type=WholeNumber(0),
     help="Number of further loops to learn from, per operation and number of threads. [default:"
-    f" {EXAMPLES}; quick: {FEW_EXAMPLES}]",
+    f" {TRAINING_LOOPS}; quick: {FEW_EXAMPLES}]",
 )
 @click.option(
     "--seed", type=WholeNumber(0), help="Seed of the sizes of loops. [default: the usual sizes]"
@@ -122,7 +122,7 @@ def reporting(
     count = workers or len(usable_cores())
     graphs = graph_questions(count, quick=quick) if part != "loops" else []
     loops = loop_questions(count, quick=quick, seed=seed) if part != "graphs" else []
-    each = examples if examples is not None else FEW_EXAMPLES if quick else EXAMPLES
+    each = examples if examples is not None else FEW_EXAMPLES if quick else TRAINING_LOOPS
     effort = MeasurementEffort(repetitions, 2.0 if quick else 3.0, patience)
     asked = {
         "part": part,

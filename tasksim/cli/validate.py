@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["validate"]
 
 RUN_FILES = ("run.json", "tasks.parquet")
-PATTERNS = ("*.yaml", "*.yml", "*.json", "*.samples.csv", "*.npz", *RUN_FILES)
+FILE_PATTERNS = ("*.yaml", "*.yml", "*.json", "*.samples.csv", "*.npz", *RUN_FILES)
 """Patterns of the files that are checked in a folder."""
 OTHER_JSON = (".schema.json", "demo.json")
 """Endings of JSON files that are no kernel models."""
@@ -77,7 +77,7 @@ def _expanded(path: Path) -> list[Path]:
     """Return the files that *path* stands for."""
     if not path.is_dir() or _is_run(path) or format_of(path, "reads_trace") is not None:
         return [path]
-    found = [file for pattern in PATTERNS for file in path.rglob(pattern) if not file.is_dir()]
+    found = [file for pattern in FILE_PATTERNS for file in path.rglob(pattern) if not file.is_dir()]
     chosen = [
         file
         for file in found
@@ -88,7 +88,9 @@ def _expanded(path: Path) -> list[Path]:
     runs = {p.parent for p in chosen if _is_run(p.parent)}
     files = sorted({p for p in chosen if p.parent not in runs} | runs)
     if not files:
-        raise InputError(f"{path}: nothing to check: no run, and no {', '.join(PATTERNS)} in it")
+        raise InputError(
+            f"{path}: nothing to check: no run, and no {', '.join(FILE_PATTERNS)} in it"
+        )
     return files
 
 

@@ -31,13 +31,13 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.files import writing
 from tasksim.base.lockfile import locked
 from tasksim.core.compiler import (
-    FAST,
-    OFFERED,
+    EXPORT_MAP,
+    FAST_FLAGS,
+    LIBRARY_FLAGS,
     OFFERED_BY_RECORDER,
-    SANITIZED,
-    STANDALONE,
+    SANITIZER_FLAGS,
+    STATIC_LINK_FLAGS,
     WASM_FAST,
-    WHOLE,
     Compiler,
     NoCompiler,
     NotBuilt,
@@ -46,9 +46,9 @@ from tasksim.core.compiler import (
     sanitizing,
 )
 from tasksim.core.library import (
-    BESIDE,
+    BUILT_LIBRARY,
+    BUILT_RECORDER,
     FOLDER,
-    RECORDER,
     RECORDER_WHY_NOT,
     WASM_PATH,
     WHY_NOT,
@@ -74,14 +74,14 @@ TARGETS: Final = ("native", "wasm")
 """What the core is built for: this machine, or WebAssembly."""
 _NOT_FOR_WASM: Final = ("models", "native", "optimization", "planning")
 """Folders of sources that are not in WebAssembly: models, runs on threads, searches, plans."""
-_WAYS: Final[list[tuple[str, ...]]] = [(*WHOLE, *STANDALONE), WHOLE]
+_LINK_ATTEMPTS: Final[list[tuple[str, ...]]] = [(*LIBRARY_FLAGS, *STATIC_LINK_FLAGS), LIBRARY_FLAGS]
 """Flags to link with, tried in turn: some systems have no static library of C++."""
-_TELLS: Final = "version.cpp"
+_DESCRIBING_UNIT: Final = "version.cpp"
 """The unit that contains the description of the library's sources and compiler."""
 
 
 def build(
-    target: Path = BESIDE,
+    target: Path = BUILT_LIBRARY,
     *,
     folder: Path = FOLDER,
     work: Path | None = None,
@@ -122,11 +122,11 @@ def build(
     tasksim.core.sanitizers : How Python loads a library with sanitizers.
     """
     compiler = compiler or find_compiler()
-    flags: Sequence[str] = FAST
-    ways = _WAYS
+    flags: Sequence[str] = FAST_FLAGS
+    ways = _LINK_ATTEMPTS
     if sanitize:
         checks = sanitizing(compiler, sanitize)
-        flags, ways, by_folder = (*SANITIZED, *checks), [checks], True
+        flags, ways, by_folder = (*SANITIZER_FLAGS, *checks), [checks], True
     if not units(folder):
         raise NotBuilt(f"there are no sources in {folder}")
     work = work or _work_of(folder)
@@ -146,14 +146,22 @@ def build_wasm(target: Path = WASM_PATH, *, compiler: Compiler | None = None) ->
     )
 
 
-def build_recorder(target: Path = RECORDER, *, compiler: Compiler | None = None) -> Path:
+def build_recorder(target: Path = BUILT_RECORDER, *, compiler: Compiler | None = None) -> Path:
     """Make the recorder of OpenMP programs, a shared library by itself; return *target*.
 
     Raises :exc:`NotBuilt` as :func:`build` does.
     """
     work = _work_of(FOLDER).with_name("recorder")
     compiler = compiler or find_compiler()
-    return _make(target, work, RECORDER.parent, compiler, FAST, _WAYS, offered=OFFERED_BY_RECORDER)
+    return _make(
+        target,
+        work,
+        BUILT_RECORDER.parent,
+        compiler,
+        FAST_FLAGS,
+        _LINK_ATTEMPTS,
+        offered=OFFERED_BY_RECORDER,
+    )
 
 
 def build_recorder_beside() -> str | None:
@@ -161,14 +169,14 @@ def build_recorder_beside() -> str | None:
 
     Without its sources, in a part of a checkout, there is nothing to build.
     """
-    if not units(RECORDER.parent):
+    if not units(BUILT_RECORDER.parent):
         return None
-    return _why_not(lambda: build_recorder(RECORDER), RECORDER, RECORDER_WHY_NOT)
+    return _why_not(lambda: build_recorder(BUILT_RECORDER), BUILT_RECORDER, RECORDER_WHY_NOT)
 
 
 def build_beside() -> str | None:
     """Build the core where it is looked for; return why that failed, if it did."""
-    return _why_not(lambda: build(by_folder=True), BESIDE, WHY_NOT)
+    return _why_not(lambda: build(by_folder=True), BUILT_LIBRARY, WHY_NOT)
 
 
 def _why_not(make: Callable[[], Path], library: Path, note: Path) -> str | None:
@@ -199,7 +207,7 @@ def _make(
     flags: Sequence[str],
     ways: list[tuple[str, ...]],
     *,
-    offered: str = OFFERED,
+    offered: str = EXPORT_MAP,
     without: Sequence[str] = ("wasm",),
     by_folder: bool = False,
 ) -> Path:
@@ -303,7 +311,7 @@ def _compiled(
         name = os.path.relpath(source, folder)
         inside = source.relative_to(place if source.is_relative_to(place) else folder)
         target = place / inside.with_suffix(".o")
-        extra = (*flags, *told) if inside == Path(_TELLS) else flags
+        extra = (*flags, *told) if inside == Path(_DESCRIBING_UNIT) else flags
         command = compiler.compile(name, str(target), extra)
         todo.append(_Unit(source, target, command, folder))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
@@ -321,7 +329,7 @@ def _folders(sources: list[Path], folder: Path, place: Path) -> list[Path]:
     """
     members: dict[Path, list[Path]] = {}
     for source in sources:
-        if source != folder / _TELLS:
+        if source != folder / _DESCRIBING_UNIT:
             inside = Path(*source.parent.relative_to(folder).parts[:1])
             members.setdefault(inside, []).append(source)
     sizes = {}
@@ -331,7 +339,7 @@ def _folders(sources: list[Path], folder: Path, place: Path) -> list[Path]:
         unit.parent.mkdir(parents=True, exist_ok=True)
         unit.write_text(text, encoding="utf-8")
         sizes[unit] = sum(path.stat().st_size for path in included)
-    alone = [path for path in sources if path == folder / _TELLS]
+    alone = [path for path in sources if path == folder / _DESCRIBING_UNIT]
     return [*sorted(sizes, key=lambda unit: -sizes[unit]), *alone]
 
 
@@ -372,8 +380,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _built(
             lambda: build_wasm(options.output or WASM_PATH), "core as WebAssembly", ignored
         )
-    output = options.output or BESIDE
-    if sanitize and output == BESIDE:
+    output = options.output or BUILT_LIBRARY
+    if sanitize and output == BUILT_LIBRARY:
         parser.error("--sanitize needs --output: Python alone cannot load such a library")
     if options.optional:
         why = build_beside()
@@ -384,7 +392,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = _built(lambda: build(output, sanitize=sanitize), "compiled core")
     if not failed:
         WHY_NOT.unlink(missing_ok=True)
-        if output == BESIDE:
+        if output == BUILT_LIBRARY:
             _say_of_recorder(build_recorder_beside())
     return failed
 

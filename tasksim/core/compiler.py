@@ -25,30 +25,35 @@ __all__ = [
     "sanitizing",
 ]
 
-NAMES: Final = ("c++", "g++", "clang++")
+COMPILER_NAMES: Final = ("c++", "g++", "clang++")
 """Compilers in order of search, if ``CXX`` names none."""
-COMMON: Final = ("-std=c++20", "-fPIC", "-pthread", "-fvisibility=hidden")
-EXACT: Final = ("-ffp-contract=off",)
+COMMON_FLAGS: Final = ("-std=c++20", "-fPIC", "-pthread", "-fvisibility=hidden")
+EXACT_FLAGS: Final = ("-ffp-contract=off",)
 """Flags for exact results: a product and a sum stay two roundings, as in Python. Do not add a flag
 that changes a result: no ``-ffast-math`` or part of it, and no ``-march``."""
-FAST: Final = ("-O3",)
-SANITIZED: Final = ("-O0", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
+FAST_FLAGS: Final = ("-O3",)
+SANITIZER_FLAGS: Final = (
+    "-O0",
+    "-g1",
+    "-fno-omit-frame-pointer",
+    "-fno-sanitize-recover=undefined",
+)
 """Flags for sanitizers. ``-g1`` keeps lines without variables: findings name the lines, and
 compiling takes half as long."""
-FOUND_BY_ADDRESS: Final = ("-fno-sanitize=null,alignment",)
+REDUNDANT_CHECK_FLAGS: Final = ("-fno-sanitize=null,alignment",)
 """Flags beside the sanitizer of addresses, which ends a process that follows a null pointer as
 well. Python refuses arrays that are not aligned (:func:`tasksim.core.interface.address`). These two
 checks precede every access, and take a third of the time to compile."""
-LINKED: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
-WHOLE: Final = ("-Wl,-z,defs", "-Wl,--strip-debug", "-Wl,--version-script=offered.map")
+LINK_FLAGS: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
+LIBRARY_FLAGS: Final = ("-Wl,-z,defs", "-Wl,--strip-debug", "-Wl,--version-script=offered.map")
 """Linker flags: a missing symbol is an error now, not at the first call, and the library exports
 only its interface."""
-OFFERED: Final = "{ global: tasksim_*; local: *; };\n"
+EXPORT_MAP: Final = "{ global: tasksim_*; local: *; };\n"
 """Exported symbols. Templates of C++'s library in the core stay local: otherwise those of another
 library in the process could replace them, or be replaced by them."""
 OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; GOMP_taskloop*; tasksim_*; local: *; };\n"
 """Exported symbols of the recorder of OpenMP programs: ours, and the one that runtimes look for."""
-STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
+STATIC_LINK_FLAGS: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""
 
 WASM_COMMON: Final = (
@@ -104,12 +109,12 @@ class Compiler:
 
     command: tuple[str, ...]
     name: str
-    common: tuple[str, ...] = COMMON
-    linked: tuple[str, ...] = LINKED
+    common: tuple[str, ...] = COMMON_FLAGS
+    linked: tuple[str, ...] = LINK_FLAGS
 
     def compile(self, source: str, target: str, extra: Sequence[str] = ()) -> list[str]:
         """Return the command that compiles *source* to *target* and lists its headers beside it."""
-        flags = (*self.common, *EXACT, *extra, "-I.", "-MMD", "-MF", f"{target}.d")
+        flags = (*self.common, *EXACT_FLAGS, *extra, "-I.", "-MMD", "-MF", f"{target}.d")
         return [*self.command, *flags, "-c", source, "-o", target]
 
     def link(self, objects: Sequence[str], target: str, extra: Sequence[str]) -> list[str]:
@@ -132,13 +137,15 @@ def find_compiler() -> Compiler:
     Raises :exc:`NotBuilt` if there is none.
     """
     wanted = shlex.split(os.environ.get("CXX", ""))
-    for name, *rest in [wanted] if wanted else [[name] for name in NAMES]:
+    for name, *rest in [wanted] if wanted else [[name] for name in COMPILER_NAMES]:
         program = shutil.which(name)
         if program is not None:
             return Compiler((program, *rest), _version_of([program, *rest]))
     if wanted:
         raise NotBuilt(f"no C++ compiler was found: CXX={shlex.join(wanted)} names no program")
-    raise NotBuilt(f"no C++ compiler was found (tried {', '.join(NAMES)}; CXX can name another)")
+    raise NotBuilt(
+        f"no C++ compiler was found (tried {', '.join(COMPILER_NAMES)}; CXX can name another)"
+    )
 
 
 def find_wasm_compiler() -> Compiler:
@@ -169,7 +176,7 @@ def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:
     """Return the flags for checks at run time, by a library that Python can be told to load."""
     flags: tuple[str, ...] = (f"-fsanitize={','.join(sanitize)}",)
     if {"address", "undefined"} <= set(sanitize):
-        flags += FOUND_BY_ADDRESS
+        flags += REDUNDANT_CHECK_FLAGS
     # GCC takes the shared one by itself; of Clang's, the static one is for programs only.
     return (*flags, "-shared-libsan") if "clang" in compiler.name else flags
 

@@ -89,7 +89,7 @@ class CallStatus(IntEnum):
 COUNTS: Final = {"": 0, "own": 1, "path": 2, "profile": 3, "share": 4}
 """Values of ``tasksim_counts`` in ``tasksim_core.h``, by their names in policies."""
 
-_KINDS: Final = {"i": c_int64, "u": c_uint64, "d": c_double, "p": c_void_p, "s": c_char_p}
+_FIELD_TYPES: Final = {"i": c_int64, "u": c_uint64, "d": c_double, "p": c_void_p, "s": c_char_p}
 
 
 def _fields(text: str) -> list[tuple[str, Any]]:
@@ -99,7 +99,7 @@ def _fields(text: str) -> list[tuple[str, Any]]:
     arrays, and ``s``, strings.
     """
     words = (word.split(":") for word in text.split())
-    return [(name, _KINDS[kind]) for kind, names in words for name in names.split(",")]
+    return [(name, _FIELD_TYPES[kind]) for kind, names in words for name in names.split(",")]
 
 
 class Graph(ctypes.Structure):
@@ -315,7 +315,7 @@ class PlanMade(ctypes.Structure):
     _fields_ = _fields("p:worker,start,end")
 
 
-_PROCESS: Final = (
+_PROCESS_SIGNATURE: Final = (
     None,
     [c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_int64, c_void_p],
 )
@@ -405,10 +405,10 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "selective_path": (None, [c_void_p, c_void_p, c_void_p, c_void_p]),
     "selective_free": (None, [c_void_p]),
     # kernel models
-    "process_float32": _PROCESS,
-    "process_float64": _PROCESS,
-    "products_float32": _PROCESS,
-    "products_float64": _PROCESS,
+    "process_float32": _PROCESS_SIGNATURE,
+    "process_float64": _PROCESS_SIGNATURE,
+    "products_float32": _PROCESS_SIGNATURE,
+    "products_float64": _PROCESS_SIGNATURE,
     "forest": (
         c_int32,
         [
@@ -434,7 +434,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
         [POINTER(Planning), c_char_p, c_void_p, c_int64, POINTER(PlanMade)],
     ),
 }  # fmt: skip
-_LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
+_LOCKED_SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "python_is": (None, [POINTER(Python)]),
     "replay_go_on": (c_int32, [c_void_p, c_int64]),
     "replay_seen": (None, [c_void_p, POINTER(c_void_p), POINTER(c_void_p)]),
@@ -443,7 +443,7 @@ _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
 }
 """Functions that keep Python's lock, because they call Python or create its objects."""
 
-_PYTHON: Final = {
+_PYTHON_FUNCTIONS: Final = {
     "call": "PyObject_Vectorcall",
     "call_method": "PyObject_VectorcallMethod",
     "get_item": "PyObject_GetItem",
@@ -465,7 +465,7 @@ _PYTHON: Final = {
     "clear_error": "PyErr_Clear",
 }
 """Functions of Python's C interface; all have existed, unchanged, since Python 3.9."""
-_OBJECTS: Final = {
+_PYTHON_OBJECTS: Final = {
     "none": None,
     "yes": True,
     "no": False,
@@ -483,7 +483,7 @@ def _declared(core: ctypes.CDLL) -> ctypes.CDLL:
 
 @lru_cache(maxsize=8)
 def _locked(core: ctypes.CDLL) -> ctypes.PyDLL:
-    return _declare(ctypes.PyDLL(core._name), _LOCKED)
+    return _declare(ctypes.PyDLL(core._name), _LOCKED_SIGNATURES)
 
 
 def _declare(core: Library, signatures: dict[str, tuple[Any, list[Any]]]) -> Library:
@@ -522,9 +522,9 @@ def with_lock(core: ctypes.CDLL, name: str) -> Any:
 def _python() -> Python:
     functions = {
         field: ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p)
-        for field, name in _PYTHON.items()
+        for field, name in _PYTHON_FUNCTIONS.items()
     }
-    return Python(**functions, **{field: id(what) for field, what in _OBJECTS.items()})
+    return Python(**functions, **{field: id(what) for field, what in _PYTHON_OBJECTS.items()})
 
 
 def address(values: NDArray[Any] | None, dtype: type[np.generic]) -> int | None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "BESIDE",
+    "BUILT_LIBRARY",
+    "BUILT_RECORDER",
     "FOLDER",
-    "RECORDER",
+    "INTERFACE_VERSION",
     "RECORDER_WHY_NOT",
-    "VERSION",
     "WASM_PATH",
     "Status",
     "all_sources",
@@ -33,20 +33,20 @@ __all__ = [
     "wasm_status",
 ]
 
-VERSION: Final = 23
+INTERFACE_VERSION: Final = 23
 """Version of the interface that the callers use, ``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``."""
 FOLDER: Final = Path(__file__).resolve().parent
 """Folder of the sources in a checkout. Wheels have the library instead."""
-BESIDE: Final = FOLDER / "libtasksim_core.so"
+BUILT_LIBRARY: Final = FOLDER / "libtasksim_core.so"
 """Path of the library, in a build and in wheels."""
-WASM_PATH: Final = BESIDE.with_suffix(".wasm")
+WASM_PATH: Final = BUILT_LIBRARY.with_suffix(".wasm")
 """Path of the core as WebAssembly, for pages, where it was built."""
 WHY_NOT: Final = FOLDER / "not-built.txt"
 """File with the reason of a failed build, written by the build."""
-RECORDER: Final = FOLDER.parent / "recording" / "openmp" / "recorder" / "libtasksim_ompt.so"
+BUILT_RECORDER: Final = FOLDER.parent / "recording" / "openmp" / "recorder" / "libtasksim_ompt.so"
 """Path of the recorder of OpenMP programs, beside its sources: a library that their runtime loads.
 It is built with the core, and apart from it."""
-RECORDER_WHY_NOT: Final = RECORDER.with_name(WHY_NOT.name)
+RECORDER_WHY_NOT: Final = BUILT_RECORDER.with_name(WHY_NOT.name)
 """File with the reason of a failed build of the recorder."""
 _REBUILD: Final = "python -m tasksim.core.build"
 
@@ -116,7 +116,7 @@ def wasm_status() -> Status:
         return Status(False, f"not {there}", None)
     if all_sources() and digest().encode() not in WASM_PATH.read_bytes():
         return Status(False, f"not made of the sources that are here; {build} again", WASM_PATH)
-    return Status(True, "there", WASM_PATH, VERSION)
+    return Status(True, "there", WASM_PATH, INTERFACE_VERSION)
 
 
 def _found() -> _Loaded:
@@ -130,7 +130,7 @@ def _found() -> _Loaded:
 def _look(setting: str) -> _Loaded:
     if setting == "off":
         return _Loaded(None, Status(False, "switched off by TASKSIM_CORE=off", None))
-    path = Path(setting).absolute() if setting else BESIDE
+    path = Path(setting).absolute() if setting else BUILT_LIBRARY
     if not path.is_file():
         why = f"not there: TASKSIM_CORE={setting} is no file" if setting else _why_absent()
         return _Loaded(None, Status(False, why, None))
@@ -158,8 +158,8 @@ def _load(path: Path, sources: Path | None = None) -> _Loaded:
         return _Loaded(None, Status(False, f"not to be loaded: {error}", path))
     except AttributeError:
         return _Loaded(None, Status(False, "no core of tasksim, another library", path))
-    if version != VERSION:
-        why = f"built for another version: {version}, expected {VERSION}"
+    if version != INTERFACE_VERSION:
+        why = f"built for another version: {version}, expected {INTERFACE_VERSION}"
         return _Loaded(None, Status(False, why, path, version))
     compiler = _text(core, "tasksim_core_compiler")
     # Wheels have no sources to compare with.

@@ -27,12 +27,12 @@ _MACHINES: Final = {
     258: "loongarch64",
 }
 """Names of 64-bit processors in wheels, by their number in ELF files."""
-_OLDEST: Final = (2, 17)
+_OLDEST_GLIBC: Final = (2, 17)
 """Version of the oldest C library that Python's wheels are still built for (manylinux2014)."""
 _OF_GLIBC: Final = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux.*|ld64)\.so\.\d")
 _OF_VERSION: Final = re.compile(r"GLIBC_(\d+)\.(\d+)(\.\d+)?")
 _DYNAMIC, _VERSIONS_NEEDED = 6, 0x6FFFFFFE
-_NEEDED: Final = 1
+_DT_NEEDED: Final = 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def wheel_tag(path: Path) -> str:
     if not needs.machine or not all(asked) or not all(map(_OF_GLIBC.fullmatch, needs.libraries)):
         return f"py3-none-linux_{machine}"
     numbers = [(int(match[1]), int(match[2])) for match in asked if match]
-    major, minor = max([_OLDEST, *numbers])
+    major, minor = max([_OLDEST_GLIBC, *numbers])
     return f"py3-none-manylinux_{major}_{minor}_{machine}"
 
 
@@ -113,7 +113,7 @@ def _libraries(data: bytes, order: str, sections: list[_Section]) -> tuple[str, 
     for section in (each for each in sections if each.kind == _DYNAMIC):
         for at in range(section.offset, section.offset + section.size, 16):
             tag, value = struct.unpack_from(order + "QQ", data, at)
-            if tag == _NEEDED:
+            if tag == _DT_NEEDED:
                 found.append(_string(data, sections[section.link], value))
     return tuple(found)
 

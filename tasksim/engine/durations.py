@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.graph.taskgraph import THREAD_START
 from tasksim.models.fitted import columns
-from tasksim.models.rows import DURATION, RECORDED_SIZE, SIZE
+from tasksim.models.rows import DURATION_PARAMETER, RECORDED_SIZE, SIZE_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -169,7 +169,7 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
                 refused = refused or error
         if not found and refused is not None:
             # Tasks of kernels without models may have durations of their own.
-            if DURATION not in names:
+            if DURATION_PARAMETER not in names:
                 raise refused
             from tasksim.models.kinds.given import given_model
 
@@ -232,7 +232,9 @@ class AskedParameters:
         names = self.graph.parameter_names[kernel]
         clock_hz = clock_hz if model.extrapolates else None
         needed = getattr(model, "names_", ())
-        size = [name for name in (SIZE, RECORDED_SIZE) if name in needed and name not in names]
+        size = [
+            name for name in (SIZE_PARAMETER, RECORDED_SIZE) if name in needed and name not in names
+        ]
         if not size:
             given = self.graph.parameters[kernel]
             rows: NDArray[np.integer] = self.graph.row[self.tasks(kernel)]
@@ -251,13 +253,13 @@ class AskedParameters:
 
     def _unseen(self, model: KernelModel, row: NDArray[np.float64], task: int) -> InputError:
         """Return the error for *task*, whose *row* of parameters has an unknown category."""
-        from tasksim.models.categories import UNSEEN, text_of, unseen_message
+        from tasksim.models.categories import UNSEEN_CATEGORY, text_of, unseen_message
 
         given = self.graph.parameters_of(task)
         for name, code in zip(model.names_, row.tolist(), strict=True):
             lacking = model.unmeasured_.get(name, ())
             known = [of for of in model.categories_.get(name, ()) if of not in lacking]
-            if known and (code == UNSEEN or model.categories_[name][int(code)] in lacking):
+            if known and (code == UNSEEN_CATEGORY or model.categories_[name][int(code)] in lacking):
                 message = unseen_message(name, text_of(given[name]), known)
                 break
         where = f"{model.label}: " if model.label else ""

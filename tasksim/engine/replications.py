@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from tasksim.models.uncertainty.tasknoise import TaskNoise
     from tasksim.platform.description import Platform
 
-__all__ = ["SOURCES", "Draws", "Replication", "Replicator"]
+__all__ = ["UNCERTAINTY_SOURCES", "Draws", "Replication", "Replicator"]
 
-SOURCES: Final = ("models", "runs", "tasks")
+UNCERTAINTY_SOURCES: Final = ("models", "runs", "tasks")
 """Sources of uncertainty, the outermost first."""
 _MODELS, _RUNS, _TASKS = range(3)
-_SLOWDOWN: Final = 0
+_SLOWDOWN_KEY: Final = 0
 """Key of the random draws of slowdowns; the keys of kernels and architectures are checksums of
 their names."""
 MIN_DEVIATION_BETWEEN_MINUTES: Final = 0.03
@@ -106,7 +106,7 @@ class Replicator:
     graph, platform, models : TaskGraph, Platform, Models
         The replayed graph, its machine and its models.
     sources : collection of str
-        Sources of uncertainty, of :data:`SOURCES`.
+        Sources of uncertainty, of :data:`UNCERTAINTY_SOURCES`.
     seed : int
         Seed of all draws.
     probes : float or sequence of float, optional
@@ -168,7 +168,9 @@ class Replicator:
             for part in self._parts
         ]
         self.expected_s = np.array([part.expected_s.mean() for part in self._parts])
-        self.sources = tuple(name for name in SOURCES if name in sources and self._known(name))
+        self.sources = tuple(
+            name for name in UNCERTAINTY_SOURCES if name in sources and self._known(name)
+        )
         self._freedom = _freedom_together(self._parts)
         self._model = lru_cache(maxsize=MAX_KEPT_MODELS)(self._drawn)
         if not self.sources:
@@ -206,7 +208,7 @@ class Replicator:
         durations = np.full(self._shape, np.inf)
         slowdown = 0.0  # of the run by other programs, as a logarithm
         if self._slowdown is not None:
-            slowdown = self._slowdown.drawn(self._generator(_RUNS, _SLOWDOWN, *which[:2]))
+            slowdown = self._slowdown.drawn(self._generator(_RUNS, _SLOWDOWN_KEY, *which[:2]))
         ratios, alone, of_models = np.ones((3, len(self._parts)))
         for index, part in enumerate(self._parts):
             rows = part.demand.rows

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kinds", "Slowing", "busy_estimates", "slowing_of"]
 
-_ALONE: Final = Contention()
+_NO_CONTENTION: Final = Contention()
 _MAX_CACHED_STATES: Final = 1 << 16
 """Maximum number of cached states of domains: four kinds on 24 cores have fewer; many kinds take
 some MB."""
@@ -198,7 +198,7 @@ def _known(kernels: Iterable[str], models: Models, architecture: str) -> Iterato
             # Without a model of the kernel, the architecture cannot run it.
             with suppress(InputError):
                 known = models.contention(kernel, architecture)
-        yield known or _ALONE
+        yield known or _NO_CONTENTION
 
 
 def _with_uses(

@@ -43,7 +43,7 @@ __all__ = ["COSTS", "CostFiles", "beside", "processors", "read_costs"]
 MAX_TASKS: Final = 32767
 """Largest number of tasks: each is a kernel of its own, and records of runs number kernels with 16
 bits."""
-UNLIMITED: Final = 2**31 - 1
+UNLIMITED_COPIES: Final = 2**31 - 1
 """Number of concurrent copies: papers on static scheduling have no limit."""
 MAX_DECIMALS: Final = 9
 """Maximum number of decimals of a volume: volumes become whole numbers of bytes, which with more
@@ -318,7 +318,9 @@ def processors(
         memories=tuple(Memory(k, name) for k, name in enumerate(names)),
         links=tuple(links),
         routes=tuple(routes),
-        copying=Copying(fetches=UNLIMITED, prefetches=UNLIMITED, idle=UNLIMITED),
+        copying=Copying(
+            fetches=UNLIMITED_COPIES, prefetches=UNLIMITED_COPIES, idle=UNLIMITED_COPIES
+        ),
     )
 
 

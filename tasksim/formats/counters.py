@@ -51,7 +51,7 @@ def _counted_number(text: str, what: str, where: str) -> float:
     return value
 
 
-MEANINGS: Final[Mapping[str, tuple[str, ...]]] = {
+QUANTITY_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "instructions": ("instructions", "INSTR_RETIRED_ANY", "PAPI_TOT_INS"),
     "cycles": ("cycles", "cpu-cycles", "CPU_CLK_UNHALTED_CORE", "PAPI_TOT_CYC"),
     "stall_cycles": (
@@ -76,11 +76,11 @@ MEANINGS: Final[Mapping[str, tuple[str, ...]]] = {
                         "MEM_LOAD_UOPS_RETIRED_L3_MISS"),
 }  # fmt: skip
 """Quantity -> events that count it, the best first."""
-KEPT: Final = ("instructions", "cycles", "stall_cycles", "l1_hits", "l2_hits", "l3_hits",
+KEPT_QUANTITIES: Final = ("instructions", "cycles", "stall_cycles", "l1_hits", "l2_hits", "l3_hits",
                "memory_accesses")  # fmt: skip
-_MEANING: Final = {
+_QUANTITY_OF_EVENT: Final = {
     event.lower(): (meant, rank)
-    for meant, events in MEANINGS.items()
+    for meant, events in QUANTITY_EVENTS.items()
     for rank, event in enumerate(events)
 }
 
@@ -91,7 +91,7 @@ def meaning(event: str) -> str | None:
     >>> meaning("instructions:u"), meaning("PAPI_L1_DCM"), meaning("branch-misses")
     ('instructions', 'l1_misses', None)
     """
-    found = _MEANING.get(_plain(event))
+    found = _QUANTITY_OF_EVENT.get(_plain(event))
     return None if found is None else found[0]
 
 
@@ -123,11 +123,13 @@ def counters_of(counted: Counted, where: str, executions: float = 1.0) -> dict[s
     if "instructions" not in known:
         raise InputError(
             f"{where}: no event counts instructions (events: {', '.join(counted.events)}); "
-            f"count one of {', '.join(MEANINGS['instructions'])}"
+            f"count one of {', '.join(QUANTITY_EVENTS['instructions'])}"
         )
     if "l1_hits" not in known:
         known.update(_hits(known, where))
-    found: dict[str, float] = {name: known[name] / executions for name in KEPT if name in known}
+    found: dict[str, float] = {
+        name: known[name] / executions for name in KEPT_QUANTITIES if name in known
+    }
     if "memory_accesses" not in found:
         raise InputError(
             f"{where}: no events count the accesses that reach memory (events:"
@@ -147,7 +149,7 @@ def _best(events: Iterable[str]) -> dict[str, str]:
     """Return the best event of each meaning, the first of equals."""
     best: dict[str, tuple[int, str]] = {}
     for event in events:
-        meant, rank = _MEANING.get(_plain(event), (None, 0))
+        meant, rank = _QUANTITY_OF_EVENT.get(_plain(event), (None, 0))
         if meant is not None and rank < best.get(meant, (rank + 1, ""))[0]:
             best[meant] = rank, event
     return {meant: event for meant, (_, event) in best.items()}

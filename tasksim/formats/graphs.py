@@ -37,7 +37,7 @@ __all__ = [
 
 NETWORKX_READERS: Final = {".graphml": "read_graphml", ".gml": "read_gml"}
 """Suffix of graphs that networkx reads -> its function."""
-ELF: Final = b"\x7fELF"
+ELF_MAGIC: Final = b"\x7fELF"
 """First bytes of a compiled program."""
 MADE_AGAIN_SHARE: Final = 0.2
 """Share of the time of work on a run's graph, such as writing it, after which it is made."""
@@ -164,8 +164,8 @@ def file_format(where: str | Path) -> Format:
     legal = [f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known]
     head = b""
     with suppress(InputError), reading(path) as file:
-        head = file.read(len(ELF))
-    if head == ELF:
+        head = file.read(len(ELF_MAGIC))
+    if head == ELF_MAGIC:
         raise InputError(
             f"{path}: is a compiled program, not a task graph; 'tasksim record -o RUN {path}' "
             "runs one that uses OpenMP, and records its tasks"

@@ -11,7 +11,7 @@ from tasksim.base.files import exists, is_file
 from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
 from tasksim.platform.parts import Memory, Worker
-from tasksim.run.foldernames import PLATFORM, RUN_JSON, is_run_folder
+from tasksim.run.foldernames import PLATFORM_FILE, RUN_JSON, is_run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ def platform_of(
     """
     from tasksim.platform.load import load
 
-    beside = (where.parent if where.name == RUN_JSON else where) / PLATFORM
+    beside = (where.parent if where.name == RUN_JSON else where) / PLATFORM_FILE
     if is_file(beside):
         return load(beside, library, settings)
     said: Any = run.config.get("platform")

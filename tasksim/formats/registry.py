@@ -140,16 +140,16 @@ class Format:
 
     def verbs(self) -> tuple[Verb, ...]:
         """Return the abilities of the format."""
-        return tuple(verb for verb in _WORDS if getattr(self, verb) is not None)
+        return tuple(verb for verb in _ABILITIES if getattr(self, verb) is not None)
 
     def describe(self) -> str:
         """Return the summary, the suffixes and the abilities, in words."""
         suffixes = f" ({', '.join(self.suffixes)})" if self.suffixes else ""
-        words = [_WORDS[verb] for verb in self.verbs()]
+        words = [_ABILITIES[verb] for verb in self.verbs()]
         return f"{self.summary}{suffixes}\n{', '.join(words)}"
 
 
-_WORDS: dict[Verb, str] = {
+_ABILITIES: dict[Verb, str] = {
     "reads_graph": "reads graphs",
     "reads_run": "reads runs",
     "reads_trace": "imports runs",

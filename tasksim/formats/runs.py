@@ -44,7 +44,7 @@ _NSYS: Final = (
     "'nsys stats --report cuda_gpu_trace --format csv --output run {}' writes a table that is read"
 )
 _PERFETTO: Final = "'traceconv json {} run.json' of Perfetto writes a trace that is read"
-HINTS: Final = {
+CONVERSION_HINTS: Final = {
     ".zst": _ZSTD, ".zstd": _ZSTD, ".nsys-rep": _NSYS, ".qdrep": _NSYS, ".pftrace": _PERFETTO,
     ".perfetto-trace": _PERFETTO,
 }  # fmt: skip
@@ -189,7 +189,7 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
                 f"{where}: a task graph, not a run of another tool: 'tasksim simulate {where}' "
                 "reads it as it is, 'tasksim import workflow' imports it"
             )
-        if hint := HINTS.get(where.suffix):
+        if hint := CONVERSION_HINTS.get(where.suffix):
             raise InputError(f"{where}: not read as it is: {hint.format(where)}")
         known = ", ".join(formats_that("reads_trace"))
         raise InputError(f"{where}: not a format that imports runs (known: {known})")

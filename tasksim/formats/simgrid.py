@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from tasksim.formats.xmltext import Element
     from tasksim.network.description import Network
 
-__all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
+__all__ = ["DEFAULT_MODEL", "import_network", "network_fields", "read_network_xml"]
 
-MODEL: Final = "smpi"
+DEFAULT_MODEL: Final = "smpi"
 """Model of messages for files of SimGrid, which name none: the default of ``smpirun``."""
 
 REFUSED_ELEMENTS: Final = {
@@ -67,7 +67,7 @@ def read_network_xml(path: Path, changes: Mapping[str, Any] | None = None) -> Ne
         With all problems: ``file:line:column: expected ..., found ...``.
     """
     fields = {**network_fields(path), **(changes or {})}
-    return network_of_fields(fields, path.stem, str(path), model=MODEL)
+    return network_of_fields(fields, path.stem, str(path), model=DEFAULT_MODEL)
 
 
 def network_fields(path: Path) -> dict[str, Any]:
@@ -307,7 +307,7 @@ def import_network(
     InputError
         With all problems of the file, by line and column; nothing is written then.
     """
-    fields = {"name": name or path.stem, **network_fields(path), "model": MODEL}
+    fields = {"name": name or path.stem, **network_fields(path), "model": DEFAULT_MODEL}
     head = f"# Imported by tasksim from {path.name}.\n"
     data = {"version": 1, "network": fields}
     text = head + yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.units import exact_quantity
-from tasksim.formats.xmltext import BANDWIDTHS, TIMES, goes_back
+from tasksim.formats.xmltext import BANDWIDTH_UNITS, TIME_UNITS, goes_back
 from tasksim.network.description import MAX_HOSTS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def host_numbers(cluster: Element, problems: XmlProblems) -> list[int]:
 
 def bandwidth_of(element: Element, name: str, problems: XmlProblems) -> str:
     """Return a bandwidth among the attributes of an *element*."""
-    value = problems.quantity(element, name, "bandwidth", BANDWIDTHS)
+    value = problems.quantity(element, name, "bandwidth", BANDWIDTH_UNITS)
     if not value > 0:
         problems.at(element, f"{name}: a number above 0", f"'{element.attributes[name]}'")
     return exact_quantity(value, "bandwidth")
@@ -153,7 +153,7 @@ def link_fields(
     """Return the fields of a link by these attributes of an *element*."""
     fields = {"bandwidth": bandwidth_of(element, bandwidth, problems)}
     if needed or latency in element.attributes:
-        value = problems.quantity(element, latency, "time", TIMES)
+        value = problems.quantity(element, latency, "time", TIME_UNITS)
         fields["latency"] = exact_quantity(value, "time")
     return fields
 

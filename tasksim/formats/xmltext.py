@@ -23,17 +23,25 @@ if TYPE_CHECKING:
 
     from tasksim.base.units import Dimension
 
-__all__ = ["BANDWIDTHS", "TIMES", "Element", "Problems", "XmlProblems", "goes_back", "parse_xml"]
+__all__ = [
+    "BANDWIDTH_UNITS",
+    "TIME_UNITS",
+    "Element",
+    "Problems",
+    "XmlProblems",
+    "goes_back",
+    "parse_xml",
+]
 
-BANDWIDTHS: Final = {"": "B/s"} | {
+BANDWIDTH_UNITS: Final = {"": "B/s"} | {
     f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
 }
 BIT_RATE_UNITS: Final = {
     f"{prefix}bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
 }
 """Bandwidths in bits per second, of which eight are a byte."""
-TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
-DEEPEST: Final = 100
+TIME_UNITS: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+MAX_NESTING: Final = 100
 """Maximum nesting of elements, as functions that walk them are recursive: StarPU's files have four
 levels, those of hwloc some fifteen."""
 
@@ -107,7 +115,7 @@ class XmlProblems(Problems):
         """Return an attribute that is a number with one of the *units*, in tasksim's notation."""
         text = self.attribute(element, name)
         match = _QUANTITY.fullmatch(text.strip())
-        bits = BIT_RATE_UNITS if units is BANDWIDTHS else {}
+        bits = BIT_RATE_UNITS if units is BANDWIDTH_UNITS else {}
         if match is not None and match[2] in {**units, **bits}:
             with suppress(InputError):  # beyond the range of floats
                 unit = {**units, **bits}[match[2]]
@@ -143,8 +151,8 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
         open_elements[-1].children.append(element)
         open_elements.append(element)
         open_texts.append([])
-        if len(open_elements) > DEEPEST:
-            problem(f"at most {DEEPEST} elements inside each other", "more")
+        if len(open_elements) > MAX_NESTING:
+            problem(f"at most {MAX_NESTING} elements inside each other", "more")
 
     def problem(expected: str, found: str) -> NoReturn:
         place = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"

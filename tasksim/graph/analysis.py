@@ -32,7 +32,7 @@ __all__ = [
     "work",
 ]
 
-FEWEST: Final = 12
+MIN_BLOCK_TASKS: Final = 12
 """Mean number of tasks per block from which whole blocks are faster than single tasks: NumPy's
 calls for a block take as long as this many tasks of three successors in Python (measured)."""
 
@@ -70,7 +70,7 @@ def bottom_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float6
     """
     durations = _checked(graph, durations_s)
     limits = _independent_blocks(graph)
-    if len(graph) < FEWEST * (len(limits) - 1):
+    if len(graph) < MIN_BLOCK_TASKS * (len(limits) - 1):
         return _levels_task_by_task(graph, durations)
     level = durations.copy()
     before = np.flatnonzero(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConfigurationRegister", "assembled"]
 
-LARGEST: Final = float_info.max
+LARGEST_FLOAT: Final = float_info.max
 
 
 class ConfigurationRegister:
@@ -93,7 +93,7 @@ class ConfigurationRegister:
             if isinstance(value, str) and value and (name in codes or not earlier):
                 continue
             amount = isinstance(value, int | float | np.integer | np.floating)
-            if not (amount and 0 <= value <= LARGEST) or name in codes:  # type: ignore[operator]
+            if not (amount and 0 <= value <= LARGEST_FLOAT) or name in codes:  # type: ignore[operator]
                 legal = "a finite number from 0"
                 if not earlier:
                     legal += ", or the name of a category"
@@ -183,6 +183,6 @@ def assembled(
 def _are_amounts(values: Iterable[object]) -> bool:
     """Return whether all *values* are plain legal numbers; other types may be legal, too."""
     return all(
-        (value.__class__ is int or value.__class__ is float) and 0 <= value <= LARGEST
+        (value.__class__ is int or value.__class__ is float) and 0 <= value <= LARGEST_FLOAT
         for value in values
     )

@@ -35,7 +35,7 @@ MODE_READS: Final = np.array([mode in READING_MODES for mode in range(8)])
 MODE_WRITES: Final = np.array([mode in WRITING_MODES for mode in range(8)])
 """Access mode -> whether the task changes the datum."""
 
-BATCH: Final = 2**15
+BATCH_ACCESSES: Final = 2**15
 """Number of accesses per batch: its arrays stay in a core's cache, and hardly add to the memory of
 a graph of millions of tasks."""
 
@@ -162,10 +162,10 @@ def infer_dependencies(accesses: Accesses) -> Int64:
 
 
 def _batches(pointers: Int64) -> Iterator[tuple[int, int]]:
-    """Yield spans of lists with about :data:`BATCH` indices together."""
+    """Yield spans of lists with about :data:`BATCH_ACCESSES` indices together."""
     begin, lists = 0, len(pointers) - 1
     while begin < lists:
-        end = int(np.searchsorted(pointers, pointers[begin] + BATCH, side="right")) - 1
+        end = int(np.searchsorted(pointers, pointers[begin] + BATCH_ACCESSES, side="right")) - 1
         end = max(end, begin + 1)
         yield begin, end
         begin = end

@@ -16,15 +16,15 @@ from tasksim.base.npzarrays import NpzArrays
 from tasksim.base.versions import newer
 from tasksim.graph.taskgraph import COLUMNS, HandleBlock, TaskGraph
 
-__all__ = ["SUFFIX", "load", "save"]
+__all__ = ["GRAPH_SUFFIX", "load", "save"]
 
-SUFFIX = ".npz"
+GRAPH_SUFFIX = ".npz"
 _FORMAT, _VERSION = "tasksim task graph", 2
 _WITHOUT_CATEGORIES = 1
 """Version of files without categories, which older programs can read."""
-_ADDED = ("hint_handle", "hint_after", "continues", "creator", "binding")
+_LATER_COLUMNS = ("hint_handle", "hint_after", "continues", "creator", "binding")
 """Columns that older files lack."""
-_RARE = ("continues", "creator", "binding")
+_OPTIONAL_COLUMNS = ("continues", "creator", "binding")
 """Columns that files lack if they are empty."""
 
 
@@ -63,13 +63,13 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     expect(graph, TaskGraph, "graph")
     path = path_of(path, "path")
     flag(force, "force")
-    if path.suffix != SUFFIX:
-        raise InputError(f"{path}: the name of a task graph file ends in {SUFFIX}")
+    if path.suffix != GRAPH_SUFFIX:
+        raise InputError(f"{path}: the name of a task graph file ends in {GRAPH_SUFFIX}")
     refuse_existing(path, force=force)
     arrays: dict[str, Any] = {
         name: getattr(graph, name)
         for name in COLUMNS
-        if name not in _RARE or len(getattr(graph, name))
+        if name not in _OPTIONAL_COLUMNS or len(getattr(graph, name))
     }
     arrays |= {f"parameters_{kernel}": table for kernel, table in enumerate(graph.parameters)}
     header = {
@@ -130,7 +130,7 @@ def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
     columns = {
         name: arrays.read(name, dtype)
         for name, dtype in COLUMNS.items()
-        if name not in _ADDED or name in arrays
+        if name not in _LATER_COLUMNS or name in arrays
     }
     tables = [arrays.read(f"parameters_{k}", np.float64, 2) for k in range(len(kernels))]
     if any(len(table) > max(1, len(columns["kernel"])) for table in tables):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_networkx", "task_order", "to_networkx"]
 
-_LIVES = {"continues": -1, "creator": -1, "binding": Binding.TIED}
+_CONTINUATION_ATTRIBUTES = {"continues": -1, "creator": -1, "binding": Binding.TIED}
 """Attributes of nodes that continue others, with their defaults."""
 
 
@@ -82,7 +82,7 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
             parameters=graph.parameters_of(task),
             accesses=[(handle, mode.name) for handle, mode in graph.accesses_of(task)],
         )
-        for name in _LIVES if len(graph.continues) else ():
+        for name in _CONTINUATION_ATTRIBUTES if len(graph.continues) else ():
             G.nodes[task][name] = int(getattr(graph, name)[task])
     if durations_s is not None:
         durations = np.asarray(durations_s, dtype=np.float64).tolist()
@@ -176,10 +176,10 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
 
 def _lives(G: nx.DiGraph, order: list[Any], number: dict[Any, int]) -> dict[str, Any]:
     """Return the columns of the tasks that go on from others; none, if no node has one."""
-    if not any(name in G.nodes[node] for node in order for name in _LIVES):
+    if not any(name in G.nodes[node] for node in order for name in _CONTINUATION_ATTRIBUTES):
         return {}
     columns = {}
-    for name, default in _LIVES.items():
+    for name, default in _CONTINUATION_ATTRIBUTES.items():
         values = [G.nodes[node].get(name, default) for node in order]
         if name != "binding":  # a node, by its number in G
             values = [-1 if value == -1 else number.get(value, value) for value in values]

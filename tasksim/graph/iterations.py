@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["iterations"]
 
-NAMES: Final = ("iteration", "Iteration")
+ITERATION_PARAMETERS: Final = ("iteration", "Iteration")
 """Names of the parameter that holds the iteration."""
 
 
@@ -30,8 +30,8 @@ def iterations(graph: TaskGraph) -> NDArray[np.int64] | None:
     >>> iterations(generate("cholesky", tiles=3)).tolist()
     [0, 0, 0, 0, 0, 0, 1, 1, 1, 2]
     """
-    if any(name in names for names in graph.parameter_names for name in NAMES):
-        first, second = (task_parameter(graph, name) for name in NAMES)
+    if any(name in names for names in graph.parameter_names for name in ITERATION_PARAMETERS):
+        first, second = (task_parameter(graph, name) for name in ITERATION_PARAMETERS)
         found = np.where(np.isnan(first), second, first)
         return np.where(np.isfinite(found), found, -1).astype(np.int64)
     none = np.iinfo(np.int64).max

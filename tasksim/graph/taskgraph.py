@@ -105,7 +105,7 @@ COLUMNS: Mapping[str, type[np.generic]] = {
     "binding": np.int8,
 }
 """Types of the columns of a :class:`TaskGraph`, in memory and in files."""
-_LIVES = ("continues", "creator", "binding")
+_CONTINUATION_COLUMNS = ("continues", "creator", "binding")
 """Columns that are empty together, unless tasks continue others."""
 
 
@@ -434,7 +434,11 @@ def _check_columns(graph: TaskGraph) -> None:
         "access_mode": len(graph.access_handle),
         "handle_home": graph.handles,
         "hint_after": graph.hints,
-        **(dict.fromkeys(_LIVES, tasks) if any(len(getattr(graph, n)) for n in _LIVES) else {}),
+        **(
+            dict.fromkeys(_CONTINUATION_COLUMNS, tasks)
+            if any(len(getattr(graph, n)) for n in _CONTINUATION_COLUMNS)
+            else {}
+        ),
     }
     for name, length in lengths.items():
         if (got := len(getattr(graph, name))) != length:

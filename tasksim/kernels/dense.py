@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Ints
 
 __all__ = [
-    "FAILURES",
+    "FAILURE_TEXTS",
     "KERNELS",
     "SINGLE_SUFFIX",
     "CalledRoutine",
@@ -267,7 +267,7 @@ def dense_kernel(model_name: str, dtype: str | None = None) -> tuple[DenseKernel
     return KERNELS[name], precision
 
 
-FAILURES: Final = {
+FAILURE_TEXTS: Final = {
     "potrf": "the leading minor of order {info} is not positive definite",
     "getrf": "pivot {info} is zero",
 }
@@ -278,7 +278,7 @@ def failure(kernel: str, info: int) -> str:
     """Return a description of the failure of *kernel* with a nonzero *info*."""
     if info < 0:
         return f"argument {-info} of its routine is illegal"
-    return FAILURES.get(kernel, "info {info}").format(info=info)
+    return FAILURE_TEXTS.get(kernel, "info {info}").format(info=info)
 
 
 class PreparedCall:

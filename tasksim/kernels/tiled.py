@@ -20,7 +20,7 @@ from tasksim.kernels.calls import (
     Tells,
     address_of,
 )
-from tasksim.kernels.dense import FAILURES, PreparedCall, dense_kernel, failure
+from tasksim.kernels.dense import FAILURE_TEXTS, PreparedCall, dense_kernel, failure
 from tasksim.kernels.pointers import Buffer, Workspace, aligned, precision_of
 from tasksim.kernels.program import ALONE
 from tasksim.kernels.standalone import standalone
@@ -46,10 +46,10 @@ __all__ = ["TiledProgram", "Tiles"]
 _OPERANDS: dict[str, Sequence[int]] = {"geqrt": (0, 2)}
 """Indices of the accesses that are operands, by default all: geqrt's V is part of A."""
 
-TOKENS: Final = "step"
+TOKEN_BLOCK: Final = "step"
 """Handle block of tokens, data without memory that only order tasks."""
 
-_FRAGILE_KERNELS = frozenset((*FAILURES, "geqrt", "tpqrt"))
+_FRAGILE_KERNELS = frozenset((*FAILURE_TEXTS, "geqrt", "tpqrt"))
 """Kernels that fail or take longer on the data of skipped tasks. QR computes norms with
 instructions that trap on numbers that are not finite, and is slower by a factor of 12 to 30."""
 
@@ -247,7 +247,7 @@ class TiledProgram:
         if np.any((extra < 0) | (extra > 1)):
             return False
         tokens = graph.access_handle[operands_end[extra > 0]]
-        within = [b for b in graph.handle_blocks if b.name == TOKENS]
+        within = [b for b in graph.handle_blocks if b.name == TOKEN_BLOCK]
         return all(any(b.first <= token < b.end for b in within) for token in tokens.tolist())
 
     def _mismatch(self, dense: DenseKernel) -> InputError:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_CATEGORIES",
-    "UNSEEN",
+    "UNSEEN_CATEGORY",
     "UNSEEN_CHOICES",
     "category_table",
     "checked_categories",
@@ -44,7 +44,7 @@ __all__ = [
     "unseen_message",
 ]
 
-UNSEEN: Final = -1.0
+UNSEEN_CATEGORY: Final = -1.0
 """Number of a category that is not known, in tables whose reader asked for it."""
 UNSEEN_CHOICES: Final = ("refuse", "pooled")
 """Predictions for an unknown category: an error, or the mean of those for all known ones."""
@@ -105,7 +105,7 @@ def code_of(value: object, names: Sequence[str]) -> float:
         for place, name in enumerate(names):
             if table_number(name) == number:
                 return float(place)
-    return UNSEEN
+    return UNSEEN_CATEGORY
 
 
 def recoded(column: Floats, old: Sequence[str], new: Sequence[str]) -> Floats:
@@ -115,7 +115,7 @@ def recoded(column: Floats, old: Sequence[str], new: Sequence[str]) -> Floats:
     """
     codes = np.array([code_of(name, new) for name in old], dtype=np.float64)
     places = column.astype(np.intp)
-    return np.asarray(np.where(places >= 0, codes[places], UNSEEN), dtype=np.float64)
+    return np.asarray(np.where(places >= 0, codes[places], UNSEEN_CATEGORY), dtype=np.float64)
 
 
 def checked_categories(
@@ -198,26 +198,26 @@ def category_table(
     unseen = np.zeros(array.shape, dtype=bool)
     if array.dtype.kind in "biuf":
         if keep_unseen:
-            unseen = (array == UNSEEN) & [name in categories for name in names]
+            unseen = (array == UNSEEN_CATEGORY) & [name in categories for name in names]
         table = checked_table(np.where(unseen, 0.0, array) if unseen.any() else array, names)
         for place, name in enumerate(names):
             if name in categories:
                 _check_numbers(name, table[:, place], categories[name], "row")
-        return np.where(unseen, UNSEEN, table) if unseen.any() else table
+        return np.where(unseen, UNSEEN_CATEGORY, table) if unseen.any() else table
     result = array.astype(object)
     for place, name in enumerate(names):
         if name not in categories:
             continue
         values = array[:, place].tolist()
         codes = {value: code_of(value, categories[name]) for value in dict.fromkeys(values)}
-        strange = [value for value, code in codes.items() if code == UNSEEN]
+        strange = [value for value, code in codes.items() if code == UNSEEN_CATEGORY]
         if strange and not keep_unseen:
             got = unseen_message(name, text_of(strange[0]), categories[name])
             raise OutOfDomainError(f"row {values.index(strange[0])}: {got}")
-        unseen[:, place] = [codes[value] == UNSEEN for value in values]
+        unseen[:, place] = [codes[value] == UNSEEN_CATEGORY for value in values]
         result[:, place] = [max(codes[value], 0.0) for value in values]
     table = checked_table(result, names)
-    return np.where(unseen, UNSEEN, table)
+    return np.where(unseen, UNSEEN_CATEGORY, table)
 
 
 def unseen_message(name: str, got: str, known: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, listed, nearest
-from tasksim.models.rows import CLOCK, describe_row
+from tasksim.models.rows import CLOCK_PARAMETER, describe_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ def columns(
         categories hold numbers that are names, such as 8 of the category ``"8"``.
     keep_unseen
         Whether categories that the model does not know become
-        :data:`~tasksim.models.categories.UNSEEN`.
+        :data:`~tasksim.models.categories.UNSEEN_CATEGORY`.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def columns(
         If the model does not know a category, unless they are kept.
     """
     model._check_fitted("predict")
-    missing = [name for name in model.names_ if name not in names and name != CLOCK]
+    missing = [name for name in model.names_ if name not in names and name != CLOCK_PARAMETER]
     if missing:
         needed = ("parameters " if len(missing) > 1 else "parameter ") + listed(
             missing, MAX_LISTED_NAMES
@@ -141,9 +141,9 @@ def columns(
             near = nearest(unseen[0], missing)
             message += f"; got {listed(unseen, MAX_LISTED_NAMES)}{near}"
         raise model._refusal(message)
-    if CLOCK in model.names_ and CLOCK not in names:
+    if CLOCK_PARAMETER in model.names_ and CLOCK_PARAMETER not in names:
         clock = highest_clock(model) if clock_hz is None else clock_hz
-        names = (*names, CLOCK)
+        names = (*names, CLOCK_PARAMETER)
         table = np.column_stack([table, np.full(len(table), clock)])
     chosen: Floats = table[:, [names.index(name) for name in model.names_]]
     if not model.categories_ and not categories:
@@ -153,7 +153,7 @@ def columns(
 
 def highest_clock(model: FittedModel) -> float:
     """Return the default clock of a model: the highest one measured."""
-    return model.domain_[CLOCK][1]
+    return model.domain_[CLOCK_PARAMETER][1]
 
 
 def bounding_parameters(model: FittedModel) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def _recoded(
     keep_unseen: bool,
 ) -> Floats:
     """Return *table* with the numbers that *model* has for its categories."""
-    from tasksim.models.categories import UNSEEN, text_of, unseen_message
+    from tasksim.models.categories import UNSEEN_CATEGORY, text_of, unseen_message
 
     result = table.astype(object) if table.dtype.kind in "OUS" else table.copy()
     for place, name in enumerate(model.names_):
@@ -222,7 +222,7 @@ def _recoded(
                 )
             continue
         result[:, place] = model_numbers(model, name, table[:, place], categories)
-        unseen = result[:, place] == UNSEEN
+        unseen = result[:, place] == UNSEEN_CATEGORY
         if unseen.any() and not keep_unseen:
             value = table[unseen, place][0]
             got = categories[name][int(value)] if name in categories else text_of(value)
@@ -240,7 +240,7 @@ def model_numbers(
 
     *categories* are the names of those whose numbers the column holds; by default, it holds numbers
     that are names. Categories that the model does not know become
-    :data:`~tasksim.models.categories.UNSEEN`.
+    :data:`~tasksim.models.categories.UNSEEN_CATEGORY`.
     """
     known = model.categories_.get(name)
     if known is None:

@@ -27,7 +27,7 @@ from tasksim.models.fitted import (
     row_text,
     unlike_fixed,
 )
-from tasksim.models.quantiles import FENCE, checked_generator
+from tasksim.models.quantiles import FENCE_WIDTH, checked_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +130,7 @@ class KernelModel(ABC):
     are accepted, too."""
     languages: ClassVar[tuple[str, ...]] = ()
     """The programming languages that :meth:`source` can generate."""
-    fence: float | None = FENCE
+    fence: float | None = FENCE_WIDTH
     """The fence (:func:`~tasksim.models.quantiles.inliers`) outside of which samples are outliers,
     for a fit and for its evaluation; None: no sample is an outlier."""
 
@@ -657,7 +657,7 @@ class KernelModel(ABC):
     def _measured_quantiles(self, table: Floats) -> Floats | None:  # noqa: ARG002
         """Return the quantiles of each row's durations where they were measured, else None.
 
-        Shape (rows, levels), at the levels of :data:`tasksim.models.quantiles.LEVELS`.
+        Shape (rows, levels), at the levels of :data:`tasksim.models.quantiles.QUANTILE_LEVELS`.
         """
         return None
 

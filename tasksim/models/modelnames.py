@@ -13,12 +13,12 @@ from tasksim.base.files import is_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["KERNEL", "ModelNames", "model_names_of", "named", "text_of"]
+__all__ = ["KERNEL_PLACEHOLDER", "ModelNames", "model_names_of", "named", "text_of"]
 
 ModelNames = str | tuple[tuple[str, str], ...]
 """A pattern with ``{kernel}`` in it, or pairs of a kernel and its model."""
 
-KERNEL: Final = "{kernel}"
+KERNEL_PLACEHOLDER: Final = "{kernel}"
 """The placeholder for the kernel's name in a pattern."""
 
 _FILES: Final = (".yaml", ".yml", ".json")
@@ -45,7 +45,9 @@ def model_names_of(given: Any) -> ModelNames | None:
     >>> model_names_of("chol_model_{kernel}")
     'chol_model_{kernel}'
     """
-    if given is None or (isinstance(given, str) and KERNEL in given and "=" not in given):
+    if given is None or (
+        isinstance(given, str) and KERNEL_PLACEHOLDER in given and "=" not in given
+    ):
         return given
     if isinstance(given, PathLike) or (isinstance(given, str) and _is_file(given)):
         return _checked(_of_file(Path(given)), given)
@@ -76,7 +78,7 @@ def named(
         If *names* has a kernel that is neither in *own* nor in *known*.
     """
     if isinstance(names, str):
-        return tuple(names.replace(KERNEL, kernel) for kernel in own)
+        return tuple(names.replace(KERNEL_PLACEHOLDER, kernel) for kernel in own)
     legal = {*own, *(known or ())}
     for kernel, _ in names:
         if kernel not in legal:
@@ -134,6 +136,7 @@ def _checked(pairs: Any, given: object) -> tuple[tuple[str, str], ...]:
 def _illegal(given: object) -> InputError:
     got = f"'{given}'" if isinstance(given, str) else short(given)
     return InputError(
-        f"{option('model_names')}: got {got}; legal: a text with {KERNEL} in it, such as "
-        f"'prefix_{KERNEL}'; KERNEL=MODEL,KERNEL=MODEL; or a YAML file with a mapping of them"
+        f"{option('model_names')}: got {got}; legal: a text with {KERNEL_PLACEHOLDER} in it, such "
+        f"as 'prefix_{KERNEL_PLACEHOLDER}'; KERNEL=MODEL,KERNEL=MODEL; or a YAML file with a "
+        "mapping of them"
     )

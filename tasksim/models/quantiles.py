@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
 
 __all__ = [
-    "FENCE",
-    "LEVELS",
+    "FENCE_WIDTH",
+    "QUANTILE_LEVELS",
     "Draw",
     "checked_generator",
     "draw",
@@ -36,11 +36,11 @@ __all__ = [
     "within_fence",
 ]
 
-LEVELS: Final = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+QUANTILE_LEVELS: Final = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 """Levels of the stored quantiles; 0 and 1 are the extremes. The tails are denser: a barrier waits
 for the slowest of many tasks."""
 
-FENCE: Final = 3.0
+FENCE_WIDTH: Final = 3.0
 """Width of Tukey's "far out" fence, applied to logarithms: 0.01 % of 50 log-normal samples lie
 beyond, and nearly all stalls. Applied to seconds, it would drop 0.02 % of samples that vary by 2 %
 and 0.25 % at 30 %, all of them long: means would be too short by more than their uncertainty."""
@@ -48,10 +48,12 @@ MIN_FENCE_SAMPLES: Final = 8
 """Smallest group that the fence applies to. Quartiles of fewer samples are too uncertain: 3.3 % of
 clean samples would be dropped from groups of 5, 0.7 % from 8, 0.3 % from 12."""
 
-_LEVELS: Final = np.array(LEVELS)
+_QUANTILE_LEVELS: Final = np.array(QUANTILE_LEVELS)
 
 
-def group_quantiles(values: Floats, groups: Indices, levels: tuple[float, ...] = LEVELS) -> Floats:
+def group_quantiles(
+    values: Floats, groups: Indices, levels: tuple[float, ...] = QUANTILE_LEVELS
+) -> Floats:
     """Return the quantiles of the *values* of each group, shape (groups, levels).
 
     *groups* are numbered from 0; no group may be empty. Quantiles between two values are
@@ -76,7 +78,7 @@ def quantiles_of(values: Floats) -> Floats:
 
 
 def within_fence(
-    durations_s: Floats, groups: Indices | None = None, fence: float | None = FENCE
+    durations_s: Floats, groups: Indices | None = None, fence: float | None = FENCE_WIDTH
 ) -> Bools:
     """Return which durations are not outliers in their group.
 
@@ -106,7 +108,10 @@ def fence_of(quantiles: Floats, fence: float | None) -> tuple[Floats, Floats]:
 
     They are 0 and infinite where quartiles coincide, and without a *fence*.
     """
-    low, high = quantiles[..., LEVELS.index(0.25)], quantiles[..., LEVELS.index(0.75)]
+    low, high = (
+        quantiles[..., QUANTILE_LEVELS.index(0.25)],
+        quantiles[..., QUANTILE_LEVELS.index(0.75)],
+    )
     return _fence_around(low, high, fence, np.full(np.shape(low), fence is not None))
 
 
@@ -127,8 +132,10 @@ def draw(quantiles: Floats, rows: Indices, rng: np.random.Generator) -> Floats:
     are drawn by inverting it; each row takes one uniform variate, in order.
     """
     uniform = rng.random(len(rows))
-    segment = np.searchsorted(_LEVELS, uniform, side="right") - 1
-    share = (uniform - _LEVELS[segment]) / (_LEVELS[segment + 1] - _LEVELS[segment])
+    segment = np.searchsorted(_QUANTILE_LEVELS, uniform, side="right") - 1
+    share = (uniform - _QUANTILE_LEVELS[segment]) / (
+        _QUANTILE_LEVELS[segment + 1] - _QUANTILE_LEVELS[segment]
+    )
     low, high = quantiles[rows, segment], quantiles[rows, segment + 1]
     return np.asarray(low + share * (high - low))
 
@@ -136,7 +143,7 @@ def draw(quantiles: Floats, rows: Indices, rng: np.random.Generator) -> Floats:
 def mean_of_quantiles(quantiles: Floats) -> Floats:
     """Return the means of the distributions that :func:`draw` draws from."""
     middles = (quantiles[..., 1:] + quantiles[..., :-1]) / 2
-    means: Floats = middles @ np.diff(_LEVELS)
+    means: Floats = middles @ np.diff(_QUANTILE_LEVELS)
     return means
 
 
@@ -158,19 +165,19 @@ def merged_quantiles(quantiles: Floats, count: int, more: Floats, more_count: in
     for found, of in ((quantiles, count), (more, more_count)):
         number = min(max(of, 1), MAX_MERGED_POINTS)
         levels = np.linspace(0, 1, number) if number > 1 else np.array([0.5])
-        points.append(np.interp(levels, _LEVELS, found))
+        points.append(np.interp(levels, _QUANTILE_LEVELS, found))
         weights.append(np.full(number, max(of, 1) / number))
     values, weight = np.concatenate(points), np.concatenate(weights)
     order = np.argsort(values, kind="stable")
     # Positions of equal weights are those of method 7, as in group_quantiles.
     steps = (weight[order][1:] + weight[order][:-1]) / 2
     position = np.concatenate([[0.0], np.cumsum(steps)])
-    return np.asarray(np.interp(_LEVELS * position[-1], position, values[order]))
+    return np.asarray(np.interp(_QUANTILE_LEVELS * position[-1], position, values[order]))
 
 
 def read_quantiles(node: JsonNode) -> Floats:
     """Read the quantiles of a JSON document: one per level, positive, ascending."""
-    quantiles = node.vector(len(LEVELS))
+    quantiles = node.vector(len(QUANTILE_LEVELS))
     if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
         raise node.expected("positive numbers in ascending order")
     return quantiles
@@ -178,12 +185,12 @@ def read_quantiles(node: JsonNode) -> Floats:
 
 def residuals_to_json(quantiles: Floats) -> dict[str, Any]:
     """Return the entries of a model with the *quantiles* of its ratios measured / predicted."""
-    return {"quantile_levels": LEVELS, "residual_quantiles": quantiles}
+    return {"quantile_levels": QUANTILE_LEVELS, "residual_quantiles": quantiles}
 
 
 def read_residuals(node: JsonNode) -> Floats:
     """Read what :func:`residuals_to_json` returned."""
-    node["quantile_levels"].exactly(list(LEVELS))
+    node["quantile_levels"].exactly(list(QUANTILE_LEVELS))
     return read_quantiles(node["residual_quantiles"])
 
 

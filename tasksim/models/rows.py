@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices
 
 __all__ = [
-    "CLOCK",
-    "DURATION",
+    "CLOCK_PARAMETER",
+    "DURATION_PARAMETER",
     "RECORDED_SIZE",
-    "SIZE",
+    "SIZE_PARAMETER",
     "checked_table",
     "describe_row",
     "distinct_rows",
@@ -34,14 +34,14 @@ __all__ = [
     "row_values",
 ]
 
-SIZE: Final = "size_bytes"
+SIZE_PARAMETER: Final = "size_bytes"
 """The parameter that every task has implicitly: the bytes of the data it accesses."""
 RECORDED_SIZE: Final = "bytes"
 """Its name in recordings of OpenMP programs, and so in models of their kernels."""
 
-DURATION: Final = "duration_s"
+DURATION_PARAMETER: Final = "duration_s"
 """The parameter with a task's own duration, in seconds."""
-CLOCK: Final = "frequency_hz"
+CLOCK_PARAMETER: Final = "frequency_hz"
 """The clock of the core: a counter, and a parameter of samples measured at several clocks."""
 
 

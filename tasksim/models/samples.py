@@ -20,7 +20,7 @@ from tasksim.models.categories import (
     merged_categories,
     recoded,
 )
-from tasksim.models.rows import CLOCK, checked_table, distinct_rows
+from tasksim.models.rows import CLOCK_PARAMETER, checked_table, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ ACCESSED_BYTES: Final = (
 """Columns of accessed bytes: the bytes of data that a task only read, those of data that it wrote,
 and the part of each that was far, that is, had left the cache (:mod:`tasksim.models.locality`)."""
 
-ROUNDING: Final = 1e-9
+BYTES_ROUNDING: Final = 1e-9
 """Rounding error of sums of bytes that files may have, as a share."""
 
 FITTABLE_RANGE_S: Final = (1e-100, 1e100)
@@ -407,7 +407,7 @@ def _checked_bytes(given: Any) -> Floats:
     known = ~np.isnan(table).any(axis=1)
     some = table[known]
     legal = np.isfinite(some) & (some >= 0)
-    legal[:, 2:] &= some[:, 2:] <= some[:, :2] * (1 + ROUNDING)
+    legal[:, 2:] &= some[:, 2:] <= some[:, :2] * (1 + BYTES_ROUNDING)
     if not legal.all():
         row, column = np.argwhere(~legal)[0]
         index = int(np.flatnonzero(known)[row])
@@ -530,8 +530,8 @@ def with_clock(samples: Samples, *, always: bool = False) -> Samples:
     >>> found.names, found.parameters[:, 1].tolist()
     (('n', 'frequency_hz'), [2005000000.0, 3000000000.0, 2005000000.0, 3000000000.0])
     """
-    frequency_hz = (samples.counters or {}).get(CLOCK)
-    if frequency_hz is None or CLOCK in samples.names or not len(samples):
+    frequency_hz = (samples.counters or {}).get(CLOCK_PARAMETER)
+    if frequency_hz is None or CLOCK_PARAMETER in samples.names or not len(samples):
         return samples
     # A clock is the median of similar frequencies.
     values, place = np.unique(frequency_hz, return_inverse=True)
@@ -543,7 +543,7 @@ def with_clock(samples: Samples, *, always: bool = False) -> Samples:
     if not always and (pairs == group.max() + 1 or not (frequency_hz > 0).all()):
         return samples
     table = np.column_stack([samples.parameters, np.array(clocks)[number]])
-    return replace(samples, names=(*samples.names, CLOCK), parameters=table)
+    return replace(samples, names=(*samples.names, CLOCK_PARAMETER), parameters=table)
 
 
 def drawn_configurations(samples: Samples, count: int, seed: int) -> Samples:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.models.validation.outside import Outside
 
 __all__ = [
-    "AUTO",
+    "AUTOMATIC_KINDS",
     "Candidate",
     "Selection",
     "automatic_kinds",
@@ -45,10 +45,10 @@ __all__ = [
 
 _log = Log("models")
 
-AUTO: Final = ("history", "power", "mlr", "cp", "hybrid", "learned")
+AUTOMATIC_KINDS: Final = ("history", "power", "mlr", "cp", "hybrid", "learned")
 """Kinds tried by default, the cheapest first, followed by kinds of other packages."""
 
-STAGES: Final = (768, 2048)
+STAGE_CONFIGURATIONS: Final = (768, 2048)
 """Numbers of configurations on which kinds are compared before the best is fitted to all. Each kind
 is tried on the first; those that may still win also on the second."""
 FIRST_PER_SECOND: Final = 64
@@ -56,7 +56,7 @@ FIRST_PER_SECOND: Final = 64
 still has its chance."""
 MIN_FIRST: Final = 64
 """Smallest number of configurations of the first stage."""
-FINALISTS: Final = 2
+MAX_FINALISTS: Final = 2
 """Maximum number of kinds compared on the second stage."""
 FINALIST_FACTOR: Final = 1.6
 """Error, relative to the best, up to which a kind is compared again: with three times as many
@@ -277,7 +277,7 @@ def select(
 def automatic_kinds() -> list[str]:
     """Return the kinds that are tried by default, those of other packages last."""
     others = {kind: found for kind, found in KINDS.items().items() if kind not in KINDS.built_in}
-    return [*AUTO, *(kind for kind, found in others.items() if found.automatic)]
+    return [*AUTOMATIC_KINDS, *(kind for kind, found in others.items() if found.automatic)]
 
 
 @dataclass
@@ -323,7 +323,7 @@ class _Contest:
             fitted = [self.table[kind] for kind in left if self.table[kind].model is not None]
             best = min((c.judged for c in fitted), default=np.inf)
             near = [c for c in fitted if c.judged <= FINALIST_FACTOR * best]
-            finalists = sorted(near, key=lambda c: c.judged)[:FINALISTS]
+            finalists = sorted(near, key=lambda c: c.judged)[:MAX_FINALISTS]
             left = [c.kind for c in near if c in finalists]
             if len(left) < 2 or not self.affords(sum(c.spent_s for c in finalists)):
                 break
@@ -358,7 +358,7 @@ class _Contest:
         count = len(self.samples.configurations()[0])
         if self.single:
             return [None]
-        first, second = STAGES
+        first, second = STAGE_CONFIGURATIONS
         first = int(np.clip(FIRST_PER_SECOND * self.budget_s, MIN_FIRST, first))
         stages: list[int | None] = [one for one in (first, second) if one < count]
         # Up to the second number, one comparison on all costs less than two.
@@ -388,7 +388,7 @@ class _Contest:
         begun = time.process_time()
         found = [_judged(model, samples, self.seed, own=own) for model in models]
         if self.outside is not None and not alone:
-            some = self._some(STAGES[0]) if self.single else samples
+            some = self._some(STAGE_CONFIGURATIONS[0]) if self.single else samples
             for place, one in enumerate(found):
                 if one.model is not None and not one.exact:
                     beyond = errors_outside(one.model, some, self.outside)

@@ -35,7 +35,7 @@ from tasksim.base.errors import CheckFailed, TasksimError, demand
 from tasksim.core.library import status
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import (
-    PRIORITIES,
+    PRIORITIES_PARAMETER,
     Generator,
     find,
     name_and_settings,
@@ -102,7 +102,9 @@ class Subject:
         """Return the application's task flow; None for a generator, which describes no data."""
         if self.application is None:
             return None
-        settings = {k: v for k, v in self.graph().arguments.items() if k != PRIORITIES.name}
+        settings = {
+            k: v for k, v in self.graph().arguments.items() if k != PRIORITIES_PARAMETER.name
+        }
         flow = TaskFlow(self.name, recording=False)
         self.application.function(flow, **settings)
         return flow

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterFile", "read_cluster_file"]
 
-FIELDS = ("name", "description", "nodes", "network")
-NODES = ("count", "like", "cores")
+CLUSTER_FIELDS = ("name", "description", "nodes", "network")
+NODES_FIELDS = ("count", "like", "cores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +60,18 @@ def read_cluster_file(path: Path) -> ClusterFile | None:
     if not isinstance(nodes, dict):
         return None
     for field in document.data:
-        if field not in FIELDS:
-            raise _wrong(document, (field,), f"no such field{nearest(field, FIELDS)}", FIELDS)
+        if field not in CLUSTER_FIELDS:
+            raise _wrong(
+                document, (field,), f"no such field{nearest(field, CLUSTER_FIELDS)}", CLUSTER_FIELDS
+            )
     for field in nodes:
-        if field not in NODES:
-            raise _wrong(document, ("nodes", field), f"no such field{nearest(field, NODES)}", NODES)
+        if field not in NODES_FIELDS:
+            raise _wrong(
+                document,
+                ("nodes", field),
+                f"no such field{nearest(field, NODES_FIELDS)}",
+                NODES_FIELDS,
+            )
     count, like, cores = nodes.get("count"), nodes.get("like"), nodes.get("cores")
     count = _number(document, "count", count, MAX_NODES)
     if cores is not None:

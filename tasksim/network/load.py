@@ -12,8 +12,8 @@ from tasksim.base import library as libraries
 from tasksim.base.arguments import path_of
 from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
-    BAD,
     FLAG,
+    ILLEGAL,
     TEXT,
     Amount,
     FileProblems,
@@ -131,7 +131,7 @@ def read_section(
         return None
     own = {key: value for key, value in data.items() if key not in _ELSEWHERE}
     topology = section.read(own, location, found)
-    if len(found) > before or topology is BAD:
+    if len(found) > before or topology is ILLEGAL:
         return None
     title = TEXT.read(data.get("name", name), (*location, "name"), found)
     about = TEXT.read(data.get("description", ""), (*location, "description"), found)
@@ -171,7 +171,7 @@ def _read_model(data: dict[str, Any], default: str, location: Location, found: F
     else:
         section = ModelSection.read({"name": value, **beside}, location, found)
         named = (*location, "model")
-    if section is BAD:
+    if section is ILLEGAL:
         return None
     base = _known(section.name, named, found, MODELS)
     return None if base is None else _changed(base, section, location, found)

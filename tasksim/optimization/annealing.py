@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing", "temperature"]
 
-HOT: Final = 1.5e-3
+FIRST_TEMPERATURE: Final = 1.5e-3
 """First temperature, as a share of the makespan: a candidate longer by it is taken one time in e.
 
 Hotter, the search forgets a good start; with 1e-2, 1,000 tasks never came back to it in a minute.
 """
-COLD: Final = 2e-5
+LAST_TEMPERATURE: Final = 2e-5
 """Last temperature, as a share of the makespan."""
 FIRST_CHANGES: Final = 20
 """Number of changes in the first walk."""
 MAX_CHANGES: Final = 2000
 """Most changes of a walk: where no estimate is wrong, more of them gain little per replay."""
-LONGER: Final = 1.05
+CHANGES_GROWTH: Final = 1.05
 """Factor of the number of changes after a candidate that was taken."""
 TAKEN_SHARE: Final = 0.25
 """Share of the candidates that are taken if the number of changes stays the same."""
@@ -38,7 +38,7 @@ TAKEN_SHARE: Final = 0.25
 
 def temperature(share: float) -> float:
     """Return the temperature when *share* of the search is over, as a share of the makespan."""
-    return HOT * math.exp(share * math.log(COLD / HOT))
+    return FIRST_TEMPERATURE * math.exp(share * math.log(LAST_TEMPERATURE / FIRST_TEMPERATURE))
 
 
 class Annealing:
@@ -110,7 +110,7 @@ class Annealing:
         if not taken:
             # The estimate of the schedule that stays is again that of its own replay.
             self._drafts.learn(self._worker, self._order, self._table)
-            shorter = LONGER ** (-TAKEN_SHARE / (1 - TAKEN_SHARE))
+            shorter = CHANGES_GROWTH ** (-TAKEN_SHARE / (1 - TAKEN_SHARE))
             self._changes = max(1.0, self._changes * shorter)
             return False
         self._walk_longer()
@@ -121,7 +121,7 @@ class Annealing:
         return False
 
     def _walk_longer(self) -> None:
-        self._changes = min(float(MAX_CHANGES), self._changes * LONGER)
+        self._changes = min(float(MAX_CHANGES), self._changes * CHANGES_GROWTH)
 
     def _take(self, worker: Int64, order: Int64, found_s: float, table: TaskTable) -> None:
         """Make a replayed schedule the one that the next candidate changes."""

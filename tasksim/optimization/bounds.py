@@ -46,7 +46,7 @@ MAX_COPIED_TASKS: Final = 500
 """Most tasks for the mixed bound with copies, whose program is some three times as large."""
 TIGHT_BOUNDS: Final = 3
 """Largest number of tight bounds of a graph."""
-SAFETY: Final = 1e-6
+SAFETY_MARGIN: Final = 1e-6
 """Relative reduction of a bound, for the tolerances of HiGHS."""
 
 
@@ -97,7 +97,7 @@ def mixed_bound(
     if not problem.costs_s.min(axis=1).sum():
         return TightBound(name, 0.0, time.perf_counter() - begun)
     program = BoundProgram(problem, None if platform is None else LeastCopies(platform, problem))
-    value_s = program.solved_s(time_s) * (1 - SAFETY)
+    value_s = program.solved_s(time_s) * (1 - SAFETY_MARGIN)
     if platform is not None:
         value_s = max(0.0, value_s - ROUNDING_S * problem.tasks)
     took_s = time.perf_counter() - begun

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tasksim.optimization.replayer import Replayer
     from tasksim.optimization.schedule import ReplayedPlan
 
-__all__ = ["CHAINS", "Better", "Chains", "Limit"]
+__all__ = ["CHAIN_COUNT", "Better", "Chains", "Limit"]
 
-CHAINS: Final = 2
+CHAIN_COUNT: Final = 2
 """Chains of a search, whatever the number of cores, so that the result does not depend on it."""
 ROUND_COUNT: Final = 100
 """Number of rounds of a search, between which the chains compare their schedules."""

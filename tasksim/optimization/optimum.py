@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from tasksim.optimization.schedule import ReplayedPlan
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["DYNAMIC", "MARK", "Improvement", "Optimum", "read_earlier"]
+__all__ = ["MARK_FILE", "PRIORITY_SCHEDULERS", "Improvement", "Optimum", "read_earlier"]
 
-MARK: Final = "optimum.json"
+MARK_FILE: Final = "optimum.json"
 """File of a result's folder that tells it from other folders."""
 FORMAT: Final = "tasksim-optimum"
 FILE_VERSION: Final = 1
-DYNAMIC: Final = ("prio", "dmdas")
+PRIORITY_SCHEDULERS: Final = ("prio", "dmdas")
 """Schedulers that are asked how much of a schedule survives as priorities alone."""
 
 
@@ -143,7 +143,7 @@ class Optimum:
         return replace(self.graph, priority=priority)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the account as :data:`MARK` has it, without the plan."""
+        """Return the account as :data:`MARK_FILE` has it, without the plan."""
         rate = self.replays_per_s
         return {
             "graph": self.label,
@@ -191,7 +191,7 @@ class Optimum:
             write_schedule(inside / "plan.csv", self.plan, self.workers)
             save(self.prioritised, inside / "graph.npz")
             write_text(inside / "sched.rec", self._hints())
-            write_text(inside / MARK, json.dumps(account, indent=1, ensure_ascii=False) + "\n")
+            write_text(inside / MARK_FILE, json.dumps(account, indent=1, ensure_ascii=False) + "\n")
 
     def _hints(self) -> str:
         """Return the plan as StarPU's starpu_replay reads it: priorities and workers."""
@@ -205,7 +205,7 @@ class Optimum:
 
 def refuse_optimum(path: Path, *, force: bool) -> None:
     """Raise :exc:`InputError` if *path* must not be replaced by the folder of a result."""
-    refuse_folder(path, force=force, what="the folder of a result of optimize", mark=MARK)
+    refuse_folder(path, force=force, what="the folder of a result of optimize", mark=MARK_FILE)
 
 
 def read_earlier(folder: str | Path, replayer: Replayer) -> tuple[Plan, int]:
@@ -219,9 +219,11 @@ def read_earlier(folder: str | Path, replayer: Replayer) -> tuple[Plan, int]:
         If it is no folder of a result, or its plan is for another graph or other workers.
     """
     path = path_of(folder, "resume")
-    mark = path / MARK
+    mark = path / MARK_FILE
     if not mark.is_file():
-        raise InputError(f"{path} has no {MARK}; legal: a folder that 'tasksim optimize -o' wrote")
+        raise InputError(
+            f"{path} has no {MARK_FILE}; legal: a folder that 'tasksim optimize -o' wrote"
+        )
     steps = read_document(read_text(mark), str(mark), _steps)
     file = path / "plan.csv"
     names = [worker.name for worker in replayer.platform.workers]
@@ -282,7 +284,7 @@ def optimum_of(
 
     resolved, prioritised = resolve(scenario), made.prioritised
     survives = {}
-    for name in DYNAMIC:
+    for name in PRIORITY_SCHEDULERS:
         asked = scenario.vary(scheduler=name, noise="none")
         simulation = resolved.simulation(asked)
         other = simulation._replace(graph=prioritised)

@@ -13,9 +13,15 @@ from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.log import Log
 from tasksim.optimization.bounds import MAX_COPIED_TASKS, MAX_MIXED_TASKS, mixed_bound
-from tasksim.optimization.chains import CHAINS, Chains, Limit
+from tasksim.optimization.chains import CHAIN_COUNT, Chains, Limit
 from tasksim.optimization.copies import LeastCopies
-from tasksim.optimization.optimum import DYNAMIC, Improvement, Optimum, optimum_of, read_earlier
+from tasksim.optimization.optimum import (
+    PRIORITY_SCHEDULERS,
+    Improvement,
+    Optimum,
+    optimum_of,
+    read_earlier,
+)
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import (
     ReplayedPlan,
@@ -334,7 +340,7 @@ class _Search:
             return [self._best]
         others = sorted(self._plans, key=lambda plan: plan.makespan_s)
         others = [plan for plan in others if plan.makespan_s > self._best.makespan_s]
-        return [self._best, *(others or [self._best])[: CHAINS - 1]]
+        return [self._best, *(others or [self._best])[: CHAIN_COUNT - 1]]
 
     def _closing(self, limit: Limit) -> tuple[Limit, bool]:
         """Return the limit less the time for making the result.
@@ -348,11 +354,12 @@ class _Search:
                 f"one schedule and its replay are what there was time for: with the graph, they "
                 f"took {limit.spent_s:.1f} s"
             )
-        survivals_s = 2 * len(DYNAMIC) * self._dynamic_s
+        survivals_s = 2 * len(PRIORITY_SCHEDULERS) * self._dynamic_s
         survivals = survivals_s <= min(limit.left_s, SURVIVAL_SHARE * limit.time_s)
         if not survivals:
             self._notes.append(
-                f"no time for {' and '.join(DYNAMIC)} with the order of the plan as priorities"
+                f"no time for {' and '.join(PRIORITY_SCHEDULERS)} with the order of the plan as "
+                "priorities"
             )
         taken_s = self._replay_s + survivals * survivals_s
         return limit._replace(time_s=max(0.0, limit.time_s - taken_s)), survivals

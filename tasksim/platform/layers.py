@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from tasksim.base.documents.sections import Kind, Section
 
 __all__ = [
-    "MULTIPLY", "TREE", "SettableValue", "Settings", "entries", "layered", "merged", "names",
-    "read_layered", "read_layers",
+    "MULTIPLY", "SETTABLE_PATHS", "SettableValue", "Settings", "entries", "layered", "merged",
+    "names", "read_layered", "read_layers",
 ]  # fmt: skip
 
 
@@ -94,11 +94,11 @@ def _branch(kind: Kind, default: Any) -> SettableValue | SettingTree:
     return SettableValue("names" if kind is NAMES else "flag")
 
 
-_FIXED: Final = ("version", "extends", "fingerprint")
+_FIXED_FIELDS: Final = ("version", "extends", "fingerprint")
 """Fields of a platform file that settings cannot change."""
 
-TREE: Final[SettingTree] = {
-    name: below for name, below in _tree(schema.PlatformFile).items() if name not in _FIXED
+SETTABLE_PATHS: Final[SettingTree] = {
+    name: below for name, below in _tree(schema.PlatformFile).items() if name not in _FIXED_FIELDS
 }
 """Paths that can be set; ``*`` stands for the names of the platform."""
 
@@ -405,7 +405,7 @@ def _counts(data: Mapping[str, Any]) -> dict[str, int]:
 
 def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, SettableValue]]:
     """Return the values that match the *pattern*; raise :exc:`InputError` if there are none."""
-    frontier: list[tuple[Location, SettableValue | SettingTree]] = [((), TREE)]
+    frontier: list[tuple[Location, SettableValue | SettingTree]] = [((), SETTABLE_PATHS)]
     for depth, part in enumerate(pattern):
         if len(part) > LONGEST_PART:
             raise InputError(f"unknown field (got {part[:20]!r}... of {len(part)} characters)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["EXPONENT", "ArchitecturePower", "Frequency", "Power"]
+__all__ = ["POWER_EXPONENT", "ArchitecturePower", "Frequency", "Power"]
 
-EXPONENT: Final = 3.0
+POWER_EXPONENT: Final = 3.0
 """Default exponent of a task's power, beside idle power, over the frequency: power grows with
 frequency times voltage squared, and voltage with frequency."""
 
@@ -71,7 +71,7 @@ class ArchitecturePower:
     idle_w: float
     busy_w: float
     kernels: dict[str, float] = field(default_factory=dict)
-    exponent: float = EXPONENT
+    exponent: float = POWER_EXPONENT
 
     def of(self, kernel: str) -> float:
         """Return the power during a task of *kernel*, including idle power."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
-    BAD,
     FLAG,
+    ILLEGAL,
     NAME,
     NAMES,
     TEXT,
@@ -33,7 +33,7 @@ from tasksim.base.units import exact_quantity
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.description import MAX_MEMORIES, MAX_PIPELINE, MAX_WORKERS
 from tasksim.platform.parts import FIRST_TOUCH
-from tasksim.platform.power import EXPONENT
+from tasksim.platform.power import POWER_EXPONENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -207,12 +207,12 @@ class AllocationSection(Section):
         found: FileProblems,
     ) -> Any:
         """Refuse units and blocks that do not fit in a chunk."""
-        chunk = before.get("chunk", BAD)
-        if name not in ("unit", "largest") or chunk is BAD or value <= chunk:
+        chunk = before.get("chunk", ILLEGAL)
+        if name not in ("unit", "largest") or chunk is ILLEGAL or value <= chunk:
             return value
         what = f"must be at most chunk (got {_size(value)}, chunk is {_size(chunk)})"
         found.append(FileProblem(location, what))
-        return BAD
+        return ILLEGAL
 
 
 class CopyingSection(Section):
@@ -325,7 +325,7 @@ class ArchitecturePowerSection(Section):
     kernels: dict[str, float] = given(MappingOf(_POWER), {}, "the same for tasks of these kernels")
     exponent: float = given(
         Amount("factor", least=0),
-        EXPONENT,
+        POWER_EXPONENT,
         "exponent of a task's power, beside idle power, over the frequency",
     )
 
@@ -339,17 +339,19 @@ class ArchitecturePowerSection(Section):
         found: FileProblems,
     ) -> Any:
         """Refuse tasks with less power than an idle worker."""
-        idle = before.get("idle", BAD)
-        if name not in ("busy", "kernels") or idle is BAD:
+        idle = before.get("idle", ILLEGAL)
+        if name not in ("busy", "kernels") or idle is ILLEGAL:
             return value
         named = {location: value}
         if name == "kernels":
             named = {(*location, kernel): watts for kernel, watts in value.items()}
-        less = {where: watts for where, watts in named.items() if watts is not BAD and watts < idle}
+        less = {
+            where: watts for where, watts in named.items() if watts is not ILLEGAL and watts < idle
+        }
         for where, watts in less.items():
             what = f"must be at least idle (got {_watts(watts)}, idle is {_watts(idle)})"
             found.append(FileProblem(where, what))
-        return BAD if less else value
+        return ILLEGAL if less else value
 
 
 class PowerSection(Section):

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["record_processes"]
 
-LIBRARIES: Final = frozenset(
+POOL_LIBRARIES: Final = frozenset(
     {"billiard", "concurrent", "dask", "distributed", "joblib", "loky", "multiprocessing"}
 )
 """Packages whose processes are workers of pools, or serve: their work is recorded elsewhere."""
-INITIALIZER: Final = "initializer"
+INITIALIZER_PARAMETER: Final = "initializer"
 """Parameter of the functions that workers of pools run, in all of these libraries."""
 
 
@@ -109,9 +109,9 @@ class _Watch:
         """
         target, arguments = process._target, process._args
         names = [] if target is None else list(signature(target).parameters)[: len(arguments)]
-        if INITIALIZER not in names:
+        if INITIALIZER_PARAMETER not in names:
             return original(process)
-        place = names.index(INITIALIZER)
+        place = names.index(INITIALIZER_PARAMETER)
         initializer = WorkerStart(arguments[place])
         process._args = (*arguments[:place], initializer, *arguments[place + 1 :])
         launch = self._log.launching()
@@ -169,4 +169,4 @@ def _function_of(process: Any) -> Any:
         return None
     names = (getattr(unwrapped(function), "__module__", ""), type(process).__module__)
     roots = {str(name).partition(".")[0] for name in names[: 1 if process._target else 2]}
-    return None if roots & LIBRARIES else function
+    return None if roots & POOL_LIBRARIES else function

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorded"]
 
-BUSY: Final = 0.7
+MIN_BUSY_SHARE: Final = 0.7
 """Share of the workers' time in tasks from which the tasks themselves are examined: with a smaller
 share, the program does not keep the workers busy."""
 STARTING_S: Final = 0.1
 """Shortest start of processes that is noted, in seconds: a fork takes a tenth."""
-STARTING: Final = 0.1
+MIN_STARTING_SHARE: Final = 0.1
 """The same as a share of the makespan: less is within the error of replays."""
-ALONE: Final = (0.3, 1.25)
+LOCKED_CORES: Final = (0.3, 1.25)
 """Range of the cores that a program uses if its tasks hold Python's lock: one, and up to a fifth
 more if they release it for moments; a third of one if others use the machine. With less, tasks
 wait."""
@@ -74,7 +74,12 @@ def _of_the_lock(log: RecordingLog, work: list[RecordedTask], run: Run) -> list[
     cores = log.cpu_s / max(span_s, 1e-12)
     # Tasks of asyncio wait most of the time; their places are no cores.
     elsewhere = any(isinstance(task.worker, int) or task.source == ASYNCIO for task in work)
-    if workers < 2 or elsewhere or busy < BUSY * workers or not ALONE[0] <= cores <= ALONE[1]:
+    if (
+        workers < 2
+        or elsewhere
+        or busy < MIN_BUSY_SHARE * workers
+        or not LOCKED_CORES[0] <= cores <= LOCKED_CORES[1]
+    ):
         return []
     return [
         f"{workers} workers had tasks {100 * busy / workers:.0f} % of the time, but the program "
@@ -99,7 +104,7 @@ def _of_starting(tasks: list[RecordedTask], started: set[Hashable]) -> list[str]
         if started.isdisjoint(task.worker for task in pool)
     )
     whole_s = max(task.end_s for task in tasks) - min(task.submitted_s for task in tasks)
-    if starting_s < STARTING_S or starting_s < STARTING * whole_s:
+    if starting_s < STARTING_S or starting_s < MIN_STARTING_SHARE * whole_s:
         return []
     return [
         f"processes took {duration_text(starting_s)} to start, which is in the costs per task: let "

@@ -51,7 +51,7 @@ class Replayable:
     def save(self, folder: str | Path, force: bool) -> None:
         """Write the run, its graph and its platform to *folder*."""
         from tasksim.platform.load import dump
-        from tasksim.run.foldernames import PLATFORM
+        from tasksim.run.foldernames import PLATFORM_FILE
         from tasksim.run.runfolder import save
 
         where = path_of(folder, "folder")
@@ -69,7 +69,7 @@ class Replayable:
             "workers": {kind: {"count": count} for kind, count in counts.items()},
             "overheads": {k: exact_quantity(s, "time") for k, s in seconds.items() if s},
         }
-        dump(description, Path(where, PLATFORM), comment="Written by `tasksim record`.")
+        dump(description, Path(where, PLATFORM_FILE), comment="Written by `tasksim record`.")
 
 
 def costs(run: Run, submission_s: float) -> Overheads:

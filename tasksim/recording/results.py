@@ -67,7 +67,7 @@ gets their address: with a million tasks these are at most 4 GB, in practice a t
 LOOKED_AT: Final = 1000
 """Maximum number of examined objects among the arguments of one call: some tenths of a millisecond.
 The program waited for the omitted ones all the same."""
-DEEP: Final = 3
+MAX_CONTAINER_DEPTH: Final = 3
 """Maximum depth of nested containers in arguments."""
 _MARK: Final = "_tasksim_task"
 
@@ -107,7 +107,9 @@ class TaskResults:
     def among(self, *arguments: Any) -> list[RecordedDatum]:
         """Return the results of tasks among *arguments*, in containers too; each once."""
         found: dict[int, RecordedDatum] = {}
-        for value, _ in zip(_objects(arguments, DEEP), range(LOOKED_AT), strict=False):
+        for value, _ in zip(
+            _objects(arguments, MAX_CONTAINER_DEPTH), range(LOOKED_AT), strict=False
+        ):
             datum = self._datum(value)
             if datum is not None:
                 found[id(datum)] = datum

@@ -32,7 +32,7 @@ __all__ = [
     "CPU",
     "EVENT",
     "MAIN",
-    "NOTHING",
+    "NOTHING_RECORDED",
     "ended",
     "graph_of",
     "kernel_names",
@@ -114,7 +114,7 @@ def _unique(names: list[str]) -> list[str]:
     return found
 
 
-NOTHING = (
+NOTHING_RECORDED = (
     "no task was recorded: submit to an executor of concurrent.futures or a pool of "
     "multiprocessing, call joblib.Parallel, start processes, or compute with Dask's threads "
     "(scheduler='threads', without a Client), while the recording is open, and let the tasks end "
@@ -129,7 +129,7 @@ def ended(log: RecordingLog) -> list[RecordedTask]:
     """
     found = sorted((task for task in log.tasks if task.has_ended), key=lambda task: task.place)
     if not found:
-        raise InputError(f"{NOTHING}{''.join(f' ({note})' for note in log.notes)}")
+        raise InputError(f"{NOTHING_RECORDED}{''.join(f' ({note})' for note in log.notes)}")
     return found
 
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tasksim.run.criticalkernels import CriticalKernels
     from tasksim.run.samples import RecordedKernel, RecordedRun
 
-__all__ = ["GRAPH", "MODELS", "aggregated_models", "write_aggregated"]
+__all__ = ["GRAPH_FILE", "MODELS_FILE", "aggregated_models", "write_aggregated"]
 
-GRAPH: Final = "graph.npz"
-MODELS: Final = "models.json"
+GRAPH_FILE: Final = "graph.npz"
+MODELS_FILE: Final = "models.json"
 MAX_HISTORY_CONFIGURATIONS: Final = 40
 """Maximum number of configurations of a kernel that gets a history; with more, a model is selected
 as in calibrations."""
@@ -67,10 +67,10 @@ def write_aggregated(
     """
     folder.mkdir(parents=True, exist_ok=True)
     largest = max(runs, key=lambda run: len(run.run.workers))
-    save(found.aggregated(largest.graph), folder / GRAPH, force=force)
+    save(found.aggregated(largest.graph), folder / GRAPH_FILE, force=force)
     models = aggregated_models(found, runs)
     how = f"tasks of {len(runs)} runs"
-    save_models(folder / MODELS, models, machine=folder.name or "runs", how=how)
+    save_models(folder / MODELS_FILE, models, machine=folder.name or "runs", how=how)
 
 
 def _model(samples: Samples) -> KernelModel:

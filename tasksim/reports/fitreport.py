@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_blocks", "over_blocks"]
 
-COLUMNS: Final = 3
+AXES_PER_ROW: Final = 3
 """Number of small axes beside each other."""
 MAX_PARAMETERS: Final = 12
 """Largest number of small axes: with more, the figure is higher than a screen."""
@@ -194,14 +194,14 @@ def _dependence(found: Selection, seed: int) -> list[PageBlock]:
     left_out = f" Not shown: {', '.join(missing)}." if missing else ""
     if not shown:
         return [heading, Text(f"Not known: {model.kind} predicts few configurations but measured.")]
-    rows = -(-len(shown) // COLUMNS)
+    rows = -(-len(shown) // AXES_PER_ROW)
     made = new_figure(2.6 * rows)
     durations_s = np.concatenate([(one.low_s, one.high_s) for one in shown], axis=1).ravel()
     durations_s = durations_s[np.isfinite(durations_s)]
-    grid = made.subplots(rows, COLUMNS, squeeze=False, sharey=True).ravel()
+    grid = made.subplots(rows, AXES_PER_ROW, squeeze=False, sharey=True).ravel()
     for place, (axes, one) in enumerate(zip(grid, shown, strict=False)):
         panel_dependence(one, axes, durations_s=durations_s)
-        if place % COLUMNS:
+        if place % AXES_PER_ROW:
             axes.set_ylabel("")
     for axes in grid[len(shown) :]:
         axes.set_visible(False)

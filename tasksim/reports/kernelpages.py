@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from tasksim.run.samples import RecordedRun, Repeated
     from tasksim.view.pages import PageBlock
 
-__all__ = ["MARK", "PageFormat", "refuse_reports", "write_pages"]
+__all__ = ["MARK_FILE", "PageFormat", "refuse_reports", "write_pages"]
 
 PageFormat = Literal["html", "md"]
 
-MARK: Final = "kernels.json"
+MARK_FILE: Final = "kernels.json"
 """File with the table as JSON; its presence marks a folder of kernel reports."""
 EXPLORED_PAGE: Final = "runs.html"
 """Page of the runs, to explore in a browser."""
@@ -45,7 +45,7 @@ pages."""
 
 def refuse_reports(folder: Path, *, force: bool) -> None:
     """Raise :exc:`InputError`, before any work, if *folder* must not be replaced."""
-    refuse_folder(folder, force=force, what="a folder of kernel reports", mark=MARK)
+    refuse_folder(folder, force=force, what="a folder of kernel reports", mark=MARK_FILE)
 
 
 def write_pages(
@@ -88,7 +88,7 @@ def write_pages(
         index = _index(rows, given, form, explored)
         (temporary / f"index.{form}").write_text(index, encoding="utf-8")
         data = json.dumps({"kernels": rows}, indent=2, ensure_ascii=False)
-        (temporary / MARK).write_text(data + "\n", encoding="utf-8")
+        (temporary / MARK_FILE).write_text(data + "\n", encoding="utf-8")
     return rows
 
 

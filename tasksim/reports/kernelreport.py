@@ -23,7 +23,7 @@ from tasksim.models.diagnosis.findings import Finding, sorted_findings
 from tasksim.models.diagnosis.noisefindings import shifted_runs
 from tasksim.models.fitted import columns
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.rows import SIZE, describe_row
+from tasksim.models.rows import SIZE_PARAMETER, describe_row
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.validation.crossvalidation import predicted_where_possible
@@ -282,7 +282,7 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
     The model is refitted to these samples with its terms, whether those were searched for or not.
     """
     model = model.settled()
-    whole = recorded.with_sizes() if SIZE in model.names_ else recorded.samples
+    whole = recorded.with_sizes() if SIZE_PARAMETER in model.names_ else recorded.samples
     try:
         samples, unseen = _predictable(model, whole)
         if not len(samples):

@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.extras import needed_for
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.models.counters.costs import refined
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import HITS
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _conditions(
         if HITS[level] in counters
     )
     instructions = counters["instructions"]
-    plain = samples.without([CLOCK])
+    plain = samples.without([CLOCK_PARAMETER])
     columns = {name: plain.parameters[:, i] for i, name in enumerate(plain.names)}
     # Clocks within 5 % are one: the measured clock differs a little each time.
     clock = np.exp(np.round(np.log(exact) / 0.05) * 0.05)

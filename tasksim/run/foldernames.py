@@ -10,30 +10,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "ALL",
-    "DECISIONS",
-    "GRAPH",
-    "MEMORY",
-    "MESSAGES",
-    "PLATFORM",
+    "ALL_FILES",
+    "DECISIONS_FILE",
+    "GRAPH_FILE",
+    "MEMORY_FILE",
+    "MESSAGES_FILE",
+    "PLATFORM_FILE",
     "RUN_JSON",
-    "TASKS",
-    "TRANSFERS",
+    "TASKS_FILE",
+    "TRANSFERS_FILE",
     "is_run_folder",
     "refuse_run_folder",
 ]
 
 RUN_JSON = "run.json"
-TASKS = "tasks.parquet"
-TRANSFERS = "transfers.parquet"
-MEMORY = "memory.parquet"
-MESSAGES = "messages.parquet"
-DECISIONS = "decisions.parquet"
-GRAPH = "graph.npz"
+TASKS_FILE = "tasks.parquet"
+TRANSFERS_FILE = "transfers.parquet"
+MEMORY_FILE = "memory.parquet"
+MESSAGES_FILE = "messages.parquet"
+DECISIONS_FILE = "decisions.parquet"
+GRAPH_FILE = "graph.npz"
 """File of the graph, if it is kept with the run."""
-PLATFORM = "platform.yaml"
+PLATFORM_FILE = "platform.yaml"
 """File of the platform, for runs that were imported or recorded with a description of it."""
-ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, MESSAGES, DECISIONS, GRAPH, PLATFORM))
+ALL_FILES = frozenset(
+    (
+        RUN_JSON,
+        TASKS_FILE,
+        TRANSFERS_FILE,
+        MEMORY_FILE,
+        MESSAGES_FILE,
+        DECISIONS_FILE,
+        GRAPH_FILE,
+        PLATFORM_FILE,
+    )
+)
 
 
 def is_run_folder(path: Path) -> bool:

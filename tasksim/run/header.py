@@ -207,7 +207,7 @@ def _known_fields(node: JsonNode, legal: tuple[str, ...]) -> None:
             raise node.error(str(unknown("field", name, legal)))
 
 
-_ROUNDING: Final = 1e-9
+_SUM_TOLERANCE: Final = 1e-9
 """Relative tolerance: other versions of NumPy add in another order, which changes the last digits;
 numbers edited by hand differ in the first ones."""
 _EARLIER_KEYS: Final = {"parallel_efficiency": "efficiency"}
@@ -228,7 +228,7 @@ def check_header(run: Run, path: Path) -> None:
     text = read_text(path)
     said = parse_json(text)
     computed = {"makespan_s": run.makespan_s, "metrics": summary(run)}
-    for place, here, there in _differences(said, computed, (), _ROUNDING * run.makespan_s):
+    for place, here, there in _differences(said, computed, (), _SUM_TOLERANCE * run.makespan_s):
         line, column = position(text, place)
         name = ".".join(map(str, place))
         raise CheckFailed(
@@ -252,7 +252,7 @@ def _differences(
         same = said == computed or (computed is None and said == 0)
         if not same and isinstance(said, int | float) and not isinstance(said, bool):
             same = isinstance(computed, int | float) and math.isclose(
-                said, computed, rel_tol=_ROUNDING, abs_tol=tolerance
+                said, computed, rel_tol=_SUM_TOLERANCE, abs_tol=tolerance
             )
         if not same:
             yield place, said, computed

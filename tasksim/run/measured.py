@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
-__all__ = ["WORDS", "Creations", "DurationWord", "MeasuredDurations"]
+__all__ = ["DURATION_WORDS", "Creations", "DurationWord", "MeasuredDurations"]
 
 DurationWord = Literal["measured", "means", "alone"]
-WORDS: Final = ("measured", "means", "alone")
+DURATION_WORDS: Final = ("measured", "means", "alone")
 """Durations to take from a recorded run: those of each task, means, or those without the time that
 other programs took."""
 
@@ -81,7 +81,7 @@ class MeasuredDurations:
         from tasksim.run.disturbance import taken_share, undisturbed_s
         from tasksim.run.sharedcores import alone_s
 
-        one_of(what, WORDS, "what")
+        one_of(what, DURATION_WORDS, "what")
         self.what = what
         self.taken_share = 0.0 if what == "alone" else taken_share(run)
         """Share of the durations in which other programs had the cores."""

@@ -16,14 +16,14 @@ from tasksim.base.progress import reached
 from tasksim.graph.graph_file import load as load_graph
 from tasksim.graph.graph_file import save as save_graph
 from tasksim.run.foldernames import (
-    ALL,
-    DECISIONS,
-    GRAPH,
-    MEMORY,
-    MESSAGES,
+    ALL_FILES,
+    DECISIONS_FILE,
+    GRAPH_FILE,
+    MEMORY_FILE,
+    MESSAGES_FILE,
     RUN_JSON,
-    TASKS,
-    TRANSFERS,
+    TASKS_FILE,
+    TRANSFERS_FILE,
     refuse_run_folder,
 )
 from tasksim.run.header import encode, read_header
@@ -89,7 +89,7 @@ def save(
     expect(run, Run, "run")
     path = Path(folder)
     refuse_run_folder(path, force=force)
-    kept = sorted(p for p in path.iterdir() if p.name not in ALL) if path.is_dir() else []
+    kept = sorted(p for p in path.iterdir() if p.name not in ALL_FILES) if path.is_dir() else []
     header = encode(run)
     with new_folder(path, force=force) as temporary:
         fill(run, temporary, header, progress)
@@ -124,14 +124,14 @@ def fill(
     for name, table in tables.items():
         _write(table, folder / name, wrote)
     if run.graph is not None:
-        save_graph(run.graph, folder / GRAPH)
+        save_graph(run.graph, folder / GRAPH_FILE)
     (folder / RUN_JSON).write_text(header, encoding="utf-8")
 
 
 def files_of(path: Path) -> list[Path]:
     """Return the files of the run in a folder; *path* may also be its ``run.json``."""
     folder = _folder(path)
-    return [folder / name for name in sorted(ALL) if is_file(folder / name)]
+    return [folder / name for name in sorted(ALL_FILES) if is_file(folder / name)]
 
 
 def load(path: str | Path) -> Run:
@@ -142,23 +142,23 @@ def load(path: str | Path) -> Run:
     folder = _folder(Path(path))
     run, rows = read_header(folder / RUN_JSON)
     total = sum(count or 0 for count in rows)
-    tasks = _read(TaskTable, folder / TASKS, rows.tasks)
+    tasks = _read(TaskTable, folder / TASKS_FILE, rows.tasks)
     reached(TABLES_SHARE * rows.tasks / max(1, total))
     run = replace(
         run,
         tasks=tasks,
-        transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
-        memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
-        messages=_read_if(MessageTable, folder / MESSAGES, rows.messages),
+        transfers=_read_if(TransferTable, folder / TRANSFERS_FILE, rows.transfers),
+        memory=_read_if(MemoryTable, folder / MEMORY_FILE, rows.memory),
+        messages=_read_if(MessageTable, folder / MESSAGES_FILE, rows.messages),
     )
     reached(TABLES_SHARE)
     if rows.decisions is not None:
         from tasksim.run.decisions import DecisionTable  # few runs have them
 
-        decisions = _read(DecisionTable, folder / DECISIONS, rows.decisions)
+        decisions = _read(DecisionTable, folder / DECISIONS_FILE, rows.decisions)
         run = replace(run, decisions=decisions)
-    if is_file(folder / GRAPH):
-        run = replace(run, graph=load_graph(folder / GRAPH))
+    if is_file(folder / GRAPH_FILE):
+        run = replace(run, graph=load_graph(folder / GRAPH_FILE))
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
     return run
 
@@ -166,11 +166,11 @@ def load(path: str | Path) -> Run:
 def _tables(run: Run) -> dict[str, RecordTable]:
     """Return the tables of a run by file name."""
     tables = {
-        TASKS: run.tasks,
-        TRANSFERS: run.transfers,
-        MEMORY: run.memory,
-        MESSAGES: run.messages,
-        DECISIONS: run.decisions,
+        TASKS_FILE: run.tasks,
+        TRANSFERS_FILE: run.transfers,
+        MEMORY_FILE: run.memory,
+        MESSAGES_FILE: run.messages,
+        DECISIONS_FILE: run.decisions,
     }
     return {name: table for name, table in tables.items() if table is not None}
 

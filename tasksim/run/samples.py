@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
-from tasksim.models.rows import SIZE
+from tasksim.models.rows import SIZE_PARAMETER
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class RecordedKernel:
 
     def with_sizes(self) -> Samples:
         """Return the samples with a parameter ``size_bytes``, which some models need."""
-        if SIZE in self.samples.names:
+        if SIZE_PARAMETER in self.samples.names:
             return self.samples
         table = np.column_stack([self.samples.parameters, self.sizes])
-        names = (*self.samples.names, SIZE)
+        names = (*self.samples.names, SIZE_PARAMETER)
         return replace(self.samples, names=names, parameters=table)
 
 

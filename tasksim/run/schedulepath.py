@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["COSTS", "LongestPath", "longest_path", "schedule_path", "slack_s"]
+__all__ = ["PATH_COSTS", "LongestPath", "longest_path", "schedule_path", "slack_s"]
 
-COSTS: Final = ("time", "synchronisations", "words", "flop")
+PATH_COSTS: Final = ("time", "synchronisations", "words", "flop")
 """Costs of a task by which paths are compared: its duration, and those of the bulk-synchronous
 model."""
 
@@ -78,8 +78,8 @@ def longest_path(run: Run, graph: TaskGraph, by: str = "time") -> LongestPath:
     [38.0, 6.0]
     """
     expect(run, Run, "run")
-    if by not in COSTS:
-        raise unknown("cost", by, COSTS)
+    if by not in PATH_COSTS:
+        raise unknown("cost", by, PATH_COSTS)
     weights = run.tasks.duration_s if by == "time" else task_costs(run, graph)[by]
     if np.isnan(weights).any():
         task = int(np.flatnonzero(np.isnan(weights))[0])

@@ -43,7 +43,7 @@ __all__ = [
 
 # Similarity (difflib's ratio) above which a name counts as misspelt: two letters of a short name
 # swapped, "potfr", or one left out. The kernels "getrf" and "potrf" have a similarity of 0.6.
-NEAR = 0.8
+MIN_NAME_SIMILARITY = 0.8
 
 
 def warnings_of(
@@ -92,7 +92,7 @@ def refuse_misspelt_synchronous(
     for architecture, device in platform.devices.items():
         kernels = [name for name in graph.model_names if name not in device.synchronous]
         for name in device.synchronous:
-            near = get_close_matches(name, kernels, n=1, cutoff=NEAR)
+            near = get_close_matches(name, kernels, n=1, cutoff=MIN_NAME_SIMILARITY)
             if name in graph.model_names or not near:
                 continue
             if library is None or name not in library.kernels():
@@ -216,10 +216,10 @@ def bound_by_durations(
 
 def unused_durations(graph: TaskGraph, architectures: Sequence[str]) -> list[str]:
     """Return a line with the architectures that have durations in the graph, but no worker."""
-    from tasksim.models.rows import DURATION
+    from tasksim.models.rows import DURATION_PARAMETER
 
     names = dict.fromkeys(name for names in graph.parameter_names for name in names)
-    given = [name[:-2] for name in names if name.endswith("_s") and name != DURATION]
+    given = [name[:-2] for name in names if name.endswith("_s") and name != DURATION_PARAMETER]
     absent = [name for name in given if name not in architectures]
     if not absent:
         return []

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
 
-__all__ = ["MADE", "VERSION", "decode", "encode", "refuse_foreign"]
+__all__ = ["OBJECT_KEY", "VERSION", "decode", "encode", "refuse_foreign"]
 
 S = TypeVar("S", bound=Setup)
 
 VERSION = 2
 """Version of the JSON; it increases when a change would mislead a reader of earlier versions."""
 
-MADE = "object"
+OBJECT_KEY = "object"
 """Key of the description of an object that was made in Python and has no name."""
 
 
@@ -72,7 +72,7 @@ def encode(
     """
     names, platform, library = scenario.model_names, scenario.platform, scenario.library
     if isinstance(platform, Platform):
-        where: dict[str, Any] = {"name": None, "path": None, MADE: platform.name}
+        where: dict[str, Any] = {"name": None, "path": None, OBJECT_KEY: platform.name}
     else:
         path = None if found is None else found.platform.path
         where = _entry("platforms", ".yaml", platform, path, library)
@@ -114,7 +114,7 @@ def encode(
             known = ((str(path.resolve()), sha256_of(path)) for path in found.files())
             data["sha256"] = {path: noted for path, noted in known if noted is not None}
         return data
-    made = [name for name in ("graph", "platform", "models") if MADE in data[name]]
+    made = [name for name in ("graph", "platform", "models") if OBJECT_KEY in data[name]]
     made += [] if isinstance(scenario.scheduler, str) else ["scheduler"]
     if made:
         raise InputError(
@@ -179,11 +179,11 @@ def _graph(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     graph = scenario.graph
     made = found.graph if found is not None else graph
     if isinstance(graph, Run):
-        return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
+        return {"name": None, "path": None, "settings": [], OBJECT_KEY: repr(graph)}
     if isinstance(graph, TaskGraph):
         # A generated graph knows its generator and all its arguments.
         if graph.name not in registry.GENERATORS or "priorities" not in graph.arguments:
-            return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
+            return {"name": None, "path": None, "settings": [], OBJECT_KEY: repr(graph)}
         graph = graph.name
     # The source has decided already whether the name is that of a generator.
     generated = registry.names_generator(graph) if found is None else found.source.format is None
@@ -205,7 +205,7 @@ def _models(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
 
     if isinstance(models, ModelLibrary):
         return _entry("models", "", None, models.path, scenario.library)
-    return {"name": None, "path": None, MADE: type(models).__name__}
+    return {"name": None, "path": None, OBJECT_KEY: type(models).__name__}
 
 
 def _entry(
@@ -270,9 +270,9 @@ def _durations(node: JsonNode) -> Durations | None:
     if node.value is None:
         return None
     if isinstance(node.value, str):
-        from tasksim.run.measured import WORDS
+        from tasksim.run.measured import DURATION_WORDS
 
-        return cast("DurationWord", node.one_of(WORDS))
+        return cast("DurationWord", node.one_of(DURATION_WORDS))
     return tuple((kernel, seconds.number()) for kernel, seconds in node.items())
 
 
@@ -304,7 +304,7 @@ def _old_native(kind: type[S], node: JsonNode) -> S:
 
 def _place(entry: JsonNode) -> str | None:
     """Return the path in an entry if it still exists, else its name."""
-    made = entry.get(MADE, None)
+    made = entry.get(OBJECT_KEY, None)
     if made.value is not None:
         raise made.error(f"made in Python ({made.value}), and not kept with the run")
     from tasksim.base.files import exists

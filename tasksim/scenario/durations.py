@@ -47,9 +47,9 @@ def durations_of(given: Any) -> Durations:
     ('measured', (('potrf', 1.0),))
     """
     if isinstance(given, str) and "=" not in given:
-        from tasksim.run.measured import WORDS
+        from tasksim.run.measured import DURATION_WORDS
 
-        if given.strip() in WORDS:
+        if given.strip() in DURATION_WORDS:
             return cast("DurationWord", given.strip())
     return seconds_by_name(given)
 
@@ -82,12 +82,12 @@ def seconds_by_name(given: Any) -> SecondsByKernel:
             name, equals, value = (part.strip() for part in item.rpartition("="))
             architecture, colon, kernel = name.rpartition(":")
             if not (kernel and equals and value) or (colon and not architecture):
-                from tasksim.run.measured import WORDS
+                from tasksim.run.measured import DURATION_WORDS
 
                 raise InputError(
                     f"{option('durations')}: got '{item}'; "
                     "legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; or, for a recorded run, "
-                    f"{' or '.join(WORDS)}"
+                    f"{' or '.join(DURATION_WORDS)}"
                 )
             pairs.append((name, value))
     elif isinstance(given, Mapping):

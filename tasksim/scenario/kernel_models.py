@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, option
-from tasksim.models.rows import DURATION
+from tasksim.models.rows import DURATION_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ MAX_REMEDIES = 2
 """Number of remedies of one kind in a message: StarPU's machines have LU in eight variants."""
 MAX_NAMED_KERNELS = 12
 """Most kernels that a message names one by one: more do not fit a few lines."""
-MACHINE = "mymachine"
+EXAMPLE_MACHINE = "mymachine"
 """Placeholder in examples for the name of the user's own machine."""
 
 
@@ -65,7 +65,7 @@ def require_models(
     """
     known = models.kernels()
     kernels = zip(graph.model_names, graph.parameter_names, strict=True)
-    needed = [name for name, words in kernels if name in known or DURATION not in words]
+    needed = [name for name, words in kernels if name in known or DURATION_PARAMETER not in words]
     try:
         models.require(needed, architectures)
     except InputError as error:
@@ -187,7 +187,7 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
 def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
     """Return values of ``model_names`` that give each kernel of *graph* a model among *known*."""
     from tasksim.formats.starpu.examples import EXAMPLES
-    from tasksim.models.modelnames import KERNEL, text_of
+    from tasksim.models.modelnames import KERNEL_PLACEHOLDER, text_of
 
     if set(graph.model_names) <= set(known):
         return []
@@ -196,12 +196,14 @@ def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
     # 'potrf' in place of 'potrf_float32' would be the model of another precision.
     longer = graph.model_names[0].startswith(f"{first}_")
     patterns = [
-        f"{before}{KERNEL}{after}" for before, _, after in around if before or after or not longer
+        f"{before}{KERNEL_PLACEHOLDER}{after}"
+        for before, _, after in around
+        if before or after or not longer
     ]
     complete = [
         text
         for text in patterns
-        if {text.replace(KERNEL, kernel) for kernel in graph.kernels} <= set(known)
+        if {text.replace(KERNEL_PLACEHOLDER, kernel) for kernel in graph.kernels} <= set(known)
     ]
     fitting = [each for each in EXAMPLES if each.graph == graph.name]
     examples = [text_of(names) for each in fitting for names in each.model_names(known)]
@@ -254,8 +256,10 @@ def _calibration(graph: TaskGraph, then: str) -> str:
     words = _as_words(graph)
     if words is None:
         return ""
-    command = f"tasksim calibrate {words} --name {MACHINE}"
-    return f"; or measure them on this machine, '{command}', and give {option(then, MACHINE)}"
+    command = f"tasksim calibrate {words} --name {EXAMPLE_MACHINE}"
+    return (
+        f"; or measure them on this machine, '{command}', and give {option(then, EXAMPLE_MACHINE)}"
+    )
 
 
 def _as_words(graph: TaskGraph) -> str | None:

@@ -18,7 +18,7 @@ __all__ = ["Difference", "KernelShare", "Prediction", "difference", "predicted"]
 
 MAX_KERNELS_IN_LINE: Final = 4
 """Maximum number of kernels in a line: all of a factorisation."""
-ROUNDING: Final = 1e-9
+ROUNDING_SHARE: Final = 1e-9
 """Share of the mean below which differences of makespans are rounding errors."""
 _WORDS: Final = {"models": "models", "runs": "run to run", "tasks": "tasks"}
 
@@ -224,7 +224,7 @@ def predicted(
     off = errors(found, level, models=models)
     variances = components(found.makespans_s)
     whole = sum(variances)
-    least = (ROUNDING * said.mean_s) ** 2
+    least = (ROUNDING_SHARE * said.mean_s) ** 2
     shares = [variance / whole if whole > least else 0.0 for variance in variances]
     return Prediction(
         label=label,

@@ -363,7 +363,15 @@ def durations(
     return settled(found.graph, found.platform, found.known_models(), rng)
 
 
-WHERE = ("settings", "workers", "durations", "model_names", "library", "changes", *NODE_FIELDS)
+SCENARIO_FIELDS = (
+    "settings",
+    "workers",
+    "durations",
+    "model_names",
+    "library",
+    "changes",
+    *NODE_FIELDS,
+)
 """Fields of a scenario that functions accept in addition to their named parameters."""
 
 
@@ -377,5 +385,5 @@ def _resolved(
 def _check_names(given: Iterable[str], function: str) -> None:
     """Raise :exc:`TypeError`, as Python does, for arguments that *function* does not have."""
     for name in given:
-        if name not in WHERE:
+        if name not in SCENARIO_FIELDS:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")

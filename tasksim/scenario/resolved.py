@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from tasksim.base.errors import InputError, option
 from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.models.rows import DURATION
+from tasksim.models.rows import DURATION_PARAMETER
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import kernels_without, known_durations, seconds_of_graph
 from tasksim.scenario.setup import is_plain
@@ -43,7 +43,7 @@ __all__ = [
     "resolve",
 ]
 
-ADVICE: Final = (
+ADVICE_TOPICS: Final = (
     "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "numa",
     "overfull", "unused_durations", "disturbed",
 )  # fmt: skip
@@ -281,8 +281,8 @@ class Resolved:
             Measured durations that contain time in which other programs had the cores.
         """
         graph, platform, models, library = self.graph, self.platform, self.models, self.library
-        said: dict[str, list[str]] = {topic: [] for topic in topics or ADVICE}
-        mute = set(ADVICE).difference(said)
+        said: dict[str, list[str]] = {topic: [] for topic in topics or ADVICE_TOPICS}
+        mute = set(ADVICE_TOPICS).difference(said)
         if library is None:
             mute |= {"without_models", "extrapolated", "beyond_contention"}
         if not platform.memory_domains:
@@ -296,7 +296,7 @@ class Resolved:
         if self.cluster is None and all(each.size_bytes is None for each in platform.memories):
             mute.add("overfull")
         if not any(
-            DURATION in names and sum(name.endswith("_s") for name in names) > 1
+            DURATION_PARAMETER in names and sum(name.endswith("_s") for name in names) > 1
             for names in graph.parameter_names
         ):  # durations per architecture are parameters of the tasks
             mute.add("unused_durations")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import CheckFailed
 from tasksim.base.log import Log
 from tasksim.base.registry import is_own
-from tasksim.scenario.document import MADE, encode
+from tasksim.scenario.document import OBJECT_KEY, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -222,7 +222,7 @@ def _with_graph(run: Run, resolved: Resolved) -> Run:
 
     The graph of a user's application is kept, because reading a run imports no user code.
     """
-    kept = MADE in run.config["graph"] or is_own(resolved.graph.name)
+    kept = OBJECT_KEY in run.config["graph"] or is_own(resolved.graph.name)
     return replace(run, graph=resolved.graph) if kept else run
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tasksim.formats.starpu.examples import EXAMPLES, Example
 from tasksim.graph.apps.dense import item_bytes
 from tasksim.graph.apps.registry import generate
-from tasksim.models.rows import SIZE
+from tasksim.models.rows import SIZE_PARAMETER
 from tasksim.scenario.advice import extrapolated
 from tasksim.scenario.kernel_models import with_model_names
 
@@ -72,7 +72,9 @@ def _tile_size(
     for kernel, name in zip(graph(1).kernels, graph(1).model_names, strict=True):
         entries = models.file(name).architectures
         known[kernel] = [entries[each].model for each in architectures if each in entries]
-    if not all(known.values()) or any(m.names_ != (SIZE,) for each in known.values() for m in each):
+    if not all(known.values()) or any(
+        m.names_ != (SIZE_PARAMETER,) for each in known.values() for m in each
+    ):
         return None
     sizes = _sizes(known["gemm"][0], example.dtype)
     fitting = (size for size in sizes if not extrapolated(graph(size), models, architectures))

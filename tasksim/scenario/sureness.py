@@ -12,7 +12,7 @@ from tasksim.base.arguments import one_of, whole_number
 from tasksim.base.errors import InputError, expect
 from tasksim.base.log import Log
 from tasksim.engine.choice import ENGINES
-from tasksim.engine.replications import SOURCES, Replication, Replicator
+from tasksim.engine.replications import UNCERTAINTY_SOURCES, Replication, Replicator
 from tasksim.run.replicated import MEMBERS, Replicates, errors
 from tasksim.scenario.prediction import Prediction, predicted
 from tasksim.scenario.resolved import resolve
@@ -154,7 +154,7 @@ def how_sure_of(
         raise InputError("uncertainty: 'none' leaves nothing to draw; use simulate")
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
-    sources = SOURCES if uncertainty in ("both", "all") else (uncertainty,)
+    sources = UNCERTAINTY_SOURCES if uncertainty in ("both", "all") else (uncertainty,)
     models = resolved.known_models()
     from tasksim.engine.batch import totals
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tasksim.base.arguments import whole_number
 from tasksim.graph.taskgraph import Binding
 from tasksim.schedulers.base import Scheduler, View, option_of
-from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
+from tasksim.schedulers.openmp_threads import MAX_OPTION, NO_TASK, Lives, Threads
 
 if TYPE_CHECKING:
     import random
@@ -73,7 +73,7 @@ class LibGomp(Scheduler):
             return
         self._counted.add(task)
         parent = threads.lives.parent[task]
-        if parent != NONE:
+        if parent != NO_TASK:
             if parent not in self._children:
                 self._children[parent] = _Queue(view, self._queued)
             self._children[parent].append(task, priority)
@@ -82,13 +82,13 @@ class LibGomp(Scheduler):
     def pop(self, worker: int) -> int | None:
         """Return the piece that *worker* continues, or the next queued task."""
         task = self._threads.next(worker)
-        if task == NONE:
+        if task == NO_TASK:
             task = self._next_queued(worker)
-        if task == NONE and not self._threads.executed:
+        if task == NO_TASK and not self._threads.executed:
             task = self._threads.last_resort(worker)
-            if task == NONE:
+            if task == NO_TASK:
                 self._threads.alarm(queued=bool(self._queued))
-        if task == NONE:
+        if task == NO_TASK:
             return None
         self._threads.begin(task, worker)
         return task
@@ -97,7 +97,7 @@ class LibGomp(Scheduler):
         """Note that *worker* releases other tasks now, or waits within *task*."""
         threads = self._threads
         threads.end(task, worker)
-        if threads.known and threads.lives.next[task] == NONE:
+        if threads.known and threads.lives.next[task] == NO_TASK:
             whole = threads.lives.whole[task]
             self._counted.discard(whole)
             self._children.pop(whole, None)
@@ -113,13 +113,13 @@ class LibGomp(Scheduler):
     def _next_queued(self, worker: int) -> int:
         """Take a queued task for *worker*; return NONE if there is none for it."""
         whole, wait = self._threads.wait_of(worker)
-        task = NONE
+        task = NO_TASK
         if wait == Binding.FREE:
             task = self._all.oldest(worker)
         else:
             if whole in self._children:
                 task = self._children[whole].newest(worker)
-            if task == NONE and wait == Binding.GROUP:
+            if task == NO_TASK and wait == Binding.GROUP:
                 task = self._all.oldest(worker, within=whole, threads=self._threads)
         self._queued.discard(task)
         return task
@@ -141,7 +141,7 @@ class _Queue:
         lane.append((self._pushed, task))
         self._pushed += 1
 
-    def oldest(self, worker: int, within: int = NONE, threads: Threads | None = None) -> int:
+    def oldest(self, worker: int, within: int = NO_TASK, threads: Threads | None = None) -> int:
         """Return the oldest task of the highest priority that *worker* can run, or NONE.
 
         With *threads*, only descendants of the task *within* count.
@@ -155,7 +155,7 @@ class _Queue:
                     if threads is None or (task in self._queued and threads.descends(task, within)):
                         found.append((level, number, task))
                         break
-        return min(found)[2] if found else NONE
+        return min(found)[2] if found else NO_TASK
 
     def newest(self, worker: int) -> int:
         """Return the newest task of the highest priority that *worker* can run, or NONE."""
@@ -166,4 +166,4 @@ class _Queue:
             if lane and able >> self._view.class_of[worker] & 1:
                 number, task = lane[-1]
                 found.append((level, -number, task))
-        return min(found)[2] if found else NONE
+        return min(found)[2] if found else NO_TASK

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tasksim.base.arguments import whole_number
 from tasksim.graph.taskgraph import Binding
 from tasksim.schedulers.base import Scheduler, View, option_of
-from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
+from tasksim.schedulers.openmp_threads import MAX_OPTION, NO_TASK, Lives, Threads
 
 if TYPE_CHECKING:
     import random
@@ -54,7 +54,7 @@ class LibOmp(Scheduler):
         """The workers whose deques have tasks, in order of number."""
         self._released_from = [0] * workers
         """Per worker, the number of tasks in its deque when its last task ended."""
-        self._last_victim = [NONE] * workers
+        self._last_victim = [NO_TASK] * workers
         self._levels: dict[int, deque[int]] = {}
         """Tasks with a priority, by priority."""
         self._refused: set[int] = set()
@@ -99,11 +99,11 @@ class LibOmp(Scheduler):
         """Return the piece that *worker* continues, its newest own task, or a stolen one."""
         self._refused.discard(worker)
         task = self._threads.next(worker)
-        if task == NONE:
+        if task == NO_TASK:
             task = self._queued(worker)
-        if task == NONE and not self._threads.executed:
+        if task == NO_TASK and not self._threads.executed:
             task = self._last_resort(worker)
-        if task == NONE:
+        if task == NO_TASK:
             return None
         self._threads.begin(task, worker)
         return task
@@ -125,9 +125,9 @@ class LibOmp(Scheduler):
         """Take a task from a queue for *worker*; return NONE if there is none for it."""
         tied = self._threads.tied_to(worker)
         task = self._with_priority(worker, tied)
-        if task == NONE:
+        if task == NO_TASK:
             task = self._own(worker, tied)
-        return self._stolen(worker, tied) if task == NONE else task
+        return self._stolen(worker, tied) if task == NO_TASK else task
 
     def _last_resort(self, worker: int) -> int:
         """Return a task for *worker* when all threads would wait for ever; NONE if there is none.
@@ -137,14 +137,14 @@ class LibOmp(Scheduler):
         tied = self._threads.tied_to(worker)
         for priority in sorted(self._levels):
             place = self._first(self._levels[priority], worker, tied)
-            if place != NONE:
+            if place != NO_TASK:
                 return self._take_level(priority, place)
         for owner, tasks in enumerate(self._deques):
             place = self._first(tasks, worker, tied)
-            if place != NONE:
+            if place != NO_TASK:
                 return self._take(owner, place)
         task = self._threads.last_resort(worker)
-        if task == NONE:
+        if task == NO_TASK:
             self._threads.alarm(queued=bool(self._levels or self._loaded))
         return task
 
@@ -153,7 +153,7 @@ class LibOmp(Scheduler):
         for place, task in enumerate(tasks):
             if self.view.can_run(task, worker) and self._threads.may_begin(task, tied):
                 return place
-        return NONE
+        return NO_TASK
 
     def _take_level(self, priority: int, place: int) -> int:
         """Remove and return a task with a *priority*."""
@@ -171,33 +171,33 @@ class LibOmp(Scheduler):
         for priority in sorted(self._levels, reverse=True):
             tasks = self._levels[priority]
             place = self._oldest(tasks, worker, tied)
-            if place != NONE:
+            if place != NO_TASK:
                 return self._take_level(priority, place)
-        return NONE
+        return NO_TASK
 
     def _own(self, worker: int, tied: int) -> int:
         """Take the newest task of *worker*'s own deque."""
         tasks = self._deques[worker]
         if not tasks or not self._begins(tasks[-1], worker, tied):
-            return NONE
+            return NO_TASK
         return self._take(worker, len(tasks) - 1)
 
     def _stolen(self, thief: int, tied: int) -> int:
         """Take the oldest task of the last victim, or of a random one that has tasks."""
         last = self._last_victim[thief]
-        if last != NONE:
+        if last != NO_TASK:
             place = self._oldest(self._deques[last], thief, tied)
-            if place != NONE:
+            if place != NO_TASK:
                 return self._take(last, place)
         found = []
         for victim in self._loaded:
             if victim not in (thief, last):
                 place = self._oldest(self._deques[victim], thief, tied)
-                if place != NONE:
+                if place != NO_TASK:
                     found.append((victim, place))
         if not found:
-            self._last_victim[thief] = NONE
-            return NONE
+            self._last_victim[thief] = NO_TASK
+            return NO_TASK
         drawn = int(self.rng.random() * len(found)) if len(found) > 1 else 0
         self._last_victim[thief], place = found[drawn]
         return self._take(*found[drawn])
@@ -210,11 +210,11 @@ class LibOmp(Scheduler):
                     return place
                 if not self._looks_further:
                     break
-        return NONE
+        return NO_TASK
 
     def _begins(self, task: int, worker: int, tied: int) -> bool:
         """Return whether *worker*, which is tied to the task *tied*, may begin *task*."""
-        if tied == NONE or self._threads.may_begin(task, tied):
+        if tied == NO_TASK or self._threads.may_begin(task, tied):
             return True
         self._refused.add(worker)
         return False

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.schedulers.base import View
 
-__all__ = ["MAX_OPTION", "NONE", "Lives", "Threads"]
+__all__ = ["MAX_OPTION", "NO_TASK", "Lives", "Threads"]
 
-NONE: Final = -1
+NO_TASK: Final = -1
 """No task."""
 MAX_OPTION: Final = 2**31 - 1
 """Largest value of an option, as priorities have 32 bits."""
@@ -53,16 +53,16 @@ class Lives:
         creator: list[int] = graph.creator.tolist()
         self.creator = creator
         self.whole = list(range(len(before)))
-        self.next = [NONE] * len(before)
-        self.parent = [NONE] * len(before)
+        self.next = [NO_TASK] * len(before)
+        self.parent = [NO_TASK] * len(before)
         self.depth = [0] * len(before)
         self.binding: list[int] = graph.binding.tolist()
         whole, parent, depth = self.whole, self.parent, self.depth
         for piece, last in enumerate(before):
-            if last != NONE:
+            if last != NO_TASK:
                 self.next[last] = piece
                 whole[piece], parent[piece], depth[piece] = whole[last], parent[last], depth[last]
-            elif creator[piece] != NONE:
+            elif creator[piece] != NO_TASK:
                 parent[piece] = whole[creator[piece]]
                 depth[piece] = depth[creator[piece]] + 1
 
@@ -101,7 +101,7 @@ class Threads:
         """The number of tasks being executed."""
         self._alarmed = False
         """Whether all workers have been woken since the last task began."""
-        self._ended = [NONE] * workers
+        self._ended = [NO_TASK] * workers
         """Per worker, the task that it ended last."""
 
     def receive(self, task: int) -> bool:
@@ -119,7 +119,7 @@ class Threads:
             owner = self.able_from(task, self._home.pop(whole))
         elif lives.binding[task] != Binding.HELD:
             return False
-        elif lives.parent[task] != NONE and lives.parent[task] in self._home:
+        elif lives.parent[task] != NO_TASK and lives.parent[task] in self._home:
             owner = self.able_from(task, self._home[lives.parent[task]])
         else:
             first = 0 if pusher is None else pusher
@@ -135,7 +135,7 @@ class Threads:
         return (
             self.known
             and pusher is not None
-            and self.lives.creator[task] == self._ended[pusher] != NONE
+            and self.lives.creator[task] == self._ended[pusher] != NO_TASK
         )
 
     def run_at_once(self, task: int, worker: int) -> None:
@@ -158,15 +158,15 @@ class Threads:
                 del self._at_once[worker][place]
                 return task
         if not self.known:
-            return NONE
+            return NO_TASK
         for whole in reversed(self._within[worker]):
             if whole in self._ready:
                 return self._ready.pop(whole)
-            if self.lives.parent[whole] != NONE:
+            if self.lives.parent[whole] != NO_TASK:
                 break  # those below go on when this one has ended; implicit tasks take turns
         if self._held[worker]:
             return self._held[worker].popleft()
-        return NONE
+        return NO_TASK
 
     def last_resort(self, worker: int) -> int:
         """Return a piece that *worker* continues although it is within another task, or NONE.
@@ -178,7 +178,7 @@ class Threads:
             for whole in reversed(self._within[worker]):
                 if whole in self._ready:
                     return self._ready.pop(whole)
-        return NONE
+        return NO_TASK
 
     def alarm(self, *, queued: bool) -> None:
         """Wake all sleeping workers to look for a last resort, if any task is *queued* or ready."""
@@ -193,7 +193,7 @@ class Threads:
         """Note that *worker* runs *task* now."""
         self.executed += 1
         self._alarmed = False
-        if not self.known or self.lives.next[task] == NONE:
+        if not self.known or self.lives.next[task] == NO_TASK:
             return
         whole = self.lives.whole[task]
         if whole not in self._home:
@@ -209,7 +209,7 @@ class Threads:
         if not self.known:
             return
         whole = self.lives.whole[task]
-        if self.lives.next[task] != NONE:
+        if self.lives.next[task] != NO_TASK:
             self._waiting[whole] = self.lives.next[task]
         elif whole in self._home:
             within = self._within[self._home.pop(whole)]
@@ -220,22 +220,22 @@ class Threads:
         for whole in reversed(self._within[worker]):
             if whole in self._waiting:  # otherwise a device runs it, and its worker asks for more
                 return whole, self.lives.binding[self._waiting[whole]]
-        return NONE, Binding.FREE
+        return NO_TASK, Binding.FREE
 
     def tied_to(self, worker: int) -> int:
         """Return the task whose descendants alone *worker* may begin now; NONE: any task."""
         binding = self.lives.binding
         for whole in reversed(self._within[worker]):
-            following = self._waiting.get(whole, NONE)
-            if following != NONE and binding[following] == Binding.FREE:
-                return NONE
+            following = self._waiting.get(whole, NO_TASK)
+            if following != NO_TASK and binding[following] == Binding.FREE:
+                return NO_TASK
             if binding[whole] != Binding.FREE:
                 return whole
-        return NONE
+        return NO_TASK
 
     def may_begin(self, task: int, tied: int) -> bool:
         """Return whether a worker that is tied to the task *tied* may begin *task*."""
-        if tied == NONE or self.lives.binding[task] == Binding.FREE:
+        if tied == NO_TASK or self.lives.binding[task] == Binding.FREE:
             return True
         return self.descends(task, tied)
 
@@ -244,6 +244,6 @@ class Threads:
         parent, depth = self.lives.parent, self.lives.depth
         level = depth[ancestor]
         whole = parent[task]
-        while whole not in (NONE, ancestor) and depth[whole] > level:
+        while whole not in (NO_TASK, ancestor) and depth[whole] > level:
             whole = parent[whole]
         return whole == ancestor

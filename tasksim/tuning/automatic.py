@@ -23,7 +23,7 @@ __all__ = ["AUTO", "settled"]
 
 AUTO: Final = "auto"
 """Value of a setting that is chosen automatically."""
-TUNED: Final = ("tasksim-tuned", "tasksim-autotuned")
+TUNING_FORMATS: Final = ("tasksim-tuned", "tasksim-autotuned")
 """Formats of tuning results, of ``tasksim tune`` and of ``tasksim autotune``."""
 
 
@@ -53,7 +53,7 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
         raise InputError(f"{path}: nothing to choose; give KEY={AUTO} or --scheduler {AUTO}")
     data = read_json(path)
     form = data.get("format") if isinstance(data, dict) else None
-    if form in TUNED:
+    if form in TUNING_FORMATS:
         chosen = _of_tuning(data, path, scenario)
     elif form == FORMAT:
         tree = tree_from_json(data, path)
@@ -65,8 +65,8 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
     else:
         raise InputError(
             f"{path}: is neither a decision tree nor a result of tuning: got the format"
-            f" {short(form)}; legal: '{FORMAT}' (tasksim study tree -o FILE.json), '{TUNED[0]}'"
-            f" (tasksim tune -o), '{TUNED[1]}' (tasksim autotune -o)"
+            f" {short(form)}; legal: '{FORMAT}' (tasksim study tree -o FILE.json),"
+            f" '{TUNING_FORMATS[0]}' (tasksim tune -o), '{TUNING_FORMATS[1]}' (tasksim autotune -o)"
         )
     for name in wanted:
         if name not in chosen:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.table import PerformanceTable
 
 __all__ = [
-    "LEVEL",
+    "CONFIDENCE_LEVEL",
     "Score",
     "Splits",
     "interval",
@@ -105,7 +105,7 @@ def leave_one_out(table: PerformanceTable, column: str) -> Splits:
 RESAMPLES: Final = 2000
 """Number of bootstrap resamples: the ends of an interval then vary by less than a tenth of its
 width."""
-LEVEL: Final = 0.95
+CONFIDENCE_LEVEL: Final = 0.95
 """Confidence level of the intervals."""
 
 
@@ -213,5 +213,5 @@ def interval(sums: Floats, counts: Floats, groups: Indices, seed: int) -> tuple[
     for sample in range(RESAMPLES):
         drawn = rng.integers(len(group_sums), size=len(group_sums))
         means[sample] = group_sums[drawn].sum() / group_counts[drawn].sum()
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(means, [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2])
     return float(low), float(high)

@@ -26,19 +26,27 @@ if TYPE_CHECKING:
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree import TreeNode
 
-__all__ = ["POSTO", "PRETO", "available", "posto", "posto_tree", "preto", "preto_tree"]
+__all__ = [
+    "POSTO_REGRESSIONS",
+    "PRETO_CLASSIFIERS",
+    "available",
+    "posto",
+    "posto_tree",
+    "preto",
+    "preto_tree",
+]
 
-PRETO: Final = ("tree", "logistic", "neural")
+PRETO_CLASSIFIERS: Final = ("tree", "logistic", "neural")
 """Classifiers of PreTO."""
-POSTO: Final = ("tree", "linear", "neural")
+POSTO_REGRESSIONS: Final = ("tree", "linear", "neural")
 """Regressions of PosTO."""
-NETWORK: Final[dict[str, Any]] = {
+NETWORK_OPTIONS: Final[dict[str, Any]] = {
     "hidden_layer_sizes": (32, 16),
     "solver": "lbfgs",
     "max_iter": 500,
 }
 """Options of small neural networks: some hundred examples determine a few hundred weights."""
-FAILED: Final = -20.0
+FAILED_LOG_SHARE: Final = -20.0
 """Logarithm of the performance share of a failed choice, below that of any working choice."""
 
 
@@ -48,13 +56,13 @@ def available() -> bool:
 
 
 def preto(kind: str, seed: int) -> Method:
-    """Return the method that learns best choices with a classifier of :data:`PRETO`."""
+    """Return the method that learns best choices with a classifier of :data:`PRETO_CLASSIFIERS`."""
     _require()
     return lambda table: _taught_preto(table, kind, seed)
 
 
 def posto(kind: str, seed: int) -> Method:
-    """Return the method that learns performance with a regression of :data:`POSTO`."""
+    """Return the method that learns performance with a regression of :data:`POSTO_REGRESSIONS`."""
     _require()
     return lambda table: _taught_posto(table, kind, seed)
 
@@ -151,7 +159,7 @@ class _BestLeaves:
         if len(at) == 1 or not asked:
             return self._leaf(max(at, key=lambda choice: (self._least[at[choice]], -choice)), rows)
         if depth == MAX_DEPTH:
-            raise InputError(f"PosTO's tree is deeper than {MAX_DEPTH} questions; {ADVICE}")
+            raise InputError(f"PosTO's tree is deeper than {MAX_DEPTH} questions; {SIZE_ADVICE}")
         feature, threshold = max(asked, key=lambda question: (asked[question], question))
         low, high = list(region), list(region)
         low[feature], high[feature] = (
@@ -185,13 +193,13 @@ class _BestLeaves:
     def _leaf(self, choice: int, rows: Indices) -> Leaf:
         self._leaves += 1
         if self._leaves > MAX_LEAVES:
-            raise InputError(f"PosTO's tree has more than {MAX_LEAVES} leaves; {ADVICE}")
+            raise InputError(f"PosTO's tree has more than {MAX_LEAVES} leaves; {SIZE_ADVICE}")
         shares = self._table.shares[:, choice]
         # A region without examples gets the choice's share over all examples.
         return Leaf(choice, float((shares[rows] if len(rows) else shares).mean()), len(rows))
 
 
-ADVICE: Final = "legal: fewer features or choices, or the tree of another method (--tree-of)"
+SIZE_ADVICE: Final = "legal: fewer features or choices, or the tree of another method (--tree-of)"
 
 
 def _require() -> None:
@@ -243,7 +251,7 @@ def _long(table: PerformanceTable) -> tuple[Floats, Floats]:
     columns = np.eye(count) if numbers is None else numbers[:, None]
     rows = np.hstack([np.repeat(table.values, count, axis=0), np.tile(columns, (len(table), 1))])
     best = table.performance.max(axis=1, keepdims=True)
-    worst = best * np.exp(FAILED)
+    worst = best * np.exp(FAILED_LOG_SHARE)
     return rows, np.log(np.maximum(table.performance, worst)).ravel()
 
 
@@ -268,7 +276,7 @@ def _classifier(kind: str, seed: int) -> Any:
         return DecisionTreeClassifier(random_state=seed)
     if kind == "logistic":
         return _scaled(LogisticRegression(max_iter=1000))
-    return _scaled(MLPClassifier(random_state=seed, **NETWORK))
+    return _scaled(MLPClassifier(random_state=seed, **NETWORK_OPTIONS))
 
 
 def _regression(kind: str, seed: int) -> Any:
@@ -282,7 +290,7 @@ def _regression(kind: str, seed: int) -> Any:
     if kind == "linear":
         # Without products of features and choice, one choice would be best everywhere.
         return _scaled(PolynomialFeatures(2), LinearRegression())
-    return _scaled(MLPRegressor(random_state=seed, **NETWORK))
+    return _scaled(MLPRegressor(random_state=seed, **NETWORK_OPTIONS))
 
 
 def _scaled(*steps: Any) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "CHUNKS",
+    "CHUNK_BLOCKS",
     "LoopSize",
     "TuningQuestion",
     "graph_questions",
@@ -29,7 +29,7 @@ __all__ = [
     "teaching_questions",
 ]
 
-CHUNKS: Final = (1, 2, 4, 8, 16, 32)
+CHUNK_BLOCKS: Final = (1, 2, 4, 8, 16, 32)
 """Blocks per chunk: from as many tasks as blocks to a task per worker."""
 RUN_S: Final = 4e-3
 """Duration of a run of a loop, in seconds, reached by its number of passes: a hundred times the
@@ -40,13 +40,13 @@ MAX_PASSES: Final = 500
 """Maximum number of passes of small loops: some ten thousand tasks."""
 CALIBRATED_SHARE: Final = 0.25
 """Share of the requested passes that a calibration runs."""
-RATES: Final = {
+FLOP_RATES: Final = {
     "vector-add": 4e9, "daxpy": 8e9, "matrix-add": 3e9, "matrix-vector": 8e9,
     "matrix-multiply": 5e10,
 }  # fmt: skip
 """Rates in flop/s, to an order of magnitude: they determine only the number of passes of a run."""
-VECTORS: Final = (12_000, 1_900_000)
-MATRICES: Final = (72, 860)
+VECTOR_SIZES: Final = (12_000, 1_900_000)
+MATRIX_SIZES: Final = (72, 860)
 """Smallest and largest size of loops, from one that fits in the nearest cache to one that fits in
 none."""
 
@@ -179,7 +179,7 @@ def loop_questions(
     threads = [workers] if quick else list(range(1, workers + 1))
     rng = np.random.default_rng(seed)
     found = []
-    for operation in RATES:
+    for operation in FLOP_RATES:
         sizes: Sequence[int] = matrices if operation.startswith("matrix") else vectors
         if seed is not None:
             sizes = _drawn(operation, len(sizes), rng)
@@ -204,7 +204,7 @@ def teaching_questions(
     sizes = {(loop.operation, loop.n) for question in asked if (loop := question.loop) is not None}
     rng = np.random.default_rng(0)
     found = []
-    for operation in RATES:
+    for operation in FLOP_RATES:
         for count in range(1, workers + 1):
             found += [
                 _chunk_size(operation, n, count, TEACHING_S)
@@ -216,7 +216,7 @@ def teaching_questions(
 
 def _drawn(operation: str, count: int, rng: np.random.Generator) -> tuple[int, ...]:
     """Return sizes in ascending order, one from each of *count* equal parts of the logarithms."""
-    low, high = MATRICES if operation.startswith("matrix") else VECTORS
+    low, high = MATRIX_SIZES if operation.startswith("matrix") else VECTOR_SIZES
     shares = (np.arange(count) + rng.random(count)) / count
     return tuple(round(low * math.exp(share * math.log(high / low))) for share in shares)
 
@@ -227,9 +227,9 @@ def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> T
     block = 8 if operation.startswith("matrix") else 4096 if n > 100_000 else 1024
     blocks = -(-n // block)
     flop = OPERATIONS[operation].flop(n)
-    passes = min(MAX_PASSES, max(1, round(run_s * RATES[operation] / flop)))
+    passes = min(MAX_PASSES, max(1, round(run_s * FLOP_RATES[operation] / flop)))
     settings = {"operation": operation, "n": n, "block": block, "iterations": passes}
-    chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
+    chunks = [chunk for chunk in CHUNK_BLOCKS if chunk <= blocks]
     fewer = max(1, round(CALIBRATED_SHARE * passes))
     calibrated = {**settings, "iterations": fewer if fewer != passes else passes + 1}
     return TuningQuestion(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.tuning.judging import LEVEL, Score, Splits, judge, leave_one_out, score, shuffled
+from tasksim.tuning.judging import (
+    CONFIDENCE_LEVEL,
+    Score,
+    Splits,
+    judge,
+    leave_one_out,
+    score,
+    shuffled,
+)
 from tasksim.tuning.methods import (
     EqualShare,
     Method,
@@ -18,7 +26,7 @@ from tasksim.tuning.methods import (
     chosen_shares,
     tree_method,
 )
-from tasksim.tuning.native_questions import CHUNKS
+from tasksim.tuning.native_questions import CHUNK_BLOCKS
 from tasksim.tuning.table import PerformanceTable
 from tasksim.tuning.tree import StoppingCriteria
 
@@ -37,7 +45,7 @@ __all__ = ["NativeReport", "joined", "loop_tables", "report", "tunables_of"]
 
 RESAMPLES: Final = 1000
 """Number of resamples of the questions: 25 of them lie beyond each end of a 95 % interval."""
-SPLITS: Final = 100
+SPLIT_COUNT: Final = 100
 """Number of random splits, each with a third for evaluation, so that chance averages out."""
 
 
@@ -99,7 +107,7 @@ def report(
         return NativeReport(tuple(answers), tunables, {}, {})
     measured, simulated = loop_tables(loops)
     plans = {
-        "shuffled": shuffled(len(loops), SPLITS, 1 / 3, seed),
+        "shuffled": shuffled(len(loops), SPLIT_COUNT, 1 / 3, seed),
         "operation": leave_one_out(measured, "operation"),
     }
     halves = np.array([answered.half_share for answered in loops])
@@ -128,7 +136,7 @@ def tunables_of(answers: Sequence[Answered], seed: int = 0) -> dict[str, Score]:
             np.mean([some[i].resampled_share(rng) for i in rng.integers(len(some), size=len(some))])
             for _ in range(RESAMPLES)
         ]
-        low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = np.quantile(means, [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2])
         msop = np.array([answered.share for answered in some]).mean()
         found[kind] = Score(float(msop), float(low), float(high))
     return found
@@ -153,7 +161,7 @@ def _table(rows: Sequence[LoopSize], times: Sequence[Mapping[str, float]]) -> Pe
     }
     others = {"operation": [row.operation for row in rows]}
     performance = {
-        str(chunk): [1 / row.get(str(chunk), math.inf) for row in times] for chunk in CHUNKS
+        str(chunk): [1 / row.get(str(chunk), math.inf) for row in times] for chunk in CHUNK_BLOCKS
     }
     return PerformanceTable.of(features, performance, features["Nite"], others)
 
@@ -205,7 +213,7 @@ def _simulators(
     }
 
 
-THRESHOLDS: Final = (0.99, 0.98, 0.97, 0.95)
+SHARE_THRESHOLDS: Final = (0.99, 0.98, 0.97, 0.95)
 LEAST_SAMPLES: Final = (1, 2, 4, 8, 16)
 """Settings of :class:`~tasksim.tuning.tree.StoppingCriteria` to try; depths are not needed, as
 these two limit a tree."""
@@ -248,7 +256,7 @@ def best_growth(table: PerformanceTable) -> StoppingCriteria:
     folds = np.random.default_rng(0).permutation(len(table)) % FOLDS
     tried = [
         StoppingCriteria(threshold, min_samples=least)
-        for threshold, least in product(THRESHOLDS, LEAST_SAMPLES)
+        for threshold, least in product(SHARE_THRESHOLDS, LEAST_SAMPLES)
     ]
     scores = [_kept(table, folds, growth) for growth in tried]
     return tried[int(np.argmax(scores))]

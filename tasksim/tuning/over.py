@@ -27,7 +27,7 @@ MAX_COMBINATIONS: Final = 100_000
 a study can."""
 _ON_NODES: Final = ("grid", "owner")
 """Axes of the distribution over nodes, whose number mpiexec fixes for real runs."""
-_OWN: Final = ("scheduler", "models", "seed", "nodes", *_ON_NODES)
+_SCENARIO_AXES: Final = ("scheduler", "models", "seed", "nodes", *_ON_NODES)
 """Axes that are fields of the scenario."""
 _PREFIXES: Final = ("graph.", "platform.", "network.", "engine.")
 SIZE, TILES, TILE_SIZE = "n", "tiles", "tile_size"
@@ -85,7 +85,7 @@ def axes_of(texts: Iterable[str]) -> dict[str, Sequence[Any]]:
             raise InputError(
                 f"{option('over')}: got '{text}'; legal: NAME=VALUE,VALUE or NAME=128..1024:log"
             )
-        path = name if name in _OWN or name.startswith(_PREFIXES) else f"graph.{name}"
+        path = name if name in _SCENARIO_AXES or name.startswith(_PREFIXES) else f"graph.{name}"
         if path in found:
             raise InputError(f"{option('over')}: {name} is given twice")
         found[path] = _values(name, values)

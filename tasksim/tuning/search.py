@@ -13,7 +13,7 @@ import numpy as np
 from tasksim.base.arguments import one_of, whole_number
 from tasksim.base.errors import InputError, TasksimError, option
 from tasksim.scenario.many import simulate_many
-from tasksim.tuning.judging import LEVEL
+from tasksim.tuning.judging import CONFIDENCE_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
     from tasksim.tuning.over import ValueCombination
 
-__all__ = ["SEARCHES", "Answers", "SearchMode", "Tried", "Tuned", "ordered", "search"]
+__all__ = ["SEARCH_MODES", "Answers", "SearchMode", "Tried", "Tuned", "ordered", "search"]
 
 if TYPE_CHECKING:
     Answers: TypeAlias = "Callable[[Sequence[ValueCombination], Sequence[Tried], int], list[Tried]]"
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 each should have, and returns the new results."""
 
 SearchMode = Literal["exhaustive", "halving"]
-SEARCHES: Final = ("exhaustive", "halving")
+SEARCH_MODES: Final = ("exhaustive", "halving")
 HALVING_FACTOR: Final = 3
 """Factor by which each round divides the choices and multiplies the seeds; between 2 and 4 it
 hardly matters (Jamieson, Talwalkar, 2016)."""
@@ -101,7 +101,7 @@ class Tuned:
         own, best = np.array(tried.makespans_s), np.array(self.best.makespans_s[:count])
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
         ratios = own[drawn].sum(axis=1) / best[drawn].sum(axis=1)
-        low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = np.quantile(ratios, [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2])
         return float(low), float(high)
 
     @property
@@ -160,7 +160,7 @@ def search(
     InputError
         If every candidate fails, with the error of the first; for halving with one seed.
     """
-    one_of(how, SEARCHES, "search")
+    one_of(how, SEARCH_MODES, "search")
     whole_number(seeds, "seeds", 1)
     if how == "halving" and seeds == 1:
         halving = option("search", "halving")

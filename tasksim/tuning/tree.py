@@ -31,7 +31,7 @@ __all__ = [
     "grow",
 ]
 
-UNITS: Final = 2**30
+UNITS_PER_SHARE: Final = 2**30
 """Units per share, about a billion: sums of whole numbers are exact in any order, so that ties are
 the same on all machines."""
 MAX_DEPTH: Final = 60
@@ -145,7 +145,7 @@ def grow(table: PerformanceTable, growth: StoppingCriteria | None = None) -> Dec
     >>> tree.root.threshold, tree.root.low.choice, tree.root.high.choice
     (2.5, 0, 1)
     """
-    units = np.rint(table.shares * UNITS).astype(np.int64)
+    units = np.rint(table.shares * UNITS_PER_SHARE).astype(np.int64)
     root = _grown(units, table.values, growth or StoppingCriteria(), 0)
     return DecisionTree(table.features, table.choices, root)
 
@@ -193,7 +193,7 @@ def _between(low: float, high: float) -> float:
 def _grown(units: Ints, values: Floats, growth: StoppingCriteria, depth: int) -> TreeNode:
     sums = units.sum(axis=0)
     choice = int(sums.argmax())
-    msop = int(sums[choice]) / (UNITS * len(units))
+    msop = int(sums[choice]) / (UNITS_PER_SHARE * len(units))
     leaf = Leaf(choice, msop, len(units))
     if msop >= growth.threshold or depth >= growth.depth or len(units) <= growth.min_samples:
         return leaf

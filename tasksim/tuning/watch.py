@@ -17,7 +17,7 @@ charged, and a kernel executed alone among skipped ones finds less of its data i
 BUSY_SHARE: Final = 0.05
 """Share of the workers' time taken by other programs beyond which full runs are delayed more than
 single kernels: predictions err by 3 to 4 % anyway."""
-TRIALS: Final = 3
+TRIAL_RUNS: Final = 3
 """Number of selective runs after which their time is compared with that of full runs."""
 
 
@@ -55,7 +55,7 @@ class Watch:
         self._full_s += ran.makespan_s
         if ran.task_s < SHORTEST_TASK_S:
             self._note_short(place, ran.task_s)
-        slow = self._trials >= TRIALS and self._selective_s > self._full_s
+        slow = self._trials >= TRIAL_RUNS and self._selective_s > self._full_s
         if slow:
             self._say(
                 "slow",

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_VECTOR_BOXES", "Bands", "Boxes", "add_bands", "coverage_image", "darker"]
 
-_CHUNK: Final = 64
+_BANDS_PER_STEP: Final = 64
 """Number of bands per step: bounds the memory to some megabytes at any number of rows."""
-_CRISP: Final = 3.0
+_MIN_CRISP_HEIGHT: Final = 3.0
 """Height in pixels from which the edges of a band are moved to whole pixels: thinner bands would
 change their height by a third or more."""
 
@@ -121,12 +121,12 @@ def coverage_image(
     width, height = size
     image = np.zeros((height, width, 4))
     low, high = np.sort(edges, axis=1).T
-    crisp = high - low >= _CRISP
+    crisp = high - low >= _MIN_CRISP_HEIGHT
     low, high = np.where(crisp, np.round(low), low), np.where(crisp, np.round(high), high)
     limits = np.searchsorted(boxes.band, np.arange(len(edges) + 1))
     colours = boxes.rgb()
-    for first in range(0, len(edges), _CHUNK):
-        bands = range(first, min(first + _CHUNK, len(edges)))
+    for first in range(0, len(edges), _BANDS_PER_STEP):
+        bands = range(first, min(first + _BANDS_PER_STEP, len(edges)))
         part = slice(limits[bands.start], limits[bands.stop])
         rgb = colours[boxes.state[part]]
         pieces = _with_borders(start[part], end[part], boxes.band[part] - first, rgb, border)
@@ -189,7 +189,7 @@ MAX_VECTOR_BOXES: Final = 20_000
 well."""
 _BORDER_POINTS: Final = 0.4
 """Width of a border in points: the borders of two neighbours make a line that is just visible."""
-_DIGITS: Final = 3
+_COORDINATE_DECIMALS: Final = 3
 """Decimals of coordinates in points, a millionth of the width of a page."""
 _SEAM_POINTS: Final = 1.0
 """Overlap of a box with its neighbour, in points, so that no viewer shows the page between them."""
@@ -260,8 +260,8 @@ class Bands(Artist):
         start, end, edges = self._places(1.0)
         # Instead of a path that clips: each shape would name it, in a fifth of its bytes.
         start, end = (np.clip(at, inside.x0, inside.x1) for at in (start, end))
-        edges = np.clip(edges, inside.y0, inside.y1).round(_DIGITS)
-        start, end = start.round(_DIGITS), end.round(_DIGITS)
+        edges = np.clip(edges, inside.y0, inside.y1).round(_COORDINATE_DECIMALS)
+        start, end = start.round(_COORDINATE_DECIMALS), end.round(_COORDINATE_DECIMALS)
         seen = end > start
         start, end, bands = start[seen], end[seen], self.boxes.band[seen]
         border, rgb = _BORDER_POINTS * points, self.boxes.rgb()[self.boxes.state[seen]]
@@ -285,7 +285,7 @@ class Bands(Artist):
         renderer: Any, context: Any, left: float, right: float, low: float, high: float, rgb: Floats
     ) -> None:
         # With a point more than a rectangle has: PDFium makes rectangles a pixel wide at least.
-        middle = (round((left + right) / 2, _DIGITS), low + 0.05)
+        middle = (round((left + right) / 2, _COORDINATE_DECIMALS), low + 0.05)
         corners = [(left, low), middle, (right, low), (right, high), (left, high), (left, low)]
         path = Path(corners, closed=True)
         renderer.draw_path(context, path, IdentityTransform(), (*rgb, 1.0))

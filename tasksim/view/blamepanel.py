@@ -12,7 +12,7 @@ from tasksim.scenario.recorded import blame_of, scenario_of
 from tasksim.view.colours import IDLE_COLOURS, kernel_colours
 from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
-from tasksim.view.style import TEXT, name_axes, new_axes
+from tasksim.view.style import TEXT_POINTS, name_axes, new_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,11 +76,15 @@ def panel_blame(
             )
             seen.add(name)
             left += seconds * per_s
-    axes.set_yticks(range(len(listed)), run_names(listed), fontsize=TEXT["small"])
+    axes.set_yticks(range(len(listed)), run_names(listed), fontsize=TEXT_POINTS["small"])
     axes.set_ylim(len(listed) - 0.5, -0.5)
     name_axes(axes, x=f"makespan ({unit})")
     axes.legend(
-        fontsize=TEXT["small"], ncols=3, frameon=False, loc="lower left", bbox_to_anchor=(0, 1)
+        fontsize=TEXT_POINTS["small"],
+        ncols=3,
+        frameon=False,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
     )
     return axes
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "COPY_REASONS",
     "DARK_COLOURS",
-    "DARK_REASONS",
+    "DARK_COPY_REASONS",
     "IDLE_COLOURS",
     "KERNEL_COLOURS",
     "PALETTE",
-    "REASONS",
     "RUN_COLOURS",
     "UNLIMITED_COLOUR",
     "is_light",
@@ -83,7 +83,7 @@ RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 """Colours of the curves of several runs in one panel, in order; further runs start again."""
 
 # Red is what StarVZ, ViTE and Dask give to transfers; the darker, the more it hurts.
-REASONS: Final = {
+COPY_REASONS: Final = {
     TransferReason.FETCH: ("copy, a task waits", "#c91214"),
     TransferReason.PREFETCH: ("copy in advance", "#f9816c"),
     TransferReason.IDLE: ("copy back, idle", "#f1cfbf"),
@@ -91,7 +91,7 @@ REASONS: Final = {
 }
 """Reason for a copy -> its name in the legend and its colour."""
 
-DARK_REASONS: Final = {TransferReason.EVICTION: "#ff4fd8"}
+DARK_COPY_REASONS: Final = {TransferReason.EVICTION: "#ff4fd8"}
 """Colours of copies that are others on dark pages, whose ground would swallow the dark red."""
 
 IDLE_COLOURS: Final = {

@@ -19,7 +19,7 @@ __all__ = ["decision_text", "queue_name", "queues_text"]
 ESTIMATE_HEADERS = (
     "", "worker", "free at", "transfer", "duration", "energy", "ends at", "cost",
 )  # fmt: skip
-NOTHING = ("-", "0 s")
+EMPTY_TERMS = ("-", "0 s")
 """Terms of a column that is left out if it has no others."""
 MAX_SHOWN_TASKS = 12
 """Maximum number of tasks of a queue that are named."""
@@ -94,7 +94,7 @@ def _estimates(run: Run, rows: list[Decision]) -> list[str]:
         for row in rows
     ]
     columns = [
-        k for k in range(len(ESTIMATE_HEADERS)) if any(row[k] not in NOTHING for row in cells)
+        k for k in range(len(ESTIMATE_HEADERS)) if any(row[k] not in EMPTY_TERMS for row in cells)
     ]
     found = table(
         [ESTIMATE_HEADERS[k] for k in columns], [[row[k] for k in columns] for row in cells], left=2

@@ -21,7 +21,7 @@ from tasksim.formats.runs import as_run
 from tasksim.view.gantt import colour_legend
 from tasksim.view.names import given_runs, run_names
 from tasksim.view.registry import PANELS, Look, Panel
-from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure, run_title
+from tasksim.view.style import TEXT_POINTS, WIDTH_INCHES, legend_columns, new_figure, run_title
 from tasksim.view.timeseries import refuse_infinite_times
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "PANELS", "Cell", "figure", "figure_rows", "graph_labels", "save_figure"]
 
 
-_ALIKE: Final = 3.0
+_MAX_SHARED_RATIO: Final = 3.0
 """Maximum ratio of the longest to the shortest run on a shared time axis: a run that takes less
 than a third of the width cannot be read."""
 _AXIS_INCHES: Final = 0.4
@@ -69,7 +69,9 @@ class Cell:
 def figure_rows(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
     """Return what a figure of *runs* consists of, row by row from the top."""
     lengths = [_until_s([run]) for run in runs]
-    if max(lengths) > _ALIKE * min(lengths):  # one time axis would show a run as a sliver
+    if max(lengths) > _MAX_SHARED_RATIO * min(
+        lengths
+    ):  # one time axis would show a run as a sliver
         blocks = [_on_one_axis([run], panels, runs, axis) for axis, run in enumerate(runs)]
     else:
         blocks = [_on_one_axis(runs, panels, runs, 0)]
@@ -256,7 +258,7 @@ def figure(
         title = shorten(labels[0], 120, placeholder=" …")
     if len(on_axis) > 1:
         title += ", each on its own time axis"
-    made.suptitle(title, fontsize=TEXT["title"] + 1, fontweight="bold")
+    made.suptitle(title, fontsize=TEXT_POINTS["title"] + 1, fontweight="bold")
     return made
 
 
@@ -357,6 +359,6 @@ def _name_kernels(made: Figure, handles: Sequence[Patch]) -> None:
         handles=list(handles),
         loc="outside lower center",
         ncols=_legend_columns(handles),
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         frameon=False,
     )

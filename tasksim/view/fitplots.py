@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLoc
 
 from tasksim.view.colours import PALETTE
 from tasksim.view.modelplots import duration_axis, finish, value_x
-from tasksim.view.style import TEXT, new_axes
+from tasksim.view.style import TEXT_POINTS, new_axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,11 +60,13 @@ def panel_kinds(table: Sequence[Candidate], chosen: str, ax: Axes | None = None)
         either_side = "" if row.mlogq_se is None else f" ± {row.mlogq_se:.2g}"
         end = min(row.judged + (row.mlogq_se or 0.0), edge), place
         axes.annotate(f"{row.judged:.3g}{either_side}", end, (6, 0), textcoords="offset points",
-                      fontsize=TEXT["small"], va="center")  # fmt: skip
+                      fontsize=TEXT_POINTS["small"], va="center")  # fmt: skip
     axes.set_xlim(0.0, 1.3 * edge)
     axes.set_ylim(len(judged) - 0.4, -0.6)
-    axes.set_yticks(places, [_kind_text(row, judged) for row in judged], fontsize=TEXT["normal"])
-    axes.set_xlabel("mean error on what was left out (MLogQ)", fontsize=TEXT["normal"])
+    axes.set_yticks(
+        places, [_kind_text(row, judged) for row in judged], fontsize=TEXT_POINTS["normal"]
+    )
+    axes.set_xlabel("mean error on what was left out (MLogQ)", fontsize=TEXT_POINTS["normal"])
     finish(axes, "Errors of kinds, ± a standard error")
     return axes
 
@@ -99,12 +101,12 @@ def panel_over(
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
         formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
-    axes.yaxis.set_tick_params(which="minor", labelsize=TEXT["small"])
-    axes.set_xlabel(names[0], fontsize=TEXT["normal"])
+    axes.yaxis.set_tick_params(which="minor", labelsize=TEXT_POINTS["small"])
+    axes.set_xlabel(names[0], fontsize=TEXT_POINTS["normal"])
     where = "the test" if error == "mlogq_test" else "what was left out"
-    axes.set_ylabel("MLogQ", fontsize=TEXT["normal"])
+    axes.set_ylabel("MLogQ", fontsize=TEXT_POINTS["normal"])
     if len(lines) > 1:
-        axes.legend(fontsize=TEXT["small"], frameon=False)
+        axes.legend(fontsize=TEXT_POINTS["small"], frameon=False)
     finish(axes, f"Mean error on {where}")
     return axes
 
@@ -124,8 +126,8 @@ def panel_curve(curve: LearningCurve, ax: Axes | None = None) -> Axes:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     axes.set_ylim(0.0, 1.08 * float((percent + spread).max()) or 1.0)
-    axes.set_xlabel("configurations fitted", fontsize=TEXT["normal"])
-    axes.set_ylabel("typical error on those left out (%)", fontsize=TEXT["normal"])
+    axes.set_xlabel("configurations fitted", fontsize=TEXT_POINTS["normal"])
+    axes.set_ylabel("typical error on those left out (%)", fontsize=TEXT_POINTS["normal"])
     finish(axes, f"Learning curve, {curve.errors.shape[1]:,} configurations left out")
     return axes
 
@@ -155,7 +157,7 @@ def panel_dependence(
         axes.set_xlim(-0.5, len(found.categories) - 0.5)
         if sum(len(text) + 2 for text in texts) > MAX_TICK_LETTERS:
             axes.tick_params(axis="x", labelrotation=60)
-        axes.set_xlabel(found.parameter, fontsize=TEXT["normal"])
+        axes.set_xlabel(found.parameter, fontsize=TEXT_POINTS["normal"])
     else:
         axes.fill_between(x, low, high, color=BLUE, alpha=0.15, linewidth=0)
         axes.plot(x, median, color=BLUE, linewidth=1.6)

@@ -26,7 +26,7 @@ from tasksim.view.lanes import (
 )
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
-    TEXT,
+    TEXT_POINTS,
     most_of,
     new_axes,
     run_title,
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-_LINE_POINTS = TEXT["small"] + 3.5
+_LINE_POINTS = TEXT_POINTS["small"] + 3.5
 _WIDTH_OF_A_CHARACTER = 0.6  # of the font size; DejaVu Sans has 0.55 on average
 
 
@@ -88,7 +88,7 @@ def draw_marks(axes: Axes, marks: Sequence[Mark]) -> float:
             textcoords="offset points",
             ha=anchor,
             va="bottom",
-            fontsize=TEXT["small"],
+            fontsize=TEXT_POINTS["small"],
             color=mark.colour,
             annotation_clip=False,
         )
@@ -112,7 +112,7 @@ def _levels(axes: Axes, marks: Sequence[Mark]) -> list[tuple[int, str]]:
     low, high = axes.get_xlim()
     points = width_points(axes)
     at = [(mark.at_s - low) / (high - low) * points for mark in marks]
-    widths = [len(m.text) * TEXT["small"] * _WIDTH_OF_A_CHARACTER + 8.0 for m in marks]
+    widths = [len(m.text) * TEXT_POINTS["small"] * _WIDTH_OF_A_CHARACTER + 8.0 for m in marks]
     # The right end of a text is at its mark where there is room to the left of that.
     anchors: list[str] = []
     taken = 0.0
@@ -139,7 +139,7 @@ MAX_NAMED_TASKS: Final = 60
 """Maximum number of tasks of a chart with their names: it is read as an example, task by task."""
 TASK_NAME: Final = "task name"
 """Identity of the texts with names of tasks among the others of the chart."""
-MIN_ROW_POINTS: Final = TEXT["small"] + 1.0
+MIN_ROW_POINTS: Final = TEXT_POINTS["small"] + 1.0
 """Minimum height of a row whose tasks have names, in points."""
 
 
@@ -163,7 +163,7 @@ def draw_names(axes: Axes, run: Run, others: Sequence[str] = ()) -> None:
     for task, kernel, worker, start, end in zip(*map(list, columns), strict=True):
         name = run.kernel_names[kernel]
         text = f"#{task}" if kernels.count(kernel) > 1 else name
-        width = len(text) * TEXT["small"] * _WIDTH_OF_A_CHARACTER
+        width = len(text) * TEXT_POINTS["small"] * _WIDTH_OF_A_CHARACTER
         if width <= (end - start) / (high - low) * points:
             axes.text(
                 (start + end) / 2.0,
@@ -171,7 +171,7 @@ def draw_names(axes: Axes, run: Run, others: Sequence[str] = ()) -> None:
                 text,
                 ha="center",
                 va="center",
-                fontsize=TEXT["small"],
+                fontsize=TEXT_POINTS["small"],
                 color="black" if is_light(colours[name]) else "white",
                 gid=TASK_NAME,
             )
@@ -183,7 +183,7 @@ leave no room to the chart."""
 LEAST_SHARE: Final = 1 / 2500
 """Share of the makespan below which nothing is hatched: half a pixel of a chart on a screen."""
 # Pale below and dark above: seen on every colour of a kernel.
-_LOOK: Final[dict[str, Any]] = {
+_HATCHING_LOOK: Final[dict[str, Any]] = {
     "facecolor": (1.0, 1.0, 1.0, 0.55), "edgecolor": "#222222", "linewidth": 0.0, "hatch": "////",
 }  # fmt: skip
 _RECTANGLE: Final = (Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY)
@@ -204,13 +204,15 @@ def draw_hatching(axes: Axes, run: Run, half_row: float) -> None:
     corners = np.array([[left, low], [right, low], [right, high], [left, high], [left, low]])
     # One path for all: each path of its own would draw its hatches anew.
     codes = np.tile(_RECTANGLE, len(right))
-    axes.add_artist(PathPatch(Path(corners.T.swapaxes(1, 2).reshape(-1, 2), codes), **_LOOK))
+    axes.add_artist(
+        PathPatch(Path(corners.T.swapaxes(1, 2).reshape(-1, 2), codes), **_HATCHING_LOOK)
+    )
 
 
 def hatching_legend(runs: Iterable[Run]) -> list[Patch]:
     """Return a legend entry if something is hatched in any of *runs*."""
     drawn = any(_seen(run, others_s(run)).any() for run in runs)
-    return [Patch(label="taken by others", **_LOOK)] if drawn else []
+    return [Patch(label="taken by others", **_HATCHING_LOOK)] if drawn else []
 
 
 def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -295,7 +297,7 @@ def panel_gantt(
     axes.set_title(
         ("\n" if long else "; ").join(filter(None, [named, note])),
         loc="left",
-        fontsize=TEXT["title"],
+        fontsize=TEXT_POINTS["title"],
         pad=height + 6.0,
     )
     if legend:
@@ -366,7 +368,7 @@ def _rows(axes: Axes, run: Run, below: Sequence[Lane]) -> None:
     end = below[-1].top + below[-1].height if below else workers - 0.5
     axes.set_ylim(end, -0.5)
     points = axes.get_window_extent().height * 72.0 / axes.figure.dpi / (end + 0.5)
-    size = TEXT["small"] if workers <= 40 else TEXT["small"] - 1.5
+    size = TEXT_POINTS["small"] if workers <= 40 else TEXT_POINTS["small"] - 1.5
     step = max(1, int(np.ceil(1.25 * size / points)))
     idle, others, shown = idleness_percent(run), others_percent(run), range(0, workers, step)
     labels = [_row_label(run, row, idle[row], others[row]) for row in shown]
@@ -376,9 +378,9 @@ def _rows(axes: Axes, run: Run, below: Sequence[Lane]) -> None:
     labels += [lane.label(run) for lane in named]
     axes.set_yticks([*shown, *places], labels, fontsize=size)
     axes.tick_params(axis="y", length=0 if step == every == 1 else 2)
-    axes.tick_params(axis="x", labelsize=TEXT["small"])
+    axes.tick_params(axis="x", labelsize=TEXT_POINTS["small"])
     told = ", others %" if np.isfinite(others).any() else ""
-    axes.set_ylabel(f"worker, idle %{told}", fontsize=TEXT["normal"])
+    axes.set_ylabel(f"worker, idle %{told}", fontsize=TEXT_POINTS["normal"])
     axes.spines[["top", "right"]].set_visible(False)
 
 

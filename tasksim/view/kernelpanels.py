@@ -17,7 +17,7 @@ from tasksim.view.colours import kernel_colours
 from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
-    TEXT,
+    TEXT_POINTS,
     fits,
     in_unit_of_time,
     log_ticks,
@@ -141,7 +141,7 @@ def _kernel_axis(axes: Axes, table: ByKernel, runs: Sequence[Run]) -> None:
     for kernel, row in table.items():
         counts = dict.fromkeys(0 if s is None else s.count for s in row)
         labels.append(f"{shortened(kernel, _TICK_LETTERS)}\n×{' / '.join(map(str, counts))}")
-    axes.set_xticks(range(len(labels)), labels, fontsize=TEXT["small"])
+    axes.set_xticks(range(len(labels)), labels, fontsize=TEXT_POINTS["small"])
     widest = max((max(label.split("\n"), key=len) for label in labels), key=len, default="")
     if not fits(axes, [widest] * len(labels), extra_points=4.0):
         axes.tick_params(axis="x", labelrotation=90.0)
@@ -167,8 +167,8 @@ def _duration_axis(axes: Axes, label: str, table: ByKernel) -> None:
         axes.set_ylim(0.0, high * 1.05)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     unit = in_unit_of_time(axes.yaxis, high)
-    axes.tick_params(axis="y", labelsize=TEXT["small"])
-    axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
+    axes.tick_params(axis="y", labelsize=TEXT_POINTS["small"])
+    axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT_POINTS["normal"])
 
 
 KERNELS = Panel(
@@ -239,7 +239,7 @@ def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(text)
         axis.set_minor_formatter(NullFormatter())
-        axis.set_label_text(f"task in {name} ({unit})", fontsize=TEXT["normal"])
+        axis.set_label_text(f"task in {name} ({unit})", fontsize=TEXT_POINTS["normal"])
     name_axes(axes)
     return axes
 
@@ -257,7 +257,7 @@ def _draw_ratios(axes: Axes) -> None:
         )  # fmt: skip
     axes.set_xlim(low, high)
     axes.set_ylim(low, high)
-    axes.legend(loc="upper left", fontsize=TEXT["small"], frameon=False)
+    axes.legend(loc="upper left", fontsize=TEXT_POINTS["small"], frameon=False)
 
 
 SCATTER = Panel(

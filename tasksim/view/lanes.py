@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from tasksim.base.shortnames import shortened
 from tasksim.base.units import format_size
 from tasksim.view.bands import Boxes, add_bands
-from tasksim.view.colours import REASONS
+from tasksim.view.colours import COPY_REASONS
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def draw_arrows_of(
     return f"arrows: {len(shown)} of {len(table):,} {what}, {part}"
 
 
-COLOUR: Final = "#5b3a8c"
+MESSAGE_COLOUR: Final = "#5b3a8c"
 """Colour of messages, violet: copies inside nodes are red, and kernels are rarely violet."""
 
 
@@ -117,7 +117,7 @@ def draw_message_arrows(axes: Axes, run: Run) -> str:
     target = target[shown]
     return draw_arrows_of(
         axes, messages, shown, source, target, "messages",
-        color=COLOUR, edgecolor="#ffffff", linewidth=0.3,
+        color=MESSAGE_COLOUR, edgecolor="#ffffff", linewidth=0.3,
     )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def draw_lanes(axes: Axes, run: Run, drawn: Sequence[Lane]) -> None:
     """Draw the copies of each lane; those at the same time above each other."""
     if run.transfers is None or not drawn:
         return
-    copies, colours = run.transfers, [colour for _, colour in REASONS.values()]
+    copies, colours = run.transfers, [colour for _, colour in COPY_REASONS.values()]
     low, high = np.zeros(len(copies)), np.zeros(len(copies))
     for lane in drawn:
         start, end = copies.start_s[lane.rows], copies.end_s[lane.rows]
@@ -180,7 +180,9 @@ def transfer_legend(runs: Iterable[Run]) -> list[Patch]:
     """Return a legend entry per reason for which data were copied in any of *runs*."""
     tables = [run.transfers for run in runs if run.transfers is not None]
     found = {reason for table in tables for reason in np.unique(table.reason).tolist()}
-    return [Patch(color=c, label=name) for reason, (name, c) in REASONS.items() if reason in found]
+    return [
+        Patch(color=c, label=name) for reason, (name, c) in COPY_REASONS.items() if reason in found
+    ]
 
 
 def draw_arrows(axes: Axes, run: Run) -> str:
@@ -200,7 +202,7 @@ def draw_arrows(axes: Axes, run: Run) -> str:
     source = np.clip((to_low + to_high) / 2, low[transfers.source], high[transfers.source])
     target = np.clip(source, to_low, to_high)
     shown = arrows_shown(transfers)
-    colours = np.array([colour for _, colour in REASONS.values()])
+    colours = np.array([colour for _, colour in COPY_REASONS.values()])
     return draw_arrows_of(
         axes, transfers, shown, source[shown], target[shown], "copies",
         color=colours[transfers.reason[shown]], edgecolor="#222222", linewidth=0.4,

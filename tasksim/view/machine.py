@@ -18,7 +18,7 @@ from tasksim.view.machineboxes import (
     facts_of,
     folded,
 )
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT_POINTS, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DrawnMachine", "machine_figure", "read_machine", "write_machine_page"]
 
-COLOURS: Final = {
+BOX_COLOURS: Final = {
     "machine": "#ffffff",
     "package": "#eef1f4",
     "domain": "#f8f4ec",
@@ -41,13 +41,16 @@ COLOURS: Final = {
     "more": "#ffffff",
 }
 """Colours of boxes by kind: light, so that the text on them is read in print."""
-EDGE: Final = "#5a6570"
+EDGE_COLOUR: Final = "#5a6570"
 PADDING_POINTS: Final = 5.0
 LINE_POINTS: Final = 11.0
-CHARACTER_POINTS: Final = {"normal": 0.62 * TEXT["small"], "bold": 0.71 * TEXT["small"]}
+CHARACTER_POINTS: Final = {
+    "normal": 0.62 * TEXT_POINTS["small"],
+    "bold": 0.71 * TEXT_POINTS["small"],
+}
 """Width of a character, in points, by the weight of the font: that of a wide one, so that no line
 leaves its box."""
-RATIO: Final = 1.7
+ASPECT_RATIO: Final = 1.7
 """Width of a drawing over its height at which it aims: that of a screen."""
 EMPTY_WEIGHT: Final = 3.0
 """Weight of the empty share of an arrangement against the logarithm of its wrong shape: two rows of
@@ -227,7 +230,7 @@ def _distance(rows: Sequence[Sequence[_Place]]) -> float:
         (one.width + PADDING_POINTS) * (one.height + PADDING_POINTS) for row in rows for one in row
     )
     empty = 1.0 - used / (width * height)
-    return abs(math.log(width / height / RATIO)) + EMPTY_WEIGHT * empty
+    return abs(math.log(width / height / ASPECT_RATIO)) + EMPTY_WEIGHT * empty
 
 
 def _weight(kind: str, line: int) -> str:
@@ -236,14 +239,18 @@ def _weight(kind: str, line: int) -> str:
 
 def _draw(axes: Axes, place: _Place, x: float, y: float, scale: float) -> None:
     kind = place.box.kind
-    style: dict[str, Any] = {"facecolor": COLOURS[kind], "edgecolor": EDGE, "linewidth": 0.6}
+    style: dict[str, Any] = {
+        "facecolor": BOX_COLOURS[kind],
+        "edgecolor": EDGE_COLOUR,
+        "linewidth": 0.6,
+    }
     if kind == "more":
         style |= {"linestyle": (0, (3, 2)), "linewidth": 0.5}
     axes.add_patch(Rectangle((x, y), place.width, place.height, **style))
     for number, line in enumerate(place.lines):
         axes.text(
             x + PADDING_POINTS, y + PADDING_POINTS + LINE_POINTS * (number + 0.5), line,
-            fontsize=scale * TEXT["small"], fontweight=_weight(kind, number),
+            fontsize=scale * TEXT_POINTS["small"], fontweight=_weight(kind, number),
             va="center", ha="left", parse_math=False,
         )  # fmt: skip
     for dx, dy, one in place.inside:

@@ -39,7 +39,9 @@ __all__ = [
 
 _HEIGHT_INCHES = 2.6
 _SLICES = 400  # two or three pixels each at the usual width: narrower ones look like noise
-_NEAR = 0.3  # of a memory's size: used less, a line at its size would press the curves down
+_MIN_SIZE_SHARE = (
+    0.3  # of a memory's size: used less, a line at its size would press the curves down
+)
 _SIZE_UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 _BANDWIDTH_UNITS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 
@@ -81,7 +83,7 @@ def panel_memory(run: Run, ax: Axes | None = None, *, until_s: float | None = No
     near: set[float] = set()  # sizes of memories that have a line
     for memory, (times, used) in curves.items():
         label, size = run.memories[memory].name, run.memories[memory].size_bytes
-        if size is not None and peak >= _NEAR * size:
+        if size is not None and peak >= _MIN_SIZE_SHARE * size:
             near.add(size)
         elif size is not None:
             label = f"{label} (of {format_size(size)})"

@@ -11,7 +11,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.models.diagnosis.findings import normal_points
 from tasksim.models.rows import describe_row, is_logarithmic
 from tasksim.view.colours import PALETTE
-from tasksim.view.style import TEXT, in_unit_of_time, log_ticks, name_axes, new_axes
+from tasksim.view.style import TEXT_POINTS, in_unit_of_time, log_ticks, name_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +36,13 @@ __all__ = [
     "value_x",
 ]
 
-POINTS: Final = 4000
+MAX_POINTS: Final = 4000
 """Maximum number of points drawn; the figure says how many are left out."""
-EXTREMES: Final = 100
+EXTREME_POINTS: Final = 100
 """Number of lowest and of highest points that are always drawn: readers look for outliers."""
 
 
-def decimated(values: Floats, most: int = POINTS) -> NDArray[np.intp]:
+def decimated(values: Floats, most: int = MAX_POINTS) -> NDArray[np.intp]:
     """Return which of *values* to draw: all, or every n-th and the extremes.
 
     The lowest and highest 100 are always among them, so that no outlier is hidden. Ascending,
@@ -52,20 +52,20 @@ def decimated(values: Floats, most: int = POINTS) -> NDArray[np.intp]:
     if count <= most:
         return np.arange(count)
     order = np.argsort(values, kind="stable")
-    ends = np.concatenate((order[:EXTREMES], order[-EXTREMES:]))
+    ends = np.concatenate((order[:EXTREME_POINTS], order[-EXTREME_POINTS:]))
     # Drawn at random: samples come in turns (configurations, runs), and every n-th of them
     # would be of the same turn.
-    inner = order[EXTREMES:-EXTREMES]
+    inner = order[EXTREME_POINTS:-EXTREME_POINTS]
     some = np.random.default_rng(0).choice(inner, most - len(ends), replace=False)
     return np.sort(np.concatenate((some, ends)))
 
 
 def along(count: int) -> NDArray[np.intp]:
     """Return which of *count* ordered points to draw: all at the ends, every n-th between."""
-    if count <= POINTS:
+    if count <= MAX_POINTS:
         return np.arange(count)
-    inner = np.linspace(EXTREMES, count - EXTREMES - 1, POINTS - 2 * EXTREMES)
-    ends = np.concatenate((np.arange(EXTREMES), np.arange(count - EXTREMES, count)))
+    inner = np.linspace(EXTREME_POINTS, count - EXTREME_POINTS - 1, MAX_POINTS - 2 * EXTREME_POINTS)
+    ends = np.concatenate((np.arange(EXTREME_POINTS), np.arange(count - EXTREME_POINTS, count)))
     return np.unique(np.concatenate((ends, inner.astype(np.intp))))
 
 
@@ -80,7 +80,7 @@ def duration_axis(axes: Axes, on: Literal["x", "y"], values_s: Floats, what: str
         axis.set_major_locator(log_ticks(low, high))
         axis.set_minor_formatter(NullFormatter())
     unit = in_unit_of_time(axis, float(np.sqrt(low * high)))
-    axis.set_label_text(f"{what} ({unit})", fontsize=TEXT["normal"])
+    axis.set_label_text(f"{what} ({unit})", fontsize=TEXT_POINTS["normal"])
 
 
 def value_x(axes: Axes, values: Floats, name: str) -> None:
@@ -98,7 +98,7 @@ def value_x(axes: Axes, values: Floats, name: str) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
     unit = " (bytes)" if name == "size_bytes" else ""
-    axes.set_xlabel(f"{name}{unit}", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"{name}{unit}", fontsize=TEXT_POINTS["normal"])
 
 
 def count_label(drawn: int, count: int, what: str) -> str:
@@ -108,7 +108,7 @@ def count_label(drawn: int, count: int, what: str) -> str:
 
 def finish(axes: Axes, title: str) -> None:
     """Put title and legend above the axes, where they cover nothing."""
-    axes.set_title(title, fontsize=TEXT["title"], loc="left", wrap=True)
+    axes.set_title(title, fontsize=TEXT_POINTS["title"], loc="left", wrap=True)
     name_axes(axes)
     axes.grid(color="#e8ecf0", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -116,12 +116,12 @@ def finish(axes: Axes, title: str) -> None:
     if labels:
         columns = 1 if max(map(len, labels)) > 34 else 2
         axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), ncols=columns,
-                    fontsize=TEXT["small"], frameon=False)  # fmt: skip
+                    fontsize=TEXT_POINTS["small"], frameon=False)  # fmt: skip
 
 
-MEANS: Final = 1000
+MAX_MEANS: Final = 1000
 """Maximum number of configuration means drawn: their dots are large, and more would merge."""
-CURVE: Final = 100
+CURVE_POINTS: Final = 100
 """Number of points of a curve over a parameter: four pixels apart, so that it looks smooth."""
 BAND_PARTS: Final = 12
 """Number of parts by predicted duration, each of which has its own quantiles of errors."""
@@ -142,7 +142,7 @@ def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
     axes.axhline(0.0, color=DARK, linewidth=0.8)
     duration_axis(axes, "x", res.predicted_s, "predicted duration")
     of = "mean duration" if res.absolute else "predicted"
-    axes.set_ylabel(f"measured − predicted (% of {of})", fontsize=TEXT["normal"])
+    axes.set_ylabel(f"measured − predicted (% of {of})", fontsize=TEXT_POINTS["normal"])
     finish(axes, "Residuals over fitted durations")
     return axes
 
@@ -156,9 +156,9 @@ def panel_qq(res: Residuals, ax: Axes | None = None) -> Axes:
     label = count_label(len(chosen), len(values), "samples")
     axes.plot(quantiles[chosen], values[chosen], ".", color=BLUE, markersize=4.0,
               markeredgewidth=0, label=label, rasterized=True)  # fmt: skip
-    axes.set_xlabel("normal quantile (standard deviations)", fontsize=TEXT["normal"])
+    axes.set_xlabel("normal quantile (standard deviations)", fontsize=TEXT_POINTS["normal"])
     kind = "error" if res.absolute else "ln(measured / predicted)"
-    axes.set_ylabel(f"{kind}, standardised", fontsize=TEXT["normal"])
+    axes.set_ylabel(f"{kind}, standardised", fontsize=TEXT_POINTS["normal"])
     finish(axes, "Normal Q-Q plot")
     return axes
 
@@ -193,7 +193,7 @@ def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> 
         value_x(axes, x, name)
     else:
         axes.set_xticks(range(len(categories)), categories)
-        axes.set_xlabel(name, fontsize=TEXT["normal"])
+        axes.set_xlabel(name, fontsize=TEXT_POINTS["normal"])
     duration_axis(axes, "y", y[y > 0], "duration")
     others = [other for other in model.used_parameters() if other != name]
     at = np.array([middle[other] for other in others])
@@ -227,8 +227,8 @@ def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     axes.plot(leverage, -edge, "--", color=GREY, linewidth=1.0)
     axes.set_ylim(min(low, -3.0), max(high, 3.0))
     axes.axhline(0.0, color=DARK, linewidth=0.8)
-    axes.set_xlabel("leverage of the configuration", fontsize=TEXT["normal"])
-    axes.set_ylabel("studentised mean error", fontsize=TEXT["normal"])
+    axes.set_xlabel("leverage of the configuration", fontsize=TEXT_POINTS["normal"])
+    axes.set_ylabel("studentised mean error", fontsize=TEXT_POINTS["normal"])
     finish(axes, "Influence of configurations")
     return axes
 
@@ -255,15 +255,15 @@ def panel_domain(
             _ticks(axes, places[(places < 0) | (places > 1)], row, ORANGE, None)
         for place, text in ((0.0, f"{low:.6g}"), (1.0, f"{high:.6g}")):
             axes.annotate(text, (place, row), (0, 8), textcoords="offset points",
-                          fontsize=TEXT["small"], ha="center", va="bottom")  # fmt: skip
-    axes.set_yticks(range(len(names)), names, fontsize=TEXT["normal"])
+                          fontsize=TEXT_POINTS["small"], ha="center", va="bottom")  # fmt: skip
+    axes.set_yticks(range(len(names)), names, fontsize=TEXT_POINTS["normal"])
     axes.set_ylim(len(names) - 0.4, -0.7)
     axes.set_xlim(-0.3, 1.3) if asked is not None else axes.set_xlim(-0.08, 1.08)
     axes.set_xticks([])
     axes.spines[:].set_visible(False)
     axes.tick_params(axis="y", length=0)
     beyond = "; orange: asked for outside it" if asked is not None else ""
-    axes.set_title(f"Box of the domain{beyond}", fontsize=TEXT["title"], loc="left")
+    axes.set_title(f"Box of the domain{beyond}", fontsize=TEXT_POINTS["title"], loc="left")
     return axes
 
 
@@ -309,7 +309,7 @@ def _means(axes: Axes, res: Residuals) -> None:
         return
     mean = np.bincount(res.group, res.relative) / count
     first = np.unique(res.group, return_index=True)[1]
-    chosen = decimated(mean, MEANS)
+    chosen = decimated(mean, MAX_MEANS)
     label = count_label(len(chosen), len(mean), "configurations, their means")
     axes.plot(res.predicted_s[first][chosen], 100 * mean[chosen], "o", color=DARK, markersize=3.0,
               markeredgewidth=0, label=label)  # fmt: skip
@@ -352,7 +352,7 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
     model, res = diagnosis.model, diagnosis.residuals
     low, high = model.domain_[name]
     even = np.geomspace if low > 0 else np.linspace
-    values = even(low, high, CURVE) if high > low else np.array([low])
+    values = even(low, high, CURVE_POINTS) if high > low else np.array([low])
     named = name in model.categories_
     found = None if named else _slice(model, name, middle, values)
     style = "-"
@@ -363,7 +363,7 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
         if found is None or len(values) < 2:
             # Where parameters vary together only, there is no other way to see more than a point.
             first = np.unique(res.group, return_index=True)[1]
-            chosen = first[decimated(res.predicted_s[first], MEANS)]
+            chosen = first[decimated(res.predicted_s[first], MAX_MEANS)]
             values = res.samples.parameters[chosen, res.samples.names.index(name)]
             found = res.predicted_s[chosen]
     spread = np.quantile(res.shape, (0.025, 0.975))

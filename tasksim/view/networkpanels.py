@@ -38,7 +38,7 @@ SLICES: Final = 300
 """Number of slices of time, three pixels each at the usual width: narrower ones look like noise."""
 MAX_COLOURED_NODES: Final = 8
 """Maximum number of nodes with colours of their own; for more nodes, only the sum is drawn."""
-UNITS: Final = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+BANDWIDTH_UNITS: Final = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 
 
 def has_messages(run: Run) -> bool:
@@ -102,7 +102,7 @@ def panel_network(run: Run, ax: Axes | None = None, *, until_s: float | None = N
         top = max(top, float(below.max(initial=0.0)))
     axes.axhline(0.0, color="#333333", linewidth=0.6)
     reach = 1.08 * max(top, 1.0)
-    scale, unit = next((u for u in UNITS if reach >= u[0]), UNITS[-1])
+    scale, unit = next((u for u in BANDWIDTH_UNITS if reach >= u[0]), BANDWIDTH_UNITS[-1])
     axes.set_ylim(-reach, reach)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, symmetric=True))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{abs(y) / scale:.3g}"))

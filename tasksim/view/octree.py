@@ -23,7 +23,7 @@ from tasksim.graph.octree.morton import decode
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions
 from tasksim.graph.octree.tree import tree_of_particles
 from tasksim.view.colours import PALETTE
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT_POINTS, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -334,7 +334,7 @@ def _draw_tree(figure: Any, octree: Octree) -> None:
         axes.plot(*octree.positions.T, ".", color="#222222", markersize=2.0)
     kind = "quadtree" if tree.dimension == 2 else "octree"
     axes.set_title(f"{kind} of height {tree.height}: {len(octree.leaves)} leaves with particles",
-                   fontsize=TEXT["title"], loc="left")  # fmt: skip
+                   fontsize=TEXT_POINTS["title"], loc="left")  # fmt: skip
     _draw_hierarchy(right.subplots(), octree)
 
 
@@ -355,10 +355,10 @@ def _draw_hierarchy(axes: Axes, octree: Octree) -> None:
                       color="#b9c2ca", linewidth=0.6, zorder=1)  # fmt: skip
         axes.plot(x, np.full(len(x), -level), "o", color=FRAMES[0], markersize=size, zorder=2)
         axes.text(-0.03, -level, f"level {level}: {len(x)}", ha="right", va="center",
-                  fontsize=TEXT["small"])  # fmt: skip
+                  fontsize=TEXT_POINTS["small"])  # fmt: skip
     axes.set_ylim(-len(places) + 0.5, 0.6)
     axes.set_xlim(-0.18, 1.0)
-    axes.set_title("hierarchy: cells by level", fontsize=TEXT["title"], loc="left")
+    axes.set_title("hierarchy: cells by level", fontsize=TEXT_POINTS["title"], loc="left")
     axes.set_axis_off()
 
 
@@ -382,7 +382,7 @@ def _draw_groups(figure: Any, octree: Octree) -> None:
         for number in range(group[-1] + 1):
             corners = side * decode(leaves[group == number], 3)
             _draw_cubes(axes, corners, side, PALETTE[number % len(PALETTE)], 0.35)
-        axes.set_title(f"{group[-1] + 1} groups", fontsize=TEXT["title"], loc="left")
+        axes.set_title(f"{group[-1] + 1} groups", fontsize=TEXT_POINTS["title"], loc="left")
         axes = _cube_axes(lists)
         for cells, colour, alpha in (
             (octree.partners, PARTNER, 0.30), (near, NEIGHBOUR, 0.35), ([octree.cell], CELL, 1.0),
@@ -390,8 +390,8 @@ def _draw_groups(figure: Any, octree: Octree) -> None:
             chosen = np.asarray(cells, dtype=np.int64)
             if len(chosen):
                 _draw_cubes(axes, side * decode(chosen, 3), side, colour, alpha)
-        axes.set_title(title, fontsize=TEXT["title"], loc="left")
-        axes.legend(handles=handles, fontsize=TEXT["small"], loc="upper left", frameon=False)
+        axes.set_title(title, fontsize=TEXT_POINTS["title"], loc="left")
+        axes.legend(handles=handles, fontsize=TEXT_POINTS["small"], loc="upper left", frameon=False)
         return
     axes = figure.subplots()
     _square_axes(axes)
@@ -407,7 +407,7 @@ def _draw_groups(figure: Any, octree: Octree) -> None:
                                  linewidth=0.5))  # fmt: skip
         if len(leaves) <= MAX_NUMBERED_LEAVES:
             axes.text(corner[0] + side / 2, corner[1] + side / 2, str(index), ha="center",
-                      va="center", fontsize=TEXT["small"] * min(1.0, 12 * side),
+                      va="center", fontsize=TEXT_POINTS["small"] * min(1.0, 12 * side),
                       color="#222222" if index in here else "#9aa4ad")  # fmt: skip
     for above, colour in enumerate(FRAMES):
         level = tree.height - 1 - above
@@ -417,8 +417,8 @@ def _draw_groups(figure: Any, octree: Octree) -> None:
         handles.append(Patch(fill=False, edgecolor=colour, linestyle="--",
                              label=f"groups of level {level}"))  # fmt: skip
     handles.append(Patch(facecolor=EMPTY, label="no particles"))
-    axes.set_title(title, fontsize=TEXT["title"], loc="left")
-    axes.legend(handles=handles, fontsize=TEXT["small"], frameon=False, loc="center left",
+    axes.set_title(title, fontsize=TEXT_POINTS["title"], loc="left")
+    axes.legend(handles=handles, fontsize=TEXT_POINTS["small"], frameon=False, loc="center left",
                 bbox_to_anchor=(1.02, 0.5))  # fmt: skip
 
 
@@ -460,15 +460,19 @@ def _draw_passes(figure: Any, octree: Octree) -> None:
             axes.plot([-0.1, 1.1], [y, y], color=EDGE, linewidth=0.8)
             for tick in np.linspace(0.0, 1.0, 2 ** min(level, 4) + 1):
                 axes.plot([tick, tick], [y - 0.07, y + 0.07], color=EDGE, linewidth=0.6)
-            axes.text(-0.12, y, f"level {level}", ha="right", va="center", fontsize=TEXT["small"])
+            axes.text(
+                -0.12, y, f"level {level}", ha="right", va="center", fontsize=TEXT_POINTS["small"]
+            )
         axes.plot(np.linspace(0.03, 0.97, 24), np.full(24, -last - 1.0), ".", color="#222222",
                   markersize=4)  # fmt: skip
-        axes.text(-0.12, -last - 1.0, "particles", ha="right", va="center", fontsize=TEXT["small"])
+        axes.text(
+            -0.12, -last - 1.0, "particles", ha="right", va="center", fontsize=TEXT_POINTS["small"]
+        )
         for name, where in operators:
             _draw_operator(axes, name, where, last)
         axes.set_xlim(-0.55, 1.15)
         axes.set_ylim(-last - 1.5, 0.4)
-        axes.set_title(title, fontsize=TEXT["title"], loc="left")
+        axes.set_title(title, fontsize=TEXT_POINTS["title"], loc="left")
         axes.set_axis_off()
 
 
@@ -495,8 +499,8 @@ def _draw_operator(axes: Axes, name: str, where: str, last: int) -> None:
     if places:
         upper, lower = places[-1]
         y = 0.36 - lower if where.endswith("across") else -(upper + lower) / 2
-        axes.text(0.5, y, name, ha="center", va="center", fontsize=TEXT["normal"], color=colour,
-                  fontweight="bold")  # fmt: skip
+        axes.text(0.5, y, name, ha="center", va="center", color=colour,
+                  fontsize=TEXT_POINTS["normal"], fontweight="bold")  # fmt: skip
 
 
 # Axes and cubes
@@ -515,7 +519,7 @@ def _cube_axes(figure: Any) -> Any:
     for name in ("x", "y", "z"):
         getattr(axes, f"set_{name}lim")(0, 1)
         getattr(axes, f"set_{name}ticks")([0, 0.5, 1])
-    axes.tick_params(labelsize=TEXT["small"])
+    axes.tick_params(labelsize=TEXT_POINTS["small"])
     axes.view_init(22, -55)
     return axes
 

@@ -14,7 +14,7 @@ from tasksim.view.colours import kernel_colours
 from tasksim.view.names import listed_runs, run_names
 from tasksim.view.registry import Panel
 from tasksim.view.style import (
-    TEXT,
+    TEXT_POINTS,
     fitting,
     legend_columns,
     name_axes,
@@ -45,7 +45,7 @@ _LEGEND_INCHES: Final = 1.1
 """Height of the legend above and the axis below, in inches."""
 _RUN_INCHES: Final = 0.55
 """Height of each further run in inches: two bars and a line of text above them."""
-_NAMED: Final = 0.85
+_NAME_WIDTH_SHARE: Final = 0.85
 """Share of the width for names, beside the labels of rows."""
 
 
@@ -80,23 +80,23 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
             axes.barh(place, width, 0.75, left, color=colours[name], edgecolor="#333333", lw=0.5)
             left += width
     points = width_points(axes)
-    axes.set_yticks(places, ["path", "mean worker"] * len(several), fontsize=TEXT["small"])
+    axes.set_yticks(places, ["path", "mean worker"] * len(several), fontsize=TEXT_POINTS["small"])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(places, default=0) + 0.5, -0.5)
-    names = fitting(run_names(several), _NAMED * points) if len(several) > 1 else []
+    names = fitting(run_names(several), _NAME_WIDTH_SHARE * points) if len(several) > 1 else []
     for number, name in enumerate(names):
-        axes.text(0.0, 3 * number + 0.1, name, va="center", fontsize=TEXT["small"])
+        axes.text(0.0, 3 * number + 0.1, name, va="center", fontsize=TEXT_POINTS["small"])
     until_s = max((run.makespan_s for run in several), default=0.0)
     time_axis(axes, until_s)
     name_axes(axes)
-    labels = fitting([shortened(name) for name in colours], _NAMED * points)
+    labels = fitting([shortened(name) for name in colours], _NAME_WIDTH_SHARE * points)
     axes.legend(
         handles=[Patch(facecolor=c, edgecolor="#333333") for c in colours.values()],
         labels=labels,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         ncols=legend_columns(labels, points),
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         frameon=False,
     )
     return axes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["graph_of_run"]
 
 # By the identity of runs, which cannot be keys; an entry goes with its run.
-_MADE: dict[int, TaskGraph | None] = {}
+_GRAPH_OF_RUN: dict[int, TaskGraph | None] = {}
 
 
 def graph_of_run(run: Run, *, trust: bool = False) -> TaskGraph | None:
@@ -24,12 +24,12 @@ def graph_of_run(run: Run, *, trust: bool = False) -> TaskGraph | None:
 
     A generator that the run names as ``MODULE:NAME`` is imported if *trust* is given.
     """
-    if _MADE.get(id(run)) is None:
+    if _GRAPH_OF_RUN.get(id(run)) is None:
         from tasksim.formats.graphs import graph_of
 
-        if id(run) not in _MADE:
-            weakref.finalize(run, _MADE.pop, id(run), None)
-            _MADE[id(run)] = None
+        if id(run) not in _GRAPH_OF_RUN:
+            weakref.finalize(run, _GRAPH_OF_RUN.pop, id(run), None)
+            _GRAPH_OF_RUN[id(run)] = None
         with suppress(TasksimError):
-            _MADE[id(run)] = graph_of(run, Path("run"), trust=trust)
-    return _MADE[id(run)]
+            _GRAPH_OF_RUN[id(run)] = graph_of(run, Path("run"), trust=trust)
+    return _GRAPH_OF_RUN[id(run)]

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.run.energy import power_curve
 from tasksim.run.slices import lack_of_ready, utilisation
 from tasksim.view.registry import Panel
-from tasksim.view.style import TEXT, name_axes, new_axes, time_axis, worker_label
+from tasksim.view.style import TEXT_POINTS, name_axes, new_axes, time_axis, worker_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,12 +60,12 @@ def panel_utilisation(run: Run, ax: Axes | None = None, *, until_s: float | None
     rows = len(run.workers)
     step = max(1, -(-rows // 12))
     axes.set_yticks(range(0, rows, step), [worker_label(run, row) for row in range(0, rows, step)])
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.set_ylabel("busy", fontsize=TEXT["normal"])
+    axes.tick_params(labelsize=TEXT_POINTS["small"])
+    axes.set_ylabel("busy", fontsize=TEXT_POINTS["normal"])
     scale = axes.inset_axes((0.88, 1.02, 0.12, 0.05))
     bar = axes.figure.colorbar(image, cax=scale, orientation="horizontal", ticks=[0, 1])
     bar.ax.xaxis.set_ticks_position("top")
-    bar.set_ticks([0, 1], labels=["0 %", "100 %"], fontsize=TEXT["small"])
+    bar.set_ticks([0, 1], labels=["0 %", "100 %"], fontsize=TEXT_POINTS["small"])
     time_axis(axes, run.makespan_s if until_s is None else until_s)
     return axes
 
@@ -81,7 +81,7 @@ def panel_lack_of_ready(run: Run, ax: Axes | None = None, *, until_s: float | No
     lack = lack_of_ready(run, slice_edges(run)) if run.makespan_s else np.zeros(1)
     _strip(axes, run, lack[None, :], "Reds", float(max(nodes, 1)))
     axes.set_yticks([])
-    axes.set_ylabel("lack of\nready", fontsize=TEXT["small"])
+    axes.set_ylabel("lack of\nready", fontsize=TEXT_POINTS["small"])
     time_axis(axes, run.makespan_s if until_s is None else until_s)
     return axes
 
@@ -118,7 +118,7 @@ def panel_power(run: Run, ax: Axes | None = None, *, until_s: float | None = Non
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
         ncols=len(parts) or 1,
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         frameon=False,
         handlelength=1.0,
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PALETTE",
     "RUN_DASHES",
-    "TEXT",
+    "TEXT_POINTS",
     "WIDTH_INCHES",
     "fits",
     "fitting",
@@ -49,7 +49,7 @@ __all__ = [
 
 WIDTH_INCHES = 11.0
 """Width of a figure: that of a page in landscape, with margins."""
-TEXT = {"small": 8.0, "normal": 9.0, "title": 10.0}
+TEXT_POINTS = {"small": 8.0, "normal": 9.0, "title": 10.0}
 """Font sizes in points."""
 
 RUN_DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 3)), (0, (2, 2)), (0, (8, 3, 2, 3)))
@@ -116,7 +116,7 @@ def time_axis(axes: Axes, until_s: float) -> None:
     most = int(min(10.0, max(3.0, width_points(axes) / _TICK_POINTS)))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]))
     unit = in_unit_of_time(axes.xaxis, until_s, digits=10)
-    axes.set_xlabel(f"time ({unit})", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"time ({unit})", fontsize=TEXT_POINTS["normal"])
 
 
 def in_unit_of_time(axis: Axis, usual_s: float, digits: int = 6) -> str:
@@ -134,10 +134,10 @@ def log_ticks(low: float, high: float) -> LogLocator:
 def name_axes(axes: Axes, *, x: str = "", y: str = "") -> None:
     """Name the axes, with small texts at the ticks and no frame above and to the right."""
     if x:
-        axes.set_xlabel(x, fontsize=TEXT["normal"])
+        axes.set_xlabel(x, fontsize=TEXT_POINTS["normal"])
     if y:
-        axes.set_ylabel(y, fontsize=TEXT["normal"])
-    axes.tick_params(labelsize=TEXT["small"])
+        axes.set_ylabel(y, fontsize=TEXT_POINTS["normal"])
+    axes.tick_params(labelsize=TEXT_POINTS["small"])
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -165,20 +165,22 @@ def write_note(axes: Axes, text: str) -> None:
         transform=axes.transAxes,
         ha="center",
         va="center",
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         color="#555555",
     )
 
 
 def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:
     """Return whether *texts* in a row, each with some room, are no wider than *axes*."""
-    needed = sum(len(t) * _CHARACTER_WIDTH * TEXT["small"] + extra_points for t in texts)
+    needed = sum(len(t) * _CHARACTER_WIDTH * TEXT_POINTS["small"] + extra_points for t in texts)
     return needed <= width_points(axes)
 
 
 def legend_columns(texts: Sequence[str], width_points: float) -> int:
     """Return the number of columns in which a legend of *texts* fits into *width_points*."""
-    widest = max(map(len, texts), default=0) * _CHARACTER_WIDTH * TEXT["small"] + _HANDLE_POINTS
+    widest = (
+        max(map(len, texts), default=0) * _CHARACTER_WIDTH * TEXT_POINTS["small"] + _HANDLE_POINTS
+    )
     return max(1, min(len(texts), int(width_points / widest)))
 
 
@@ -194,14 +196,14 @@ def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         ncols=legend_columns(names, points),
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         frameon=False,
     )
 
 
 def fitting(texts: Sequence[str], width_points: float) -> list[str]:
     """Return *texts*, those too wide for a legend of *width_points* without their middles."""
-    most = max(12, int((width_points - _HANDLE_POINTS) / (_CHARACTER_WIDTH * TEXT["small"])))
+    most = max(12, int((width_points - _HANDLE_POINTS) / (_CHARACTER_WIDTH * TEXT_POINTS["small"])))
     head = 2 * most // 3
     return [t if len(t) <= most else f"{t[:head]} … {t[head + 3 - most :]}" for t in texts]
 

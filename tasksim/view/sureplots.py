@@ -18,7 +18,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import duration_text
 from tasksim.scenario.prediction import Prediction
 from tasksim.view.colours import RUN_COLOURS, kernel_colours
-from tasksim.view.style import TEXT, in_unit_of_time, name_axes, new_axes, new_figure
+from tasksim.view.style import TEXT_POINTS, in_unit_of_time, name_axes, new_axes, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,16 +39,16 @@ __all__ = [
     "share_inside",
 ]
 
-INNER: Final = (0.5, 0.8)
+INNER_LEVELS: Final = (0.5, 0.8)
 """Inner bands, within that of the confidence level: half of the runs, and four out of five."""
-SHADES: Final = ("#0b5394", "#4a90c8", "#a9cdea", "#e3e8ee")
+BAND_COLOURS: Final = ("#0b5394", "#4a90c8", "#a9cdea", "#e3e8ee")
 """Colours of the bands from the inside, then of the outside; they differ only in lightness."""
-TAILS: Final = (0.05, 0.95)
+TAIL_QUANTILES: Final = (0.05, 0.95)
 """Quantiles that show the tails: a few far-off replications do not move them."""
 DARK, ORANGE = "#222222", "#d55e00"
 MAX_BINS: Final = 60
 """Maximum number of bins of a histogram: some ten pixels each, so that a step looks like one."""
-FILLED: Final = 0.62
+MAX_FILLED_SHARE: Final = 0.62
 """Share of a row's height for the highest bin; the interval of the mean is below it."""
 MAX_KERNELS: Final = 12
 """Maximum number of rows of a tornado: beyond that many, the other kernels hardly matter."""
@@ -59,7 +59,7 @@ AROUND_INCHES: Final = 1.5
 LABELS_INCHES: Final = 0.45
 """Height of the labels below an axis, in inches."""
 LEAST_INCHES: Final = 3.0
-FURTHEST: Final = 3.0
+MAX_DISTANCE: Final = 3.0
 """Maximum distance from the median, in intervals of one run: a kernel that sometimes loses its core
 has a few runs far beyond it, which would squeeze all others."""
 
@@ -105,7 +105,7 @@ def figure_sure(predictions: Predictions) -> Figure:
     grid = made.add_gridspec(1, 2, width_ratios=(1.2, 1.0))
     panel_fan(named, made.add_subplot(grid[0]))
     panel_tornado(first, made.add_subplot(grid[1]), next(iter(named)) if len(named) > 1 else "")
-    made.suptitle(first.label, fontsize=TEXT["title"] + 1, fontweight="bold", wrap=True)
+    made.suptitle(first.label, fontsize=TEXT_POINTS["title"] + 1, fontweight="bold", wrap=True)
     return made
 
 
@@ -123,18 +123,18 @@ def panel_fan(predictions: Predictions, ax: Axes | None = None) -> Axes:
     several = len(named) > 1
     names = [f"{name}\n{duration_text(sure.mean_s)}" for name, sure in named.items()]
     places = [len(named) - 1 - row + 0.35 for row in range(len(named))] if several else []
-    axes.set_yticks(places, names if several else [], fontsize=TEXT["small"])
+    axes.set_yticks(places, names if several else [], fontsize=TEXT_POINTS["small"])
     axes.set_ylim(-0.3, len(named) - 0.15)
     hidden = _range(axes, list(named.values()))
     unit = _seconds(axes, axes.get_xlim()[1])
     beyond = f"; {hidden} replications beyond" if hidden else ""
-    axes.set_xlabel(f"makespan ({unit}{beyond})", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"makespan ({unit}{beyond})", fontsize=TEXT_POINTS["normal"])
     first = next(iter(named.values()))
     count = f"{first.replications:,} replications{', interrupted' if first.interrupted else ''}"
     between = f"{duration_text(first.run_low_s)} to {duration_text(first.run_high_s)}"
     alone = f"One run: {between} ({100 * first.level:g} %); {count}"
     title = f"Same luck, {count} each" if several else alone
-    axes.set_title(title, fontsize=TEXT["title"], loc="left")
+    axes.set_title(title, fontsize=TEXT_POINTS["title"], loc="left")
     _look(axes)
     _legend(axes, _fan_key(first))
     return axes
@@ -153,12 +153,12 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
     left = f", {len(drawn)} of {len(kernels)}" if 0 < len(drawn) < len(kernels) else ""
     of = f" under {name}" if name else ""
     title = f"Kernels and their share of the variance{of}{left}"
-    axes.set_title(title, fontsize=TEXT["title"], loc="left")
+    axes.set_title(title, fontsize=TEXT_POINTS["title"], loc="left")
     if not drawn:
         why = f"{prediction.replications} replications are too few\nto tell kernels apart"
         if np.ptp(prediction.found.makespans_s) == 0:
             why = "all replications take as long:\nno kernel matters more than another"
-        axes.text(0.5, 0.5, why, ha="center", va="center", fontsize=TEXT["small"])
+        axes.text(0.5, 0.5, why, ha="center", va="center", fontsize=TEXT_POINTS["small"])
         axes.set_axis_off()
         return axes
     colours = kernel_colours(kernel.kernel for kernel in drawn)
@@ -168,14 +168,16 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
         axes.barh(row, swing, 0.7, color=colour, edgecolor=DARK, linewidth=0.5)
         axes.barh(row, -swing, 0.7, color=colour, edgecolor=DARK, linewidth=0.5, alpha=0.35)
         share = f"{100 * kernel.share:.0f} %"
-        axes.text(abs(swing) + 0.04 * furthest, row, share, va="center", fontsize=TEXT["small"])
+        axes.text(
+            abs(swing) + 0.04 * furthest, row, share, va="center", fontsize=TEXT_POINTS["small"]
+        )
     axes.axvline(0.0, color=DARK, linewidth=1.0)
     names = [f"{k.kernel} on {k.architecture}\n± {100 * k.deviation:.2g} %" for k in drawn]
-    axes.set_yticks(range(len(drawn)), names, fontsize=TEXT["small"])
+    axes.set_yticks(range(len(drawn)), names, fontsize=TEXT_POINTS["small"])
     axes.set_ylim(max(len(drawn), 2) - 0.5, -0.5)
     axes.set_xlim(-1.15 * furthest, 1.4 * furthest)  # the right has the shares
     unit = _seconds(axes, furthest)
-    axes.set_xlabel(f"change of the makespan ({unit})", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"change of the makespan ({unit})", fontsize=TEXT_POINTS["normal"])
     _look(axes)
     key = (("one standard deviation longer", 1.0), ("shorter", 0.35))
     _legend(axes, [Patch(facecolor="#666666", edgecolor=DARK, alpha=a, label=t) for t, a in key])
@@ -192,7 +194,7 @@ def _named(predictions: Predictions) -> Mapping[str, Prediction]:
 def _range(axes: Axes, several: Sequence[Prediction]) -> int:
     """Show all replications but those that are far off, and return how many these are."""
     low, high = axes.get_xlim()
-    reach = np.array([FURTHEST / 2 * (sure.run_high_s - sure.run_low_s) for sure in several])
+    reach = np.array([MAX_DISTANCE / 2 * (sure.run_high_s - sure.run_low_s) for sure in several])
     if reach.all():
         medians = np.array([sure.median_s for sure in several])
         low = max(low, float((medians - reach).min()))
@@ -206,11 +208,11 @@ def _fan(axes: Axes, sure: Prediction, base: float) -> None:
     """Draw the fan of one prediction, on a line at the height *base*."""
     spans = sure.found.makespans_s.ravel()
     if spans.min() == spans.max():
-        axes.vlines(spans[0], base, base + FILLED, color=SHADES[0], linewidth=4)
+        axes.vlines(spans[0], base, base + MAX_FILLED_SHARE, color=BAND_COLOURS[0], linewidth=4)
     else:
         edges = _edges(spans)
         heights = np.histogram(spans, edges)[0].astype(np.float64)
-        heights *= FILLED / heights.max()
+        heights *= MAX_FILLED_SHARE / heights.max()
         for low_s, high_s, colour in _bands(sure, spans):
             # The part of the histogram that is in the band.
             inner = edges[(edges > low_s) & (edges < high_s)]
@@ -220,7 +222,12 @@ def _fan(axes: Axes, sure: Prediction, base: float) -> None:
                 tops = base + heights[np.clip(bins, 0, len(heights) - 1)]
                 axes.stairs(tops, ends, baseline=base, fill=True, color=colour, linewidth=0)
     axes.vlines(
-        sure.means_s, base, base + FILLED + 0.12, color=ORANGE, linestyle="--", linewidth=1.4
+        sure.means_s,
+        base,
+        base + MAX_FILLED_SHARE + 0.12,
+        color=ORANGE,
+        linestyle="--",
+        linewidth=1.4,
     )
     low, high = sure.mean_low_s, sure.mean_high_s
     axes.plot([low, high], [base - 0.1] * 2, color=DARK, linewidth=2.2, solid_capstyle="butt")
@@ -229,7 +236,10 @@ def _fan(axes: Axes, sure: Prediction, base: float) -> None:
 
 def _edges(spans: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the edges of bins; those of few far-off replications do not make them wider."""
-    near = spans[np.abs(spans - np.median(spans)) <= FURTHEST * np.ptp(np.quantile(spans, TAILS))]
+    near = spans[
+        np.abs(spans - np.median(spans))
+        <= MAX_DISTANCE * np.ptp(np.quantile(spans, TAIL_QUANTILES))
+    ]
     found = np.histogram_bin_edges(near, "fd")
     if len(found) > MAX_BINS:
         found = np.linspace(near.min(), near.max(), MAX_BINS + 1)
@@ -242,19 +252,19 @@ def _bands(sure: Prediction, spans: NDArray[np.float64]) -> Iterator[tuple[float
     shares = [(1 - level) / 2 for level in reversed(levels)] + [(1 + level) / 2 for level in levels]
     inner = np.quantile(spans, shares, method="weibull").tolist()
     ends = [float(spans.min()), *inner, float(spans.max())]
-    shades = [*SHADES[: len(levels)], SHADES[-1]]
+    shades = [*BAND_COLOURS[: len(levels)], BAND_COLOURS[-1]]
     return zip(ends, ends[1:], [*reversed(shades), *shades[1:]], strict=False)
 
 
 def _levels(sure: Prediction) -> list[float]:
     """Return the shares of runs in the bands, from the inside."""
-    return [*(level for level in INNER if level < sure.level), sure.level]
+    return [*(level for level in INNER_LEVELS if level < sure.level), sure.level]
 
 
 def _fan_key(first: Prediction) -> list[Artist]:
     key: list[Artist] = [
         Patch(facecolor=shade, label=f"{100 * level:g} % of runs")
-        for shade, level in zip(SHADES, _levels(first), strict=False)
+        for shade, level in zip(BAND_COLOURS, _levels(first), strict=False)
     ]
     mean = f"the mean run ({100 * first.level:g} %)"
     key.append(Line2D([], [], color=DARK, linewidth=2.2, marker="o", markersize=5, label=mean))
@@ -270,7 +280,7 @@ def _seconds(axes: Axes, furthest_s: float) -> str:
 
 
 def _look(axes: Axes) -> None:
-    axes.tick_params(labelsize=TEXT["small"])
+    axes.tick_params(labelsize=TEXT_POINTS["small"])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="#e8ecf0", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -288,16 +298,16 @@ def _legend(axes: Axes, handles: Sequence[Artist]) -> None:
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=axes.transAxes + below,
         ncols=2,
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         frameon=False,
     )
 
 
 CURVE_LEVELS: Final = np.linspace(0.0, 1.0, 101)
-STYLES: Final = ("-", "--", ":", "-.")
+LINE_STYLES: Final = ("-", "--", ":", "-.")
 """Line styles, besides colours, for colour-blind readers and black-and-white printers."""
-INCHES: Final = 5.0
-CHANCE: Final = 0.95
+WIDTH_INCHES: Final = 5.0
+BAND_PROBABILITY: Final = 0.95
 """Probability of the grey band: as many independent runs lie in it if the intervals are right."""
 
 
@@ -353,7 +363,7 @@ def figure_inside(positions: Mapping[str, ArrayLike], level: float = 0.95) -> Fi
     >>> drawn.axes[0].get_ylabel()
     'runs inside'
     """
-    made = new_figure(INCHES, INCHES)
+    made = new_figure(WIDTH_INCHES, WIDTH_INCHES)
     panel_inside(positions, made.add_subplot(), level)
     return made
 
@@ -372,7 +382,7 @@ def panel_inside(
     for name, found in named.items():
         if not len(found) or not ((found >= 0) & (found <= 1)).all():
             raise InputError(f"positions of {name}: legal: one or more numbers from 0 to 1")
-    axes = new_axes(ax, INCHES)
+    axes = new_axes(ax, WIDTH_INCHES)
     fewest = min(map(len, named.values()))
     low, high = _chance(fewest)
     axes.fill_between(
@@ -383,29 +393,34 @@ def panel_inside(
     for number, (name, values) in enumerate(named.items()):
         shares = [share_inside(values, at) for at in CURVE_LEVELS]
         said = f"{name}: {100 * share_inside(values, level):.0f} % at {100 * level:g} %"
-        colour, style = RUN_COLOURS[1:][number % 4], STYLES[number % len(STYLES)]
+        colour, style = RUN_COLOURS[1:][number % 4], LINE_STYLES[number % len(LINE_STYLES)]
         axes.plot(CURVE_LEVELS, shares, color=colour, linestyle=style, linewidth=1.8, label=said)
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(0.0, 1.0)
     axes.set_aspect("equal")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    axes.set_title("Runs in their intervals", fontsize=TEXT["title"], loc="left")
+    axes.set_title("Runs in their intervals", fontsize=TEXT_POINTS["title"], loc="left")
     name_axes(axes, x="level of the interval of one run", y="runs inside")
     axes.grid(color="#e8ecf0", linewidth=0.6)
     axes.set_axisbelow(True)
     # Left of the line at the usual level.
     axes.text(
-        0.93, 0.06, "too narrow, or beside", ha="right", fontsize=TEXT["small"], color="#666666"
+        0.93,
+        0.06,
+        "too narrow, or beside",
+        ha="right",
+        fontsize=TEXT_POINTS["small"],
+        color="#666666",
     )
-    axes.legend(loc="upper left", fontsize=TEXT["small"], frameon=False)
+    axes.legend(loc="upper left", fontsize=TEXT_POINTS["small"], frameon=False)
     return axes
 
 
 def _chance(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     from scipy.stats import binom
 
-    tails = ((1 - CHANCE) / 2, (1 + CHANCE) / 2)
+    tails = ((1 - BAND_PROBABILITY) / 2, (1 + BAND_PROBABILITY) / 2)
     low, high = (binom.ppf(tail, runs, CURVE_LEVELS) / runs for tail in tails)
     # At level 0 no run is inside; at level 1 every run is.
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

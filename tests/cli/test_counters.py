@@ -7,7 +7,7 @@ import pytest
 from tasksim.base.errors import TasksimError
 from tasksim.calibration.counters import valgrind
 from tasksim.calibration.counters.hardware import (
-    HARDWARE,
+    HARDWARE_EVENTS,
     SOFTWARE_EVENTS,
     HardwareEvent,
     PerfCounters,
@@ -114,9 +114,9 @@ def test_an_event_that_need_not_be_counted_is_left_out_with_the_reason():
 
 def test_stalls_are_counted_where_the_processor_does():
     """Samples have their cycles then, and a model its BF_mem from them."""
-    stalls = [event for event in HARDWARE if meaning(event.name) == "stall_cycles"]
+    stalls = [event for event in HARDWARE_EVENTS if meaning(event.name) == "stall_cycles"]
     assert [event.required for event in stalls] == [False]
-    events = {event.name: 100.0 for event in HARDWARE} | {"stalled-cycles-backend": 40.0}
+    events = {event.name: 100.0 for event in HARDWARE_EVENTS} | {"stalled-cycles-backend": 40.0}
     assert counters_of(Counted(events), "perf")["stall_cycles"] == 40.0
 
 

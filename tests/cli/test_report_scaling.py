@@ -36,7 +36,7 @@ def test_the_command_predicts_and_judges(tasksim, recorded):
     )
     assert "of their time is not hidden" in called.out
     assert "errs by" in called.out
-    tables, drawn = bulk_report.TABLES, bulk_report.FIGURES
+    tables, drawn = bulk_report.TABLE_NAMES, bulk_report.FIGURE_NAMES
     assert {path.name for path in Path("out").iterdir()} == {
         *(f"{name}.csv" for name in tables), *(f"{name}.png" for name in drawn)
     }  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_prediction_is_the_sum_of_its_parts(tasksim, recorded):
 
 def test_tables_compare_each_run_with_the_model(tasksim, recorded):
     tasksim("report scaling r1 r2 r4 r8 --counters counted --fitted 4 --to 16 -o out")
-    tables = {name: pd.read_csv(f"out/{name}.csv") for name in bulk_report.TABLES}
+    tables = {name: pd.read_csv(f"out/{name}.csv") for name in bulk_report.TABLE_NAMES}
     kernels = tables["kernels"]
     assert kernels["ranks"].tolist() == [1, 2, 4, 8, 16]
     assert kernels["fitted"].tolist() == [True, True, True, False, False]

@@ -13,7 +13,7 @@ from tasksim.tuning import native_answers, native_campaign, native_questions, na
 def few_draws(monkeypatch):
     """Fewer draws: what is looked at here needs no more."""
     monkeypatch.setattr(native_report, "RESAMPLES", 20)
-    monkeypatch.setattr(native_report, "SPLITS", 5)
+    monkeypatch.setattr(native_report, "SPLIT_COUNT", 5)
 
 
 @pytest.fixture

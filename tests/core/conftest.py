@@ -44,9 +44,9 @@ def installed(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setattr(library, "_loaded", {})
     for module in (library, build):
-        monkeypatch.setattr(module, "BESIDE", folder / library.BESIDE.name)
+        monkeypatch.setattr(module, "BUILT_LIBRARY", folder / library.BUILT_LIBRARY.name)
         monkeypatch.setattr(module, "WHY_NOT", folder / library.WHY_NOT.name)
     # Without sources beside it, no recorder of OpenMP programs is built.
-    monkeypatch.setattr(build, "RECORDER", folder / library.RECORDER.name)
+    monkeypatch.setattr(build, "BUILT_RECORDER", folder / library.BUILT_RECORDER.name)
     monkeypatch.delenv("TASKSIM_CORE", raising=False)
     return folder

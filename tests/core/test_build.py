@@ -13,7 +13,7 @@ import pytest
 from tasksim.core import build as build_module
 from tasksim.core.build import build, build_recorder, build_recorder_beside, main
 from tasksim.core.compiler import Compiler, NotBuilt, find_compiler
-from tasksim.core.library import RECORDER, digest
+from tasksim.core.library import BUILT_RECORDER, digest
 from tasksim.core.wheeltag import needs_of
 
 ANSWER = '#include "answer.h"\nextern "C" TASKSIM_API int tasksim_answer() { return ANSWER; }\n'
@@ -194,7 +194,7 @@ def test_without_a_compiler_the_command_fails(installed, monkeypatch, capsys):
 
 def test_where_it_is_optional_the_reason_is_kept(installed, monkeypatch, capsys):
     monkeypatch.setenv("CXX", "none")
-    build_module.BESIDE.write_text("one of before")
+    build_module.BUILT_LIBRARY.write_text("one of before")
     assert main(["--optional"]) == 0
     assert "tasksim works without, but slower." in capsys.readouterr().err
     assert [path.name for path in installed.iterdir()] == ["not-built.txt"]
@@ -226,7 +226,7 @@ def test_the_recorder_of_openmp_programs_needs_only_the_c_library(tmp_path, stri
     made = build_recorder(tmp_path / "recorder.so", compiler=strict)
     library = ctypes.CDLL(str(made))
     library.tasksim_ompt_sources.restype = ctypes.c_char_p
-    assert library.tasksim_ompt_sources().decode() == digest(RECORDER.parent)
+    assert library.tasksim_ompt_sources().decode() == digest(BUILT_RECORDER.parent)
     names = [name.split(".so")[0] for name in needs_of(made).libraries]
     assert set(names) <= {"libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libdl"}
     # What was not asked for says no: it is loaded by every process with that environment.
@@ -238,7 +238,7 @@ def test_a_recorder_that_cannot_be_built_is_no_failure_of_the_core(installed, mo
     folder = installed / "recorder"
     folder.mkdir()
     (folder / "wrong.cpp").write_text("#error too old\n")
-    monkeypatch.setattr(build_module, "RECORDER", folder / RECORDER.name)
+    monkeypatch.setattr(build_module, "BUILT_RECORDER", folder / BUILT_RECORDER.name)
     monkeypatch.setattr(build_module, "RECORDER_WHY_NOT", folder / "not-built.txt")
     assert "too old" in (build_recorder_beside() or "")
     assert "too old" in (folder / "not-built.txt").read_text()

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tasksim.cli.main import cli
 from tasksim.core import library
 from tasksim.core.build import build
-from tasksim.core.library import VERSION
+from tasksim.core.library import INTERFACE_VERSION
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_one_that_is_there(doctor, monkeypatch, sources, tmp_path):
     monkeypatch.setenv("TASKSIM_CORE", str(path))
     found = json.loads(doctor("--json"))["core"]
     assert (found["available"], found["path"]) == (True, str(path))
-    assert found["version"] == VERSION
-    assert line_of(doctor()) == f"version {VERSION}, by {found['compiler']}: {path}"
+    assert found["version"] == INTERFACE_VERSION
+    assert line_of(doctor()) == f"version {INTERFACE_VERSION}, by {found['compiler']}: {path}"
 
 
 @pytest.mark.parametrize("made", [True, False])

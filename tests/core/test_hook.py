@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.core.library import RECORDER, digest
+from tasksim.core.library import BUILT_RECORDER, digest
 from tasksim.core.wheeltag import wheel_tag
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,12 +121,12 @@ def test_wheels_of_the_same_sources_have_the_same_bytes(project):
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
 def test_a_wheel_has_the_recorder_of_openmp_programs(project):
-    folder = RECORDER.parent.relative_to(ROOT)
+    folder = BUILT_RECORDER.parent.relative_to(ROOT)
     shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("*.so"))
     wheel, _ = made(project)
     with zipfile.ZipFile(wheel) as archive:
         inside = [name for name in archive.namelist() if name.startswith(str(folder))]
-    assert inside == [str(folder / RECORDER.name)]
+    assert inside == [str(folder / BUILT_RECORDER.name)]
     (project / folder / "recorder.cpp").write_text("#error too old\n")
     (project / "out" / wheel.name).unlink()
     wheel, said = made(project)

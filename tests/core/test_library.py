@@ -27,7 +27,7 @@ def made_of(sources: Path, more: str) -> Path:
 def test_the_expected_version_is_that_of_the_header():
     header = (FOLDER / "tasksim_core.h").read_text()
     found = re.findall(r"^#define TASKSIM_CORE_VERSION (\d+)$", header, re.MULTILINE)
-    assert found == [str(library.VERSION)]
+    assert found == [str(library.INTERFACE_VERSION)]
 
 
 def test_off_is_off(monkeypatch):
@@ -80,7 +80,7 @@ def test_another_version_is_refused(monkeypatch, sources):
     more = "#undef TASKSIM_CORE_VERSION\n#define TASKSIM_CORE_VERSION 12345\n"
     monkeypatch.setenv("TASKSIM_CORE", str(made_of(sources, more)))
     assert library.library() is None
-    expected = library.VERSION
+    expected = library.INTERFACE_VERSION
     assert library.status().why == f"built for another version: 12345, expected {expected}"
     assert library.status().version == 12345
 
@@ -91,14 +91,14 @@ def test_one_of_this_version_is_loaded_once(monkeypatch, sources):
     found = library.library()
     assert isinstance(found, ctypes.CDLL)
     assert library.library() is found
-    assert found.tasksim_core_version() == library.VERSION
+    assert found.tasksim_core_version() == library.INTERFACE_VERSION
     assert library.status().available
     assert library.status().compiler
 
 
 @pytest.mark.usefixtures("compiler")
 def test_one_of_other_sources_is_refused(sources, installed):
-    made_of(sources, "// more\n").rename(library.BESIDE)
+    made_of(sources, "// more\n").rename(library.BUILT_LIBRARY)
     assert library.library() is None
     assert library.status().why == (
         "not made of the sources that are here; 'python -m tasksim.core.build' does it again"
@@ -107,7 +107,7 @@ def test_one_of_other_sources_is_refused(sources, installed):
 
 @pytest.mark.usefixtures("compiler")
 def test_one_of_these_sources_is_taken_whatever_their_times(sources, installed, monkeypatch):
-    made_of(sources, "").rename(library.BESIDE)
+    made_of(sources, "").rename(library.BUILT_LIBRARY)
     monkeypatch.setattr(library, "FOLDER", sources)
     (sources / "version.cpp").touch()
     assert library.status().available

@@ -196,7 +196,7 @@ def test_structures_are_those_of_the_interface(tmp_path):
         declared = [field for field, _ in structure._fields_]
         assert [field["name"] for field in found[name]] == declared
         for field, (_, kind) in zip(found[name], structure._fields_, strict=True):
-            letter = {v: k for k, v in interface._KINDS.items()}[kind]
+            letter = {v: k for k, v in interface._FIELD_TYPES.items()}[kind]
             pointer = field["length"] is not None or field["kind"] == "place"
             assert pointer if letter in "ps" else field["kind"] == kinds[letter]
 

@@ -18,7 +18,7 @@ import tasksim
 from tasksim.base.library import names
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.graph_file import SUFFIX as GRAPH_SUFFIX
+from tasksim.graph.graph_file import GRAPH_SUFFIX
 from tasksim.models.files.store import ModelLibrary, load_kernel
 from tasksim.platform.load import load as load_platform
 from tasksim.platform.schema import schema_json

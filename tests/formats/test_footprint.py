@@ -37,4 +37,4 @@ def test_the_check_is_linear_as_every_crc():
     a, b = rng.integers(0, 2**32, (2, 100), dtype=np.uint32)
     assert (footprint.crc(a ^ b) == footprint.crc(a) ^ footprint.crc(b)).all()
     assert footprint.crc(0) == 0
-    assert footprint.crc(1 << 24) == footprint.POLYNOMIAL
+    assert footprint.crc(1 << 24) == footprint.CRC_POLYNOMIAL

@@ -61,9 +61,9 @@ def test_levels_are_the_same_by_blocks_and_task_by_task(seed, monkeypatch):
     ]
     graph = graph_of([], *before)
     durations = np.array([rng.random() for _ in range(tasks)])
-    monkeypatch.setattr(analysis, "FEWEST", 0)
+    monkeypatch.setattr(analysis, "MIN_BLOCK_TASKS", 0)
     by_blocks = analysis.bottom_levels(graph, durations)
-    monkeypatch.setattr(analysis, "FEWEST", 10**9)
+    monkeypatch.setattr(analysis, "MIN_BLOCK_TASKS", 10**9)
     assert by_blocks.tobytes() == analysis.bottom_levels(graph, durations).tobytes()
     assert critical_path_bound(graph, durations) == analysis.critical_path(graph, durations)[0]
 

@@ -35,7 +35,7 @@ def test_a_seed_says_which_particles(distribution):
 
 
 def test_chunks_do_not_repeat_each_other(monkeypatch):
-    monkeypatch.setattr(particles, "CHUNK", 64)
+    monkeypatch.setattr(particles, "CHUNK_PARTICLES", 64)
     points = all_positions("cube", 640)
     assert len(np.unique(points)) == points.size
 

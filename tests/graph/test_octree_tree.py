@@ -312,7 +312,7 @@ def test_a_tree_keeps_its_own_leaves():
 def test_a_streamed_tree_is_that_of_all_particles(
     distribution, dimension, dense_leaves, monkeypatch
 ):
-    monkeypatch.setattr(particles, "CHUNK", 64)
+    monkeypatch.setattr(particles, "CHUNK_PARTICLES", 64)
     monkeypatch.setattr(tree, "_DENSE_LEAVES", dense_leaves)
     streamed = tree_of_distribution(distribution, 1000, 5, dimension, seed=3)
     materialised, _ = tree_of_particles(all_positions(distribution, 1000, dimension, seed=3), 5)
@@ -322,7 +322,7 @@ def test_a_streamed_tree_is_that_of_all_particles(
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 130])
 def test_chunks_make_up_all_particles(count, monkeypatch):
-    monkeypatch.setattr(particles, "CHUNK", 64)
+    monkeypatch.setattr(particles, "CHUNK_PARTICLES", 64)
     chunks = list(positions("ball", count, 3, seed=5))
     assert [len(chunk) for chunk in chunks[:-1]] == [64] * (len(chunks) - 1)
     assert 1 <= len(chunks[-1]) <= 64

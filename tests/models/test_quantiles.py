@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.models.quantiles import (
-    LEVELS,
+    QUANTILE_LEVELS,
     draw,
     group_quantiles,
     mean_of_quantiles,
@@ -22,7 +22,7 @@ def test_quantiles_are_those_of_numpy(lists):
     groups = np.concatenate([np.full(len(values), i) for i, values in enumerate(lists)])
     order = np.random.default_rng(0).permutation(len(groups))
     found = group_quantiles(np.concatenate(lists)[order], groups[order])
-    expected = [np.quantile(values, LEVELS) for values in lists]
+    expected = [np.quantile(values, QUANTILE_LEVELS) for values in lists]
     assert np.allclose(found, expected, rtol=1e-12, atol=0)
 
 
@@ -86,4 +86,4 @@ def test_draws_follow_the_quantiles():
     quantiles = group_quantiles(values, np.zeros(5000, dtype=np.intp))
     draws = draw(quantiles, np.zeros(50_000, dtype=np.intp), np.random.default_rng(1))
     share_below = [(draws <= level).mean() for level in quantiles[0]]
-    assert share_below == pytest.approx(LEVELS, abs=0.01)
+    assert share_below == pytest.approx(QUANTILE_LEVELS, abs=0.01)

@@ -11,7 +11,7 @@ from tiers import LONG
 from tasksim.base.errors import InputError
 from tasksim.models import selection
 from tasksim.models.samples import Samples
-from tasksim.models.selection import AUTO, check_separable, select, size_bytes
+from tasksim.models.selection import AUTOMATIC_KINDS, check_separable, select, size_bytes
 from tasksim.models.tensor.tuning import OPERATIONS_PER_S, GridSearch
 
 GIVEN = {"rank": 2, "cells": 6, "ridge": 1e-5}
@@ -49,10 +49,10 @@ def lookup(table):
 @pytest.mark.parametrize("seed", [0, 1] if LONG else [0])
 def test_the_true_kind_is_chosen(function, parameters, kind, seed):
     samples = samples_of(function, parameters, seed=seed)
-    found = select(samples, AUTO, budget_s=60, seed=seed, options=FAST)
+    found = select(samples, AUTOMATIC_KINDS, budget_s=60, seed=seed, options=FAST)
     assert found.model.kind == kind
     assert found.why.startswith(f"{kind}: ")
-    assert [row.kind for row in found.table] == list(AUTO)
+    assert [row.kind for row in found.table] == list(AUTOMATIC_KINDS)
     assert found.chosen.kind == kind
     assert found.model.uncertainty_ is not None
 

@@ -11,7 +11,7 @@ from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.platform.description import check_platform
-from tasksim.platform.layers import TREE, SettableValue
+from tasksim.platform.layers import SETTABLE_PATHS, SettableValue
 from tasksim.platform.load import load
 
 WHOLE = {
@@ -111,7 +111,7 @@ def settable(tree, above="platform"):
         yield from [path] if isinstance(below, SettableValue) else settable(below, path)
 
 
-PLACES = st.sampled_from(list(settable(TREE)))
+PLACES = st.sampled_from(list(settable(SETTABLE_PATHS)))
 VALUES = st.sampled_from(["0", "3", "x2", "x0.5", "null", "2 us", "2 GiB", "x1e999", "[0]", "ram"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.platform.layers import TREE
+from tasksim.platform.layers import SETTABLE_PATHS
 from tasksim.platform.load import load
 from tasksim.platform.schema import (
     PlatformFile,
@@ -29,7 +29,7 @@ def changed(write, *settings):
 
 
 def test_what_can_be_set_is_what_the_format_has():
-    assert TREE["links"]["*"] == {
+    assert SETTABLE_PATHS["links"]["*"] == {
         "bandwidth": ("bandwidth", None),
         "latency": ("time", 0.0),
         "measured_bandwidth": ("bandwidth", None),
@@ -38,15 +38,15 @@ def test_what_can_be_set_is_what_the_format_has():
         "power": ("power", 0.0),
         "between": ("list", None),
     }
-    assert TREE["workers"]["*"]["memory"] == ("names", None)
-    assert TREE["overheads"]["copy"] == ("time", 0.0)
-    assert TREE["copying"]["fetches"] == ("count", 5)
-    assert TREE["allocation"]["chunk"] == ("size", "32 MiB")
-    assert TREE["numa"]["placement"] == ("text", "first_touch")
-    assert TREE["numa"]["kernels"]["*"]["demand"] == ("bandwidth", None)
-    assert TREE["power"]["arch"]["*"]["kernels"] == {"*": ("power", None)}
+    assert SETTABLE_PATHS["workers"]["*"]["memory"] == ("names", None)
+    assert SETTABLE_PATHS["overheads"]["copy"] == ("time", 0.0)
+    assert SETTABLE_PATHS["copying"]["fetches"] == ("count", 5)
+    assert SETTABLE_PATHS["allocation"]["chunk"] == ("size", "32 MiB")
+    assert SETTABLE_PATHS["numa"]["placement"] == ("text", "first_touch")
+    assert SETTABLE_PATHS["numa"]["kernels"]["*"]["demand"] == ("bandwidth", None)
+    assert SETTABLE_PATHS["power"]["arch"]["*"]["kernels"] == {"*": ("power", None)}
     unset = {"version", "extends", "fingerprint"}
-    assert TREE.keys() == PlatformFile.fields.keys() - unset
+    assert SETTABLE_PATHS.keys() == PlatformFile.fields.keys() - unset
 
 
 def test_a_count_keeps_the_cores_there_are(write):

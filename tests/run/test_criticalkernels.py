@@ -7,7 +7,7 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.reports.aggregated import GRAPH, MODELS, write_aggregated
+from tasksim.reports.aggregated import GRAPH_FILE, MODELS_FILE, write_aggregated
 from tasksim.run.criticalkernels import AGGREGATED_NAME, critical_kernels
 from tasksim.run.samples import RecordedRun
 
@@ -61,14 +61,14 @@ def test_the_rest_is_a_kernel_of_its_own_in_predictions(tmp_path):
     runs = [recorded(1), recorded(2), recorded(4)]
     found = critical_kernels(runs)
     write_aggregated(tmp_path / "few", found, runs)
-    kept = tasksim.load_graph(str(tmp_path / "few" / GRAPH))
+    kept = tasksim.load_graph(str(tmp_path / "few" / GRAPH_FILE))
     assert set(kept.model_names) == {"work", "serial", AGGREGATED_NAME}
-    models = tasksim.ModelLibrary(tmp_path / "few" / MODELS)
+    models = tasksim.ModelLibrary(tmp_path / "few" / MODELS_FILE)
     assert set(models.kernels()) == {"work", "serial", AGGREGATED_NAME}
     mean = (0.8 + 0.24) / 64
     assert models.model(AGGREGATED_NAME, "cpu").predict([[]])[0] == pytest.approx(mean)
     for workers in (1, 4, 8):
-        run = tasksim.simulate(kept, workers=workers, models=tmp_path / "few" / MODELS)
+        run = tasksim.simulate(kept, workers=workers, models=tmp_path / "few" / MODELS_FILE)
         real = recorded(workers).run
         assert run.makespan_s == pytest.approx(real.makespan_s, rel=0.02)
 

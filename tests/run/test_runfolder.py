@@ -11,7 +11,7 @@ from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Platform
 from tasksim.run.header import check_header
 from tasksim.run.record import TransferTable
-from tasksim.run.runfolder import TASKS, _write, load, save
+from tasksim.run.runfolder import TASKS_FILE, _write, load, save
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_task_records_that_refer_to_nothing(run, tmp_path, column, value, messag
     changed = getattr(run.tasks, column).copy()
     changed[3] = value
     save(run, tmp_path / "out")
-    _write(dataclasses.replace(run.tasks, **{column: changed}), tmp_path / "out" / TASKS)
+    _write(dataclasses.replace(run.tasks, **{column: changed}), tmp_path / "out" / TASKS_FILE)
     with pytest.raises(InputError, match=message):
         load(tmp_path / "out")
 
@@ -272,7 +272,7 @@ def test_tasks_without_times_of_pops_are_read(travelled, tmp_path):
     import pyarrow.parquet
 
     save(travelled, tmp_path / "out")
-    path = tmp_path / "out" / TASKS
+    path = tmp_path / "out" / TASKS_FILE
     pyarrow.parquet.write_table(pyarrow.parquet.read_table(path).drop(["popped_s"]), path)
     tasks = load(tmp_path / "out").tasks
     assert np.isnan(tasks.popped_s).all()

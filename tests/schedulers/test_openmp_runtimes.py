@@ -16,7 +16,7 @@ from tasksim.engine.question import Question
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.taskgraph import Binding
 from tasksim.platform.description import Overheads, Platform
-from tasksim.schedulers.openmp_threads import NONE, Threads
+from tasksim.schedulers.openmp_threads import NO_TASK, Threads
 from tasksim.schedulers.registry import create
 
 BOTH = pytest.mark.parametrize("name", ["libomp", "libgomp"])
@@ -240,7 +240,7 @@ def test_drawn_programs_keep_the_rules_of_threads(name, seeds, monkeypatch):
 
     def counted(self, worker):
         task = take(self, worker)
-        refuged.append(task != NONE)
+        refuged.append(task != NO_TASK)
         return task
 
     monkeypatch.setattr(Threads, "last_resort", counted)

@@ -42,7 +42,7 @@ def answered(question, simulated_best=0, measured_best=0):
 def few(monkeypatch):
     """Fewer draws: what is judged here is the same in all of them."""
     monkeypatch.setattr(native_report, "RESAMPLES", 20)
-    monkeypatch.setattr(native_report, "SPLITS", 5)
+    monkeypatch.setattr(native_report, "SPLIT_COUNT", 5)
 
 
 def test_all_questions_are_about_graphs_that_exist():

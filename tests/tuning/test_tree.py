@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.tuning.table import PerformanceTable
-from tasksim.tuning.tree import UNITS, Leaf, Split, StoppingCriteria, best_split, grow
+from tasksim.tuning.tree import UNITS_PER_SHARE, Leaf, Split, StoppingCriteria, best_split, grow
 
 FULL_GROWTH = StoppingCriteria(threshold=1.0)
 
@@ -147,7 +147,7 @@ def of_arrays(values, performance):
 @given(tables())
 def test_the_split_is_the_one_that_a_loop_over_all_finds(arrays):
     values, performance = arrays
-    units = np.rint(of_arrays(values, performance).shares * UNITS).astype(np.int64)
+    units = np.rint(of_arrays(values, performance).shares * UNITS_PER_SHARE).astype(np.int64)
     assert best_split(units, values) == by_hand(units, values)
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from tasksim.base.units import duration_text, time_unit
 from tasksim.view.colours import (
+    COPY_REASONS,
     DARK_COLOURS,
     IDLE_COLOURS,
     KERNEL_COLOURS,
     PALETTE,
-    REASONS,
     UNLIMITED_COLOUR,
     kernel_colours,
     memory_colours,
@@ -54,7 +54,7 @@ FAMILIES = [
     ("geqrt", "gemqrt", "tpqrt", "tpmqrt"),
 ]
 COPY_AND_IDLE_COLOURS = [
-    *(colour for _, colour in REASONS.values()),
+    *(colour for _, colour in COPY_REASONS.values()),
     *(c for _, c in IDLE_COLOURS.values()),
     "#ffffff",
 ]

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Halos", "relaxed", "whole_grid"]
 
-LOOPS = "tasksim.kernels.grids.loops"
+LOOPS_MODULE = "tasksim.kernels.grids.loops"
 """Module of the compiled kernels."""
 
 PACK = kernel(
-    compiled_in(LOOPS, "pack"), name="pack",
+    compiled_in(LOOPS_MODULE, "pack"), name="pack",
     operands={"x": R, "up": W, "down": W, "left": W, "right": W},
     arguments="x up down left right x.shape0:int64", parameters=lambda x: {"n": x.shape[0]},
 )  # fmt: skip
 RELAX = kernel(
-    compiled_in(LOOPS, "relax"), name="relax",
+    compiled_in(LOOPS_MODULE, "relax"), name="relax",
     operands={"y": W, "x": R, "above": R, "below": R, "left": R, "right": R},
     arguments="y x above below left right y.shape0:int64", parameters=lambda y: {"n": y.shape[0]},
 )  # fmt: skip

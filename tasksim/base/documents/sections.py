@@ -17,8 +17,8 @@ from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, parse_quantity, unit_names
 
 __all__ = [
-    "BAD",
     "FLAG",
+    "ILLEGAL",
     "NAME",
     "NAMES",
     "NAME_PATTERN",
@@ -47,7 +47,7 @@ __all__ = [
 NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
 """Form of the names of memories, architectures, groups and links."""
 
-BAD: Final = object()
+ILLEGAL: Final = object()
 """Marker of an illegal value."""
 
 FileProblems: TypeAlias = list[FileProblem]
@@ -58,16 +58,19 @@ class Kind(Protocol):
     """A kind of value."""
 
     def read(self, value: Any, location: Location, found: FileProblems) -> Any:
-        """Return the meaning of *value*; add an illegal one to *found* and return :data:`BAD`."""
+        """Return the meaning of *value*.
+
+        If it is illegal, add it to *found* and return :data:`ILLEGAL`.
+        """
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the kind."""
 
 
 def refused(found: FileProblems, location: Location, what: str, value: object) -> object:
-    """Add the problem *what* of *value* to *found*, and return :data:`BAD`."""
+    """Add the problem *what* of *value* to *found*, and return :data:`ILLEGAL`."""
     found.append(FileProblem(location, f"{what} (got {_got(value)})"))
-    return BAD
+    return ILLEGAL
 
 
 def _got(value: object) -> str:
@@ -161,7 +164,7 @@ class Amount:
             number = self._parsed(value)
         except InputError as error:
             found.append(FileProblem(location, str(error)))
-            return BAD
+            return ILLEGAL
         if self.above is not None and not number > self.above:
             return refused(found, location, f"must be greater than {self.above:.10g}", value)
         if self.least is not None and not number >= self.least:
@@ -218,7 +221,7 @@ class ListOf:
             self.kind.read(item, (*location, index), found) for index, item in enumerate(value)
         ]
         if len(found) > before:
-            return BAD
+            return ILLEGAL
         if len(value) < self.least:
             what = "must not be empty" if self.least == 1 else f"must have {self.least} entries"
             return refused(found, location, what, value)
@@ -291,7 +294,7 @@ class Plain:
             plain = _plain(value)
         except InputError as error:
             found.append(FileProblem(location, str(error)))
-            return BAD
+            return ILLEGAL
         if not isinstance(plain, dict):
             return refused(found, location, "must be a mapping", plain)
         return plain
@@ -368,7 +371,7 @@ class Section:
     def read(cls, data: Any, location: Location, found: FileProblems) -> Any:
         """Return the section in *data*; add illegal values to *found*.
 
-        Returns :data:`BAD` if any value is illegal.
+        Returns :data:`ILLEGAL` if any value is illegal.
         """
         if not isinstance(data, dict):
             return refused(found, location, "must be a mapping", data)
@@ -380,17 +383,17 @@ class Section:
             value = data.get(written, field.default)
             if value is REQUIRED:
                 found.append(FileProblem(where, "missing"))
-                values[name] = BAD
+                values[name] = ILLEGAL
                 continue
             read = field.kind.read(value, where, found)
-            values[name] = read if read is BAD else cls.check(name, read, values, where, found)
+            values[name] = read if read is ILLEGAL else cls.check(name, read, values, where, found)
         legal = fields_of(cls)
         for name in data:
             if name not in legal:
                 what = f"unknown field (got {name!r}, legal {', '.join(legal)})"
                 what += nearest(str(name), legal)
                 found.append(FileProblem((*location, name), what, at_key=True))
-        return BAD if len(found) > before else cls(**values)
+        return ILLEGAL if len(found) > before else cls(**values)
 
     @classmethod
     def check(
@@ -401,7 +404,7 @@ class Section:
         location: Location,  # noqa: ARG003
         found: FileProblems,  # noqa: ARG003
     ) -> Any:
-        """Return *value* of the field *name*; :data:`BAD` if the fields *before* forbid it."""
+        """Return *value* of the field *name*; :data:`ILLEGAL` if the fields *before* forbid it."""
         return value
 
 
@@ -459,5 +462,5 @@ def _default_of(field: Field) -> Any:
     if not isinstance(field.kind, SectionOf):
         return field.default
     section = field.kind.read(field.default, (), [])
-    assert section is not BAD
+    assert section is not ILLEGAL
     return {f.alias or name: getattr(section, name) for name, f in section.fields.items()}

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     """Run, parameters, counters of one execution, duration in seconds."""
 
 __all__ = [
-    "SOURCES",
+    "COUNTER_SOURCES",
     "CounterOptions",
     "CounterSummary",
     "Visit",
@@ -61,7 +61,7 @@ __all__ = [
     "write_counters",
 ]
 
-SOURCES: Final = ("valgrind", "perf", "file")
+COUNTER_SOURCES: Final = ("valgrind", "perf", "file")
 BURST_S: Final = 0.01
 """Duration of a visit, in seconds; its median is a sample: long compared with the clock's
 resolution and interrupts."""
@@ -102,8 +102,8 @@ class CounterOptions:
 
     def __post_init__(self) -> None:
         kind = self.source.partition(":")[0]
-        if kind not in SOURCES:
-            raise unknown("source", kind, SOURCES)
+        if kind not in COUNTER_SOURCES:
+            raise unknown("source", kind, COUNTER_SOURCES)
         if (kind == "file") != (":" in self.source):
             legal = "file:PATH" if kind == "file" else kind
             raise InputError(f"source: got '{self.source}'; legal: {legal}")

@@ -14,7 +14,14 @@ from typing import Any, Final
 from tasksim.base.errors import TasksimError
 from tasksim.formats.counters import Counted
 
-__all__ = ["HARDWARE", "SOFTWARE_EVENTS", "HardwareEvent", "PerfCounters", "refusal", "scaled"]
+__all__ = [
+    "HARDWARE_EVENTS",
+    "SOFTWARE_EVENTS",
+    "HardwareEvent",
+    "PerfCounters",
+    "refusal",
+    "scaled",
+]
 
 SYSTEM_CALL_NUMBERS: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319}
 """Number of the system call per machine."""
@@ -41,7 +48,7 @@ class HardwareEvent:
     required: bool = True
 
 
-HARDWARE: Final = (
+HARDWARE_EVENTS: Final = (
     HardwareEvent("instructions", 0, 1),
     HardwareEvent("cycles", 0, 0),
     HardwareEvent("L1-dcache-loads", 3, 0),
@@ -77,7 +84,7 @@ class PerfCounters:
         If the system refuses to count a required event, with its reason and a remedy.
     """
 
-    def __init__(self, events: tuple[HardwareEvent, ...] = HARDWARE) -> None:
+    def __init__(self, events: tuple[HardwareEvent, ...] = HARDWARE_EVENTS) -> None:
         self._asked = events
         self._events: list[HardwareEvent] = []
         self._files: list[int] = []

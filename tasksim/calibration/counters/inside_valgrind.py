@@ -38,7 +38,7 @@ MAX_WRITTEN_OPERANDS: Final = 8
 
 _PLACES: Final = ", ".join(f"i[{n}]" for n in range(MAX_INTEGERS))
 _REALS: Final = ", ".join(f"r[{n}]" for n in range(MAX_REALS))
-SOURCE: Final = f"""
+PROGRAM_SOURCE: Final = f"""
 #include <string.h>
 #include <valgrind/callgrind.h>
 // More arguments than a function takes do no harm: the caller clears them away.
@@ -71,7 +71,7 @@ OFFERED void window_call(Function function, const long *integers, const double *
 
 def window_library(target: Path) -> Path:
     """Compile the window to *target*; this needs the headers of Valgrind's package."""
-    return compiled(SOURCE, target, "counting with Valgrind", ("-O1",))
+    return compiled(PROGRAM_SOURCE, target, "counting with Valgrind", ("-O1",))
 
 
 class CountingWindow:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CountsByKernel", "count", "find_valgrind", "unmoved"]
 
-HEADERS: Final = ("/usr/include", "/usr/local/include")
+HEADER_FOLDERS: Final = ("/usr/include", "/usr/local/include")
 TRIGGER: Final = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
 EVENTS: Final = re.compile(r"^events: (.+)$", re.MULTILINE)
 SUMMARY: Final = re.compile(r"^summary: (.*)$", re.MULTILINE)
@@ -73,7 +73,7 @@ def find_valgrind() -> str:
         raise TasksimError(
             "--source valgrind: Valgrind was not found; install it (Debian: apt install valgrind)"
         )
-    if not any(Path(folder, "valgrind/callgrind.h").exists() for folder in HEADERS):
+    if not any(Path(folder, "valgrind/callgrind.h").exists() for folder in HEADER_FOLDERS):
         raise TasksimError(
             f"--source valgrind: {found} has no headers (valgrind/callgrind.h); install them"
         )

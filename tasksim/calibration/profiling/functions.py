@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 FILE_COLUMNS: Final = ("function", "object", "cost")
-UNITS: Final = ("samples", "instructions")
+COST_UNITS: Final = ("samples", "instructions")
 """Units of costs: what perf and what Callgrind count."""
 MIN_COST: Final = 1e-9
 """Cost that replaces zero for a function that a run does not have."""
@@ -85,7 +85,11 @@ def read_profile(path: Path) -> FunctionProfile:
     """
     lines = read_text(path).splitlines()
     about = dict(line[2:].partition(": ")[::2] for line in lines[:2] if line.startswith("# "))
-    if "unit" not in about or about["unit"] not in UNITS or lines[2:3] != [",".join(FILE_COLUMNS)]:
+    if (
+        "unit" not in about
+        or about["unit"] not in COST_UNITS
+        or lines[2:3] != [",".join(FILE_COLUMNS)]
+    ):
         raise InputError(f"{path}:1:1: is not a profile; legal: a file of 'tasksim profile -o'")
     costs = {}
     for number, row in enumerate(csv.reader(lines[3:]), 4):

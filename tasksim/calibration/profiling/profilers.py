@@ -20,12 +20,12 @@ from tasksim.calibration.profiling.functions import FunctionProfile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["SOURCES", "Profiled", "parse_callgrind", "parse_perf", "profile_program"]
+__all__ = ["PROFILE_SOURCES", "Profiled", "parse_callgrind", "parse_perf", "profile_program"]
 
-SOURCES: Final = ("auto", "callgrind", "perf")
+PROFILE_SOURCES: Final = ("auto", "callgrind", "perf")
 SAMPLES_PER_S: Final = 997
 """Samples per second: a prime, so that they do not keep step with what programs repeat."""
-EVENTS: Final = ("cycles:u", "cpu-clock:u")
+PERF_EVENTS: Final = ("cycles:u", "cpu-clock:u")
 """Events that perf samples by: the processor's, or else the system's clock."""
 CALLGRIND_SLOWDOWN: Final = 50
 """Usual ratio of a program's time under Callgrind to that by itself, by Valgrind's manual."""
@@ -92,8 +92,8 @@ def profile_program(
     TasksimError
         If the profiler is not available, or it recorded nothing.
     """
-    if source not in SOURCES:
-        raise unknown("source", source, SOURCES)
+    if source not in PROFILE_SOURCES:
+        raise unknown("source", source, PROFILE_SOURCES)
     if not command:
         raise InputError("no program to profile; give it with its arguments")
     if shutil.which(command[0]) is None:
@@ -144,7 +144,7 @@ def _event() -> str | None:
     perf = shutil.which("perf")
     if perf is None:
         return None
-    for event in EVENTS:
+    for event in PERF_EVENTS:
         words = [perf, "record", "-q", "-e", event, "-o", "-", "--", "true"]
         done = subprocess.run(words, capture_output=True, check=False)
         if done.returncode == 0:

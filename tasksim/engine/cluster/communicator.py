@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.engine.clock import Routine
-from tasksim.engine.data.landing import MAIN
+from tasksim.engine.data.landing import MAIN_MEMORY
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 
@@ -420,7 +420,7 @@ class Courier:
 
     def __init__(self, communicator: Communicator, task: int, priority: int) -> None:
         self._communicator = communicator
-        self.task, self.memory, self.priority = task, MAIN, priority
+        self.task, self.memory, self.priority = task, MAIN_MEMORY, priority
 
     def arrive(self) -> None:
         """Note that the datum has arrived."""

@@ -294,7 +294,7 @@ class CompiledReplay:
 
     def _error(self, status: int) -> Exception:
         """Return the error that SimPy's engine would raise, or ``Refused`` where it shall try."""
-        from tasksim.engine.data.accesses import COPIED
+        from tasksim.engine.data.accesses import COPIED_MODES
         from tasksim.engine.data.capacity import no_room, too_large
         from tasksim.runtime.ledger import nobody_can_run
         from tasksim.runtime.rules import dropped, illegal_pop, livelock
@@ -307,7 +307,7 @@ class CompiledReplay:
             return nobody_can_run(graph, task)
         if status == interface.CallStatus.TOO_LARGE:
             accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
-            copied = np.isin(graph.access_mode[accesses], COPIED)
+            copied = np.isin(graph.access_mode[accesses], COPIED_MODES)
             sizes = graph.handle_size[graph.access_handle[accesses][copied]]
             return too_large(graph, task, int(sizes.sum()))
         if status == interface.CallStatus.STUCK:

@@ -44,7 +44,7 @@ class KnownView(RunView):
 
     def __getattr__(self, name: str) -> Any:
         """Make a list at its first use; other names are unknown before the run."""
-        make = _MADE.get(name)
+        make = _LIST_ATTRIBUTES.get(name)
         if make is None:
             raise AttributeError(name)
         made = make(self)
@@ -110,7 +110,7 @@ class KnownView(RunView):
         return kept, able
 
 
-_MADE: Final[dict[str, Callable[[KnownView], Any]]] = {
+_LIST_ATTRIBUTES: Final[dict[str, Callable[[KnownView], Any]]] = {
     "classes": lambda view: view.platform.classes,
     "class_of": lambda view: class_of(view.platform),
     "priority": lambda view: view.graph.priority.tolist(),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
-    "COPIED",
+    "COPIED_MODES",
     "HintWaits",
     "Hints",
     "Need",
@@ -34,9 +34,9 @@ Need: TypeAlias = tuple[int, bool, bool]
 Needs: TypeAlias = Sequence[Need]
 """The accesses of a task."""
 
-_READ: Final = np.isin(range(8), [AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE])
-_WRITTEN: Final = np.isin(range(8), [AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE])
-COPIED: Final = np.flatnonzero(_READ | _WRITTEN)
+_IS_READ: Final = np.isin(range(8), [AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE])
+_IS_WRITTEN: Final = np.isin(range(8), [AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE])
+COPIED_MODES: Final = np.flatnonzero(_IS_READ | _IS_WRITTEN)
 """Modes of accesses for which data are copied: neither scratch memory nor reductions."""
 
 
@@ -78,7 +78,7 @@ def _in_order(graph: TaskGraph) -> Int64:
     Its parts, from the highest bit on: the task in 31 bits, whether it only reads, the datum in 31
     bits, whether it reads at all.
     """
-    reads, writes = _READ[graph.access_mode], _WRITTEN[graph.access_mode]
+    reads, writes = _IS_READ[graph.access_mode], _IS_WRITTEN[graph.access_mode]
     keys = owner_of_each(graph.access_ptr)
     keys <<= 1
     keys |= ~writes
@@ -117,7 +117,7 @@ def _shared_needs(keys: Int64) -> list[Need]:
 
 def writers(graph: TaskGraph) -> list[list[int]]:
     """Return the tasks that write each datum, in order of number."""
-    writes = _WRITTEN[graph.access_mode]
+    writes = _IS_WRITTEN[graph.access_mode]
     handle = graph.access_handle[writes]
     task = owner_of_each(graph.access_ptr)[writes]
     task = task[np.lexsort((task, handle))]
@@ -172,7 +172,7 @@ def hint_waits(graph: TaskGraph, receive: int | None = None) -> HintWaits:
     asked = graph.hint_handle.astype(np.int64) * tasks
     begin, end = np.searchsorted(keys, asked), np.searchsorted(keys, asked + graph.hint_after)
     place = np.arange(len(keys))
-    last = np.maximum.accumulate(np.where(_WRITTEN[mode], place, -1)) if len(keys) else place
+    last = np.maximum.accumulate(np.where(_IS_WRITTEN[mode], place, -1)) if len(keys) else place
     # The first of the accesses that commute.
     commutes = mode == AccessMode.COMMUTATIVE
     goes_on = np.zeros(len(keys), bool)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.platform.costs import Allocation
 
-__all__ = ["MAIN", "MAX_PIN_TURN_TICKS", "PIN_UNIT_BYTES", "Landing"]
+__all__ = ["MAIN_MEMORY", "MAX_PIN_TURN_TICKS", "PIN_UNIT_BYTES", "Landing"]
 
-MAIN: Final = 0
+MAIN_MEMORY: Final = 0
 """Main memory, the source and the target of messages."""
 
 PIN_UNIT_BYTES: Final = 1 << 20

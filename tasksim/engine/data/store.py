@@ -23,9 +23,9 @@ StoredDatum: TypeAlias = tuple[int, int]
 Sort: TypeAlias = tuple[bool, int]
 """Whether a datum is wanted, and its size if it is valid elsewhere."""
 
-ONLY: Final = -1
+ONLY_COPY: Final = -1
 """Value in place of the size, for a datum that is valid nowhere else."""
-UNNEEDED: Final = -(1 << 60)
+FIRST_UNNEEDED: Final = -(1 << 60)
 """Position of the first unneeded datum: unneeded data come before the others, which count from 0,
 and there are fewer of either kind than the magnitude of this number."""
 MAX_HEAP_ENTRIES_PER_DATUM: Final = 4
@@ -65,7 +65,7 @@ class Candidates:
 
     def add(self, handle: int, *, unneeded: bool) -> None:
         """Sort *handle* behind all others that are needed, or not needed, like it."""
-        self.places[handle] = self._count + UNNEEDED if unneeded else self._count
+        self.places[handle] = self._count + FIRST_UNNEEDED if unneeded else self._count
         self._count += 1
         self.changed(handle)
 
@@ -78,7 +78,7 @@ class Candidates:
         """Sort *handle* again, after a change of its use, of its tasks, or of its other copies."""
         if handle in self._pinned:
             return
-        size = ONLY if self._valid[handle] == self._bit else self._sizes[handle]
+        size = ONLY_COPY if self._valid[handle] == self._bit else self._sizes[handle]
         sort = (handle in self._wanted, size)
         if self._sort.get(handle) != sort:
             self._sort[handle] = sort
@@ -100,7 +100,7 @@ class Candidates:
         )
 
     def first(self, size: int, *, keep_wanted: bool) -> StoredDatum | None:
-        """Return the first datum of *size*, or of :data:`ONLY`, that may leave."""
+        """Return the first datum of *size*, or of :data:`ONLY_COPY`, that may leave."""
         free = self._first((False, size))
         if keep_wanted:
             return free
@@ -109,7 +109,7 @@ class Candidates:
 
     def elsewhere(self, *, keep_wanted: bool) -> Iterator[int]:
         """Yield all that may leave and are valid elsewhere; each leaves before the next."""
-        sorts = [s for s in self._heaps if s[1] != ONLY and not (keep_wanted and s[0])]
+        sorts = [s for s in self._heaps if s[1] != ONLY_COPY and not (keep_wanted and s[0])]
         heads = [(head, sort) for sort in sorts if (head := self._first(sort))]
         heapify(heads)
         while heads:
@@ -124,7 +124,7 @@ class Candidates:
     def only_copies(self, size: int, *, keep_wanted: bool) -> list[int]:
         """Return the first data that are valid only here, with at least *size* bytes in total."""
         found = []
-        while size > 0 and (entry := self.first(ONLY, keep_wanted=keep_wanted)):
+        while size > 0 and (entry := self.first(ONLY_COPY, keep_wanted=keep_wanted)):
             handle = entry[1]
             del self._sort[handle]  # makes the next one the first
             found.append(handle)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tasksim.engine.clock import Routine
 from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit, no_room
-from tasksim.engine.data.landing import MAIN, Landing
+from tasksim.engine.data.landing import MAIN_MEMORY, Landing
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.driver import COMING, Driver, Intake
@@ -254,7 +254,7 @@ class Node:
         """Release the tasks that waited for the communication *task*; *routine* pushes them."""
         self.ledger.finish(task)
         if self._several:
-            self.memories.mover.release(self.needs[task], MAIN)
+            self.memories.mover.release(self.needs[task], MAIN_MEMORY)
         yield from self._release_successors(task, routine, None)
 
     def _release_successors(self, task: int, routine: Routine, pusher: int | None) -> Steps:

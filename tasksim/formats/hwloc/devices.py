@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CoProcessor", "co_processors", "other_devices"]
 
-ARCHITECTURES: Final = {
+ARCHITECTURE_OF_SUBTYPE: Final = {
     "CUDA": "cuda",
     "NVML": "cuda",
     "RSMI": "hip",
@@ -24,13 +24,13 @@ ARCHITECTURES: Final = {
     "VectorEngine": "ve",
 }
 """Subtype of an OS device -> architecture of its workers; the first one of a device counts."""
-VENDORS: Final = {"10de": "cuda", "1002": "hip", "8086": "ze"}
+ARCHITECTURE_OF_VENDOR: Final = {"10de": "cuda", "1002": "hip", "8086": "ze"}
 """PCI vendor -> architecture, for devices known from PCI alone: an lstopo without CUDA, such as
 Debian's, sees no more."""
 GPU_CLASSES: Final = ("0302", "0380", "12")
 """Prefixes of the PCI classes of co-processors: 3D controllers, other display controllers,
 processing accelerators."""
-NVIDIA: Final = "10de"
+NVIDIA_VENDOR: Final = "10de"
 DISPLAY_CLASS: Final = "03"
 """Prefix of the PCI classes of all display controllers: those of NVIDIA compute, too."""
 MEMORY_INFOS: Final = (
@@ -88,7 +88,9 @@ def co_processors(topology: Topology) -> list[CoProcessor]:
     found = []
     for key, own in parts.items():
         told = {it.subtype for it in own if it.infos.get("OpenCLDeviceType") != "CPU"}
-        architecture = next((name for kind, name in ARCHITECTURES.items() if kind in told), "")
+        architecture = next(
+            (name for kind, name in ARCHITECTURE_OF_SUBTYPE.items() if kind in told), ""
+        )
         by_class = architecture == ""
         architecture = architecture or _by_pci(devices[key])
         if architecture:
@@ -101,9 +103,9 @@ def _by_pci(device: HwlocObject) -> str:
     if match is None:
         return ""
     kind, vendor = match[1].lower(), match[2].lower()
-    computes = kind.startswith(GPU_CLASSES) and vendor in VENDORS
-    draws = kind.startswith(DISPLAY_CLASS) and vendor == NVIDIA
-    return VENDORS[vendor] if computes or draws else ""
+    computes = kind.startswith(GPU_CLASSES) and vendor in ARCHITECTURE_OF_VENDOR
+    draws = kind.startswith(DISPLAY_CLASS) and vendor == NVIDIA_VENDOR
+    return ARCHITECTURE_OF_VENDOR[vendor] if computes or draws else ""
 
 
 def _co_processor(
@@ -115,7 +117,7 @@ def _co_processor(
     sizes = [it.size_info_bytes(*MEMORY_INFOS) for it in own]
     models = [it.infos["GPUModel"] for it in own if it.infos.get("GPUModel")]
     models = models or [device.infos.get("PCIDevice", "")]
-    named = tuple(it.name for it in own if it.subtype in ARCHITECTURES and it.name)
+    named = tuple(it.name for it in own if it.subtype in ARCHITECTURE_OF_SUBTYPE and it.name)
     address = device.element.attributes.get("pci_busid", "")
     parts = (device, *(it for it in own if it is not device))
     return CoProcessor(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.units import counted, exact_quantity, format_size
 from tasksim.formats.hwloc.cores import caches_of, cores_of, frequency_mhz, kinds_of, main_memories
 from tasksim.formats.hwloc.devices import co_processors, other_devices
-from tasksim.formats.starpu.machine_fields import PIPELINE
+from tasksim.formats.starpu.machine_fields import PIPELINE_TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -183,7 +183,9 @@ class _Builder:
 
     def _arch(self) -> dict[str, Any]:
         """Return the architectures; a slower kind of cores has the models of the fastest."""
-        found: dict[str, Any] = {gpu.architecture: {"pipeline": PIPELINE} for gpu in self.gpus}
+        found: dict[str, Any] = {
+            gpu.architecture: {"pipeline": PIPELINE_TASKS} for gpu in self.gpus
+        }
         for number in sorted({core.kind for core in self.cores}):
             section = found[self.architectures[number]] = {}
             if number == 0:

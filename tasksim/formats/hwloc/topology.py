@@ -27,7 +27,7 @@ NEW_NAMES: Final = {"Socket": "Package", "Node": "NUMANode", "System": "Machine"
 """Type of an object in version 1 -> its type since version 2."""
 INSTRUCTION_CACHE: Final = "2"
 """Value of ``cache_type`` for instruction caches; 0 is unified, 1 data."""
-NVLINK: Final = "NVLinkBandwidth"
+NVLINK_MATRIX: Final = "NVLinkBandwidth"
 """Name of the matrix of bandwidths between GPUs, switches and packages, in MB/s."""
 NUMA_LATENCY: Final = "NUMALatency"
 MAX_DISTANCES_DEPTH: Final = 64
@@ -186,7 +186,7 @@ def read_topology(path: Path, text: str | None = None) -> Topology:
     return topology
 
 
-PROGRAMS: Final = ("lstopo-no-graphics", "lstopo")
+LSTOPO_PROGRAMS: Final = ("lstopo-no-graphics", "lstopo")
 """Programs of hwloc that write its XML; Debian's ``lstopo`` opens a window without a format."""
 TIMEOUT_S: Final = 20.0
 """Timeout of hwloc in seconds: it takes some tenths, with GPUs a few seconds."""
@@ -200,7 +200,7 @@ def topology_here() -> Topology | None:
     InputError
         If hwloc fails, or its output cannot be read.
     """
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    program = next((found for name in LSTOPO_PROGRAMS if (found := shutil.which(name))), None)
     if program is None:
         return None
     command = [program, "--of", "xml"]
@@ -337,7 +337,7 @@ class _Reader:
     def _add_distances(self, element: Element, topology: Topology) -> None:
         name = element.attributes.get("name", "")
         of_numa = element.attributes.get("type") == "NUMANode" and name in ("", NUMA_LATENCY)
-        if name != NVLINK and not of_numa:
+        if name != NVLINK_MATRIX and not of_numa:
             return
         count = self._whole(element, "nbobjs")
         names = self._texts(element, "indexes")

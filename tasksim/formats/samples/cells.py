@@ -15,7 +15,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.formats.samples.columns import (
-    BOOKKEEPING,
+    ORIGIN_COLUMNS,
     choose_columns,
     chosen,
     has_unit,
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.formats.samples.columns import ColumnChoice
 
-__all__ = ["MISSING", "Cells", "Column", "samples_of"]
+__all__ = ["MISSING_TEXTS", "Cells", "Column", "samples_of"]
 
-MISSING: Final = frozenset(["", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL"])
+MISSING_TEXTS: Final = frozenset(
+    ["", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL"]
+)
 """Texts of a cell without a value. ``none`` is not one of them: it is the name of many options."""
 MIN_NAMES_OF_IDENTIFIER: Final = 20
 """Number of names above which a column with a name per sample or two is an identifier."""
@@ -51,9 +53,9 @@ FINEST_CLOCK_S: Final = 1e-9
 MIN_REPEATED_SHARE: Final = 0.01
 """Share of the rows from which such repetitions are reported: fewer may be chance."""
 _ROW_NAMES: Final = ("", "index", "idx", "id", "row", "rowid", "row_id", "unnamed: 0", "sample_id")
-_SPREADS: Final = {"std", "stddev", "stdev", "stderr", "sem", "sd", "variance"}
-_STATISTICS: Final = {"min", "max", "median"}
-_MOMENTS: Final = {"timestamp", "date", "datetime"}
+_SPREAD_WORDS: Final = {"std", "stddev", "stdev", "stderr", "sem", "sd", "variance"}
+_STATISTIC_WORDS: Final = {"min", "max", "median"}
+_MOMENT_WORDS: Final = {"timestamp", "date", "datetime"}
 _DATE: Final = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
 )
@@ -301,7 +303,7 @@ def _no_parameters(
     """Return the columns whose contents are no parameters, and why."""
     found: dict[str, Unused] = {}
     for number, name in enumerate(cells.columns):
-        if name in asked or name in BOOKKEEPING:
+        if name in asked or name in ORIGIN_COLUMNS:
             continue
         column = cells.columns[name]
         if number == 0 and cells.index:
@@ -331,11 +333,11 @@ def _no_parameter(name: str, column: Column) -> str:
         if len(names) > min(few, MAX_CATEGORIES):
             return f"an identifier: {len(names)} names in {rows - missing} rows"
         return ""
-    if parts & _SPREADS:
+    if parts & _SPREAD_WORDS:
         return "the spread of durations"
-    if parts & _STATISTICS and (has_unit(name) or "time" in parts):
+    if parts & _STATISTIC_WORDS and (has_unit(name) or "time" in parts):
         return "another statistic of durations"
-    if parts & _MOMENTS or (parts & {"start", "begin", "end", "stop"} and "time" in parts):
+    if parts & _MOMENT_WORDS or (parts & {"start", "begin", "end", "stop"} and "time" in parts):
         return "moments"
     return ""
 

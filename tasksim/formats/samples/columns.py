@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BOOKKEEPING",
     "DURATION_UNITS",
     "NOT_NAMED",
+    "ORIGIN_COLUMNS",
     "ColumnChoice",
     "choose_columns",
     "chosen",
@@ -36,7 +36,7 @@ __all__ = [
 
 DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Unit -> its number per second: a divisor, because division rounds to the nearest float."""
-SPENT: Final = ("run", "architecture")
+INTERPRETED_COLUMNS: Final = ("run", "architecture")
 """Columns that readers use for their meaning: the run of a sample, and its set."""
 NO_PARAMETERS: Final = {
     "repetition": "counts repetitions",
@@ -44,7 +44,7 @@ NO_PARAMETERS: Final = {
     **dict.fromkeys(ACCESSED_BYTES, "the data of the task"),
 }
 """Columns of numbers that are parameters only on request -> their meanings."""
-BOOKKEEPING: Final = (*SPENT, *NO_PARAMETERS)
+ORIGIN_COLUMNS: Final = (*INTERPRETED_COLUMNS, *NO_PARAMETERS)
 """Columns about the origin of a sample, which are parameters only on request."""
 
 NOT_NAMED: Final = "not among the parameters named"
@@ -52,10 +52,10 @@ NOT_NAMED: Final = "not among the parameters named"
 LARGEST_RUN: Final = 2.0**53
 """Largest number of a run: numbers of runs are read as floats, which are exact up to this."""
 
-_WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
-_LOOSE_WORDS: Final = (*_WORDS, "latency", "wallclock", "exectime", "secs", "sec")
+_DURATION_WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
+_LOOSE_WORDS: Final = (*_DURATION_WORDS, "latency", "wallclock", "exectime", "secs", "sec")
 """Last words of names of durations with several words: ``kernel_time``."""
-_MEANS: Final = ("t", "mean", "avg", "average")
+_MEAN_WORDS: Final = ("t", "mean", "avg", "average")
 """Words that name a duration only with a unit: ``mean_ms``."""
 _NO_DURATION: Final = (
     "start", "begin", "end", "stop", "stamp", "min", "max", "median", "std", "stddev", "stdev",
@@ -113,7 +113,7 @@ def choose_columns(
         The name of the column of durations, with its unit at the end (``runtime_ms``) or after a
         colon (``runtime:ms``); by default the column with such a name.
     parameters
-        The names of parameters; by default all columns but durations, :data:`BOOKKEEPING` and
+        The names of parameters; by default all columns but durations, :data:`ORIGIN_COLUMNS` and
         *others*. Columns that are counters count besides.
     where
         Place at the beginning of messages.
@@ -131,8 +131,8 @@ def choose_columns(
             **{each: Unused(each, "another duration") for each in durations},
             **{c: Unused(c, why, chosen=True) for c, why in NO_PARAMETERS.items() if c in header},
         }
-        unused = [left[c] for c in header if c in left and c not in (name, *SPENT)]
-        kept = (c for c in header if c not in {name, *SPENT, *left})
+        unused = [left[c] for c in header if c in left and c not in (name, *INTERPRETED_COLUMNS)]
+        kept = (c for c in header if c not in {name, *INTERPRETED_COLUMNS, *left})
         return ColumnChoice(name, per_second, tuple(kept), tuple(unused), duration is None)
     for index, column in enumerate(parameters):
         if column not in header:
@@ -142,7 +142,7 @@ def choose_columns(
         if column in parameters[:index]:
             raise InputError(f"{where}: parameter '{column}' is given twice")
     counted = [c for c in counters_among(header) if c != name and c not in {*parameters, *others}]
-    used = {name, *parameters, *counted, *SPENT}
+    used = {name, *parameters, *counted, *INTERPRETED_COLUMNS}
     unused = [Unused(c, NOT_NAMED, chosen=True) for c in header]
     return ColumnChoice(
         name,
@@ -273,14 +273,14 @@ def _candidates(header: Sequence[str]) -> Iterator[list[str]]:
 
 def _is_word(name: str) -> bool:
     match = _UNIT.search(name)
-    return (name[: match.start()].rstrip(" _.") if match else name).lower() in _WORDS
+    return (name[: match.start()].rstrip(" _.") if match else name).lower() in _DURATION_WORDS
 
 
 def _ends_in_word(name: str) -> bool:
     parts = name_parts(name)
     if not parts or any(part in _NO_DURATION for part in parts):
         return False
-    return parts[-1] in _LOOSE_WORDS or (has_unit(name) and parts[-1] in _MEANS)
+    return parts[-1] in _LOOSE_WORDS or (has_unit(name) and parts[-1] in _MEAN_WORDS)
 
 
 def _unit(name: str) -> str | None:

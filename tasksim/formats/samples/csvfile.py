@@ -15,7 +15,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import is_plain, plain_float
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.cells import MISSING, Cells, Column, samples_of
+from tasksim.formats.samples.cells import MISSING_TEXTS, Cells, Column, samples_of
 from tasksim.models.samples import Unused
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CSV", "read_cells", "read_csv"]
 
-CHUNK: Final = 20_000
+CHUNK_ROWS: Final = 20_000
 """Number of rows that are converted at once: cells take several times the memory of their numbers,
 so those of a long file are never all in memory."""
 
@@ -112,7 +112,7 @@ class _Table:
         texts: dict[str, dict[int, str]] = {name: {} for name in self.header}
         rows = islice(self._rows(), 1, None)
         begin = 0
-        while chunk := [fields for _, fields in islice(rows, CHUNK)]:
+        while chunk := [fields for _, fields in islice(rows, CHUNK_ROWS)]:
             self._check_lengths(chunk, begin)
             for name, column in zip(self.header, zip(*chunk, strict=True), strict=True):
                 values[name].append(_numbers(column, begin, texts[name]))
@@ -181,7 +181,7 @@ def _numbers(column: Sequence[str], begin: int, texts: dict[int, str]) -> NDArra
     values = np.full(len(column), np.nan)
     for row, cell in enumerate(column):
         text = cell.strip()
-        if text in MISSING:
+        if text in MISSING_TEXTS:
             continue
         number = _number(text)
         if number is None:

@@ -21,7 +21,7 @@ from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.cells import MISSING, Cells, Column, samples_of
+from tasksim.formats.samples.cells import MISSING_TEXTS, Cells, Column, samples_of
 from tasksim.formats.samples.extrap import NO_NAME, Measurement, to_samples
 from tasksim.models.samples import Unused
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JSON", "read_json"]
 
-RECORD: Final = ("params", "callpath", "metric", "value")
+RECORD_KEYS: Final = ("params", "callpath", "metric", "value")
 """Keys of a line of Extra-P's shape."""
 
 _Line = tuple[str, dict[str, Any]]
@@ -153,7 +153,7 @@ def _records(
             )
         )
     samples = to_samples(path, names, found, duration, parameters, part)
-    return _with_unused(samples, [line for _, line in lines], RECORD)
+    return _with_unused(samples, [line for _, line in lines], RECORD_KEYS)
 
 
 def _with_unused(
@@ -200,7 +200,7 @@ def _column(path: Path, lines: Sequence[_Line], name: str) -> Column | None:
         if isinstance(value, bool):
             texts[row] = json.dumps(value)
         elif isinstance(value, str):
-            if value.strip() not in MISSING:
+            if value.strip() not in MISSING_TEXTS:
                 texts[row] = value.strip()
         elif value is not None:
             try:

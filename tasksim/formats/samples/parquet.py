@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.cells import MISSING, Cells, Column, samples_of
+from tasksim.formats.samples.cells import MISSING_TEXTS, Cells, Column, samples_of
 from tasksim.models.samples import Unused
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _texts(table: pyarrow.Table, name: str) -> Column:
         for row, value in enumerate(table.column(name).to_pylist())
         if value is not None
     }
-    found = {row: text for row, text in texts.items() if text not in MISSING}
+    found = {row: text for row, text in texts.items() if text not in MISSING_TEXTS}
     return Column(np.full(len(table), np.nan), found)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from tasksim.base.files import read_text
 from tasksim.formats.starpu.words import Word
 from tasksim.formats.xmltext import (
-    BANDWIDTHS,
-    TIMES,
+    BANDWIDTH_UNITS,
+    TIME_UNITS,
     Element,
     Problems,
     XmlProblems,
@@ -286,10 +286,10 @@ def _link(element: Element, platform: PlatformXml, problems: XmlProblems) -> Non
     name = problems.attribute(element, "id")
     if name in platform.links:
         problems.at(element, "each link once", f"'{name}' again")
-    bandwidth = problems.quantity(element, "bandwidth", "bandwidth", BANDWIDTHS)
+    bandwidth = problems.quantity(element, "bandwidth", "bandwidth", BANDWIDTH_UNITS)
     latency = 0.0
     if "latency" in element.attributes:
-        latency = problems.quantity(element, "latency", "time", TIMES)
+        latency = problems.quantity(element, "latency", "time", TIME_UNITS)
     sharing = element.attributes.get("sharing_policy", SHARED)
     if sharing != SHARED:
         problems.at(element, f"sharing_policy: {SHARED}, as StarPU's links", f"'{sharing}'")

@@ -52,7 +52,7 @@ VERSIONS: Final = (45, 44)
 """Supported versions, the newest first. StarPU 1.1 and before write others."""
 NO_REGRESSIONS: Final = 44
 """Version of files without multiple regressions."""
-SCC: Final = 4
+SCC_TYPE: Final = 4
 """Type of device that was Intel's single-chip cloud computer in version 44, and is an FPGA now."""
 
 DEVICE_TYPES: Final = {
@@ -226,7 +226,9 @@ def _combination(words: Words, number: int, version: int) -> Combination:
 
 def _device(words: Words, version: int) -> ModelledDevice:
     kind = words.count("the type of a device")
-    known = {key: v for key, v in DEVICE_TYPES.items() if version > NO_REGRESSIONS or key < SCC}
+    known = {
+        key: v for key, v in DEVICE_TYPES.items() if version > NO_REGRESSIONS or key < SCC_TYPE
+    }
     if kind not in known:
         legal = ", ".join(f"{key} {value}" for key, value in known.items())
         raise words.error(words.last, f"a type of device ({legal})")
@@ -348,7 +350,7 @@ def _float(value: float) -> str:
 
 ENERGY_SUFFIX: Final = "_energy"
 """Suffix that StarPU's own programs append to the name of a duration model."""
-UNIT: Final = 1e6
+MICROSECONDS_PER_SECOND: Final = 1e6
 """Microseconds per second: models convert us to s, so energies need it to stay in joules."""
 
 
@@ -364,12 +366,12 @@ def energy_of(name: str, names: Collection[str]) -> str | None:
 
 def to_joules(codelet: Codelet) -> Codelet:
     """Return *codelet* scaled so that its models predict joules, not microjoules."""
-    return _scaled(codelet, UNIT)
+    return _scaled(codelet, MICROSECONDS_PER_SECOND)
 
 
 def from_joules(codelet: Codelet) -> Codelet:
     """Return a *codelet* made from models of joules, with joules in it."""
-    return _scaled(codelet, 1.0 / UNIT)
+    return _scaled(codelet, 1.0 / MICROSECONDS_PER_SECOND)
 
 
 def _scaled(codelet: Codelet, factor: float) -> Codelet:

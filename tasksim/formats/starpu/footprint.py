@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["crc", "matrix", "of_size", "task"]
 
-POLYNOMIAL: Final = 0x1EDC6F41
+CRC_POLYNOMIAL: Final = 0x1EDC6F41
 """Polynomial of the CRC, Castagnoli's, most significant bit first."""
 
-MATRIX: Final = 0
+MATRIX_INTERFACE: Final = 0
 """StarPU's number of its interface for matrices."""
 
 
@@ -39,13 +39,13 @@ def crc(values: ArrayLike, seed: ArrayLike = 0) -> NDArray[np.uint32]:
     register = np.asarray(seed, dtype=np.uint32)
     for shift in (0, 8, 16, 24):
         byte = (words >> np.uint32(shift)) & np.uint32(0xFF)
-        register = (register << np.uint32(8)) ^ _TABLE[(register >> np.uint32(24)) ^ byte]
+        register = (register << np.uint32(8)) ^ _CRC_TABLE[(register >> np.uint32(24)) ^ byte]
     return register
 
 
 def matrix(nx: ArrayLike, ny: ArrayLike) -> NDArray[np.uint32]:
     """Return the footprint of a matrix of *nx* by *ny* elements."""
-    return crc(crc(nx, ny), MATRIX)
+    return crc(crc(nx, ny), MATRIX_INTERFACE)
 
 
 def task(handles: Iterable[ArrayLike]) -> NDArray[np.uint32]:
@@ -76,9 +76,9 @@ def _table() -> NDArray[np.uint32]:
     """Return the value of each top byte of the register after eight steps."""
     register = np.arange(256, dtype=np.uint32) << np.uint32(24)
     for _ in range(8):
-        carry = (register >> np.uint32(31)) * np.uint32(POLYNOMIAL)
+        carry = (register >> np.uint32(31)) * np.uint32(CRC_POLYNOMIAL)
         register = (register << np.uint32(1)) ^ carry
     return register
 
 
-_TABLE: Final = _table()
+_CRC_TABLE: Final = _table()

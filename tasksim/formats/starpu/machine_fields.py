@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from tasksim.formats.starpu.bus import Affinity, DeviceCounts
 
-__all__ = ["COSTS", "Bus", "MachineFields", "machine_fields"]
+__all__ = ["SIMGRID_COSTS", "Bus", "MachineFields", "machine_fields"]
 
-COSTS: Final[dict[str, Any]] = {
+SIMGRID_COSTS: Final[dict[str, Any]] = {
     "overheads": {
         "submission": "1 us",
         "push": "1 us",
@@ -47,7 +47,7 @@ COSTS: Final[dict[str, Any]] = {
     "copying": {"fetches": 5, "prefetches": 2, "idle": 1, "serialised": True, "contention": 2},
 }
 """Costs that StarPU-SimGrid charges for the runtime and the devices."""
-PIPELINE: Final = 2
+PIPELINE_TASKS: Final = 2
 """Number of tasks that a device of StarPU holds, the default of STARPU_CUDA_PIPELINE."""
 
 
@@ -96,13 +96,13 @@ class MachineFields:
         found: dict[str, Any] = {"memories": {"ram": {}, **memories}, "arch": {"cpu": {}}}
         workers: dict[str, Any] = {"cpu": {"count": self.cores, "memory": "ram"}}
         if names:
-            cuda = {"pipeline": PIPELINE, "synchronous": list(synchronous)}
+            cuda = {"pipeline": PIPELINE_TASKS, "synchronous": list(synchronous)}
             found["arch"] = {"cuda": cuda, "cpu": {}}
             models = [f"cuda{index}" for index in range(len(names))]
             devices = {"count": len(names), "memory": names, "models": models, "drivers": "cpu"}
             workers = {"cuda": devices, **workers}
         found |= {"workers": workers, "links": self.links, "routes": self.routes}
-        return {key: value for key, value in found.items() if value} | COSTS
+        return {key: value for key, value in found.items() if value} | SIMGRID_COSTS
 
 
 def machine_fields(bus: Bus, where: str) -> MachineFields:

@@ -42,9 +42,14 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.platform.description import Platform
 
-__all__ = ["SYNCHRONOUS", "Imported", "import_machine"]
+__all__ = ["SYNCHRONOUS_KERNELS", "Imported", "import_machine"]
 
-SYNCHRONOUS: Final = ("*potrf*", "*getrf*", "chol_model_11*", "starpu_[cdsz]lu_lu_model_11*")
+SYNCHRONOUS_KERNELS: Final = (
+    "*potrf*",
+    "*getrf*",
+    "chol_model_11*",
+    "starpu_[cdsz]lu_lu_model_11*",
+)
 """Patterns of kernels whose GPU implementations in StarPU's examples are synchronous: potrf and
 getrf, called 11 before 1.4."""
 _COMMENT: Final = """\
@@ -289,7 +294,7 @@ def _write_platform(
     synchronous = [
         name
         for name, kernel in kernels.items()
-        if any(fnmatch(name, pattern) for pattern in SYNCHRONOUS)
+        if any(fnmatch(name, pattern) for pattern in SYNCHRONOUS_KERNELS)
         and any(architecture.startswith("cuda") for architecture in kernel.models)
     ]
     description = {

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from tasksim.formats.starpu.codelet_file import Codelet
     from tasksim.models.files.store import CoefficientFile
 
-__all__ = ["BUS_SUFFIXES", "CODELETS", "Exported", "Sampling", "destination", "export_models"]
+__all__ = [
+    "BUS_SUFFIXES",
+    "CODELETS_FOLDER",
+    "Exported",
+    "Sampling",
+    "destination",
+    "export_models",
+]
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ def export_models(
         raise InputError(f"{models}: no coefficient files in this folder, nothing to export")
     files = [library.file(kernel) for kernel in library.kernels()]
     codelets = _codelets(files, host, _symbols(library.kernels(), names))
-    folder = destination(sampling) / CODELETS
+    folder = destination(sampling) / CODELETS_FOLDER
     paths = tuple(folder / f"{codelet.symbol}.{host}" for codelet in codelets)
     for path in paths:
         refuse_existing(path, force=force)
@@ -170,9 +177,9 @@ def _codelets(files: list[CoefficientFile], host: str, symbols: Mapping[str, str
     return found
 
 
-CODELETS: Final = "codelets/45"
+CODELETS_FOLDER: Final = "codelets/45"
 """Folder of StarPU's codelet files, by their version."""
-TEMPORARY: Final = "tmp"
+TEMPORARY_FOLDER: Final = "tmp"
 """Folder of the samples of multiple regressions, the same for all versions."""
 BUS_SUFFIXES: Final = (
     ".platform.v4.xml",
@@ -267,7 +274,7 @@ class Sampling:
                 continue
             if folder.name in map(str, VERSIONS):
                 yield f"{where} is older, and not read where a newer one exists: {names}"
-            elif folder.name != TEMPORARY:
+            elif folder.name != TEMPORARY_FOLDER:
                 legal = " and ".join(map(str, VERSIONS))
                 yield f"{where} is not read, only versions {legal} are: {names}"
         known = {f"{host}{suffix}" for suffix in BUS_SUFFIXES}
@@ -289,7 +296,7 @@ class Sampling:
 
     def samples(self, model: str) -> Path | None:
         """Return the file of samples of a multiple regression, whose name has no host."""
-        path = self.folder / "codelets" / TEMPORARY / f"{model}.out"
+        path = self.folder / "codelets" / TEMPORARY_FOLDER / f"{model}.out"
         return path if path.is_file() else None
 
 

@@ -19,7 +19,7 @@ _HEXADECIMAL: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,8}")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
 _NAN: Final = re.compile(r"[+-]?nan(?:\([^)]*\))?", re.IGNORECASE)
 
-SHOWN: Final = 40
+MAX_WORD_LETTERS: Final = 40
 """Largest number of characters of a word in a message: the place and the legal values need the rest
 of the line."""
 
@@ -139,5 +139,5 @@ class Words:
 
 
 def _quoted(text: str) -> str:
-    short = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    short = text if len(text) <= MAX_WORD_LETTERS else f"{text[: MAX_WORD_LETTERS - 3]}..."
     return repr(short)

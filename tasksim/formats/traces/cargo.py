@@ -32,7 +32,7 @@ UNBLOCKED_KEYS: Final = ("unblocked_units", "unlocked_units")
 METADATA_UNBLOCKED_KEYS: Final = ("unblocked_rmeta_units", "unlocked_rmeta_units")
 """Keys of the units that the end of a library's frontend unblocks."""
 
-MODES: Final = ("run", "check", "test", "doc", "bench")
+BUILD_MODES: Final = ("run", "check", "test", "doc", "bench")
 """Words after the kind of a target that say what was done with it, if it was not just built."""
 
 
@@ -119,7 +119,7 @@ def _unit_of(values: dict[str, Any], at: int) -> _Unit:
         metadata = start + _seconds(values, "rmeta_time")
     # 'serde "bin"', 'build-script (run)', 'lib (check)', or nothing for a library.
     words = re.sub(r'["()]', "", str(values.get("target") or "")).split() or ["lib"]
-    is_mode = words[-1] in MODES and len(words) > 1
+    is_mode = words[-1] in BUILD_MODES and len(words) > 1
     return _Unit(
         at, _numbers({"i": [values["i"]]}, ("i",))[0], str(values.get("name") or "unknown"),
         f"{words[-2]} ({words[-1]})" if is_mode else words[-1], start, end, min(metadata, end),

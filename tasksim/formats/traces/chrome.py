@@ -25,7 +25,7 @@ from tasksim.formats.registry import Format
 from tasksim.formats.traces.chromework import is_of_pytorch, outermost, work_slices
 from tasksim.formats.traces.records import Records, transfer_table
 from tasksim.formats.traces.recutils import counted, nanoseconds, thinned, whole_ns
-from tasksim.formats.traces.textlines import GZIP, head_text
+from tasksim.formats.traces.textlines import GZIP_MAGIC, head_text
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.run.record import Run
 
-__all__ = ["ARROWS", "CHROME", "Arrows", "read_chrome", "write_chrome"]
+__all__ = ["ARROW_CHOICES", "CHROME", "Arrows", "read_chrome", "write_chrome"]
 
 MAX_JSON_BYTES: Final = 2**30
 """Largest text in bytes: a million tasks take 250 MB."""
 LARGEST_US: Final = 1e18
 """Upper bound of times in us, thirty thousand years: later ones are mistakes, and overflow in ns.
 """
-SLICES: Final = ("X", "B", "E")
+SLICE_PHASES: Final = ("X", "B", "E")
 """Phases of slices: complete ones, beginnings, ends."""
-FLOWS: Final = ("s", "t", "f")
+FLOW_PHASES: Final = ("s", "t", "f")
 """Phases of a flow, in order: its start, steps and end."""
-PHASES_READ: Final = (*SLICES, "M", *FLOWS)
+PHASES_READ: Final = (*SLICE_PHASES, "M", *FLOW_PHASES)
 """Phases that the reader uses: slices, names of workers, arrows."""
 REPEATED_CATEGORY: Final = "critical path component"
 """Category of the slices that Bazel writes once more, on a thread of their own."""
@@ -118,7 +118,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
 def _json(path: Path) -> Any:
     with reading(path, MAX_JSON_BYTES) as file:
         data = file.read()
-    if data.startswith(GZIP):
+    if data.startswith(GZIP_MAGIC):
         try:
             unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
             data = unpack.decompress(data, MAX_JSON_BYTES)
@@ -154,7 +154,7 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
             found.bad(f"expected an object, got {str(event)[:40]}", at)
             continue
         phase = event.get("ph")
-        if phase not in SLICES:
+        if phase not in SLICE_PHASES:
             continue
         if event.get("cat") == REPEATED_CATEGORY:
             repeated += 1
@@ -245,7 +245,7 @@ def _add_flows(found: Records, events: list[Event], tasks: list[tuple[int, Event
         return
     flows: dict[tuple[Any, ...], list[tuple[float, str, Place]]] = {}
     for event in events:
-        if event.get("ph") in FLOWS and _is_moment(event.get("ts")):
+        if event.get("ph") in FLOW_PHASES and _is_moment(event.get("ts")):
             identity = tuple(str(event.get(key)) for key in ("id", "cat", "name"))
             flows.setdefault(identity, []).append((event["ts"], event["ph"], _place(event)))
     if not flows:
@@ -257,7 +257,7 @@ def _add_flows(found: Records, events: list[Event], tasks: list[tuple[int, Event
     early = 0
     for steps in flows.values():
         bound: list[tuple[Place, int] | None] = []
-        for ts, _, place in sorted(steps, key=lambda step: (step[0], FLOWS.index(step[1]))):
+        for ts, _, place in sorted(steps, key=lambda step: (step[0], FLOW_PHASES.index(step[1]))):
             at = bisect_right(starts.get(place, []), ts) - 1
             is_open = at >= 0 and _end(tasks[threads[place][at]]) >= ts
             bound.append((place, at) if is_open else None)
@@ -338,7 +338,7 @@ def _seconds(us: float) -> float:
 
 
 Arrows = Literal["none", "critical", "all"]
-ARROWS: Final = ("none", "critical", "all")
+ARROW_CHOICES: Final = ("none", "critical", "all")
 """Choices of arrows between tasks: those of all dependencies outnumber the tasks several times."""
 
 MAX_COUNTER_POINTS: Final = 4000
@@ -368,7 +368,7 @@ def write_chrome(
         Whether to replace an existing file.
     """
     refuse_existing(path, force=force)
-    one_of(arrows, ARROWS, "arrows")
+    one_of(arrows, ARROW_CHOICES, "arrows")
     events: list[str] = []
     follow(events.__len__, sum(len(run.tasks) for run in runs), "events", until=FORMATTED_SHARE)
     for pid, run in enumerate(runs, 1):
@@ -512,14 +512,14 @@ def _arrows(
         yield f'{{"ph":"f","bp":"e",{flow},"tid":{worker[b] + 1},"ts":{_us(start[b])}}}'
 
 
-KEYS: Final = ("traceEvents", "ph", "deviceProperties", "otherData")
+TRACE_KEYS: Final = ("traceEvents", "ph", "deviceProperties", "otherData")
 """Keys at the beginning of a trace. PyTorch's profiler describes the devices before the events, and
 Bazel the build, in more bytes than a format is recognised by."""
 
 
 def _is_chrome(path: Path, head: bytes) -> bool:  # noqa: ARG001
     text = head_text(head).lstrip() if head else ""
-    return text[:1] in ("{", "[") and any(f'"{key}"' in text for key in KEYS)
+    return text[:1] in ("{", "[") and any(f'"{key}"' in text for key in TRACE_KEYS)
 
 
 CHROME: Final = Format(

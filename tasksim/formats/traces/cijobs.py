@@ -37,7 +37,7 @@ STATE_KEYS: Final = ("conclusion", "status", "state")
 """Keys of the result of a job; of GitHub, ``status`` only says that it is complete."""
 SUCCESS_STATES: Final = ("success", "completed", "")
 """Results that are no failure."""
-NEVER: Final = "0001-01-01"
+UNSET_DATE: Final = "0001-01-01"
 """Beginning of the time that ``gh`` writes for a job that did not start or end."""
 
 
@@ -127,7 +127,7 @@ def _text(job: dict[str, Any], keys: tuple[str, ...]) -> str:
     """Return the text under the first of *keys* that a job has; empty if it is null or no time."""
     value = next((job[key] for key in keys if job.get(key) is not None), "")
     text = value if isinstance(value, str) else str(value)
-    return "" if text.startswith(NEVER) else text
+    return "" if text.startswith(UNSET_DATE) else text
 
 
 def _moment(job: dict[str, Any], keys: tuple[str, ...]) -> float:

@@ -18,7 +18,7 @@ from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import HEAD_BYTES, Format
 from tasksim.formats.traces.records import Records, transfer_table
 from tasksim.formats.traces.recutils import (
-    FOOTPRINT,
+    FOOTPRINT_PARAMETER,
     add_record,
     counted,
     ms_text,
@@ -39,19 +39,27 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["EXTRA", "LINK_KEY", "PAJE", "PJ_DUMP", "add_states", "read_pj_dump", "write_paje"]
+__all__ = [
+    "EXTRA_FIELDS",
+    "LINK_KEY",
+    "PAJE",
+    "PJ_DUMP",
+    "add_states",
+    "read_pj_dump",
+    "write_paje",
+]
 
-STATE: Final = (
+STATE_FIELDS: Final = (
     "Nature", "ResourceId", "Type", "Start", "End", "Duration", "Depth", "Value",
 )  # fmt: skip
 REQUIRED_FIELDS: Final = ("ResourceId", "Type", "Start", "End", "Value")
-EXTRA: Final = (
+EXTRA_FIELDS: Final = (
     "Size", "Params", "Footprint", "Tag", "JobId", "SubmitOrder", "Priority", "GFlop", "X", "Y",
     "Iteration", "Subiteration", "NumaNodes", "SubmitTime", "Scheduling",
 )  # fmt: skip
 """Further fields of a task's state, in StarPU's order; the last two are tasksim's. pj_dump accepts
 no more fields, so the last one holds several values."""
-SCHEDULING: Final = ("ReadyTime", "PopTime", "DependsOn")
+SCHEDULING_FIELDS: Final = ("ReadyTime", "PopTime", "DependsOn")
 """Values of the last field, separated by semicolons; plus signs separate ids, and -1 means none."""
 NO_TASKS: Final = frozenset(
     (
@@ -71,7 +79,7 @@ LINK_KEY: Final = re.compile(
 in ns, reason, memories."""
 _PAJE_HEAD: Final = re.compile(r"\A(\s*#.*\n)*\s*%\s*EventDef\b")
 """Begin of a Paje trace: comments, then the definition of an event."""
-MISSING: Final = ("", "0", "-1", "X", "x", "NA")
+MISSING_TEXTS: Final = ("", "0", "-1", "X", "x", "NA")
 
 
 def read_pj_dump(path: Path, skip_bad: bool = False) -> RecordedTrace:
@@ -115,7 +123,10 @@ def add_states(found: Records, path: Path) -> None:
     Times are in milliseconds if StarPU wrote them, and else in seconds, as Paje's are.
     """
     for line, row in _states(found, path):
-        if row.get("JobId", "0") not in MISSING or row.get("SubmitOrder", "0") not in MISSING:
+        if (
+            row.get("JobId", "0") not in MISSING_TEXTS
+            or row.get("SubmitOrder", "0") not in MISSING_TEXTS
+        ):
             add_record(found, _fields(row), line, row["ResourceId"])
     if len(found):
         found.note("times are assumed to be in milliseconds, as StarPU writes them")
@@ -187,7 +198,7 @@ def _inner(rows: list[tuple[int, dict[str, str]]]) -> set[int]:
 
 def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of states, by the names of their columns."""
-    names: tuple[str, ...] = (*STATE, *EXTRA)
+    names: tuple[str, ...] = (*STATE_FIELDS, *EXTRA_FIELDS)
     for line, fields in csv_rows(path):
         if fields[0] == "Nature":
             names = tuple(fields)
@@ -195,8 +206,10 @@ def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             if missing:
                 raise InputError(f"{path}:{line}: no column '{missing[0]}' among the names")
         elif fields[0] == "State":
-            if len(fields) < len(STATE):
-                found.bad(f"a state of {len(fields)} fields; legal: {len(STATE)} or more", line)
+            if len(fields) < len(STATE_FIELDS):
+                found.bad(
+                    f"a state of {len(fields)} fields; legal: {len(STATE_FIELDS)} or more", line
+                )
                 continue
             row = dict(zip(names, fields, strict=False))
             if all(name in row for name in REQUIRED_FIELDS):
@@ -219,11 +232,11 @@ def _fields(row: dict[str, str]) -> dict[str, str]:
     for name in ("SubmitOrder", "Priority", "SubmitTime"):
         if row.get(name, "") not in ("", "NA"):
             known[name] = row[name]
-    for name, value in zip(SCHEDULING, row.get("Scheduling", "").split(";"), strict=False):
+    for name, value in zip(SCHEDULING_FIELDS, row.get("Scheduling", "").split(";"), strict=False):
         if value not in ("", "-1"):
             known[name] = value.replace("+", " ") if name == "DependsOn" else value
     for name in ("Footprint", "GFlop", "Iteration"):
-        if row.get(name, "") not in MISSING:
+        if row.get(name, "") not in MISSING_TEXTS:
             known[name] = row[name]
     return known
 
@@ -294,9 +307,9 @@ DEFINITIONS: Final[tuple[tuple[str, int, tuple[str, ...]], ...]] = (
     ("PajeSetVariable", 13, ("Time date", "Container string", "Type string", "Value double")),
     ("PajeStartLink", 18, (*_LINK, "StartContainer string", "Value string", "Key string")),
     ("PajeEndLink", 19, (*_LINK, "EndContainer string", "Value string", "Key string")),
-    ("PajeSetState", 20, (*_STATE, *(f"{name} string" for name in EXTRA))),
+    ("PajeSetState", 20, (*_STATE, *(f"{name} string" for name in EXTRA_FIELDS))),
 )  # fmt: skip
-TYPES: Final = (
+TYPE_LINES: Final = (
     '1 MPIP 0 "MPI Program"', '1 P MPIP "Program"', '1 Mn P "Memory Node"', '1 T Mn "Thread"',
     '1 W T "Worker"', '1 Sc P "Scheduler"', '3 S T "Thread State"', '3 WS W "Worker State"',
     '4 nready Sc "Number of Ready Tasks" "0.0 0.0 0.0"',
@@ -306,13 +319,13 @@ TYPES: Final = (
     '5 IF P Mn Mn "Intra-node data IdleFetch"', '5 WB P Mn Mn "Intra-node data WriteBack"',
     '6 I WS Idle ".9 .9 .9"',
 )  # fmt: skip
-LINKS: Final = {
+LINK_TYPES: Final = {
     TransferReason.FETCH: "F",
     TransferReason.PREFETCH: "PF",
     TransferReason.IDLE: "IF",
     TransferReason.EVICTION: "WB",
 }
-COLOURS: Final = (
+ENTITY_COLOURS: Final = (
     "0.89 0.10 0.11", "0.22 0.49 0.72", "0.60 0.31 0.64", "0.30 0.69 0.29", "1.00 0.50 0.00",
     "0.65 0.34 0.16", "0.97 0.51 0.75", "1.00 1.00 0.20",
 )  # fmt: skip
@@ -337,7 +350,7 @@ def write_paje(run: Run, path: Path, force: bool = False) -> None:
     # pj_dump drops a state of no length at the end of its container.
     end = ms_text(whole_ns([run.makespan_s])[0] + 1)
     last = "\n".join(f"8 {end} w{number} W" for number in range(len(run.workers)))
-    text = "\n".join([*_header(), *TYPES, *_values(run), *_containers(run), body, last])
+    text = "\n".join([*_header(), *TYPE_LINES, *_values(run), *_containers(run), body, last])
     write_text(path, text + "\n", force=force)
 
 
@@ -350,7 +363,7 @@ def _header() -> Iterator[str]:
 
 def _values(run: Run) -> Iterator[str]:
     for number, name in enumerate(run.kernel_names):
-        yield f'6 k{number} WS {_quoted(name)} "{COLOURS[number % len(COLOURS)]}"'
+        yield f'6 k{number} WS {_quoted(name)} "{ENTITY_COLOURS[number % len(ENTITY_COLOURS)]}"'
 
 
 def _containers(run: Run) -> Iterator[str]:
@@ -421,7 +434,7 @@ def _footprints(run: Run, graph: TaskGraph | None) -> list[int]:
     """Return a number of each task's configuration: StarPU's footprint, or one of our own."""
     if graph is None:
         return [0] * (int(run.tasks.task.max(initial=-1)) + 1)
-    own, theirs = graph.row + 1, task_parameter(graph, FOOTPRINT)
+    own, theirs = graph.row + 1, task_parameter(graph, FOOTPRINT_PARAMETER)
     numbers: list[int] = np.where(np.isnan(theirs), own, theirs).astype(np.int64).tolist()
     return numbers
 
@@ -443,7 +456,7 @@ def _copies(run: Run) -> Iterator[Timed]:
     )
     for at in range(len(copies)):
         handle, reason = int(copies.handle[at]), TransferReason(int(copies.reason[at]))
-        kind, source, target = LINKS[reason], copies.source[at], copies.target[at]
+        kind, source, target = LINK_TYPES[reason], copies.source[at], copies.target[at]
         key = (
             f"c{at}_h{handle}_b{copies.size_bytes[at]}_t{copies.task[at]}_q{asked[at]}_r{reason:d}"
             f"_m{source}_m{target}"

@@ -21,12 +21,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST_SIZE", "MODES", "REASONS", "CopyRecords", "Records", "transfer_table"]
+__all__ = [
+    "LARGEST_SIZE",
+    "MODE_OF_LETTER",
+    "REASON_OF_NAME",
+    "CopyRecords",
+    "Records",
+    "transfer_table",
+]
 
-REASONS: Final = {reason.name.lower(): reason for reason in TransferReason}
+REASON_OF_NAME: Final = {reason.name.lower(): reason for reason in TransferReason}
 """Reasons of copies by their names in files."""
 
-MODES: Final[Mapping[str, AccessMode]] = {
+MODE_OF_LETTER: Final[Mapping[str, AccessMode]] = {
     "R": AccessMode.R,
     "W": AccessMode.W,
     "RW": AccessMode.RW,
@@ -197,9 +204,9 @@ class Records:
         found = []
         try:
             for handle, mode, text in zip(handles, modes, sizes, strict=True):
-                if mode not in MODES:
-                    return f"mode: got '{mode}'; legal: {', '.join(MODES)}"
-                found.append((handle, MODES[mode], int(text)))
+                if mode not in MODE_OF_LETTER:
+                    return f"mode: got '{mode}'; legal: {', '.join(MODE_OF_LETTER)}"
+                found.append((handle, MODE_OF_LETTER[mode], int(text)))
         except ValueError:
             return "the numbers of handles, modes and sizes differ, or a size is not a whole number"
         if any(not 0 <= size < LARGEST_SIZE for _, _, size in found):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
 __all__ = [
-    "FOOTPRINT",
-    "ITERATION",
+    "FOOTPRINT_PARAMETER",
+    "ITERATION_PARAMETER",
     "LONGEST_NODE",
     "LONGEST_RANK",
     "add_record",
@@ -33,11 +33,11 @@ __all__ = [
     "whole_ns",
 ]
 
-TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
+TIME_FIELDS: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
 """Fields of times; the last is tasksim's own, which StarPU has in sched_tasks.rec."""
-ITERATION: Final = "iteration"
+ITERATION_PARAMETER: Final = "iteration"
 """Parameter of imported tasks that numbers them: no duration depends on it."""
-FOOTPRINT: Final = "footprint"
+FOOTPRINT_PARAMETER: Final = "footprint"
 """Parameter of imported tasks that only tells configurations apart: a formula of it means nothing.
 """
 LONGEST_NODE: Final = 5
@@ -110,7 +110,7 @@ def add_record(
         found.bad("a task without JobId", line)
         return
     try:
-        times = [_time(fields, name) for name in TIMES]
+        times = [_time(fields, name) for name in TIME_FIELDS]
         order = float(fields.get("SubmitOrder") or "nan")
         priority = int(fields.get("Priority") or 0)
         parameters = _parameters(fields)
@@ -206,12 +206,12 @@ def _parameters(fields: dict[str, str]) -> dict[str, float]:
     found: dict[str, float] = {}
     footprint = fields.get("Footprint")
     if footprint:
-        found[FOOTPRINT] = float(int(footprint, 16))
+        found[FOOTPRINT_PARAMETER] = float(int(footprint, 16))
     if fields.get("GFlop"):
         found["flop"] = float(fields["GFlop"]) * 1e9
     if not all(math.isfinite(value) and value >= 0 for value in found.values()):
         raise ValueError("its footprint or flop is not a finite number from 0")
     iteration = fields.get("Iteration", "").split()
     if iteration and int(iteration[0]) >= 0:
-        found[ITERATION] = float(int(iteration[0]))
+        found[ITERATION_PARAMETER] = float(int(iteration[0]))
     return found

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SNAKEMAKE", "read_snakemake"]
 
-METADATA: Final = (".snakemake/metadata", "metadata", ".")
+METADATA_FOLDERS: Final = (".snakemake/metadata", "metadata", ".")
 """Folder of the metadata within the working directory, within ``.snakemake``, and itself."""
-DATABASE: Final = "metadata.db"
+METADATA_DATABASE: Final = "metadata.db"
 """Database in which Snakemake can keep the metadata instead."""
 LONG_NAME: Final = "@"
 """Beginning of the folders into which a name that is too long for a file is split."""
@@ -134,12 +134,12 @@ def read_snakemake(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
 def _metadata_of(path: Path) -> Path | None:
     """Return the folder of the metadata at *path*, if it has one."""
-    for place in METADATA:
+    for place in METADATA_FOLDERS:
         folder = (path / place).resolve()
         if folder.parts[-2:] == (".snakemake", "metadata") and is_folder(folder):
-            if not any(folder.iterdir()) and (folder.parent / DATABASE).exists():
+            if not any(folder.iterdir()) and (folder.parent / METADATA_DATABASE).exists():
                 raise InputError(
-                    f"{folder.parent / DATABASE}: metadata in a database; legal: files in "
+                    f"{folder.parent / METADATA_DATABASE}: metadata in a database; legal: files in "
                     f"{folder}, as Snakemake writes them by default"
                 )
             return folder

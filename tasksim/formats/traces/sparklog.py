@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPARK", "read_spark"]
 
-BEGINNING: Final = '{"Event":"SparkListener'
+LINE_BEGINNING: Final = '{"Event":"SparkListener'
 """Beginning of each line of an event log that is about the application, without spaces."""
 ROLLED_FOLDER: Final = "eventlog_v2_"
 """Beginning of the name of a folder with the parts of a log."""
@@ -230,7 +230,7 @@ def _parts(path: Path) -> list[Path]:
 
 def _events(found: Records, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, text in lines(path, LONGEST_EVENT):
-        if not text.startswith(BEGINNING):
+        if not text.startswith(LINE_BEGINNING):
             continue  # events of SQL and others
         try:
             event = parse_json(text)
@@ -243,7 +243,7 @@ def _events(found: Records, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _is_spark(path: Path, head: bytes) -> bool:
     if not head and is_folder(path):
         return path.resolve().name.startswith(ROLLED_FOLDER)
-    return head_text(head).startswith(BEGINNING)
+    return head_text(head).startswith(LINE_BEGINNING)
 
 
 SPARK: Final = Format(

@@ -110,7 +110,7 @@ def _seconds(text: str) -> float | None:
     return value / 1e3 if math.isfinite(value) and value >= 0 else None
 
 
-NAMES: Final[Mapping[str, str]] = {
+STATE_NAMES: Final[Mapping[str, str]] = {
     "Executing": EXECUTING,  # the driver calls the kernel's function
     "Sleeping": ASLEEP,
     "FetchingInput": "fetching data",
@@ -126,7 +126,7 @@ NAMES: Final[Mapping[str, str]] = {
     "Building task": "building tasks",
 }
 """States of StarPU's workers -> their names in reports; others keep theirs."""
-TASK: Final = "Task"
+TASK_CATEGORY: Final = "Task"
 """Category of the states that are tasks."""
 MAX_STATES: Final = 64
 """Largest number of different states of a worker: StarPU has fewer than twenty."""
@@ -190,8 +190,10 @@ def read_states(found: Records, path: Path, begin_s: float, end_s: float) -> Sta
         state = workers.setdefault(worker, _Worker(begin_s, end_s))
         state.until(time_s)
         name = event.get("N", "")
-        is_task = event.get("C") == TASK
-        state.change(event.get("E", ""), EXECUTING if is_task else NAMES.get(name, name or OTHER))
+        is_task = event.get("C") == TASK_CATEGORY
+        state.change(
+            event.get("E", ""), EXECUTING if is_task else STATE_NAMES.get(name, name or OTHER)
+        )
     for state in workers.values():
         state.until(end_s)
     return {worker: state.seconds for worker, state in workers.items()}

@@ -19,8 +19,8 @@ from tasksim.formats.graphs import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import (
-    FOOTPRINT,
-    ITERATION,
+    FOOTPRINT_PARAMETER,
+    ITERATION_PARAMETER,
     LONGEST_NODE,
     add_record,
     counted,
@@ -30,7 +30,7 @@ from tasksim.formats.traces.recutils import (
     rank_of,
 )
 from tasksim.formats.traces.starvz_ranks import (
-    MESSAGE,
+    MESSAGE_PREFIX,
     add_message_copies,
     bind_messages,
     name_nodes,
@@ -53,10 +53,10 @@ __all__ = ["STARVZ", "add_tables", "read_starvz", "write_starvz"]
 
 TASKS_CSV: Final = "rec.tasks.csv"
 STATES_CSV: Final = "paje.worker_state.csv"
-HANDLES: Final = "rec.data_handles.csv"
+HANDLES_FILE: Final = "rec.data_handles.csv"
 DAG_CSV: Final = "dag.csv"
 LINK_CSV: Final = "paje.link.csv"
-MISSING: Final = ("", "NA", "nan")
+MISSING_TEXTS: Final = ("", "NA", "nan")
 """Missing values, as R and Python write them."""
 
 
@@ -112,7 +112,7 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
         _add_dag(found, dag)
     if has_nodes and found.transfers is None:
         _add_messages(found, path)
-    handles = _find(path, HANDLES)
+    handles = _find(path, HANDLES_FILE)
     if handles is None and found.has_data:
         found.note(
             "no rec.data_handles.csv: the first memory is assumed to be the home of all data"
@@ -142,7 +142,7 @@ def _rows(path: Path, needed: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[
     for line, fields in rows:
         if len(fields) > len(header):
             raise InputError(f"{path}:{line}: got {len(fields)} fields; legal: {len(header)}")
-        yield line, {n: v for n, v in zip(header, fields, strict=False) if v not in MISSING}
+        yield line, {n: v for n, v in zip(header, fields, strict=False) if v not in MISSING_TEXTS}
 
 
 def _workers(path: Path) -> dict[str, str]:
@@ -161,7 +161,7 @@ def _add_dag(found: Records, path: Path) -> None:
         for _, row in _rows(path, ("JobId", "Dependent"))
     ]
     if not found.has_edges:
-        plain = [pair for pair in pairs if not any(one.startswith(MESSAGE) for one in pair)]
+        plain = [pair for pair in pairs if not any(one.startswith(MESSAGE_PREFIX) for one in pair)]
         other = _set_dependencies(found, plain)
         if other:
             found.note(
@@ -198,17 +198,17 @@ def _set_dependencies(found: Records, pairs: Iterable[tuple[str, str]]) -> int:
     return unknown
 
 
-APPLICATION: Final = "application.parquet"
+APPLICATION_FILE: Final = "application.parquet"
 DAG_PARQUET: Final = "dag.parquet"
-LINK: Final = "link.parquet"
-ENTITIES: Final = "entities.parquet"
+LINK_FILE: Final = "link.parquet"
+ENTITIES_FILE: Final = "entities.parquet"
 MEMORY: Final = "Memory Node"
-COPY: Final = {
+COPY_COLUMNS: Final = {
     "Handle": "handle", "Size": "size_bytes", "Requested": "requested_s", "Start": "start_s",
     "End": "end_s", "Reason": "reason", "Task": "task",
 }  # fmt: skip
 """Column of a link -> column of the table of copies; some are tasksim's own."""
-TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
+TIME_COLUMNS: Final = ("SubmitTime", "ReadyTime", "PopTime")
 """Further times of a task; the last two are tasksim's own."""
 MAX_ROWS: Final = 20_000_000
 """Largest number of rows: each takes a kilobyte as Python objects, and real traces have fewer."""
@@ -216,7 +216,7 @@ MAX_ROWS: Final = 20_000_000
 
 def add_tables(found: Records, folder: Path) -> None:
     """Add the tasks of ``application.parquet``, and their dependencies in ``dag.parquet``."""
-    path = folder / APPLICATION
+    path = folder / APPLICATION_FILE
     found.path, found.place = path, "{path}: row {line}"
     table = _table(path)
     need = ("Value", "ResourceId", "Start", "End")
@@ -228,7 +228,7 @@ def add_tables(found: Records, folder: Path) -> None:
     jobs = table.get("JobId") or [str(row) for row in range(count)]
     columns = {
         name: table.get(name, [None] * count)
-        for name in (*TIMES, "SubmitOrder", "Priority", "GFlop", "Footprint", "Iteration")
+        for name in (*TIME_COLUMNS, "SubmitOrder", "Priority", "GFlop", "Footprint", "Iteration")
     }
     for row in watched(range(count), "tasks", until=READ_SHARE):
         extra = {name: column[row] for name, column in columns.items()}
@@ -255,10 +255,10 @@ def add_tables(found: Records, folder: Path) -> None:
 
 def _add_links(found: Records, folder: Path) -> None:
     """Add the copies between memories, if tasksim wrote the tables."""
-    if not ((folder / LINK).is_file() and (folder / ENTITIES).is_file()):
+    if not ((folder / LINK_FILE).is_file() and (folder / ENTITIES_FILE).is_file()):
         return
-    links, entities = _table(folder / LINK), _table(folder / ENTITIES)
-    if not {*COPY, "Origin", "Dest"} <= set(links) or not {"Parent", "Name", "Type"} <= set(
+    links, entities = _table(folder / LINK_FILE), _table(folder / ENTITIES_FILE)
+    if not {*COPY_COLUMNS, "Origin", "Dest"} <= set(links) or not {"Parent", "Name", "Type"} <= set(
         entities
     ):
         return
@@ -266,7 +266,7 @@ def _add_links(found: Records, folder: Path) -> None:
     memories = [str(name) for kind, name, _ in rows if kind == MEMORY]
     if len(memories) > MAX_MEMORIES:
         raise InputError(
-            f"{folder / ENTITIES}: {len(memories)} memories; legal: at most {MAX_MEMORIES}"
+            f"{folder / ENTITIES_FILE}: {len(memories)} memories; legal: at most {MAX_MEMORIES}"
         )
     found.memory_of.update({str(n): str(parent) for kind, n, parent in rows if kind == "Worker"})
     number = {name: at for at, name in enumerate(memories)}
@@ -275,7 +275,7 @@ def _add_links(found: Records, folder: Path) -> None:
         field: [number.get(str(name), -1) for name in links[column]]
         for column, field in (("Origin", "source"), ("Dest", "target"))
     }
-    for column, field in COPY.items():
+    for column, field in COPY_COLUMNS.items():
         values = [_number(value, -1.0) for value in links[column]]
         columns[field] = list(map(_seconds, values)) if field.endswith("_s") else values
     found.transfers = TransferTable(**columns)
@@ -286,12 +286,12 @@ def _parameters(extra: dict[str, Any]) -> dict[str, float]:
     footprint = extra["Footprint"]
     if isinstance(footprint, str) and footprint:
         with suppress(ValueError, OverflowError):
-            found[FOOTPRINT] = float(abs(int(footprint, 16)))
+            found[FOOTPRINT_PARAMETER] = float(abs(int(footprint, 16)))
     flop, iteration = _number(extra["GFlop"], 0.0), _number(extra["Iteration"], -1.0)
     if 0 < flop < math.inf:
         found["flop"] = flop * 1e9
     if 0 <= iteration < math.inf:
-        found[ITERATION] = iteration
+        found[ITERATION_PARAMETER] = iteration
     return found
 
 
@@ -403,7 +403,10 @@ def _of_graph(run: Run, graph: TaskGraph | None) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     if graph is None:
         return columns
-    for column, parameter, scale in (("Iteration", ITERATION, 1.0), ("GFlop", "flop", 1e-9)):
+    for column, parameter, scale in (
+        ("Iteration", ITERATION_PARAMETER, 1.0),
+        ("GFlop", "flop", 1e-9),
+    ):
         if not all(parameter in names for names in graph.parameter_names):
             continue
         columns[column] = task_parameter(graph, parameter)[run.tasks.task] * scale

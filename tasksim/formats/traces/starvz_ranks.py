@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from tasksim.formats.traces.records import Records
 
-__all__ = ["MESSAGE", "add_message_copies", "bind_messages", "name_nodes"]
+__all__ = ["MESSAGE_PREFIX", "add_message_copies", "bind_messages", "name_nodes"]
 
-MESSAGE: Final = "mpi_"
+MESSAGE_PREFIX: Final = "mpi_"
 """Begin of the id that StarPU gives a message among the tasks of ``dag.csv``."""
 MESSAGE_TYPE: Final = "MPI communication"
 _ON_RANK: Final = re.compile(rf"(\d{{1,{LONGEST_RANK - 1}}})_(.+)", re.DOTALL)
@@ -50,9 +50,9 @@ def bind_messages(found: Records, pairs: Iterable[tuple[str, str]]) -> int:
     senders: dict[str, list[str]] = {}
     receivers: dict[str, list[str]] = {}
     for task, one in pairs:
-        if task.startswith(MESSAGE) and one in found.number:
+        if task.startswith(MESSAGE_PREFIX) and one in found.number:
             senders.setdefault(task, []).append(one)
-        elif one.startswith(MESSAGE) and task in found.number:
+        elif one.startswith(MESSAGE_PREFIX) and task in found.number:
             receivers.setdefault(one, []).append(task)
     both = [message for message in receivers if message in senders]
     for message in both:

@@ -15,12 +15,12 @@ import numpy as np
 if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
-__all__ = ["LONGEST_NS", "NOWHERE", "NS_PER_S", "Stretches"]
+__all__ = ["LONGEST_NS", "NO_STRETCH", "NS_PER_S", "Stretches"]
 
 LONGEST_NS: Final = 2**62
 """Upper bound of times in ns, 146 years: sums of two fit into 64 bits."""
 
-NOWHERE: Final = -1
+NO_STRETCH: Final = -1
 """Number that stands for no stretch."""
 NS_PER_S: Final = 1_000_000_000
 """Nanoseconds in a second."""
@@ -96,7 +96,7 @@ class Stretches:
     def begun(self, worker: int, time_ns: int) -> int:
         """Return the last stretch of *worker* that begins at a time; NOWHERE if none does."""
         found = self.last(worker, time_ns)
-        return found if found != NOWHERE and self._start[found] == time_ns else NOWHERE
+        return found if found != NO_STRETCH and self._start[found] == time_ns else NO_STRETCH
 
     def last(self, worker: int, time_ns: int, *, earlier: bool = False) -> int:
         """Return the last stretch of *worker* that begins at a time or before; NOWHERE if none.
@@ -104,7 +104,7 @@ class Stretches:
         With *earlier*, one that begins at the very time does not count.
         """
         at = bisect_right(self._starts.get(worker, []), time_ns - earlier) - 1
-        return self._places[worker][at] if at >= 0 else NOWHERE
+        return self._places[worker][at] if at >= 0 else NO_STRETCH
 
     def add_to(self, found: Records) -> None:
         """Add the stretches to *found* as records, in the order of their beginnings.
@@ -150,8 +150,8 @@ class Stretches:
             task = self._task[stretch]
             number = count[task] = count.get(task, 0) + 1
             name[stretch] = task if number == 1 else f"{task}/{number}"
-            before, until = last.get(task, (NOWHERE, 0))
-            if before != NOWHERE and until <= self._start[stretch]:
+            before, until = last.get(task, (NO_STRETCH, 0))
+            if before != NO_STRETCH and until <= self._start[stretch]:
                 self.depends(before, stretch)
                 resumed.add(stretch)
             last[task] = (stretch, max(until, self._end[stretch]))

@@ -19,7 +19,7 @@ from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.base.units import counted
 from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import DURATION_UNITS, name_and_unit
-from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
+from tasksim.formats.traces.records import LARGEST_SIZE, REASON_OF_NAME, CopyRecords, Records
 from tasksim.formats.traces.textlines import (
     FIELD_SEPARATORS,
     csv_rows,
@@ -44,9 +44,9 @@ __all__ = [
     "write_task_table",
 ]
 
-TIMES: Final = ("start", "end", "submitted", "ready", "popped", "duration")
-KNOWN: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
-COLUMNS: Final = (
+TIME_COLUMNS: Final = ("start", "end", "submitted", "ready", "popped", "duration")
+KNOWN_COLUMNS: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
+WRITTEN_COLUMNS: Final = (
     "task", "kernel", "worker", "architecture", "memory", "priority", "submitted_s", "ready_s",
     "popped_s", "start_s", "end_s", "depends",
 )  # fmt: skip
@@ -69,7 +69,7 @@ DIALECTS: Final = {
 }
 """Column, in small letters, by which a table is known to be of another tool -> its words, and the
 beginning of the names of its workers."""
-DEVICES: Final = ("Device", "Agent_Id")
+DEVICE_COLUMNS: Final = ("Device", "Agent_Id")
 """Columns that name the device of a stream or queue."""
 OVERLAP_SLACK_S: Final = 1.5e-9
 """Overlap of two kernels of a stream, in seconds, that may be rounding: times are nanoseconds."""
@@ -109,7 +109,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     if len(set(named)) < len(named):
         raise InputError(f"{path}:1: a column occurs twice: {', '.join(header)}")
     times = _Times(path, header)
-    others = [name for name in header if name not in (*KNOWN, *times.columns)]
+    others = [name for name in header if name not in (*KNOWN_COLUMNS, *times.columns)]
     unnamed = [name for name in others if name and not name.isidentifier()]
     others = [name for name in others if name.isidentifier()]
     lost: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             steps += 1
             continue
         if prefix:
-            device = next((row[name] for name in DEVICES if row.get(name)), "")
+            device = next((row[name] for name in DEVICE_COLUMNS if row.get(name)), "")
             row["worker"] = f"{device and device + '/'}{prefix}{row['worker'] or 'none'}"
         _add(found, row, times, others, line, lost)
     if steps:
@@ -158,7 +158,7 @@ def _words(header: list[str]) -> list[str]:
     Columns that are left out have no name.
     """
     mark = _mark_of(header)
-    known = {name: name for name in KNOWN} | (DIALECTS[mark][0] if mark else {})
+    known = {name: name for name in KNOWN_COLUMNS} | (DIALECTS[mark][0] if mark else {})
     return [known.get(name.lower(), name) for name in header]
 
 
@@ -257,7 +257,7 @@ def _time_of(heading: str) -> tuple[str, str | None] | None:
     bracketed = BRACKETED.fullmatch(heading)
     if unit is None and bracketed is not None:
         name = bracketed[1]
-    return (name.lower(), unit) if name.lower() in TIMES else None
+    return (name.lower(), unit) if name.lower() in TIME_COLUMNS else None
 
 
 def _add(
@@ -344,7 +344,7 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     graph = graph_if_any(run)
     before = predecessors(graph)
     names = [] if graph is None else _parameters(graph)
-    header = [name for name in COLUMNS if graph is not None or name != "depends"]
+    header = [name for name in WRITTEN_COLUMNS if graph is not None or name != "depends"]
     writer.writerow([*header, *names])
     memories = [memory.name for memory in run.memories] or [""]
     workers = [(it.name, it.architecture, memories[it.memory]) for it in run.workers]
@@ -374,7 +374,7 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
 def _parameters(graph: TaskGraph) -> list[str]:
     """Return the names of all parameters without a column."""
     names = dict.fromkeys(name for these in graph.parameter_names for name in these)
-    return [name for name in names if name.lower() not in KNOWN and _time_of(name) is None]
+    return [name for name in names if name.lower() not in KNOWN_COLUMNS and _time_of(name) is None]
 
 
 COPY_COLUMNS: Final = (
@@ -422,15 +422,15 @@ def _add_copy(found: Records, copies: CopyRecords, row: dict[str, str]) -> str:
         return "requested, start and end are not times in this order"
     if not 0 <= size < LARGEST_SIZE:
         return f"size_bytes: got {size}; legal: bytes"
-    if row["reason"] not in REASONS:
-        return f"reason: got '{row['reason'][:40]}'; legal: {', '.join(REASONS)}"
+    if row["reason"] not in REASON_OF_NAME:
+        return f"reason: got '{row['reason'][:40]}'; legal: {', '.join(REASON_OF_NAME)}"
     if row["source"] == row["target"]:
         return f"a copy from {row['source'][:40]} to itself"
     if row["task"] and row["task"] not in found.number:
         return f"task: got '{row['task'][:40]}', which is not there"
     found.home_memory.setdefault(row["datum"], row["home"])
     copies.add(
-        row["datum"], (row["source"], row["target"]), size, times, REASONS[row["reason"]],
+        row["datum"], (row["source"], row["target"]), size, times, REASON_OF_NAME[row["reason"]],
         row["task"],
     )  # fmt: skip
     return ""
@@ -444,7 +444,7 @@ def write_copies(run: Run, graph: TaskGraph | None, path: Path, *, force: bool) 
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COPY_COLUMNS)
-    words = list(REASONS)
+    words = list(REASON_OF_NAME)
     for handle, source, target, size, requested, start, end, reason, task in zip(
         *(getattr(copies, column).tolist() for column in copies.dtypes), strict=True
     ):

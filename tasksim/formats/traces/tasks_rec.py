@@ -19,7 +19,7 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.progress import FORMATTED_SHARE, watched
 from tasksim.formats.graphs import graph_if_any, predecessors
 from tasksim.formats.registry import Format
-from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
+from tasksim.formats.traces.records import LARGEST_SIZE, REASON_OF_NAME, CopyRecords, Records
 from tasksim.formats.traces.recutils import (
     LONGEST_NODE,
     add_record,
@@ -183,8 +183,8 @@ def _action(
     return None
 
 
-FILE: Final = "tasks.rec"
-FIELDS: Final = frozenset(
+FILE_NAME: Final = "tasks.rec"
+TASK_FIELDS: Final = frozenset(
     (
         "Name", "Model", "JobId", "SubmitOrder", "Priority", "DependsOn", "EndDependencies",
         "WorkerId", "MemoryNode", "SubmitTime", "ReadyTime", "PopTime", "StartTime", "EndTime",
@@ -220,16 +220,16 @@ def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     hints = 0
-    path = path / FILE if path.is_dir() else path
+    path = path / FILE_NAME if path.is_dir() else path
     found = Records(path, skip_bad=skip_bad)
-    found.name = path.resolve().parent.name if path.name == FILE else found.name
+    found.name = path.resolve().parent.name if path.name == FILE_NAME else found.name
     own = own_notes(path)
     sizes = _add_data(found, path) if not own.workers else None
     left_out = dict[str, None]()
     for line, fields in records(path):
         if "Control" not in fields:
             add_record(found, fields, line, sizes=sizes)
-            left_out.update(dict.fromkeys(fields.keys() - FIELDS))
+            left_out.update(dict.fromkeys(fields.keys() - TASK_FIELDS))
         else:
             hints += 1
     if own.workers:
@@ -400,7 +400,7 @@ def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> dict[
     return names
 
 
-NANOSECONDS = 1e9
+NANOSECONDS_PER_SECOND = 1e9
 
 
 @dataclass
@@ -476,10 +476,15 @@ def _take(found: OwnNotes, text: str) -> None:
         found.homes[handle] = int(home)
     elif what == "copy" and found.copies is not None:
         handle, source, target, size, *times, reason, task = rest.split()
-        requested, start, end = (int(time) / NANOSECONDS for time in times)
+        requested, start, end = (int(time) / NANOSECONDS_PER_SECOND for time in times)
         ends = found.memories[int(source)], found.memories[int(target)]
         found.copies.add(
-            handle, ends, int(size), (requested, start, end), REASONS[reason], task.strip("-")
+            handle,
+            ends,
+            int(size),
+            (requested, start, end),
+            REASON_OF_NAME[reason],
+            task.strip("-"),
         )
 
 
@@ -494,7 +499,7 @@ def own_lines(run: Run, graph: TaskGraph | None) -> Iterator[str]:
     yield from (f"# memory {memory.name}\n" for memory in run.memories)
     homes = [] if graph is None else graph.handle_home.tolist()
     yield from (f"# home {at + 1:x} {home}\n" for at, home in enumerate(homes) if home)
-    words = list(REASONS)
+    words = list(REASON_OF_NAME)
     ns = map(whole_ns, (copies.requested_s, copies.start_s, copies.end_s))
     for handle, source, target, size, requested, start, end, reason, task in zip(
         copies.handle.tolist(), copies.source.tolist(), copies.target.tolist(),
@@ -600,7 +605,7 @@ def _line(name: str) -> str:
 
 def _is_tasks_rec(path: Path, head: bytes) -> bool:
     if not head:
-        return (path / FILE).is_file()
+        return (path / FILE_NAME).is_file()
     text = head_text(head)
     fields = ("Name:", "Model:", "JobId:", "SubmitOrder:", "Control:", "File:")
     return text.lstrip().startswith(fields) and "JobId:" in text

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELD_SEPARATORS",
-    "GZIP",
+    "GZIP_MAGIC",
     "READ_SHARE",
     "csv_rows",
     "csv_table",
@@ -29,19 +29,19 @@ __all__ = [
     "separator_of",
 ]
 
-GZIP: Final = b"\x1f\x8b"
+GZIP_MAGIC: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
 FIELD_SEPARATORS: Final = ",;\t|"
 """Characters between the fields of tables, the usual one first; the last one is of Slurm."""
 READ_SHARE: Final = 0.7
 """Share of the time of an import after which the text is read (measured: a million tasks)."""
-LONGEST: Final = 2**20
+MAX_LINE_BYTES: Final = 2**20
 """Longest line in bytes: lines of known tools have some thousands, and a file without line ends
 must not fill the memory."""
 
 
-def lines(path: Path, longest: int = LONGEST) -> Iterator[tuple[int, str]]:
+def lines(path: Path, longest: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
     """Yield the lines of the text file at *path* with their numbers, from 1, without line ends.
 
     Raises
@@ -106,7 +106,7 @@ def csv_table(
 
 def head_text(head: bytes) -> str:
     """Return the beginning of a file, compressed or not, as text."""
-    if head.startswith(GZIP):
+    if head.startswith(GZIP_MAGIC):
         try:
             head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, 2**16)
         except zlib.error:
@@ -118,7 +118,7 @@ def head_text(head: bytes) -> str:
 def _binary(path: Path) -> Iterator[BinaryIO]:
     with reading(path) as file:
         follow_text(file.tell, os.fstat(file.fileno()).st_size, until=READ_SHARE)
-        compressed = file.read(2) == GZIP
+        compressed = file.read(2) == GZIP_MAGIC
         file.seek(0)
         if compressed:
             with gzip.GzipFile(fileobj=file) as unpacked:

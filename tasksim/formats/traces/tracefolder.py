@@ -12,9 +12,9 @@ from tasksim.base.documents.sections import NAME_PATTERN
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
-from tasksim.formats.traces.recutils import FOOTPRINT, ITERATION
+from tasksim.formats.traces.recutils import FOOTPRINT_PARAMETER, ITERATION_PARAMETER
 from tasksim.run.account import runtime_costs
-from tasksim.run.foldernames import PLATFORM, refuse_run_folder
+from tasksim.run.foldernames import PLATFORM_FILE, refuse_run_folder
 from tasksim.run.runfolder import fill
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.run.record import Run, WorkerInfo
 
-__all__ = ["MODELS", "save_trace"]
+__all__ = ["MODELS_FOLDER", "save_trace"]
 
-MODELS = "models"
+MODELS_FOLDER = "models"
 """Folder of the kernel models, in the folder of the run."""
 
 
@@ -61,11 +61,11 @@ def save_trace(
     described = _described(run, folder.resolve().name, models=models)
     with new_folder(folder, force=force) as temporary:
         if models:
-            notes += _save_models(run, temporary / MODELS)
+            notes += _save_models(run, temporary / MODELS_FOLDER)
         fill(run, temporary)
         if described is not None:
             comment = f"The platform of {run.graph_name}, as far as its trace knows it."
-            dump(described, temporary / PLATFORM, comment=comment)
+            dump(described, temporary / PLATFORM_FILE, comment=comment)
     if described is None:
         notes.append(
             "no platform file: the workers' names do not fit one, or the copies do not show the"
@@ -93,7 +93,7 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
     if links:
         described["links"] = links
     if models:
-        described["models"] = MODELS
+        described["models"] = MODELS_FOLDER
     if run.graph is not None:
         costs = runtime_costs(run, run.graph)
         seconds = {
@@ -243,7 +243,7 @@ def _samples(run: Run) -> dict[str, dict[str, Samples]]:
                     graph.parameter_names[number], table, run.tasks.duration_s[rows],
                     categories=graph.categories.get(kernel, {}),
                 )  # fmt: skip
-                found.setdefault(kernel, {})[name] = some.without([ITERATION])
+                found.setdefault(kernel, {})[name] = some.without([ITERATION_PARAMETER])
     return found
 
 
@@ -253,7 +253,7 @@ def _fitted(samples: Samples) -> KernelModel:
     from tasksim.models.kinds.linear import LinearModel
 
     rows, _ = samples.configurations()
-    linear = [name for name in samples.names if name != FOOTPRINT]
-    if linear and FOOTPRINT not in samples.names and 2 * len(rows) > len(samples):
+    linear = [name for name in samples.names if name != FOOTPRINT_PARAMETER]
+    if linear and FOOTPRINT_PARAMETER not in samples.names and 2 * len(rows) > len(samples):
         return LinearModel(" + ".join(linear)).fit(samples)
     return HistoryModel().fit(samples)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DAX", "read_dax"]
 
-BUFFER: Final = 2**16
+BUFFER_BYTES: Final = 2**16
 SUBWORKFLOW_ELEMENTS: Final = ("dax", "dag")
 """Elements of jobs that are workflows of their own, planned when they start."""
-LINKS: Final = ("input", "output", "inout", "none", "checkpoint")
+FILE_USES: Final = ("input", "output", "inout", "none", "checkpoint")
 """Uses of a file by a job; of the last two nothing follows for other jobs."""
 
 
@@ -50,7 +50,7 @@ def read_dax(path: Path) -> GraphInput:
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     try:
         with reading(path, MAX_TEXT_BYTES) as file:
-            while block := file.read(BUFFER):
+            while block := file.read(BUFFER_BYTES):
                 parser.Parse(block, False)
             parser.Parse(b"", True)
     except expat.ExpatError as error:
@@ -144,8 +144,8 @@ class _Reader:
             self._jobs.reads(self._job, name)
         if link in ("output", "inout"):
             self._jobs.writes(self._job, name)
-        if link not in LINKS:
-            legal = ", ".join(LINKS)
+        if link not in FILE_USES:
+            legal = ", ".join(FILE_USES)
             raise self._jobs.error(f"link: got '{link[:40]}'; legal: {legal}", self._line())
         if "size" in given:
             size = self._jobs.number(given["size"], "size", self._line())

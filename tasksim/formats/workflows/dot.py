@@ -50,12 +50,12 @@ BEGIN: Final = re.compile(
     rb"(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?digraph\b", re.DOTALL
 )
 """Pattern of the beginning of a file: comments, then a directed graph."""
-DEFAULTS: Final = ("node", "edge", "graph")
-DURATIONS: Final = (DURATION, "duration")
+DEFAULT_STATEMENTS: Final = ("node", "edge", "graph")
+DURATION_ATTRIBUTES: Final = (DURATION, "duration")
 """Attributes that are a node's duration in seconds."""
 STATEMENT_ENDS: Final = ("]", ";", "{")
 """Marks behind which a node or an edge may begin."""
-GFLOP: Final = 1e9
+FLOP_PER_GFLOP: Final = 1e9
 MAX_SUBGRAPH_EDGES: Final = 10_000_000
 """Most edges to and from subgraphs: ``{a b} -> {c d}`` has four, so a short file can have more than
 fit the memory."""
@@ -140,7 +140,7 @@ def read_dot(path: Path) -> GraphInput:
         values: dict[str, float] = {}
         if "size" in attributes:
             values[FLOP] = jobs.number(attributes["size"], f"size of {name}", line)
-        named = next((word for word in DURATIONS if word in attributes), None)
+        named = next((word for word in DURATION_ATTRIBUTES if word in attributes), None)
         if named is not None:  # as from_networkx has it
             values[DURATION] = jobs.number(attributes[named], f"{named} of {name}", line)
         silent += DURATION not in values
@@ -185,7 +185,9 @@ def _kernels(nodes: dict[str, dict[str, str]]) -> dict[str, str]:
     }
     shared = Counter(titles.values())
     single = len(shared) <= MAX_SINGLE_KERNELS and not any(
-        word in attributes for attributes in nodes.values() for word in ("size", *DURATIONS)
+        word in attributes
+        for attributes in nodes.values()
+        for word in ("size", *DURATION_ATTRIBUTES)
     )
     return {
         name: _escaped(nodes[name].get("kernel", ""))
@@ -337,7 +339,7 @@ class _Parser:
 
     def _insert_node(self, name: Token, attributes: dict[str, str]) -> None:
         """Keep a node, or the defaults of nodes."""
-        if name.text.lower() in DEFAULTS:
+        if name.text.lower() in DEFAULT_STATEMENTS:
             if name.text.lower() == "node":
                 self._defaults.update(attributes)
         else:
@@ -500,7 +502,7 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
     lines = [f"digraph {_quoted(run.graph_name)} {{"]
     for task in watched(range(len(graph)), "tasks", until=0.75):
         seconds = took[task]
-        flop = graph.parameters_of(task).get(FLOP, seconds * GFLOP)
+        flop = graph.parameters_of(task).get(FLOP, seconds * FLOP_PER_GFLOP)
         kernel = _quoted(graph.kernel_of(task))
         lines.append(
             f'  {task} [size="{flop!r}", kernel={kernel}, label={kernel}, '

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ESTEE", "read_estee"]
 
-MIB: Final = 2**20
+BYTES_PER_MIB: Final = 2**20
 
 
 def read_estee(path: Path) -> GraphInput:
@@ -48,7 +48,7 @@ def read_estee(path: Path) -> GraphInput:
         for index, output in enumerate(_list(jobs, task, "outputs", where)):
             size = output.get("s") if isinstance(output, dict) else None
             name = f"{number}.{index}"
-            jobs.file(name, jobs.number(size, "s", f"{where}.outputs[{index}]") * MIB)
+            jobs.file(name, jobs.number(size, "s", f"{where}.outputs[{index}]") * BYTES_PER_MIB)
             jobs.writes(str(number), name)
     for number, task in enumerate(whole):
         for index, source in enumerate(_list(jobs, task, "inputs", f"[{number}]")):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JUNIT", "read_junit"]
 
-ROOTS: Final = ("testsuites", "testsuite")
+ROOT_ELEMENTS: Final = ("testsuites", "testsuite")
 """Elements that contain suites and tests."""
 
 
@@ -38,7 +38,7 @@ def read_junit(path: Path) -> GraphInput:
     """
     jobs = Jobs(path)
     root = parse_xml(path)
-    if root.name not in ROOTS:
+    if root.name not in ROOT_ELEMENTS:
         raise jobs.error(f"got <{root.name[:40]}>; legal: <testsuites>, <testsuite>", root.line)
     skipped = untimed = 0
     for case in root.below():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.files import read_text
 from tasksim.base.units import counted
 from tasksim.formats.registry import Format
-from tasksim.formats.workflows.dax import LINKS
+from tasksim.formats.workflows.dax import FILE_USES
 from tasksim.formats.workflows.jobs import DURATION, Jobs
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def read_pegasus(path: Path) -> GraphInput:
 def _use(jobs: Jobs, job: str, use: dict[str, Any], where: str, sizes: dict[str, float]) -> None:
     """Note that a job uses a file; keep the file's size in *sizes*."""
     file, link = _word(jobs, use, "lfn", where), use.get("type")
-    if link not in LINKS:
-        raise jobs.error(f"type: got {link!r:.40}; legal: {', '.join(LINKS)}", where)
+    if link not in FILE_USES:
+        raise jobs.error(f"type: got {link!r:.40}; legal: {', '.join(FILE_USES)}", where)
     if link in ("input", "inout"):
         jobs.reads(job, file)
     if link in ("output", "inout"):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GENERATORS",
-    "PRIORITIES",
+    "PRIORITIES_PARAMETER",
     "Generator",
     "find",
     "generate",
@@ -46,7 +46,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
 
-PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
+PRIORITIES_PARAMETER = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
 """Parameter of all generators."""
 
 SETTING_AT_END: Final = re.compile(r"(.*\S)\s+([^\s=]+=\S*)", re.DOTALL)
@@ -111,12 +111,12 @@ class Generator:
     def __call__(self, **arguments: object) -> TaskGraph:
         """Return the graph for *arguments*; see :meth:`complete`."""
         values: dict[str, Any] = self.complete(arguments)
-        own = {name: value for name, value in values.items() if name != PRIORITIES.name}
+        own = {name: value for name, value in values.items() if name != PRIORITIES_PARAMETER.name}
         try:
             made = self.function(**own)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from error
-        if (priorities := values[PRIORITIES.name]) != "app":
+        if (priorities := values[PRIORITIES_PARAMETER.name]) != "app":
             from tasksim.graph.apps.priorities import with_priorities
 
             made = with_priorities(made, priorities)
@@ -135,7 +135,7 @@ def _adopt(name: str, found: Any) -> Generator:
         raise InputError(f"{where}: {found!r} is not a function that returns a TaskGraph")
     try:
         returned = get_type_hints(found).get("return")
-        parameters = (*parameters_of(found), PRIORITIES)
+        parameters = (*parameters_of(found), PRIORITIES_PARAMETER)
     except (InputError, NameError, TypeError) as error:
         raise InputError(f"{where}: its annotations cannot be read: {error}") from error
     from tasksim.graph.taskgraph import TaskGraph

@@ -105,9 +105,9 @@ def affinity_of(graph: TaskGraph) -> AffinityGraph:
     return AffinityGraph(work, pointers, keys % max(vertices, 1), total, without_data)
 
 
-PASSES: Final = 4
+PARTITION_PASSES: Final = 4
 """Number of passes over all data: later passes move hardly any."""
-SLACK: Final = 0.02
+WORK_SLACK: Final = 0.02
 """Share by which a node's work may exceed the mean, in addition to the work of one datum; METIS's
 own bound is .03."""
 MAX_WEIGHT: Final = 1 << 20
@@ -166,7 +166,7 @@ def _placement(graph: TaskGraph, affinity: AffinityGraph, node: NDArray[np.int64
 def _limit(affinity: AffinityGraph, nodes: int) -> float:
     """Return the largest work that a node may have."""
     mean = float(affinity.work.sum()) / nodes
-    return mean + max(SLACK * mean, float(affinity.work.max(initial=0.0)))
+    return mean + max(WORK_SLACK * mean, float(affinity.work.max(initial=0.0)))
 
 
 def _pieces(affinity: AffinityGraph, nodes: int) -> NDArray[np.int64]:
@@ -196,7 +196,7 @@ def _improved(affinity: AffinityGraph, node: NDArray[np.int64], nodes: int) -> N
     pointers, work = affinity.pointers.tolist(), affinity.work.tolist()
     neighbours, shared = affinity.neighbours.tolist(), affinity.bytes.tolist()
     of = node.tolist()
-    for _ in range(PASSES):
+    for _ in range(PARTITION_PASSES):
         moved = 0
         for vertex, own in enumerate(of):
             ties: dict[int, float] = {}  # bytes that it shares with each node of its neighbours

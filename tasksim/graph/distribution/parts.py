@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import NodeGrid
 
 __all__ = [
-    "RECEIVE",
-    "SEND",
+    "RECEIVE_KERNEL",
+    "SEND_KERNEL",
     "Distribution",
     "LocalPart",
     "cut_by",
@@ -46,9 +46,9 @@ __all__ = [
 ]
 
 
-SEND: Final = "send"
+SEND_KERNEL: Final = "send"
 """Name of the kernel of sending communication tasks."""
-RECEIVE: Final = "receive"
+RECEIVE_KERNEL: Final = "receive"
 """Name of the kernel of receiving communication tasks."""
 MAX_NODES: Final = 65_536
 """Largest number of nodes, more than any machine has."""
@@ -255,10 +255,10 @@ class _Cut:
             part = TaskGraph(
                 name=graph.name,
                 arguments=graph.arguments,
-                kernels=(*graph.kernels, SEND, RECEIVE),
+                kernels=(*graph.kernels, SEND_KERNEL, RECEIVE_KERNEL),
                 parameter_names=(*graph.parameter_names, ("size_bytes",), ("size_bytes",)),
                 parameters=(*graph.parameters, sizes, sizes),
-                model_names=(*graph.model_names, SEND, RECEIVE),
+                model_names=(*graph.model_names, SEND_KERNEL, RECEIVE_KERNEL),
                 kernel=columns["kernel"][here],
                 row=columns["row"][here],
                 priority=columns["priority"][here],

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "DISTRIBUTIONS", "all_positions", "charges", "positions"]
+__all__ = ["CHUNK_PARTICLES", "DISTRIBUTIONS", "all_positions", "charges", "positions"]
 
-CHUNK = 2**20
+CHUNK_PARTICLES = 2**20
 """Number of particles per chunk, 24 MB of coordinates in three dimensions: any number is drawn in
 little memory. Another chunk size gives other particles for the same seed."""
 
@@ -63,7 +63,7 @@ def positions(
     Returns
     -------
     iterator over float64 arrays [m, d]
-        m is :data:`CHUNK`, less in the last chunk; all coordinates are in [0, 1).
+        m is :data:`CHUNK_PARTICLES`, less in the last chunk; all coordinates are in [0, 1).
 
     Raises
     ------
@@ -75,9 +75,9 @@ def positions(
     check_dimension(dimension)
     _check_numbers(count, seed)
     shape = _SHAPES[distribution]
-    starts = range(0, count, CHUNK)
+    starts = range(0, count, CHUNK_PARTICLES)
     chunks = (
-        shape(_stream(seed, _POSITIONS, number), min(CHUNK, count - start), dimension)
+        shape(_stream(seed, _POSITIONS, number), min(CHUNK_PARTICLES, count - start), dimension)
         for number, start in enumerate(starts)
     )
     # From [-1, 1]^d to the box; rounding may put points just outside.
@@ -91,7 +91,7 @@ def all_positions(
     chunks = positions(distribution, count, dimension, seed)
     result = np.empty((count, dimension))
     for number, chunk in enumerate(chunks):
-        result[number * CHUNK : number * CHUNK + len(chunk)] = chunk
+        result[number * CHUNK_PARTICLES : number * CHUNK_PARTICLES + len(chunk)] = chunk
     return result
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import HITS
 from tasksim.models.terms.leastsquares import non_negative
 from tasksim.models.validation.crossvalidation import fold_of_each
@@ -240,11 +240,12 @@ costs of computing and of memory."""
 def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
     """Yield a note for each condition that *samples*, with the times *spent*, violate."""
     counters = samples.counters or {}
-    if CLOCK in samples.names:
-        clocks_ghz = np.unique(samples.parameters[:, samples.names.index(CLOCK)]) / 1e9
+    if CLOCK_PARAMETER in samples.names:
+        clocks_ghz = np.unique(samples.parameters[:, samples.names.index(CLOCK_PARAMETER)]) / 1e9
         yield (
             f"measured at {', '.join(f'{clock:.3g}' for clock in clocks_ghz)} GHz: predictions are "
-            f"for {clocks_ghz[-1]:.3g} GHz, unless {CLOCK} or a platform names another clock"
+            f"for {clocks_ghz[-1]:.3g} GHz, unless {CLOCK_PARAMETER} or a platform names another "
+            "clock"
         )
     runs = len(np.unique(samples.runs)) if samples.runs is not None else 1
     if runs < MIN_RUNS:

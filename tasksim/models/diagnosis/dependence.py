@@ -21,7 +21,7 @@ __all__ = ["PartialDependence", "partial_dependence"]
 MAX_CONFIGURATIONS: Final = 200
 """Largest number of configurations whose predictions are taken: quartiles of so many vary by a
 few percent of their range."""
-VALUES: Final = 25
+CURVE_VALUES: Final = 25
 """Number of values over the range of a parameter: enough for a small axis."""
 MIN_PREDICTED_SHARE: Final = 0.5
 """Share of the configurations that must be predicted at a value: the median over fewer is of
@@ -85,9 +85,9 @@ def partial_dependence(
 
 def _values(measured: Floats) -> Floats:
     """Return the ascending values *measured* if they are few, else some over their range."""
-    if len(measured) <= VALUES:
+    if len(measured) <= CURVE_VALUES:
         return measured
     low, high = float(measured[0]), float(measured[-1])
     even = np.geomspace if is_logarithmic(low, high) else np.linspace
     # The ends of a geometric sequence may be rounded to outside the range.
-    return np.asarray(np.clip(even(low, high, VALUES), low, high))
+    return np.asarray(np.clip(even(low, high, CURVE_VALUES), low, high))

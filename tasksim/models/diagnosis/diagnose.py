@@ -30,7 +30,7 @@ from tasksim.models.diagnosis.linearfindings import Influence, influence, linear
 from tasksim.models.diagnosis.noisefindings import noise_findings, shifted_runs
 from tasksim.models.fitted import bounding_parameters, columns, model_numbers, row_text
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import Samples, with_clock
 from tasksim.models.validation.crossvalidation import Errors, errors_left_out, errors_on
 
@@ -187,7 +187,7 @@ def diagnose(
     expect(samples, Samples, "samples")
     if len(samples) == 0:
         raise InputError("no samples to diagnose the model with: measure the kernel first")
-    if CLOCK in getattr(model, "names_", ()):
+    if CLOCK_PARAMETER in getattr(model, "names_", ()):
         samples = with_clock(samples, always=True)
         test = None if test is None else with_clock(test, always=True)
     res = residuals(model, samples)
@@ -304,7 +304,7 @@ def few_values(model: KernelModel, samples: Samples) -> Iterator[Finding]:
     if not model.extrapolates:
         return
     for name in model.used_parameters():
-        if model.needs_counters and name == CLOCK:
+        if model.needs_counters and name == CLOCK_PARAMETER:
             continue  # the model knows how durations depend on the clock
         if name in samples.categories:
             continue  # each has an effect of its own, not a point of a curve

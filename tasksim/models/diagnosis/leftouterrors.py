@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK, describe_row, is_logarithmic, row_values
+from tasksim.models.rows import CLOCK_PARAMETER, describe_row, is_logarithmic, row_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ __all__ = ["ErrorRegion", "WorstConfiguration", "worst_configurations", "worst_r
 
 MAX_WORST: Final = 10
 """Number of configurations listed as the worst: as many as are looked at one by one."""
-REGIONS: Final = 4
+REGION_COUNT: Final = 4
 """Number of regions of a parameter's range: quarters tell the ends from the middle, and each still
 has enough configurations."""
 MIN_CONFIGURATIONS: Final = 8
@@ -153,7 +153,7 @@ _Where = tuple[str, float | None, float | None, str | None]
 def _regions(samples: Samples, rows: Floats) -> Iterator[tuple[_Where, Bools]]:
     """Yield parameter, bounds and category of each region, and which *rows* are inside."""
     for name, column in zip(samples.names, rows.T, strict=True):
-        if name == CLOCK or len(column) == 0:
+        if name == CLOCK_PARAMETER or len(column) == 0:
             continue
         if name in samples.categories:
             for index, category in enumerate(samples.categories[name]):
@@ -161,7 +161,7 @@ def _regions(samples: Samples, rows: Floats) -> Iterator[tuple[_Where, Bools]]:
             continue
         low, high = float(column.min()), float(column.max())
         even = np.geomspace if is_logarithmic(low, high) else np.linspace
-        part = np.searchsorted(even(low, high, REGIONS + 1)[1:-1], column, side="right")
+        part = np.searchsorted(even(low, high, REGION_COUNT + 1)[1:-1], column, side="right")
         for index in np.unique(part):
             inside = part == index
             yield (name, float(column[inside].min()), float(column[inside].max()), None), inside

@@ -53,7 +53,7 @@ from tasksim.base.versions import newer
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
-from tasksim.models.rows import SIZE
+from tasksim.models.rows import SIZE_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -240,8 +240,8 @@ def common_parameters(
     for architecture, entry in entries.items():
         model = entry.model
         model._check_fitted("save_kernel")
-        by_size = by_size or model.names_ == (SIZE,)
-        if not model.needs_fit or model.names_ == (SIZE,):
+        by_size = by_size or model.names_ == (SIZE_PARAMETER,)
+        if not model.needs_fit or model.names_ == (SIZE_PARAMETER,):
             continue
         if names is not None and sorted(model.names_) != sorted(names):
             raise InputError(
@@ -249,7 +249,7 @@ def common_parameters(
                 f"({', '.join(model.names_)}), others have ({', '.join(names)}){advice}"
             )
         names = names if names is not None else model.names_
-    return names or ((SIZE,) if by_size else ())
+    return names or ((SIZE_PARAMETER,) if by_size else ())
 
 
 def _entry_data(entry: Entry) -> dict[str, Any]:

@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 
-SAMPLES = ".samples.csv"
+SAMPLES_SUFFIX = ".samples.csv"
 
 
 class ModelLibrary:
@@ -330,7 +330,7 @@ def kernel_path(folder: Path, kernel: str) -> Path:
 
 def samples_path(folder: Path, kernel: str) -> Path:
     """Return the path of the sample file of *kernel* in *folder*."""
-    return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES}")
+    return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES_SUFFIX}")
 
 
 def _labelled(file: CoefficientFile) -> CoefficientFile:

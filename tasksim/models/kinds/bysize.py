@@ -13,8 +13,8 @@ from tasksim.base.arguments import all_of
 from tasksim.base.documents.json_document import INTEGER_LIMIT
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.kernelmodel import KernelModel, fit_report
-from tasksim.models.quantiles import FENCE
-from tasksim.models.rows import SIZE, plain_number
+from tasksim.models.quantiles import FENCE_WIDTH
+from tasksim.models.rows import SIZE_PARAMETER, plain_number
 from tasksim.models.samples import Samples
 from tasksim.models.terms.leastsquares import log_normal, logarithms, repeated_median
 
@@ -107,11 +107,11 @@ class SizeHistory(KernelModel):
     _relative_: Floats
     _count_: Ints
 
-    def __init__(self, *, fence: float | None = FENCE) -> None:
+    def __init__(self, *, fence: float | None = FENCE_WIDTH) -> None:
         self.fence = fence
 
     @classmethod
-    def from_entries(cls, entries: Iterable[SizeEntry], name: str = SIZE) -> Self:
+    def from_entries(cls, entries: Iterable[SizeEntry], name: str = SIZE_PARAMETER) -> Self:
         """Return a model of measurements of which only the means are known.
 
         Parameters

@@ -11,7 +11,7 @@ from tasksim.models.counters.costs import Costs, Spent, chosen_costs, conditions
 from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import group_means, inliers
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import HITS, MEMORY_LEVELS, REACHED, with_clock
 from tasksim.models.terms.leastsquares import LEAST_S, log_normal
 
@@ -42,9 +42,9 @@ LINE_BYTES: Final = 64
 def guessed_latencies(samples: Samples) -> dict[str, float]:
     """Return typical latencies of the levels that *samples* count, at their median clock."""
     counters = samples.counters or {}
-    hertz = float(np.median(counters.get(CLOCK, np.array([DEFAULT_HZ]))))
-    if CLOCK in samples.names:
-        hertz = float(np.median(samples.parameters[:, samples.names.index(CLOCK)]))
+    hertz = float(np.median(counters.get(CLOCK_PARAMETER, np.array([DEFAULT_HZ]))))
+    if CLOCK_PARAMETER in samples.names:
+        hertz = float(np.median(samples.parameters[:, samples.names.index(CLOCK_PARAMETER)]))
     levels = [level for level in MEMORY_LEVELS if HITS[level] in counters]
     return {level: DEFAULT_LATENCY_CYCLES[level] / hertz for level in levels}
 
@@ -213,7 +213,7 @@ class CounterModel(KernelModel):
             f"{1e9 * latency:.{digits}g} ns*{HITS[level]}"
             for level, latency in self.latencies_s_.items()
         )
-        clock = f"{self.frequency_hz_:.{digits}g} Hz" if self._clock is None else CLOCK
+        clock = f"{self.frequency_hz_:.{digits}g} Hz" if self._clock is None else CLOCK_PARAMETER
         core = f"{self.costs_.describe(digits)}/{clock}"
         comm = " + communication" if "communication_s" in self.functions_ else ""
         return f"{core} + {self.bf_mem_:.{digits}g}*({levels}){comm}"
@@ -232,8 +232,8 @@ class CounterModel(KernelModel):
         frequency = self._frequency(samples, counters)
         self.frequency_hz_ = float(np.median(frequency))
         self._clock = None
-        if CLOCK in samples.names:
-            self._clock = samples.names.index(CLOCK)
+        if CLOCK_PARAMETER in samples.names:
+            self._clock = samples.names.index(CLOCK_PARAMETER)
             self.frequency_hz_ = float(samples.parameters[:, self._clock].max())
         levels = [level for level in MEMORY_LEVELS if HITS[level] in counters]
         self.latencies_s_ = self._latencies(levels)
@@ -272,12 +272,15 @@ class CounterModel(KernelModel):
             raise self._refusal(f"sample {int(np.argmin(holds))}: {message}")
 
     def _frequency(self, samples: Samples, counters: Mapping[str, Floats]) -> Floats:
-        if CLOCK in samples.names:
-            counters = {CLOCK: samples.parameters[:, samples.names.index(CLOCK)], **counters}
+        if CLOCK_PARAMETER in samples.names:
+            counters = {
+                CLOCK_PARAMETER: samples.parameters[:, samples.names.index(CLOCK_PARAMETER)],
+                **counters,
+            }
         given = self.frequency_hz
-        if given is not None and CLOCK in samples.names:
+        if given is not None and CLOCK_PARAMETER in samples.names:
             raise self._refusal(
-                f"{CLOCK} is a parameter of the samples and an option: give only one"
+                f"{CLOCK_PARAMETER} is a parameter of the samples and an option: give only one"
             )
         if given is not None and not (np.isfinite(given) and given > 0):
             raise self._refusal(f"frequency_hz must be positive, got {given!r}")
@@ -307,7 +310,7 @@ class CounterModel(KernelModel):
             per_sample = (cycles - stalls) / spent.instructions
             self.costs_ = Costs((float(np.mean(per_sample)),), bf_mem)
         else:
-            group = samples.without([CLOCK]).configurations()[1]
+            group = samples.without([CLOCK_PARAMETER]).configurations()[1]
             self.costs_ = chosen_costs(spent, group, self.costs)
             cycles = (spent.local_s - self.bf_mem_ * spent.memory_s) * spent.frequency_hz
             per_sample = (cycles - self.costs_.call_cycles) / spent.instructions
@@ -326,7 +329,7 @@ class CounterModel(KernelModel):
         }
         if "communication_s" in counters:
             columns["communication_s"] = counters["communication_s"]
-        rows, group = samples.without([CLOCK]).configurations()
+        rows, group = samples.without([CLOCK_PARAMETER]).configurations()
         weights = None if self.by == "r2" else 1 / group_means(samples.durations_s, group)
         return {
             name: chosen_function(rows, group_means(column, group), self.by, weights)
@@ -338,7 +341,7 @@ class CounterModel(KernelModel):
         counters = samples.counters or {}
         if self.latencies_s is None:
             yield "latencies are guessed: 'tasksim calibrate memory' measures this machine's"
-        if self.frequency_hz is None and CLOCK not in {*samples.names, *counters}:
+        if self.frequency_hz is None and CLOCK_PARAMETER not in {*samples.names, *counters}:
             yield "the frequency is unknown: a cycle counts as a nanosecond"
         yield from conditions(samples, spent)
 
@@ -394,8 +397,8 @@ class CounterModel(KernelModel):
 
     def _from_json(self, node: JsonNode) -> None:
         names = node["parameters"].texts()
-        self._clock = names.index(CLOCK) if CLOCK in names else None
-        parameters = len(names) - (CLOCK in names)
+        self._clock = names.index(CLOCK_PARAMETER) if CLOCK_PARAMETER in names else None
+        parameters = len(names) - (CLOCK_PARAMETER in names)
         self.costs_ = Costs.from_json(node["costs"])
         self.cpi_variance_ = node["cpi_variance"].optional()
         self.spread_ = node["spread"].number()

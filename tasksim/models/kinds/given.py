@@ -15,7 +15,7 @@ import numpy as np
 from tasksim.base.errors import InputError, expect, nearest, unknown
 from tasksim.models.fitted import columns
 from tasksim.models.kernelmodel import KernelModel, nothing_reported
-from tasksim.models.rows import DURATION
+from tasksim.models.rows import DURATION_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -253,7 +253,7 @@ class GivenModel(GivenDuration):
 
     kind = "given"
 
-    def __init__(self, seconds: str = DURATION) -> None:
+    def __init__(self, seconds: str = DURATION_PARAMETER) -> None:
         self.seconds = seconds
         self.names_ = (seconds,)
         self.domain_ = {seconds: (0.0, math.inf)}
@@ -280,7 +280,8 @@ class GivenDurations(GivenLibrary):
     def __init__(self, graph: TaskGraph) -> None:
         if missing := kernels_without_duration(graph):
             raise InputError(
-                f"graph {graph.name}: tasks of {', '.join(missing)} have no parameter {DURATION}"
+                f"graph {graph.name}: tasks of {', '.join(missing)} have no parameter "
+                f"{DURATION_PARAMETER}"
             )
         super().__init__(dict(zip(graph.model_names, graph.parameter_names, strict=True)))
 
@@ -300,7 +301,7 @@ def gives_durations(graph: TaskGraph) -> bool:
 def kernels_without_duration(graph: TaskGraph) -> list[str]:
     """Return the kernels of *graph* whose tasks have no duration."""
     named = zip(graph.kernels, graph.parameter_names, strict=True)
-    return [kernel for kernel, names in named if DURATION not in names]
+    return [kernel for kernel, names in named if DURATION_PARAMETER not in names]
 
 
 def parameter(processor: str) -> str:

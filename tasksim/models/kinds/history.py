@@ -10,9 +10,9 @@ from tasksim.base.errors import OutOfDomainError
 from tasksim.models.fitted import row_text
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import (
-    FENCE,
-    LEVELS,
+    FENCE_WIDTH,
     MIN_FENCE_SAMPLES,
+    QUANTILE_LEVELS,
     draw,
     fence_of,
     group_means,
@@ -22,7 +22,7 @@ from tasksim.models.quantiles import (
     merged_quantiles,
     read_quantiles,
 )
-from tasksim.models.rows import SIZE, find_rows, nearest_row, plain_number
+from tasksim.models.rows import SIZE_PARAMETER, find_rows, nearest_row, plain_number
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
@@ -93,7 +93,7 @@ class HistoryModel(KernelModel):
     dropped_: Ints
     quantiles_: Floats
 
-    def __init__(self, *, fence: float | None = FENCE) -> None:
+    def __init__(self, *, fence: float | None = FENCE_WIDTH) -> None:
         self.fence = fence
 
     def _fit(self, samples: Samples) -> Bools:
@@ -183,7 +183,7 @@ class HistoryModel(KernelModel):
 
         self._check_fitted("means")
         deviation = self.spread_ * np.sqrt((self.count_ - 1) / self.count_)
-        by_size = self.names_ == (SIZE,)
+        by_size = self.names_ == (SIZE_PARAMETER,)
         return MeansForm(self.rows_, self.mean_, deviation, self.count_, by_size)
 
     def _repetitions(self, table: Floats) -> tuple[Ints, Floats]:
@@ -226,10 +226,10 @@ class HistoryModel(KernelModel):
             {"parameters": list(map(plain_number, row)), **dict(zip(keys, values, strict=True))}
             for row, *values in columns
         ]
-        return {"quantile_levels": LEVELS, "configurations": entries}
+        return {"quantile_levels": QUANTILE_LEVELS, "configurations": entries}
 
     def _from_json(self, node: JsonNode) -> None:
-        node["quantile_levels"].exactly(list(LEVELS))
+        node["quantile_levels"].exactly(list(QUANTILE_LEVELS))
         parameters = len(node["parameters"].texts())
         entries = list(node["configurations"])
         if not entries:

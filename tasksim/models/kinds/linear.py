@@ -17,8 +17,8 @@ from tasksim.models.fitted import columns
 from tasksim.models.forms import LANGUAGES, LinearForm, source
 from tasksim.models.kernelmodel import KernelModel, domain_of, fit_report, nothing_reported
 from tasksim.models.quantiles import (
-    FENCE,
-    LEVELS,
+    FENCE_WIDTH,
+    QUANTILE_LEVELS,
     group_means,
     group_medians,
     inliers,
@@ -110,8 +110,8 @@ class LinearModel(KernelModel):
         R² and adjusted R² of the weighted fit; about the mean, or about 0 without a constant.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples, at
-        :data:`~tasksim.models.quantiles.LEVELS`; :meth:`sample` multiplies by draws from them,
-        scaled to a mean of 1.
+        :data:`~tasksim.models.quantiles.QUANTILE_LEVELS`; :meth:`sample` multiplies by draws
+        from them, scaled to a mean of 1.
     floor_s_ : float
         Lower bound of predictions: 1/10 of the shortest sample. A fit can be negative
         where it extrapolates; :meth:`floored` returns the rows.
@@ -171,7 +171,7 @@ class LinearModel(KernelModel):
         terms: str,
         *,
         weights: Weights = "relative",
-        fence: float | None = FENCE,
+        fence: float | None = FENCE_WIDTH,
         candidates: str = AUTO,
         categorical: Sequence[str] = (),
         positive: bool = True,
@@ -235,7 +235,7 @@ class LinearModel(KernelModel):
         self.names_ = names
         if samples is None:
             self.domain_ = dict.fromkeys(names, UNKNOWN_DOMAIN)
-            self.residual_quantiles_ = np.ones(len(LEVELS))
+            self.residual_quantiles_ = np.ones(len(QUANTILE_LEVELS))
             self._floored_ = 0
             self._report = to_data({**nothing_reported(self.kind), **self._details()})
             return

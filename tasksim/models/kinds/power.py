@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.forms import PowerForm
 from tasksim.models.kernelmodel import KernelModel, nothing_reported
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import SIZE
+from tasksim.models.rows import SIZE_PARAMETER
 from tasksim.models.terms.leastsquares import LEAST_S, fit_power, log_normal
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class PowerLaw(KernelModel):
         high: float,
         spread: float = 0.0,
         count: int = 0,
-        name: str = SIZE,
+        name: str = SIZE_PARAMETER,
     ) -> Self:
         """Return a law a·size^b + c with known coefficients, fitted to *count* samples.
 

@@ -39,7 +39,7 @@ __all__ = ["Correction", "Features", "FoldPlan", "fit_as", "learn"]
 MAX_ALL_FOLDS: Final = 4096
 """Number of configurations up to which every fold is left out. Of more, two are, and one of more
 than eight times as many: errors are then known from 1600 configurations and more."""
-SLACK: Final = 0.005
+ERROR_SLACK: Final = 0.005
 """Share of the least error that fewer trees may add."""
 ROUNDING_SHARE: Final = 0.02
 """Largest accepted rounding error of the process, by the mean error of the model: it then adds
@@ -48,11 +48,11 @@ MIN_WEIGHT: Final = 0.1
 """Smallest weight of a part: those with less are left out, and the model is smaller and faster."""
 
 
-REACH: Final = 0.75
+EDGE_SLOPE_SHARE: Final = 0.75
 """Share of the correction's slope at the edge that continues outside the domain. Of 24
 extrapolations of seven generated suites to 4 and 8 times the sizes, errors are .20 and .32 with it
 (geometric means), .29 and .45 without; 1 is as good, and worse where the law is right."""
-SECANT: Final = 0.3
+SECANT_LENGTH: Final = 0.3
 """Length of the secant at the edge of the domain, in ranges of a parameter: a shorter one follows
 noise and steps."""
 
@@ -142,7 +142,7 @@ class Correction:
     surface: Surface
     process: Process | None = None
     forest: Forest | None = None
-    reach: float = REACH
+    reach: float = EDGE_SLOPE_SHARE
 
     def values(self, table: Floats) -> Floats:
         """Return the correction of the logarithm at each row of parameters."""
@@ -156,8 +156,8 @@ class Correction:
         """Add the expected change *outside* to *total*, the values at the edge."""
         rows, far = outside.rows, outside.far
         nearer = columns[rows]
-        nearer[np.arange(len(rows)), outside.columns] -= SECANT * np.sign(far)
-        slope = (total[rows] - self._inside(nearer)) / SECANT
+        nearer[np.arange(len(rows)), outside.columns] -= SECANT_LENGTH * np.sign(far)
+        slope = (total[rows] - self._inside(nearer)) / SECANT_LENGTH
         change = self.reach * slope * np.minimum(np.abs(far), MAX_FAR)
         total += np.bincount(rows, change, len(total))
 
@@ -386,7 +386,7 @@ class _Learning:
         length = max(map(len, curves))
         # A fold whose trees ended earlier would not have become better.
         total = np.sum([np.pad(c, (0, length - len(c)), mode="edge") for c in curves], axis=0)
-        count = int(np.flatnonzero(total <= (1 + SLACK) * total.min())[0])
+        count = int(np.flatnonzero(total <= (1 + ERROR_SLACK) * total.min())[0])
         return count, [growth.forest(count).predict(self.columns) for growth in growths]
 
 

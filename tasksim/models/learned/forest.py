@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-__all__ = ["DEPTH", "Forest", "Growth"]
+__all__ = ["TREE_DEPTH", "Forest", "Growth"]
 
-DEPTH: Final = 6
+TREE_DEPTH: Final = 6
 """Number of questions of a tree. With 5 and 7 the errors of generated kernels are within 5 %."""
 MAX_BORDERS: Final = 254
 """Maximum number of borders per column, so that a cell's number is a byte. 63 instead make the
@@ -38,14 +38,14 @@ errors of sixteen thousand samples of matrix products half as large again."""
 MAX_ROWS: Final = 16_384
 """Maximum number of rows that choose the questions of a tree, drawn anew for each: 4096 make errors
 of sixteen thousand samples a tenth larger, and more hardly smaller. All rows decide its values."""
-SHARE: Final = 0.8
+QUESTION_ROW_SHARE: Final = 0.8
 """Share of the rows that choose the questions of a tree, so that trees differ."""
-RATE: Final = 0.2
+LEARNING_RATE: Final = 0.2
 """Share of the residuals that a tree takes away: .12 needs half as many trees again for errors 1 %
 smaller, in one of five suites of generated kernels 10 %."""
-RIDGE: Final = 2.0
+LEAF_RIDGE: Final = 2.0
 """Number of samples with a residual of 0 that each value of a tree is shrunk by."""
-PATIENCE: Final = 40
+PATIENCE_TREES: Final = 40
 """Number of trees without a smaller error on rows held out after which no more are grown."""
 BLOCK_ROWS: Final = 8192
 """Number of rows evaluated at once: their cells stay in the cache of the core."""
@@ -94,7 +94,7 @@ class Forest:
                 _number(answers, first, high)
                 _number(answers, second, low)
                 np.copyto(index, high)
-                np.left_shift(index, DEPTH, out=index)
+                np.left_shift(index, TREE_DEPTH, out=index)
                 np.bitwise_or(index, low, out=index)
                 part += values.take(index)
         return total
@@ -138,7 +138,7 @@ class Forest:
         asked, which, values = self._even
         doubles = (values[::2, :, None] + values[1::2, None, :]).reshape(len(values) // 2, -1)
         questions = [(column, cell) for column, cell in asked.T.tolist()]
-        return questions, which.reshape(-1, 2, DEPTH).tolist(), doubles
+        return questions, which.reshape(-1, 2, TREE_DEPTH).tolist(), doubles
 
     def scaled(self, factor: float) -> Forest:
         """Return the forest with all values multiplied by *factor*."""
@@ -187,8 +187,10 @@ class Growth:
         for _ in range(count if self.possible else 0):
             questions = self._choose()
             leaf = _leaves(self._cells, questions)
-            sums = np.bincount(leaf, self._left, 2**DEPTH)
-            values: Floats = RATE * sums / (np.bincount(leaf, minlength=2**DEPTH) + RIDGE)
+            sums = np.bincount(leaf, self._left, 2**TREE_DEPTH)
+            values: Floats = (
+                LEARNING_RATE * sums / (np.bincount(leaf, minlength=2**TREE_DEPTH) + LEAF_RIDGE)
+            )
             self._left -= values[leaf]
             self._questions.append(questions)
             self._values.append(values)
@@ -204,7 +206,7 @@ class Growth:
         left = values.copy()
         errors = [float(np.abs(left).mean())]
         best = 0
-        while len(errors) <= most and self.possible and len(errors) - best <= PATIENCE:
+        while len(errors) <= most and self.possible and len(errors) - best <= PATIENCE_TREES:
             self.grow(1)
             left -= self._values[-1][_leaves(cells, self._questions[-1])]
             errors.append(float(np.abs(left).mean()))
@@ -214,13 +216,13 @@ class Growth:
 
     def forest(self, count: int | None = None) -> Forest:
         """Return the trees, or the first *count* of them."""
-        questions = np.array(self._questions[:count], dtype=np.intp).reshape(-1, DEPTH, 2)
-        values = np.array(self._values[:count]).reshape(-1, 2**DEPTH)
+        questions = np.array(self._questions[:count], dtype=np.intp).reshape(-1, TREE_DEPTH, 2)
+        values = np.array(self._values[:count]).reshape(-1, 2**TREE_DEPTH)
         return Forest(self.borders, questions[:, :, 0], questions[:, :, 1], values)
 
     def _choose(self) -> list[tuple[int, int]]:
         """Return the questions of a tree, the one that explains most first."""
-        count = max(1, int(SHARE * min(len(self._left), MAX_ROWS)))
+        count = max(1, int(QUESTION_ROW_SHARE * min(len(self._left), MAX_ROWS)))
         some = self._rng.choice(len(self._left), count, replace=False)
         core = functions()
         if core is not None:
@@ -230,7 +232,7 @@ class Growth:
         total = len(self._splits)
         leaf = np.zeros(count, dtype=np.intp)
         questions = []
-        for depth in range(DEPTH):
+        for depth in range(TREE_DEPTH):
             index = (numbers + total * leaf).ravel()
             shape = (2**depth, total)
             size = shape[0] * total
@@ -238,7 +240,7 @@ class Growth:
             counts = self._below(np.bincount(index, minlength=size).reshape(shape))
             above = below[:, self._last] - below
             above_counts = counts[:, self._last] - counts
-            gain = below**2 / (counts + RIDGE) + above**2 / (above_counts + RIDGE)
+            gain = below**2 / (counts + LEAF_RIDGE) + above**2 / (above_counts + LEAF_RIDGE)
             best = int(np.where(self._splits, gain.sum(axis=0), -1.0).argmax())
             question = int(self._column[best]), int(best - self._starts[best])
             questions.append(question)
@@ -248,10 +250,10 @@ class Growth:
     def _chosen_by(self, core: ctypes.CDLL, some: Indices) -> list[tuple[int, int]]:
         """Return the questions that the compiled core chooses for *some* rows."""
         cells, left = np.ascontiguousarray(self._cells[:, some]), self._left[some]
-        best = np.empty(DEPTH, dtype=np.int64)
+        best = np.empty(TREE_DEPTH, dtype=np.int64)
         status = core.tasksim_questions(
             cells.shape[1], len(cells), cells.ctypes.data, self._first.ctypes.data,
-            left.ctypes.data, RIDGE, best.ctypes.data,
+            left.ctypes.data, LEAF_RIDGE, best.ctypes.data,
         )  # fmt: skip
         if status:
             raise AssertionError(f"the core refuses the growth of a tree: status {status}")

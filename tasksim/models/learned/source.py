@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.models.forms import checked_names
-from tasksim.models.learned.correction import MAX_FAR, SECANT
-from tasksim.models.learned.forest import DEPTH
+from tasksim.models.learned.correction import MAX_FAR, SECANT_LENGTH
+from tasksim.models.learned.forest import TREE_DEPTH
 from tasksim.models.tensor.bases import Trend
 from tasksim.models.tensor.grid import MIN_VALUE_SHARE
 from tasksim.models.terms.leastsquares import LEAST_S
@@ -87,7 +87,7 @@ _PROCESS = [
 _FOREST = [
     "    for (int t = 0; t < TREES; t++) {",
     "        int leaf = 0;",
-    f"        for (int q = 0; q < {DEPTH}; q++)",
+    f"        for (int q = 0; q < {TREE_DEPTH}; q++)",
     "            leaf = 2 * leaf + (column[asked[t][q]] >= borders[t][q]);",
     "        logs += values[t][leaf];",
     "    }",
@@ -118,8 +118,8 @@ def _beyond(correction: Correction, axes: Sequence[TensorAxis]) -> Iterator[str]
         yield f"    far = (({outside}) - ({inside})) / {axis.span[1]!r};"
         yield "    if (far != 0.0) {"
         yield f"        here = column[{place}];"
-        yield f"        column[{place}] -= far > 0.0 ? {SECANT!r} : -{SECANT!r};"
-        share = correction.reach / SECANT
+        yield f"        column[{place}] -= far > 0.0 ? {SECANT_LENGTH!r} : -{SECANT_LENGTH!r};"
+        share = correction.reach / SECANT_LENGTH
         yield f"        far = fmin(fabs(far), {MAX_FAR!r});"
         yield f"        logs += {share!r} * (edge - inside(column)) * far;"
         yield f"        column[{place}] = here;"

@@ -169,7 +169,7 @@ def _errors(rest: Floats, cells: ObservedCells, elements: Floats) -> FitErrors:
 
 UPDATE_SWEEPS: Final = 6
 """Maximum number of sweeps from the factors so far: a fit itself converges after 2 to 6."""
-PASSES: Final = 2
+RELOCATION_PASSES: Final = 2
 """Number of times that new samples are moved to the points of their cells: in a cell without
 earlier samples, the first time is along an extrapolated tensor."""
 
@@ -256,7 +256,7 @@ def updated(
     rest = logs - fitted.base.values(fitted.axes, rows)
     recipe = replace(recipe, sweeps=UPDATE_SWEEPS)
     found, new = fitted, sums
-    for _ in range(PASSES):
+    for _ in range(RELOCATION_PASSES):
         new = sums.with_values(index, _moved(found, rows, logs, index))
         if found.tensor is None:
             continue

@@ -47,7 +47,7 @@ __all__ = [
 SPACINGS: Final = ("automatic", "log", "uniform", "own", "ordinal", "categorical")
 """Ways to divide a parameter: see :func:`make_axis`."""
 
-KINDS: Final = ("numerical", "ordinal", "categorical")
+AXIS_KINDS: Final = ("numerical", "ordinal", "categorical")
 SAME_VALUE_SHARE: Final = 1e-9
 """Relative difference below which two values count as equal, without a cell between them."""
 
@@ -227,7 +227,7 @@ def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> TensorAxis
 
 def read_axis(node: JsonNode) -> TensorAxis:
     """Read the axis that :meth:`TensorAxis.to_json` wrote."""
-    kind, logarithmic = node["kind"].one_of(KINDS), node["logarithmic"]
+    kind, logarithmic = node["kind"].one_of(AXIS_KINDS), node["logarithmic"]
     if not isinstance(logarithmic.value, bool):
         raise logarithmic.expected("true or false")
     points = node["points"].vector(len(list(node["points"])))
@@ -241,7 +241,7 @@ def read_axis(node: JsonNode) -> TensorAxis:
 
 def _of_values(name: str, distinct: Floats, spacing: str) -> TensorAxis:
     """Return the axis whose points are the values."""
-    kind = spacing if spacing in KINDS else "numerical"
+    kind = spacing if spacing in AXIS_KINDS else "numerical"
     log = kind != "categorical" and bool(distinct[0] > 0)
     if kind == "numerical":
         gaps = np.diff(distinct, prepend=-np.inf)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.arguments import one_of
-from tasksim.models.quantiles import FENCE
+from tasksim.models.quantiles import FENCE_WIDTH
 from tasksim.models.tensor.bases import BASES, Trend, choose_base, fit_base
 from tasksim.models.tensor.completed import CONTINUATION_METHODS, bounds_of
 from tasksim.models.tensor.fitting import Fitted, completed, errors_of, fit
@@ -266,7 +266,7 @@ class HybridModel(TensorBase):
         last: int = 6,
         folds: int = 5,
         budget_s: float = 10.0,
-        fence: float | None = FENCE,
+        fence: float | None = FENCE_WIDTH,
         kriging: bool = True,
         seed: int = 0,
     ) -> None:

@@ -11,7 +11,7 @@ from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import (
-    FENCE,
+    FENCE_WIDTH,
     fence_of,
     group_means,
     inliers,
@@ -114,7 +114,7 @@ class TensorBase(KernelModel):
         The given or chosen ridge.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples, at
-        :data:`~tasksim.models.quantiles.LEVELS`.
+        :data:`~tasksim.models.quantiles.QUANTILE_LEVELS`.
     """
 
     base: ClassVar[str]
@@ -475,7 +475,7 @@ class TensorModel(TensorBase):
         last: int = 6,
         folds: int = 5,
         budget_s: float = 10.0,
-        fence: float | None = FENCE,
+        fence: float | None = FENCE_WIDTH,
         seed: int = 0,
     ) -> None:
         self.mode = mode

@@ -94,7 +94,7 @@ class Lattice:
     fine: tuple[float, ...] = ()
 
 
-DEFAULT: Final = Lattice()
+DEFAULT_LATTICE: Final = Lattice()
 FINE_EXPONENTS: Final = tuple(
     part / denominator
     for denominator in (3, 4)
@@ -116,7 +116,7 @@ class CandidateTerms:
 
 
 def lattice_terms(
-    names: Sequence[str], lattice: Lattice = DEFAULT, divisors: Sequence[str] = ()
+    names: Sequence[str], lattice: Lattice = DEFAULT_LATTICE, divisors: Sequence[str] = ()
 ) -> list[Term]:
     """Return the products of powers of the parameters *names*, simple ones first.
 
@@ -182,7 +182,7 @@ def find_candidates(
         Mean duration of each configuration. With them, parameters with which durations fall may
         be divisors.
     given
-        ``"auto"``: those of :data:`DEFAULT`; ``"m*n*k + m*n"``: these terms only;
+        ``"auto"``: those of :data:`DEFAULT_LATTICE`; ``"m*n*k + m*n"``: these terms only;
         ``"auto + m^5"``: those and these.
     categorical
         Parameters whose values are names instead of quantities.
@@ -229,7 +229,7 @@ def _automatic(
     columns = {name: rows[:, index] for index, name in enumerate(names)}
     varying = [name for name in numeric if np.ptp(columns[name]) > 0]
     fine = 0 < len(varying) <= MAX_FINE_PARAMETERS
-    lattice = replace(DEFAULT, fine=FINE_EXPONENTS) if fine else DEFAULT
+    lattice = replace(DEFAULT_LATTICE, fine=FINE_EXPONENTS) if fine else DEFAULT_LATTICE
     most = MAX_CANDIDATES if durations_s is None else MAX_SCREENED
     few = rows if durations_s is None else thinned(rows, durations_s)[0]
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, listed, nearest
 from tasksim.base.tokenparser import TokenParser
-from tasksim.models.categories import UNSEEN, code_of
+from tasksim.models.categories import UNSEEN_CATEGORY, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -353,7 +353,7 @@ class _Parser(TokenParser):
             except ValueError:
                 raise self._error(at, f"{text} is no text in quotes") from None
         level = code_of(text, known)
-        if level == UNSEEN:
+        if level == UNSEEN_CATEGORY:
             raise self._error(
                 at, f"'{name}' has no category '{text}'{nearest(text, known)} ({listed(known)})"
             )

@@ -408,7 +408,7 @@ MAX_DESIGN_VALUES: Final = 2_000_000
 PLAIN_ERRORS: Final = 2.0
 """Number of standard errors of the difference within which a plain term is preferred: the best of
 many odd ones seems better than it is, and the samples would have to show it."""
-ROUNDS: Final = 2
+SEARCH_ROUNDS: Final = 2
 """Number of searches; the second has weights by the predictions of the first. With 1 to 3 rounds,
 11 or 12 of 12 hidden sets were found from 100 configurations."""
 
@@ -521,7 +521,7 @@ class _Search(TermErrors):
     def run(self, most: int, notes: tuple[str, ...], *, positive: bool) -> SearchResult:
         """Return the result of the search."""
         chosen: tuple[int, ...] = ()
-        for _ in range(ROUNDS):
+        for _ in range(SEARCH_ROUNDS):
             before = chosen
             subset, errors = self.choose(most, positive=positive)
             chosen = self.with_constant(subset, positive=positive)

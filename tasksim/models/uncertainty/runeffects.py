@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.models.quantiles import FENCE, group_means, inliers
+from tasksim.models.quantiles import FENCE_WIDTH, group_means, inliers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
     group = samples.configurations()[1]
     known = np.ones(len(samples), np.bool_)
     if samples.wall_s is None:
-        known = inliers(samples, group, FENCE if model is None else model.fence)
+        known = inliers(samples, group, FENCE_WIDTH if model is None else model.fence)
     runs = np.full(len(samples), -1) if samples.runs is None else samples.runs
     known &= runs >= 0
     if model is None:

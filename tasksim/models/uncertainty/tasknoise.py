@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from tasksim.base.arrays import Floats
-from tasksim.models.quantiles import LEVELS
+from tasksim.models.quantiles import QUANTILE_LEVELS
 from tasksim.models.rows import distinct_rows
 from tasksim.models.uncertainty.doubt import relative_spread
 from tasksim.models.uncertainty.intervals import LEVELS as FINER
@@ -47,7 +47,7 @@ def noise_of(model: KernelModel, table: Floats) -> TaskNoise:
     quantiles = model._measured_quantiles(rows)
     if quantiles is not None:
         _, spread, _ = relative_spread(model, rows)
-        return partial(_drawn, np.asarray(LEVELS), _exponents(quantiles, spread), index)
+        return partial(_drawn, np.asarray(QUANTILE_LEVELS), _exponents(quantiles, spread), index)
     known = model.uncertainty_
     if known is not None:
         expected = model.predict(rows)
@@ -68,10 +68,10 @@ def noise_of(model: KernelModel, table: Floats) -> TaskNoise:
 def _exponents(quantiles: Floats, spread: Floats) -> Floats:
     """Return logarithms of measured *quantiles*, stretched to the relative *spread* of each row."""
     shapes = np.log(quantiles)
-    shapes = shapes - shapes[:, LEVELS.index(0.5), None]
+    shapes = shapes - shapes[:, QUANTILE_LEVELS.index(0.5), None]
     flat = np.ptp(shapes, axis=1) == 0
     shapes[flat] = NORMAL_QUANTILES
-    levels = np.asarray(LEVELS)
+    levels = np.asarray(QUANTILE_LEVELS)
     square = mean_of_exp(2 * shapes, levels) / mean_of_exp(shapes, levels) ** 2
     variation = np.sqrt(np.maximum(square - 1, 0.0))
     # Scale as between log-normal numbers of two spreads. If a few tasks lose their core, logarithms

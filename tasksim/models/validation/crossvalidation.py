@@ -16,7 +16,7 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
 from tasksim.models.fitted import columns
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def left_out(
     if own and (found := own_left_out(model, samples)) is not None:
         return found
     # A configuration at another clock counts as the same configuration.
-    rows, group = samples.without([CLOCK]).configurations()
+    rows, group = samples.without([CLOCK_PARAMETER]).configurations()
     if len(rows) > 1:
         fold = fold_of_each(len(rows), folds, seed)[group]
         predicted = _by_folds(model, samples, fold, parts)

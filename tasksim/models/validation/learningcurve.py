@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import TasksimError
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK
+from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.validation.crossvalidation import fold_of_each, predicted_where_possible
 from tasksim.models.validation.metrics import log_errors
 
@@ -100,7 +100,7 @@ def learning_curve(
     fits to other configurations are averaged. Configurations that one of them cannot predict do
     not count. Once the limit of processor time is used up, no other fit is begun.
     """
-    rows, group = samples.without([CLOCK]).configurations()
+    rows, group = samples.without([CLOCK_PARAMETER]).configurations()
     count = len(rows)
     if model.exact:
         return _none(f"{model.kind} predicts only what was measured")

@@ -11,7 +11,7 @@ from tasksim.network.collectives.steps import RankSteps, Step, doubled, doubling
 __all__ = ["bruck", "linear", "pairwise", "ring", "scattered"]
 
 
-BATCH: Final = 4
+CONCURRENT_MESSAGES: Final = 4
 """Number of concurrent messages in :func:`scattered`, as in MPICH."""
 
 
@@ -24,7 +24,8 @@ def scattered(ranks: int, size: float) -> RankSteps:
                 tuple(((rank + hop) % ranks, size) for hop in hops),
             )
             for hops in (
-                range(first, min(first + BATCH, ranks)) for first in range(0, ranks, BATCH)
+                range(first, min(first + CONCURRENT_MESSAGES, ranks))
+                for first in range(0, ranks, CONCURRENT_MESSAGES)
             )
         ]
         for rank in range(ranks)

@@ -26,7 +26,7 @@ __all__ = [
 ChildrenByRank = list[list[int]]
 """Children of each rank, in the order of its messages."""
 
-SEGMENT: Final = 8192.0
+SEGMENT_BYTES: Final = 8192.0
 """Size of a segment of :func:`segmented_chain` and :func:`binary`, in bytes."""
 
 
@@ -41,13 +41,13 @@ def pieces(size: float, segment: float) -> list[float]:
 
 def segmented_chain(ranks: int, size: float) -> RankSteps:
     """Return the broadcast along a chain, with receives for all pieces from the beginning."""
-    return _handed_on(_chain(ranks), pieces(size, SEGMENT))
+    return _handed_on(_chain(ranks), pieces(size, SEGMENT_BYTES))
 
 
 def binary(ranks: int, size: float) -> RankSteps:
     """Return the broadcast along a binary tree, with receives for all pieces from the beginning."""
     tree = [[c for c in (2 * k + 1, 2 * k + 2) if c < ranks] for k in range(ranks)]
-    return _handed_on(tree, pieces(size, SEGMENT))
+    return _handed_on(tree, pieces(size, SEGMENT_BYTES))
 
 
 def pipeline(ranks: int, size: float) -> RankSteps:

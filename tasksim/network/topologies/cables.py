@@ -19,7 +19,7 @@ __all__ = ["Cables", "CablesSection"]
 
 Link = TypeVar("Link", int, "NDArray[np.int64]")
 
-LOOPBACK: Final = 10e9
+LOOPBACK_BANDWIDTH: Final = 10e9
 """Default bandwidth of messages of a host to itself, in bytes per second: SimGrid's."""
 
 
@@ -33,7 +33,7 @@ class Cables(NamedTuple):
     bandwidth_bytes_per_s: float
     latency_s: float
     full_duplex: bool = True
-    loopback_bytes_per_s: float = LOOPBACK
+    loopback_bytes_per_s: float = LOOPBACK_BANDWIDTH
     loopback_latency_s: float = 0.0
 
     def up(self, cable: int) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import BAD, FileProblems, Whole, given
+from tasksim.base.documents.sections import ILLEGAL, FileProblems, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Dragonfly", "DragonflySection"]
 
-CABLES: Final = ("node", "green", "black", "blue")
+CABLE_KINDS: Final = ("node", "green", "black", "blue")
 """Kinds of cables, in the order of their numbers: to hosts, between routers, chassis, groups."""
 
 
@@ -117,14 +117,14 @@ class Dragonfly:
     @property
     def kinds(self) -> dict[str, NDArray[np.int64]]:
         """The cables of the hosts, and the green, black and blue ones."""
-        return self.cables.kinds(dict(zip(CABLES, self._counts, strict=True)))
+        return self.cables.kinds(dict(zip(CABLE_KINDS, self._counts, strict=True)))
 
     def link_name(self, link: int) -> str:
         """Return the kind of the cable and its number."""
         if link == 0:
             return "loopback"
         cable = self.cables.cable(link)
-        for word, count in zip(CABLES, self._counts, strict=True):
+        for word, count in zip(CABLE_KINDS, self._counts, strict=True):
             if cable < count:
                 return self.cables.name(link, f"{word}{cable}")
             cable -= count
@@ -150,17 +150,17 @@ class DragonflySection(CablesSection):
         cls, name: str, value: Any, before: Any, location: Location, found: FileProblems
     ) -> Any:
         """Return *value*, if there are enough routers, and not too many hosts."""
-        if name == "routers" and before["groups"] is not BAD and value < before["groups"]:
+        if name == "routers" and before["groups"] is not ILLEGAL and value < before["groups"]:
             what = f"must be at least groups (got {value}, groups is {before['groups']})"
             found.append(FileProblem(location, what))
-            return BAD
+            return ILLEGAL
         counts = [before.get(word, 1) for word in ("groups", "chassis", "routers")]
-        if name == "hosts" and BAD not in counts:
+        if name == "hosts" and ILLEGAL not in counts:
             hosts = value * counts[0] * counts[1] * counts[2]
             if hosts > MAX_HOSTS:
                 what = f"are {hosts} in all, must be at most {MAX_HOSTS}"
                 found.append(FileProblem(location, what))
-                return BAD
+                return ILLEGAL
         return value
 
     def build(self) -> Any:

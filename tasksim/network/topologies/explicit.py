@@ -10,8 +10,8 @@ import numpy as np
 
 from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
-    BAD,
     FLAG,
+    ILLEGAL,
     TEXT,
     FileProblems,
     ListOf,
@@ -161,12 +161,12 @@ class ExplicitSection(Section):
             for place, host in enumerate(value):
                 if first[host] < place:
                     found.append(FileProblem((*location, place), f"'{host}' again"))
-        if name == "routes" and BAD not in (before["hosts"], before["links"]):
+        if name == "routes" and ILLEGAL not in (before["hosts"], before["links"]):
             known = {**before, "hosts": dict.fromkeys(before["hosts"])}
             ends: dict[tuple[str, str], None] = {}
             for place, route in enumerate(value):
                 _check_route(route, ends, known, (*location, place), found)
-        return value if len(found) == count else BAD
+        return value if len(found) == count else ILLEGAL
 
     def build(self) -> Any:
         """Return the topology."""

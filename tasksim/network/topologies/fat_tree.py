@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import BAD, FileProblems, ListOf, Whole, given
+from tasksim.base.documents.sections import ILLEGAL, FileProblems, ListOf, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
@@ -143,14 +143,18 @@ class FatTreeSection(CablesSection):
     ) -> Any:
         """Return *value*, if its levels match those of children, with not too many hosts."""
         children = before.get("children", value)
-        if name in ("parents", "cables_") and children is not BAD and len(value) != len(children):
+        if (
+            name in ("parents", "cables_")
+            and children is not ILLEGAL
+            and len(value) != len(children)
+        ):
             what = f"must have {len(children)} entries, one per level (got {len(value)})"
             found.append(FileProblem(location, what))
-            return BAD
+            return ILLEGAL
         if name == "children" and prod(value) > MAX_HOSTS:
             what = f"are {prod(value)} hosts, must be at most {MAX_HOSTS}"
             found.append(FileProblem(location, what))
-            return BAD
+            return ILLEGAL
         return value
 
     def build(self) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.documents import FileProblem, Location
-from tasksim.base.documents.sections import BAD, FileProblems, ListOf, Whole, given
+from tasksim.base.documents.sections import ILLEGAL, FileProblems, ListOf, Whole, given
 from tasksim.network.description import MAX_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
 
@@ -110,7 +110,7 @@ class TorusSection(CablesSection):
         if name == "dimensions" and prod(value) > MAX_HOSTS:
             what = f"are {prod(value)} hosts, must be at most {MAX_HOSTS}"
             found.append(FileProblem(location, what))
-            return BAD
+            return ILLEGAL
         return super().check(name, value, before, location, found)
 
     def build(self) -> Any:

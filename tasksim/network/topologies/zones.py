@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
-    BAD,
     FLAG,
+    ILLEGAL,
     TEXT,
     FileProblems,
     ListOf,
@@ -219,9 +219,9 @@ class ZonesSection(Section):
     ) -> Any:
         """Return *value*, if zones are nested, members are there once, and names are known."""
         count = len(found)
-        if name == "zones" and before["links"] is not BAD and BAD not in value.values():
+        if name == "zones" and before["links"] is not ILLEGAL and ILLEGAL not in value.values():
             _check_zones(value, before["links"], location, found)
-        return value if len(found) == count else BAD
+        return value if len(found) == count else ILLEGAL
 
     def build(self) -> Any:
         """Return the topology."""

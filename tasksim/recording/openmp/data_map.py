@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import path_of
-from tasksim.base.documents.sections import BAD, ListOf, Maybe, Section, Whole, given, refused
+from tasksim.base.documents.sections import ILLEGAL, ListOf, Maybe, Section, Whole, given, refused
 from tasksim.base.errors import InputError, listed, nearest, option
 from tasksim.recording.openmp.data_regions import DataRegion, fill, guessed_sizes, is_used
 from tasksim.recording.openmp.elf import read_elf, read_objects
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from tasksim.base.documents import FileProblem
     from tasksim.recording.openmp.trace import Site
 
-__all__ = ["VARIABLE", "DataMap", "DescribedData", "data_map"]
+__all__ = ["MAP_VARIABLE", "DataMap", "DescribedData", "data_map"]
 
-VARIABLE: Final = "TASKSIM_DATA_MAP"
+MAP_VARIABLE: Final = "TASKSIM_DATA_MAP"
 """Variable of the environment that names the file for the program's own lines."""
-LARGEST: Final = 2**48
+MAX_EXTENT: Final = 2**48
 """Largest size in bytes, or number of elements: the address space of processors."""
-ADDRESSES: Final = 2**64
+ADDRESS_COUNT: Final = 2**64
 """Number of addresses."""
 MAX_NAMES_IN_NOTE: Final = 4
 """Largest number of names in a note."""
 _LINE: Final = re.compile(r"(\S{1,200}) +(?:0x)?([0-9a-fA-F]{1,16}) +(\d{1,15})((?: +\S{1,60})*)")
 _WORD: Final = re.compile(r"(element|leading|datum)=(\d{1,15})|tile=(\d{1,15})x(\d{1,15})")
 _LEGAL: Final = "NAME ADDRESS BYTES [element=N] [tile=ROWSxCOLUMNS] [leading=N] [datum=N]"
-_NUMBER: Final = Whole(1, LARGEST)
+_NUMBER: Final = Whole(1, MAX_EXTENT)
 
 
 class Description(Section):
@@ -110,7 +110,7 @@ class DataMap:
         known = [_described(each, self._descriptions.get(each.name)) for each in regions.values()]
         notes += [
             f"no data are called '{name}'{nearest(name, regions)}: the program has not written it "
-            f"to ${VARIABLE}, and it is no global variable"
+            f"to ${MAP_VARIABLE}, and it is no global variable"
             for name in rest if name not in regions
         ]  # fmt: skip
         sizes, names = guessed_sizes(address), [""] * len(address)
@@ -157,13 +157,14 @@ def _written(lines: Sequence[str], notes: list[str]) -> Iterable[DataRegion]:
             else:
                 tile = int(word[3]), int(word[4])
         base, size = int(match[2], 16), int(match[3])
-        if 0 in (size, *values.values(), *(tile or ())) or base + size > ADDRESSES:
+        if 0 in (size, *values.values(), *(tile or ())) or base + size > ADDRESS_COUNT:
             wrong[f"line {number}: got '{line[:60]}', with a 0, or beyond the memory"] += 1
             continue
         yield DataRegion(match[1], base, size, tile=tile, **values)
     if wrong:
         notes.append(
-            f"${VARIABLE}: {wrong.total()} lines are left out; {next(iter(wrong))}; legal: {_LEGAL}"
+            f"${MAP_VARIABLE}: {wrong.total()} lines are left out; {next(iter(wrong))}; "
+            f"legal: {_LEGAL}"
         )
 
 
@@ -225,7 +226,7 @@ def _read(given: Mapping[Any, Any], found: list[FileProblem]) -> dict[str, Descr
         str(name): Description.read({} if value is None else value, (str(name),), found)
         for name, value in given.items()
     }
-    return {name: value for name, value in read.items() if value is not BAD}
+    return {name: value for name, value in read.items() if value is not ILLEGAL}
 
 
 def _of_file(path: Path) -> DataMap:

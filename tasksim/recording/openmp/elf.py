@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Elf", "Symbols", "is_elf", "read_code", "read_elf", "read_symbols"]
 
-MAGIC: Final = b"\x7fELF"
+ELF_MAGIC: Final = b"\x7fELF"
 MAX_FILE_BYTES: Final = 2**31
 """Maximum size of a file that is read: programs with all their debug information are smaller."""
 MAX_ENTRIES: Final = 2**24
@@ -87,7 +87,7 @@ def is_elf(path: Path) -> bool:
     """Return whether *path* is a file that begins like an ELF file."""
     try:
         with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+            return file.read(len(ELF_MAGIC)) == ELF_MAGIC
     except OSError:
         return False
 
@@ -150,7 +150,12 @@ class _Reader:
     """The content of an ELF file, and where its headers are."""
 
     def __init__(self, data: bytes) -> None:
-        if data[:4] != MAGIC or len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
+        if (
+            data[:4] != ELF_MAGIC
+            or len(data) < 52
+            or data[4] not in (1, 2)
+            or data[5] not in (1, 2)
+        ):
             raise ValueError("its header is none")
         self._data = data
         self._wide = data[4] == 2

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from tasksim.recording.openmp.elf import Symbols
     from tasksim.recording.openmp.trace import Site
 
-__all__ = ["UNKNOWN", "renaming", "site_names"]
+__all__ = ["UNKNOWN_PLACE", "renaming", "site_names"]
 
-UNKNOWN: Final = "unknown place"
+UNKNOWN_PLACE: Final = "unknown place"
 """Name of unknown code."""
 ADDR2LINE_TIMEOUT_S: Final = 120.0
 """Longest time of addr2line for one file, in seconds; large programs with debug information need a
 few."""
 REACH_BYTES: Final = 96
 """Number of bytes before a call in which its arguments are sought: some twenty instructions."""
-LEA: Final = 0x8D
+LEA_OPCODE: Final = 0x8D
 """Opcode of x86 that computes an address."""
-PUSH: Final = 0x68
+PUSH_OPCODE: Final = 0x68
 """Opcode of x86 that pushes four bytes."""
-MOV: Final = 0xB8
+MOV_OPCODE: Final = 0xB8
 """Opcode of x86, without the number of the register, that moves four bytes to it."""
 MOV_TO: Final = 0xC7
 """Opcode of x86 that moves four bytes to the place that the next one to three bytes name."""
 OF_GCC: Final = "._omp_fn."
 """Part of the name of a function that GCC made of the body of a task or a region."""
-NOWHERE: Final = -1
+NO_ADDRESS: Final = -1
 """Address of nothing."""
 
 _OUTLINED: Final = re.compile(r"\.(_omp_fn|constprop|isra|part|cold|lto_priv|extracted)(\.\d+)*.*$")
@@ -156,12 +156,16 @@ def _is_relative(code: bytes, at: int) -> bool:
 
     Other numbers may lead to a function by chance: ``mov $1, %r9d`` to one that is 441 bytes away.
     """
-    return at >= 2 and code[at - 2] == LEA and code[at - 1] & 0b11000111 == 0b101
+    return at >= 2 and code[at - 2] == LEA_OPCODE and code[at - 1] & 0b11000111 == 0b101
 
 
 def _is_immediate(code: bytes, at: int) -> bool:
     """Return whether the four bytes at *at* are a number that an instruction moves or pushes."""
-    return code[at - 1] == PUSH or code[at - 1] & 0xF8 == MOV or MOV_TO in code[max(at - 4, 0) : at]
+    return (
+        code[at - 1] == PUSH_OPCODE
+        or code[at - 1] & 0xF8 == MOV_OPCODE
+        or MOV_TO in code[max(at - 4, 0) : at]
+    )
 
 
 def _bare(site: Site) -> str:
@@ -170,7 +174,7 @@ def _bare(site: Site) -> str:
         return f"{_plain(site.symbol)}+{site.symbol_offset:#x}"
     if site.module and site.offset is not None:
         return f"{Path(site.module).name}+{site.offset:#x}"
-    return UNKNOWN
+    return UNKNOWN_PLACE
 
 
 class _Frame(NamedTuple):
@@ -204,7 +208,7 @@ def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
     except (OSError, subprocess.TimeoutExpired):
         return {}
     found: dict[int, list[_Frame]] = {}
-    address, function = NOWHERE, ""
+    address, function = NO_ADDRESS, ""
     for line in done.stdout.splitlines():
         if re.fullmatch(r"0x[0-9a-f]+", line):
             address, function = int(line, 16), ""

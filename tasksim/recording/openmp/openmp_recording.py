@@ -19,7 +19,7 @@ from tasksim.recording.openmp.history import history_of
 from tasksim.recording.openmp.names import renaming, site_names
 from tasksim.recording.openmp.pieces import Role, pieces_of
 from tasksim.recording.openmp.program import ProgramEnd, run_program
-from tasksim.recording.openmp.raw_trace import PREFIX, TRACE
+from tasksim.recording.openmp.raw_trace import FOLDER_PREFIX, TRACE_FOLDER
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import Trace, read_trace
@@ -154,7 +154,7 @@ class PreparedProgram:
         place = None if near is None else near.absolute().parent
         if place is not None and not is_folder(place):
             place = None
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place)).absolute()
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=place)).absolute()
         say(f"Records are in {folder} until they are a run")
         try:
             ended = run_program(self._program, self._arguments, self._recorder, folder, stdout)
@@ -162,7 +162,7 @@ class PreparedProgram:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         try:
-            trace = read_trace(folder / TRACE)
+            trace = read_trace(folder / TRACE_FOLDER)
             recording = OpenMPRecording(self._program.path, trace, ended, self._names, self._data)
         except BaseException:
             # Memory may be short, or the user in a hurry: keep the records, to try again.

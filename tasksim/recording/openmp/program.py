@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
-from tasksim.recording.openmp.data_map import VARIABLE
-from tasksim.recording.openmp.raw_trace import TRACE, RawTrace
-from tasksim.recording.openmp.trace import DATA
+from tasksim.recording.openmp.data_map import MAP_VARIABLE
+from tasksim.recording.openmp.raw_trace import TRACE_FOLDER, RawTrace
+from tasksim.recording.openmp.trace import DATA_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +59,7 @@ def run_program(
 
     Input and output are those of this process, or *stdout*.
     """
-    trace = folder / TRACE
+    trace = folder / TRACE_FOLDER
     trace.mkdir(parents=True)
     raw = RawTrace(folder, program.path.absolute(), tuple(arguments))
     raw.write()
@@ -113,7 +113,7 @@ def _environment(
         # Libraries of Python (scikit-learn) turn it off, in the environment of all their children.
         "KMP_INIT_AT_FORK": "TRUE",
         "TASKSIM_OMPT_FOLDER": str(trace),
-        VARIABLE: str(trace / DATA),
+        MAP_VARIABLE: str(trace / DATA_FILE),
         "TASKSIM_OMPT_PARENT": str(os.getpid()),
     }
     return found

@@ -14,15 +14,15 @@ from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_folder, write_text
 
-__all__ = ["ABOUT", "PREFIX", "TRACE", "RawTrace"]
+__all__ = ["ABOUT_FILE", "FOLDER_PREFIX", "TRACE_FOLDER", "RawTrace"]
 
-PREFIX: Final = ".tasksim-openmp-"
+FOLDER_PREFIX: Final = ".tasksim-openmp-"
 """Beginning of the names of such folders."""
-TRACE: Final = "trace"
+TRACE_FOLDER: Final = "trace"
 """Folder within it that the recorder writes to."""
-ABOUT: Final = "about.json"
+ABOUT_FILE: Final = "about.json"
 """File within it that names the program."""
-LEGAL: Final = f"a folder {PREFIX}* that 'tasksim record' has left"
+LEGAL_FOLDERS: Final = f"a folder {FOLDER_PREFIX}* that 'tasksim record' has left"
 
 
 @dataclass(frozen=True)
@@ -51,26 +51,28 @@ class RawTrace:
         about = {
             "program": str(self.program), "arguments": arguments, "process": self.process
         }  # fmt: skip
-        write_text(self.folder / ABOUT, json.dumps(about, indent=2) + "\n")
+        write_text(self.folder / ABOUT_FILE, json.dumps(about, indent=2) + "\n")
 
     @classmethod
     def read(cls, folder: Path) -> RawTrace:
         """Return the raw trace in *folder*; raise :exc:`InputError` if there is none."""
         if not is_folder(folder):
-            raise InputError(f"{folder}: no such folder; legal: {LEGAL}")
-        if not is_folder(folder / TRACE):
-            inside = sorted(path.name for path in folder.glob(f"{PREFIX}*"))
+            raise InputError(f"{folder}: no such folder; legal: {LEGAL_FOLDERS}")
+        if not is_folder(folder / TRACE_FOLDER):
+            inside = sorted(path.name for path in folder.glob(f"{FOLDER_PREFIX}*"))
             hint = f"; in it is {inside[-1]}" if inside else ""
-            raise InputError(f"{folder}: no raw trace of an OpenMP program; legal: {LEGAL}{hint}")
-        about = read_json(folder / ABOUT)
+            raise InputError(
+                f"{folder}: no raw trace of an OpenMP program; legal: {LEGAL_FOLDERS}{hint}"
+            )
+        about = read_json(folder / ABOUT_FILE)
         found: Any = about if isinstance(about, dict) else {}
         program, arguments, process = (
             found.get(name) for name in ("program", "arguments", "process")
         )
         if not (isinstance(program, str) and program and isinstance(process, int)):
             raise InputError(
-                f"{folder / ABOUT}: got {str(about)[:60]}; legal: program and process, as 'tasksim "
-                "record' writes them"
+                f"{folder / ABOUT_FILE}: got {str(about)[:60]}; legal: program and process, as "
+                "'tasksim record' writes them"
             )
         words = arguments if isinstance(arguments, list) else []
         return cls(folder, Path(program), tuple(map(str, words)), process)

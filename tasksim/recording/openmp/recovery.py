@@ -8,7 +8,7 @@ from tasksim.base.arguments import path_of
 from tasksim.recording.openmp.data_map import data_map
 from tasksim.recording.openmp.names import renaming
 from tasksim.recording.openmp.openmp_recording import OpenMPRecording
-from tasksim.recording.openmp.raw_trace import TRACE, RawTrace
+from tasksim.recording.openmp.raw_trace import TRACE_FOLDER, RawTrace
 from tasksim.recording.openmp.trace import read_trace
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ that 'tasksim record' has left
     names, described = renaming(kernels), data_map(data)
     raw = RawTrace.read(path_of(folder, "folder"))
     running = raw.is_running()
-    recording = OpenMPRecording(raw.program, read_trace(raw.folder / TRACE), None, names, described)
+    recording = OpenMPRecording(
+        raw.program, read_trace(raw.folder / TRACE_FOLDER), None, names, described
+    )
     if running:
         recording.add_note(
             f"{raw.program.name} still runs (process {raw.process}): the recording ends now"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import is_file
-from tasksim.core.library import RECORDER, RECORDER_WHY_NOT, digest, units
+from tasksim.core.library import BUILT_RECORDER, RECORDER_WHY_NOT, digest, units
 from tasksim.core.wheeltag import needs_of
 from tasksim.recording.openmp.elf import is_elf, read_elf
 
@@ -32,7 +32,7 @@ __all__ = ["OpenMPProgram", "find_program", "find_recorder", "find_runtime"]
 
 LOADER_TIMEOUT_S: Final = 30.0
 """Timeout of the dynamic loader for the list of the libraries of a program, in seconds."""
-INSTALL: Final = (
+INSTALL_HINT: Final = (
     "install one: 'apt-get install libomp-14-dev' (Debian, Ubuntu), 'dnf install libomp' (Fedora), "
     "or 'pip install tasksim[openmp]'"
 )
@@ -214,7 +214,7 @@ def find_runtime(libomp: Any = None, machine: str = "") -> Path:
             return path
         seen.append(f"{path} {why}")
     beside = f" ({'; '.join(seen)})" if seen else ""
-    raise InputError(f"no OpenMP runtime that can be recorded was found{beside}; {INSTALL}")
+    raise InputError(f"no OpenMP runtime that can be recorded was found{beside}; {INSTALL_HINT}")
 
 
 def _unfit(path: Path, machine: str) -> str:
@@ -261,14 +261,14 @@ def _of_package() -> Iterator[Path]:
 
 def find_recorder() -> Path:
     """Return the path of the recorder; :exc:`InputError` with the reason if there is none."""
-    if RECORDER.is_file():
-        folder = RECORDER.parent
-        if units(folder) and digest(folder).encode() not in RECORDER.read_bytes():
+    if BUILT_RECORDER.is_file():
+        folder = BUILT_RECORDER.parent
+        if units(folder) and digest(folder).encode() not in BUILT_RECORDER.read_bytes():
             raise InputError(
-                f"{RECORDER}: not made of the sources that are here; "
+                f"{BUILT_RECORDER}: not made of the sources that are here; "
                 "'python -m tasksim.core.build' builds it again"
             )
-        return RECORDER
+        return BUILT_RECORDER
     try:
         why = RECORDER_WHY_NOT.read_text(encoding="utf-8").partition("\n")[0]
     except OSError:

@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 __all__ = ["RuntimeCosts", "measure_runtime", "write_runtime"]
 
 PURPOSE: Final = "measuring an OpenMP runtime"
-ROUNDS: Final = 24
+RECORDINGS_PER_KIND: Final = 24
 """Number of recordings of each kind: some are calm even on a machine that others use, as each takes
 a millisecond."""
 CALM_SHARE: Final = 1 / 3
 """Share of the recordings of a kind that count, the calmest."""
 MAX_ROUNDS: Final = 10_000
 """Largest number of rounds, which take an hour."""
-DATA: Final = 3
+DATA_PER_TASK: Final = 3
 """Data of each task in the sweep: one that it writes, two that it reads."""
-PROBE_SIZES: Final = {0: 7, DATA: 3}
+PROBE_SIZES: Final = {0: 7, DATA_PER_TASK: 3}
 """Depth of the tree, and steps of the sweep: each of some 250 tasks, a millisecond of them, so that
 few recordings are interrupted."""
 TASK_LOOP_LENGTH: Final = 4000
 """Length of each task's loop: some microseconds, in which the other thread creates a few tasks."""
 MAX_LOST_SHARE: Final = 0.1
 """Share of the threads' time without a core beyond which a note tells of it: a start takes less."""
-SOURCE: Final = r"""
+PROGRAM_SOURCE: Final = r"""
 #include <cstdlib>
 // Functions of OpenMP as GCC calls them: no compiler with OpenMP is needed.
 extern "C" {
@@ -146,7 +146,7 @@ class _Figures(NamedTuple):
 def measure_runtime(
     libomp: Any = None,
     *,
-    rounds: int = ROUNDS,
+    rounds: int = RECORDINGS_PER_KIND,
     progress: ShareProgress | None = None,
 ) -> RuntimeCosts:
     """Measure the costs of an OpenMP runtime on this machine.
@@ -174,19 +174,20 @@ def measure_runtime(
         raise TasksimError(f"{PURPOSE} needs two cores; this process may use one")
     with TemporaryDirectory(prefix="tasksim-") as folder:
         program = compiled(
-            SOURCE, Path(folder, "probe"), PURPOSE, linked=(str(runtime), "-pthread")
+            PROGRAM_SOURCE, Path(folder, "probe"), PURPOSE, linked=(str(runtime), "-pthread")
         )
         found = _measured(program, runtime, rounds, progress)
     starts_s = [each.start for data in PROBE_SIZES for each in found[2, data]]
     calm = {kind: _calmest(each) for kind, each in found.items()}
     alone, beside = (calm[threads, 0] for threads in (1, 2))
-    alone_data, beside_data = (calm[threads, DATA] for threads in (1, 2))
+    alone_data, beside_data = (calm[threads, DATA_PER_TASK] for threads in (1, 2))
     creation_s = _more(beside, alone, "creation")
     overheads = Overheads(
         creation_s=creation_s,
-        dependence_s=max(_more(beside_data, alone_data, "creation") - creation_s, 0.0) / DATA,
+        dependence_s=max(_more(beside_data, alone_data, "creation") - creation_s, 0.0)
+        / DATA_PER_TASK,
         task_s=_median(beside).task,
-        fetch_s=_more(beside_data, beside, "task") / DATA,
+        fetch_s=_more(beside_data, beside, "task") / DATA_PER_TASK,
         wakeup_s=max(_median(beside).wakeup, _median(beside_data).wakeup),
         start_s=min(starts_s),
     )

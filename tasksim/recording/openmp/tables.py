@@ -12,7 +12,7 @@ from tasksim.graph.taskgraph import THREAD_START, HandleBlock, TaskGraph
 from tasksim.models.rows import RECORDED_SIZE
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.openmp.history import INTERRUPTED_NS
-from tasksim.recording.openmp.names import UNKNOWN
+from tasksim.recording.openmp.names import UNKNOWN_PLACE
 from tasksim.recording.openmp.pieces import FIRST_EVENT_THREAD, Phase, Role
 from tasksim.recording.tables import CPU, EVENT, ready_times
 from tasksim.run.bounds import bounds
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["graph_of_pieces", "kernel_label", "run_of_pieces"]
 
-SCHEDULER: Final = "libomp"
+REPLAY_SCHEDULER: Final = "libomp"
 """Scheduler of replays: that of the runtime that ran the program."""
 GOES_ON: Final = 1
 """Priority of a piece that continues a task: its thread does not leave the task for others."""
@@ -104,7 +104,8 @@ def _kernels(pieces: Pieces, names: Mapping[int, str]) -> tuple[tuple[str, ...],
     key = np.stack([pieces.role, pieces.phase, pieces.site])
     rows, first, inverse = np.unique(key, axis=1, return_index=True, return_inverse=True)
     label = [
-        kernel_label(role, phase, names.get(site, UNKNOWN)) for role, phase, site in rows.T.tolist()
+        kernel_label(role, phase, names.get(site, UNKNOWN_PLACE))
+        for role, phase, site in rows.T.tolist()
     ]
     index: dict[str, int] = {}
     for row in np.argsort(first).tolist():
@@ -186,7 +187,7 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
         kernel_names=graph.kernels,
         workers=workers,
         platform=machine_name(),
-        scheduler=SCHEDULER,
+        scheduler=REPLAY_SCHEDULER,
         seed=None,
         tasks=table,
         config=config,

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DATA", "NO_SITE", "RecordKind", "Site", "ThreadRecords", "Trace", "read_trace"]
+__all__ = ["DATA_FILE", "NO_SITE", "RecordKind", "Site", "ThreadRecords", "Trace", "read_trace"]
 
 NO_SITE: Final = 0xFFFF
 """Number of the site of what has none."""
-DATA: Final = "data"
+DATA_FILE: Final = "data"
 """File that the program may write of its data."""
 THREAD_SHIFT: Final = 36
 """Position of the thread's number in the number of a task or a region."""
@@ -145,7 +145,7 @@ def read_trace(folder: Path) -> Trace:
     for line in _lines(folder / "notes"):
         word, _, text = line.partition("\t")
         notes.setdefault(word, []).append(text)
-    return Trace(tuple(threads), _sites(folder / "sites"), notes, _lines(folder / DATA))
+    return Trace(tuple(threads), _sites(folder / "sites"), notes, _lines(folder / DATA_FILE))
 
 
 def _thread(path: Path) -> ThreadRecords | None:

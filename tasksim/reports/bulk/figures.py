@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.reports.bulk.prediction import PARTS
+from tasksim.reports.bulk.prediction import TIME_PARTS
 from tasksim.reports.bulk.tables import SCALING_METHODS
 from tasksim.view.colours import PALETTE
 from tasksim.view.style import new_figure
@@ -27,7 +27,7 @@ PANEL_INCHES: Final = 2.8
 """Height of a row of panels, in inches."""
 MAX_COLUMNS: Final = 3
 """Most panels side by side: with more, labels of logarithmic axes overlap."""
-GRID: Final = {"color": "#e6e6e6", "linewidth": 0.6}
+GRID_STYLE: Final = {"color": "#e6e6e6", "linewidth": 0.6}
 SERIES_LOOKS: Final[tuple[dict[str, Any], ...]] = (
     {"linestyle": "-", "marker": "o", "markersize": 4},
     {"linestyle": "--", "marker": "s", "markersize": 4},
@@ -81,7 +81,7 @@ def parts_figure(table: pd.DataFrame) -> Figure:
     figure = new_figure(3.6)
     axes = figure.add_subplot()
     places, bottom = np.arange(len(table)), np.zeros(len(table))
-    for colour, (name, meaning) in zip(PALETTE, PARTS.items(), strict=False):
+    for colour, (name, meaning) in zip(PALETTE, TIME_PARTS.items(), strict=False):
         height = table[f"counters_{name}_s"].to_numpy(float)
         axes.bar(places, height, 0.7, bottom, color=colour, label=meaning)
         bottom += height
@@ -161,6 +161,6 @@ def _over_ranks(axes: Axes, ranks: set[float], label: str) -> None:
 
 
 def _plain(axes: Any) -> None:
-    axes.grid(**GRID)
+    axes.grid(**GRID_STYLE)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.float64]
 
-__all__ = ["PARTS", "BulkModel", "BulkPrediction", "MessageCosts", "parsed_collective"]
+__all__ = ["TIME_PARTS", "BulkModel", "BulkPrediction", "MessageCosts", "parsed_collective"]
 
 
 class OverNetwork:
@@ -153,7 +153,7 @@ DEVIATIONS_OF_95_PERCENT: Final = 1.96
 """Half-width of a normal 95 % interval, in standard deviations."""
 
 
-PARTS: Final = {
+TIME_PARTS: Final = {
     "computing": "computing",
     "memory": "memory that computing does not hide",
     "messages": "messages that show",
@@ -185,8 +185,8 @@ class BulkPrediction:
         return sum(self.parts_s().values())
 
     def parts_s(self) -> dict[str, float]:
-        """Return each part, by the names in :data:`PARTS`."""
-        return {name: getattr(self, f"{name}_s") for name in PARTS}
+        """Return each part, by the names in :data:`TIME_PARTS`."""
+        return {name: getattr(self, f"{name}_s") for name in TIME_PARTS}
 
 
 class BulkModel:
@@ -274,7 +274,7 @@ class BulkModel:
     def _told(
         self, profile: Profile, *, counted: bool
     ) -> tuple[tuple[float, float, float, float], float]:
-        """Return the :data:`PARTS`, and the variance of their sum by the scatter of profiles."""
+        """Return the :data:`TIME_PARTS`, and the variance of their sum, by scattered profiles."""
         computing = memory = variance = 0.0
         for name, model in self.kernels.items():
             parts = self._parts(model, name, profile, counted=counted)

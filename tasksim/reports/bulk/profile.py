@@ -14,7 +14,7 @@ from tasksim.graph.distribution.owners import NodeGrid, nearly_square
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.models.counters.families import chosen_function
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import SIZE
+from tasksim.models.rows import SIZE_PARAMETER
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.run.sharedcores import alone_s
 
@@ -124,7 +124,7 @@ class KernelCounts:
     """
 
     def __init__(self, samples: Samples) -> None:
-        self.names = [name for name in samples.names if name != SIZE]
+        self.names = [name for name in samples.names if name != SIZE_PARAMETER]
         self._counters = samples.counters or {}
         places = [samples.names.index(name) for name in self.names]
         self._rows, group = np.unique(samples.parameters[:, places], axis=0, return_inverse=True)

@@ -117,9 +117,9 @@ def simulated_s(
     return Simulation(graph, cluster, models, scheduler, grid=grid, owner=owner).run().makespan_s
 
 
-TABLES: Final = ("scaling", "kernels", "counters", "messages")
+TABLE_NAMES: Final = ("scaling", "kernels", "counters", "messages")
 """Tables of a report, each in a file of this name."""
-FIGURES: Final = ("scaling", "parts", "counters", "messages")
+FIGURE_NAMES: Final = ("scaling", "parts", "counters", "messages")
 """Figures of a report, each in a file of this name."""
 
 
@@ -158,7 +158,7 @@ class ScalingReport:
         return undetermined(self.fitted, self.table)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables by the names in :data:`TABLES`."""
+        """Return the tables by the names in :data:`TABLE_NAMES`."""
         return {
             "scaling": self.table,
             "kernels": kernel_table(self.model, self.asked),
@@ -180,8 +180,8 @@ class ScalingReport:
             "counters": figures.counters_figure,
             "messages": figures.messages_figure,
         }
-        drawn = {name: table for name in FIGURES if len(table := tables.get(name, self.table))}
-        files = (*(f"{name}.csv" for name in TABLES), *(f"{name}.png" for name in drawn))
+        drawn = {name: table for name in FIGURE_NAMES if len(table := tables.get(name, self.table))}
+        files = (*(f"{name}.csv" for name in TABLE_NAMES), *(f"{name}.png" for name in drawn))
         for name in files:
             refuse_existing(folder / name, force=force)
         folder.mkdir(parents=True, exist_ok=True)

@@ -78,8 +78,9 @@ def scaling_table(
     pandas.DataFrame
         ``ranks, size, measured_s``, per method its time ``..._s`` and error
         ``..._error_percent``; for the two methods with counters also the interval,
-        ``..._low_s, ..._high_s``, and the parts of :data:`~tasksim.reports.bulk.prediction.PARTS`,
-        ``..._computing_s`` and so on; ``measured_kernels_s``, the time of the kernels.
+        ``..._low_s, ..._high_s``, and the parts of
+        :data:`~tasksim.reports.bulk.prediction.TIME_PARTS`, ``..._computing_s`` and so on;
+        ``measured_kernels_s``, the time of the kernels.
     """
     with needed_for("a prediction for more ranks"):
         import pandas as pd

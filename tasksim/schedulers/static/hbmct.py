@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hbmct", "hbmct"]
 
-BEGINS = ("execution", "completion")
+FIRST_WORKERS = ("execution", "completion")
 """First workers of the tasks of a group: of the least duration, or of the earliest end alone."""
 
 
@@ -134,4 +134,4 @@ class Hbmct(StaticScheduler):
 
     def __init__(self, order: str = "strict", begin: str = "execution") -> None:
         super().__init__(order)
-        self._options = {"begin": one_of(begin, BEGINS, option_of(self, "begin"))}
+        self._options = {"begin": one_of(begin, FIRST_WORKERS, option_of(self, "begin"))}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FastestNode", "Mct", "Met", "Olb", "fastest_node", "mct", "met", "olb"]
 
-TIES = ("first", "free")
+TIE_CHOICES = ("first", "free")
 """Choices of MET among the workers of least duration: the first, or the one that is free first."""
 
 
@@ -122,7 +122,7 @@ class Met(StaticScheduler):
 
     def __init__(self, order: str = "strict", ties: str = "first") -> None:
         super().__init__(order)
-        self._options = {"ties": one_of(ties, TIES, option_of(self, "ties"))}
+        self._options = {"ties": one_of(ties, TIE_CHOICES, option_of(self, "ties"))}
 
 
 class FastestNode(StaticScheduler):

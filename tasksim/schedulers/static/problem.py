@@ -35,10 +35,10 @@ __all__ = [
     "memory_of_class",
 ]
 
-_FETCHES = np.array([mode in FETCHING_MODES for mode in range(8)])
+_IS_FETCHED = np.array([mode in FETCHING_MODES for mode in range(8)])
 
 _FIELDS = ("graph", "costs_s", "class_of", "memory_of", "latency_s", "seconds_per_byte")
-_KEPT = (*_FIELDS, "flows", "edges", "initial", "commuting", "_compiled_graph")
+_GRAPH_ATTRIBUTES = (*_FIELDS, "flows", "edges", "initial", "commuting", "_compiled_graph")
 """Attributes of a problem that do not depend on durations: those of its graph and workers."""
 
 
@@ -90,7 +90,7 @@ def flows_of(graph: TaskGraph) -> DataFlows:
     ends = np.append(starts[1:], len(task))
     first_mode = mode[starts]
     writer = last_writer(handle[starts], MODE_WRITES[first_mode])
-    reads = np.flatnonzero(_FETCHES[first_mode])
+    reads = np.flatnonzero(_IS_FETCHED[first_mode])
     homeless = reads[writer[reads] < 0]
     fed = reads[writer[reads] >= 0]
     # All pairs of an access in a writing run and one in a run that reads its data.
@@ -311,7 +311,9 @@ class Problem:
         """Return a copy with some attributes *changed*, which knows what depends on the graph."""
         made = object.__new__(Problem)  # without a dozen calls, each of which takes as long
         known = vars(self)
-        vars(made).update({name: known[name] for name in _KEPT if name in known} | changed)
+        vars(made).update(
+            {name: known[name] for name in _GRAPH_ATTRIBUTES if name in known} | changed
+        )
         return made
 
     @property

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
-__all__ = ["BEST", "Judge", "schedulers_of"]
+__all__ = ["BEST_STATIC", "Judge", "schedulers_of"]
 
 BYTES_PER_VOLUME: Final = 10.0**DECIMALS
 """Bytes per second of a bandwidth of 1."""
 CACHE_SIZE: Final = 64
 """Number of structures, machines and schedulers that are kept: a change leaves most as they are."""
-BEST: Final = "best"
+BEST_STATIC: Final = "best"
 """Word for the best static algorithm, instance by instance."""
 
 
@@ -46,7 +46,7 @@ def schedulers_of(text: str, but: str = "") -> tuple[str, ...]:
     InputError
         If there is no such scheduler or option, with the nearest one.
     """
-    if text == BEST:
+    if text == BEST_STATIC:
         return tuple(name for name in ALGORITHMS if name != but)
     create(text)
     return (text,)

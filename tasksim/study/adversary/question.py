@@ -11,7 +11,7 @@ from tasksim.study.adversary.judge import Judge
 
 __all__ = ["AdversaryQuestion", "WorstInstance"]
 
-EXTREMES: Final = 0.3
+EXTREME_SHARE: Final = 0.3
 """Share of extreme values without a choice. On 14 pairs of algorithms, ratios that small changes
 alone reach after 2,000 instances are reached after 500."""
 
@@ -50,7 +50,7 @@ class AdversaryQuestion:
     vary: tuple[str, ...] = tuple(CHANGES)
     duration_s: float = 1e-3
     size_bytes: float = 1e6
-    extremes: float = EXTREMES
+    extremes: float = EXTREME_SHARE
 
     def judge(self) -> Judge:
         """Return what computes makespans for this question.

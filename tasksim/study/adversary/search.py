@@ -22,7 +22,7 @@ from tasksim.base.files import is_file, read_text, refuse_folder, write_text
 from tasksim.base.lockfile import locked
 from tasksim.base.versions import newer
 from tasksim.study.adversary.instance import CHANGES, Instance
-from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
+from tasksim.study.adversary.judge import BEST_STATIC, Judge, schedulers_of
 from tasksim.study.adversary.question import AdversaryQuestion, WorstInstance
 
 if TYPE_CHECKING:
@@ -150,8 +150,10 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> AdversaryQues
         if name not in names:
             raise unknown("setting", name, names, "search")
     given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    if first == BEST:
-        raise InputError(f"{BEST} stands for the second scheduler, which the first is compared to")
+    if first == BEST_STATIC:
+        raise InputError(
+            f"{BEST_STATIC} stands for the second scheduler, which the first is compared to"
+        )
     schedulers_of(first)
     schedulers_of(second, but=first)
     for name, low, high in (("tasks", 1, 10_000), ("workers", 1, 1000), ("steps", 1, MAX_STEPS),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.units import duration_text
 from tasksim.study.report.axes import value_text
-from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL
 from tasksim.study.report.figures.look import facet_text
 from tasksim.view.pages import Callout, Heading, Image, LinkLine, Listing, Table, Text
 
@@ -41,7 +41,7 @@ MAX_TABLE_ROWS: Final = 30
 all rows."""
 MAX_ERROR_CHARACTERS: Final = 160
 """Longest error in a table, in characters; the CSV files have the whole text."""
-SECTIONS: Final = {
+FIGURE_HEADINGS: Final = {
     "profile": "Schedulers",
     "differences": "Schedulers",
     "ranks": "Schedulers",
@@ -81,7 +81,7 @@ def report_blocks(
     """
     drawn: dict[str, list[Drawing]] = {}
     for name, found in drawings.items():
-        drawn.setdefault(SECTIONS.get(name, "More"), []).extend(found)
+        drawn.setdefault(FIGURE_HEADINGS.get(name, "More"), []).extend(found)
 
     def section(title: str, before: Iterable[PageBlock] = ()) -> list[PageBlock]:
         blocks = [*before]
@@ -206,7 +206,7 @@ def _chances(findings: Findings) -> list[PageBlock]:
     text = (
         "The probability that the first scheduler is faster than the second in a run like these, "
         "with the same seeds: the share of the groups, with equal weights of all configurations, "
-        f"and its {100 * CONFIDENCE:.0f} % interval. The differences are below."
+        f"and its {100 * CONFIDENCE_LEVEL:.0f} % interval. The differences are below."
     )
     rest = [Text(said)] if (said := chances_left_out(findings)) else []
     return [Text(text), Table(CHANCES_HEADER, chance_rows(findings)), *rest]
@@ -249,7 +249,7 @@ def _rank_text(findings: Findings) -> list[PageBlock]:
     what = (
         "the schedulers' ranks differ"
         if ranks.differ
-        else f"at {100 * CONFIDENCE:.0f} % the ranks may be chance"
+        else f"at {100 * CONFIDENCE_LEVEL:.0f} % the ranks may be chance"
     )
     p = "< 1e-16" if ranks.p_value < 1e-16 else f"= {ranks.p_value:.2g}"
     return [
@@ -276,7 +276,8 @@ def _best(findings: Findings, data: Mapping[str, str]) -> list[PageBlock]:
         Heading("Best settings"),
         Text(
             "The choice with the lowest mean over seeds, for each question. It is 'sure' if its "
-            f"{100 * CONFIDENCE:.0f} % intervals over seeds show that it beats each other choice."
+            f"{100 * CONFIDENCE_LEVEL:.0f} % intervals over seeds show that it beats each other "
+            "choice."
             + (
                 f" The first {MAX_TABLE_ROWS} of {len(found):,}."
                 if len(found) > MAX_TABLE_ROWS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from tasksim.study.report.evidence import CONFIDENCE, Evidence
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL, Evidence
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Chance:
     ties: float
 
 
-def chances(pairs: PairedMakespans, confidence: float = CONFIDENCE) -> list[Chance]:
+def chances(pairs: PairedMakespans, confidence: float = CONFIDENCE_LEVEL) -> list[Chance]:
     """Return the chance of each pair of schedulers, the highest probability first.
 
     Parameters

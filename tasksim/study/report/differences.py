@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import stats
 
-from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RelativeDifference:
 
 
 def differences(
-    log_s: NDArray[np.float64], schedulers: Sequence[str], confidence: float = CONFIDENCE
+    log_s: NDArray[np.float64], schedulers: Sequence[str], confidence: float = CONFIDENCE_LEVEL
 ) -> list[RelativeDifference]:
     """Return the differences of all pairs of schedulers.
 
@@ -106,7 +106,9 @@ def differences(
     ]
 
 
-def intervals(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> NDArray[np.float64]:
+def intervals(
+    values: NDArray[np.float64], confidence: float = CONFIDENCE_LEVEL
+) -> NDArray[np.float64]:
     """Return the confidence intervals of the means of the columns of *values*.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL
 from tasksim.study.report.pairs import TIE_TOLERANCE
 from tasksim.study.sweep.plan import scenario_text
 
@@ -142,7 +142,7 @@ def estimated(
     values = values - values.mean()
     rows = rng.integers(draws, size=(RESAMPLES, draws))
     estimates = np.stack([_indices(values), *(_indices(values[:, drawn]) for drawn in rows)])
-    levels = [(1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0]
+    levels = [(1.0 - CONFIDENCE_LEVEL) / 2.0, (1.0 + CONFIDENCE_LEVEL) / 2.0]
     low, high = np.quantile(estimates[1:], levels, axis=0)
     return np.stack([estimates[0], low, high], axis=-1).reshape(axes, 6)
 

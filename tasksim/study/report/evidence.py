@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
     from tasksim.study.report.pairs import PairedMakespans
 
-__all__ = ["CONFIDENCE", "MIN_BLOCKS", "Evidence"]
+__all__ = ["CONFIDENCE_LEVEL", "MIN_BLOCKS", "Evidence"]
 
-CONFIDENCE: Final = 0.95
+CONFIDENCE_LEVEL: Final = 0.95
 """Confidence level of intervals, and one minus the significance level of tests, as in most
 papers."""
 MIN_BLOCKS: Final = 6
 """Minimum number of blocks for a verdict: by chance, five differences have the same sign once in 16
-times (2 / 2**5), which is more often than 1 - :data:`CONFIDENCE`; six have it once in 32 times."""
+times (2 / 2**5), which is more often than 1 - :data:`CONFIDENCE_LEVEL`; six have it once in 32
+times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class Evidence:
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough blocks for statements at :data:`CONFIDENCE`."""
+        """Whether there are enough blocks for statements at :data:`CONFIDENCE_LEVEL`."""
         return len(self) >= MIN_BLOCKS
 
     @property
@@ -102,6 +103,6 @@ class Evidence:
             return ""
         return (
             f"there are {counted(len(self), self.unit)} to compare in, and with fewer than "
-            f"{MIN_BLOCKS} any order may be chance at {100 * CONFIDENCE:.0f} %: add "
+            f"{MIN_BLOCKS} any order may be chance at {100 * CONFIDENCE_LEVEL:.0f} %: add "
             + ("seeds, graphs or platforms" if self.unit == "run" else "graphs, platforms or noise")
         )

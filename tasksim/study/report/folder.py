@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from tasksim.study.report.findings import Findings
     from tasksim.view.pages import PageBlock
 
-__all__ = ["MARK", "refuse_report", "write_report"]
+__all__ = ["MARK_FILE", "refuse_report", "write_report"]
 
-MARK: Final = "report.json"
+MARK_FILE: Final = "report.json"
 """File with the findings as JSON; it marks a folder as a report."""
-PAGE: Final = "index.html"
+PAGE_FILE: Final = "index.html"
 TEXT_PAGE: Final = "report.md"
 
 
 def refuse_report(folder: Path, *, force: bool) -> None:
     """Raise :exc:`InputError` if *folder* must not be replaced; call it before the work begins."""
-    refuse_folder(folder, force=force, what="a folder of a study's report", mark=MARK)
+    refuse_folder(folder, force=force, what="a folder of a study's report", mark=MARK_FILE)
 
 
 def write_report(
@@ -99,10 +99,10 @@ def write_report(
         links = _write_images(temporary, blocks)
         if pdf:
             _write_pdfs(temporary, drawn)
-        (temporary / PAGE).write_text(html_page(title, blocks), encoding="utf-8")
+        (temporary / PAGE_FILE).write_text(html_page(title, blocks), encoding="utf-8")
         (temporary / TEXT_PAGE).write_text(markdown_page(title, blocks, links), encoding="utf-8")
         text = json.dumps(_plain(findings.to_json()), indent=2, ensure_ascii=False)
-        (temporary / MARK).write_text(text + "\n", encoding="utf-8")
+        (temporary / MARK_FILE).write_text(text + "\n", encoding="utf-8")
         return sorted(
             str(path.relative_to(temporary)) for path in temporary.rglob("*") if path.is_file()
         )

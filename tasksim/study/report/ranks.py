@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class RankTest:
 
     @property
     def differ(self) -> bool:
-        """Whether the ranks differ significantly, at the level of :data:`CONFIDENCE`."""
-        return self.p_value is not None and self.p_value < 1.0 - CONFIDENCE
+        """Whether the ranks differ significantly, at the level of :data:`CONFIDENCE_LEVEL`."""
+        return self.p_value is not None and self.p_value < 1.0 - CONFIDENCE_LEVEL
 
 
 def rank_test(
-    values: NDArray[np.float64], schedulers: Sequence[str], confidence: float = CONFIDENCE
+    values: NDArray[np.float64], schedulers: Sequence[str], confidence: float = CONFIDENCE_LEVEL
 ) -> RankTest:
     """Return average ranks, Friedman's test and Nemenyi's critical difference.
 
@@ -135,7 +135,9 @@ def rank_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks
 
 
-def critical_difference(schedulers: int, blocks: int, confidence: float = CONFIDENCE) -> float:
+def critical_difference(
+    schedulers: int, blocks: int, confidence: float = CONFIDENCE_LEVEL
+) -> float:
     """Return Nemenyi's critical difference of average ranks; infinite if there are no blocks.
 
     Parameters

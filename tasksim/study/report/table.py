@@ -14,7 +14,7 @@ import pandas as pd
 from tasksim.base.errors import InputError, nearest, readable
 from tasksim.study.report.axes import ABSENT, StudyAxis, ordered
 from tasksim.study.sweep.columns import COMPUTED
-from tasksim.study.sweep.metrics import NAMES
+from tasksim.study.sweep.metrics import METRIC_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +31,13 @@ _WORKERS: Final = re.compile(r"\d+ workers?")
 RESULT_COLUMNS: Final = frozenset(
     (
         "cell", "status", "error", "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s",
-        "tasks", "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *NAMES,
+        "tasks", "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *METRIC_NAMES,
     )
 )  # fmt: skip
 """Columns of results: those of all studies, and the optional metrics."""
 NUMBER_COLUMNS: Final = (
-    "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s", "tasks", "seconds", *NAMES,
+    "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s", "tasks", "seconds",
+    *METRIC_NAMES,
 )  # fmt: skip
 """Columns of results that hold numbers."""
 MIN_MAKESPAN_S: Final = 1e-30

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tasksim.study.report.differences import RelativeDifference, differences, leading_shares
-from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL
 from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def interval_text(difference: RelativeDifference) -> str:
     '10 % (95 % interval 5 to 20 %)'
     """
     ends = f"{_percent(difference.low)} to {_percent(difference.high)} %"
-    confidence = f"{100 * CONFIDENCE:.0f} %"
+    confidence = f"{100 * CONFIDENCE_LEVEL:.0f} %"
     return f"{_percent(difference.relative)} % ({confidence} interval {ends})"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents import FileProblem
-from tasksim.base.documents.sections import BAD, FileProblems, refused
+from tasksim.base.documents.sections import ILLEGAL, FileProblems, refused
 from tasksim.base.numerals import values_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Values:
             before = len(found)
             for index, item in enumerate(value):
                 self._check(item, (*location, index), found)
-            return BAD if len(found) > before else tuple(value)
+            return ILLEGAL if len(found) > before else tuple(value)
         if isinstance(value, str):
             try:
                 several = values_of(value)
@@ -89,7 +89,7 @@ class SettingsOf:
             if path in read or not name:
                 found.append(FileProblem((*location, name), "is given twice", at_key=True))
             read[path] = VALUES.read(item, (*location, name), found)
-        return BAD if len(found) > before else read
+        return ILLEGAL if len(found) > before else read
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the mapping."""

@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Study
 
-__all__ = ["COMPUTED", "HIDDEN", "LOST", "UNIQUE", "Answer", "Columns"]
+__all__ = ["COMPUTED", "HIDDEN_COLUMNS", "LOST", "UNIQUE_COLUMNS", "Answer", "Columns"]
 
 COMPUTED: Final = "done"
 """Status of a cell that was computed."""
 LOST: Final = "lost"
 """Status of a cell whose worker has died; the cell is tried again."""
 
-_BEFORE: Final = {
+_FIRST_COLUMNS: Final = {
     "cell": "string", "graph": "string", "platform": "string", "scheduler": "string",
     "seed": "int64",
 }  # fmt: skip
-_AFTER: Final = {
+_LAST_COLUMNS: Final = {
     "status": "string", "error": "string", "makespan_s": "float64", "lower_bound_s": "float64",
     "critical_path_s": "float64", "tasks": "int64", "busy_share": "float64",
     "moved_bytes": "int64", "engine": "string", "seconds": "float64", "draw_seed": "int64",
 }  # fmt: skip
-HIDDEN: Final = {"position": "int64", "scenario": "string", "warnings": "string"}
+HIDDEN_COLUMNS: Final = {"position": "int64", "scenario": "string", "warnings": "string"}
 """Columns that the store keeps and the table does not show."""
 
-UNIQUE: Final = frozenset({
+UNIQUE_COLUMNS: Final = frozenset({
     "cell", "makespan_s", "lower_bound_s", "critical_path_s", "busy_share", "seconds", "position",
     "scenario",
 })  # fmt: skip
@@ -79,13 +79,15 @@ class Columns(NamedTuple):
     def types(self) -> dict[str, str]:
         """Types of all columns, by column, in the order of the table."""
         metrics = dict.fromkeys(self.metrics, "float64")
-        return {**_BEFORE, **self.settings, **_AFTER, **metrics}
+        return {**_FIRST_COLUMNS, **self.settings, **_LAST_COLUMNS, **metrics}
 
     def schema(self) -> pa.Schema:
         """Return the schema of the store's files."""
         import pyarrow as pa
 
-        return pa.schema([(n, pa.type_for_alias(t)) for n, t in {**self.types, **HIDDEN}.items()])
+        return pa.schema(
+            [(n, pa.type_for_alias(t)) for n, t in {**self.types, **HIDDEN_COLUMNS}.items()]
+        )
 
 
 def _type(values: Sequence[Any]) -> str:

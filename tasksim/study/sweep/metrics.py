@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["METRICS", "METRICS_OF_PATHS", "NAMES", "measured"]
+__all__ = ["METRICS", "METRICS_OF_PATHS", "METRIC_NAMES", "measured"]
 
 
 def _copies(run: Run) -> float:
@@ -96,7 +96,7 @@ METRICS: Final[dict[str, Callable[[Run], float]]] = {
 }
 """Functions that compute the metrics of a run, by name."""
 
-NAMES: Final = (*METRICS, *METRICS_OF_PATHS)
+METRIC_NAMES: Final = (*METRICS, *METRICS_OF_PATHS)
 """Names of all metrics."""
 
 

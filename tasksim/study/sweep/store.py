@@ -30,7 +30,7 @@ from tasksim.base.files import writing
 from tasksim.base.lockfile import locked
 from tasksim.base.parquetfile import open_parquet, read_on_this_thread
 from tasksim.base.versions import newer, version_of
-from tasksim.study.sweep.columns import HIDDEN, UNIQUE, Answer, Columns
+from tasksim.study.sweep.columns import HIDDEN_COLUMNS, UNIQUE_COLUMNS, Answer, Columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -228,7 +228,7 @@ class StudyStore:
 
         path = self.folder / "cells" / f"{os.urandom(8).hex()}.parquet"
         with _durably(path) as temporary:
-            repeated = [name for name in table.column_names if name not in UNIQUE]
+            repeated = [name for name in table.column_names if name not in UNIQUE_COLUMNS]
             pq.write_table(
                 table, temporary.absolute(), write_page_checksum=True, use_dictionary=repeated
             )
@@ -323,7 +323,7 @@ def _typed(values: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
 
     schema = columns.schema()
     found = {}
-    for name, kind in {**columns.types, **HIDDEN}.items():
+    for name, kind in {**columns.types, **HIDDEN_COLUMNS}.items():
         # An array, because for a list pyarrow imports pandas, to check for one of its columns.
         column = np.empty(len(values[name]), dtype=object)
         column[:] = values[name]
@@ -395,7 +395,7 @@ def read_table(folder: str | Path) -> pd.DataFrame:
         import pandas as pd
     import pyarrow as pa
 
-    found = read_cells(Path(folder)).drop_columns(list(HIDDEN))
+    found = read_cells(Path(folder)).drop_columns(list(HIDDEN_COLUMNS))
     table: pd.DataFrame = found.to_pandas(
         types_mapper={pa.int64(): pd.Int64Dtype()}.get, use_threads=False
     )

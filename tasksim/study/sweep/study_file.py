@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents import FileProblem
 from tasksim.base.documents.sections import (
-    BAD,
+    ILLEGAL,
     TEXT,
     Amount,
     FileProblems,
@@ -29,7 +29,7 @@ from tasksim.base.errors import InputError, nearest
 from tasksim.base.versions import newer
 from tasksim.scenario.setup import CLOCKS, NODE_FIELDS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
-from tasksim.study.sweep.metrics import NAMES
+from tasksim.study.sweep.metrics import METRIC_NAMES
 from tasksim.study.sweep.study import Limits, Study, StudyEntry
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _Seeds:
         if isinstance(value, list):
             return ListOf(Whole(0, 2**63 - 1), least=1).read(value, location, found)
         count = Whole(1, MAX_SEEDS).read(value, location, found)
-        return BAD if count is BAD else range(count)
+        return ILLEGAL if count is ILLEGAL else range(count)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the seeds."""
@@ -86,7 +86,7 @@ class _Texts:
         if isinstance(value, list):
             return ListOf(TEXT).read(value, location, found)
         read = TEXT.read(value, location, found)
-        return BAD if read is BAD else [read]
+        return ILLEGAL if read is ILLEGAL else [read]
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the texts."""
@@ -116,8 +116,8 @@ class _EntryOf:
         if isinstance(value, str):
             return StudyEntry(value, {}, location)
         read = self.section.read(value, location, found)
-        if read is BAD:
-            return BAD
+        if read is ILLEGAL:
+            return ILLEGAL
         name, workers = getattr(read, self.key), getattr(read, "workers", None)
         if self.key == "platform" and (name is None) == (workers is None):
             return refused(found, location, "must have either platform or workers", value)
@@ -171,7 +171,7 @@ class _File(Section):
     durations = given(Maybe(_PerKernel()), None)
     model_names = given(Maybe(_PerKernel()), None)
     library = given(Maybe(TEXT), None)
-    metrics = given(ListOf(_OneOf(NAMES)), [])
+    metrics = given(ListOf(_OneOf(METRIC_NAMES)), [])
     where = given(_Texts(), [])
     limits = given(SectionOf(_Limits), {})
 
@@ -200,7 +200,7 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
         found.append(FileProblem(("version",), why))
         document.data["version"] = VERSION  # reported once, not again as an illegal number
     file = _File.read(document.data, (), found)
-    if file is not BAD:
+    if file is not ILLEGAL:
         study = _study(file, document, found)
         if not found:
             from tasksim.study.sweep.checks import problems

@@ -24,10 +24,10 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.runs import as_run
 from tasksim.run.facts import run_facts
 from tasksim.view.colours import (
+    COPY_REASONS,
     DARK_COLOURS,
-    DARK_REASONS,
+    DARK_COPY_REASONS,
     PALETTE,
-    REASONS,
     RUN_COLOURS,
     UNLIMITED_COLOUR,
     kernel_colours,
@@ -170,8 +170,8 @@ def packed_runs(subjects: Sequence[PageRun], title: str) -> tuple[dict[str, Any]
         "unlimited_colour": UNLIMITED_COLOUR,
         "palette": PALETTE,
         "reasons": [
-            {"name": name, "colour": colour, "dark": DARK_REASONS.get(reason, colour)}
-            for reason, (name, colour) in REASONS.items()
+            {"name": name, "colour": colour, "dark": DARK_COPY_REASONS.get(reason, colour)}
+            for reason, (name, colour) in COPY_REASONS.items()
         ],
         "runs": [described for described, _ in packed],
     }

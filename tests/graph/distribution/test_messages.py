@@ -13,7 +13,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W, access
 from tasksim.graph.distribution.owners import NodeGrid, nearly_square, owners_of
-from tasksim.graph.distribution.parts import RECEIVE, SEND, distribute
+from tasksim.graph.distribution.parts import RECEIVE_KERNEL, SEND_KERNEL, distribute
 
 READS = {AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
 WRITES = READS - {AccessMode.R} | {AccessMode.W}
@@ -119,8 +119,8 @@ def test_parts_are_graphs_that_hold_together(flow):
                 assert own == graph.accesses_of(task)
     for number in range(len(cut.messages)):
         for nodes_of, places, kernel, mode in (
-            (cut.messages.source, cut.messages.send, SEND, AccessMode.R),
-            (cut.messages.target, cut.messages.receive, RECEIVE, AccessMode.W),
+            (cut.messages.source, cut.messages.send, SEND_KERNEL, AccessMode.R),
+            (cut.messages.target, cut.messages.receive, RECEIVE_KERNEL, AccessMode.W),
         ):
             part = cut.parts[nodes_of[number]]
             local = int(places[number])

@@ -14,7 +14,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.graph.distribution.owners import NodeGrid, owners_of
-from tasksim.graph.distribution.partition import SLACK, affinity_of, partitioned, work_of
+from tasksim.graph.distribution.partition import WORK_SLACK, affinity_of, partitioned, work_of
 from tasksim.graph.distribution.parts import cut_by
 
 try:
@@ -56,7 +56,7 @@ def test_every_datum_has_one_owner_and_the_work_is_balanced(by, graph, nodes):
     load = np.bincount(node, weights=affinity.work, minlength=nodes)
     mean = work_of(graph).sum() / nodes
     assert affinity.work.sum() == pytest.approx(work_of(graph).sum())
-    assert load.max() <= (mean + max(SLACK * mean, affinity.work.max())) * (1 + 1e-5)
+    assert load.max() <= (mean + max(WORK_SLACK * mean, affinity.work.max())) * (1 + 1e-5)
 
 
 def stencil(side):

@@ -12,7 +12,7 @@ import pytest
 import tasksim
 from tasksim.base.errors import TasksimError
 from tasksim.recording.openmp.program import run_program
-from tasksim.recording.openmp.raw_trace import TRACE
+from tasksim.recording.openmp.raw_trace import TRACE_FOLDER
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tests.openmp_programs import EXAMPLES
 
@@ -210,7 +210,7 @@ def test_a_task_takes_less_than_a_hundred_bytes_of_disk(threads, compiled, tmp_p
     with (tmp_path / "output").open("w") as output:
         run_program(program, ("16", "4"), find_recorder(), tmp_path / "here", output)
     tasks = 16 * 17 * 18 // 6
-    assert 50 * tasks < used_bytes(tmp_path / "here" / TRACE) < 100 * tasks
+    assert 50 * tasks < used_bytes(tmp_path / "here" / TRACE_FOLDER) < 100 * tasks
 
 
 def test_signals_reach_the_program(compiled, recorded):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tasksim.core.library import RECORDER
+from tasksim.core.library import BUILT_RECORDER
 from tests.openmp_programs import HANG_S, compilers
 
 PROGRAM = r"""
@@ -121,7 +121,7 @@ def told(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clock")
     source = folder / "clock.cpp"
     source.write_text(PROGRAM)
-    include = f"-I{RECORDER.parent}"
+    include = f"-I{BUILT_RECORDER.parent}"
     command = [cxx, "-std=c++20", "-O2", "-pthread", include, source, "-o", folder / "clock"]
     subprocess.run(command, check=True, timeout=HANG_S)
     done = subprocess.run(

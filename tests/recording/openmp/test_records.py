@@ -12,7 +12,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.recording.openmp.openmp_recording import OpenMPRecording
 from tasksim.recording.openmp.program import ProgramEnd, run_program
-from tasksim.recording.openmp.raw_trace import TRACE
+from tasksim.recording.openmp.raw_trace import TRACE_FOLDER
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.trace import read_trace
 from tests.openmp_programs import EXAMPLES
@@ -28,9 +28,9 @@ def trace(compiled, tmp_path_factory):
         patch.setenv("OMP_NUM_THREADS", "2")
         program = find_program(compiled(EXAMPLES / "nqueens.c"))
         run_program(program, ("6", "3"), find_recorder(), folder / "here", output)
-    for path in (folder / "here" / TRACE).glob("thread-*"):
+    for path in (folder / "here" / TRACE_FOLDER).glob("thread-*"):
         path.write_bytes(path.read_bytes().rstrip(b"\0") + bytes(RECORD_BYTES))
-    return folder / "here" / TRACE
+    return folder / "here" / TRACE_FOLDER
 
 
 def recording_of(folder):

@@ -17,7 +17,7 @@ from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 from tasksim.recording.openmp import openmp_recording
 from tasksim.recording.openmp.program import run_program
-from tasksim.recording.openmp.raw_trace import ABOUT, PREFIX, RawTrace
+from tasksim.recording.openmp.raw_trace import ABOUT_FILE, FOLDER_PREFIX, RawTrace
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tests.openmp_programs import EXAMPLES, HANG_S
 
@@ -62,7 +62,7 @@ def test_a_program_goes_on_and_is_recorded_when_tasksim_is_killed(compiled, tmp_
     ) as process:  # fmt: skip
         wait_for(ready.exists)
         process.kill()
-    (raw,) = tmp_path.glob(f"{PREFIX}*")
+    (raw,) = tmp_path.glob(f"{FOLDER_PREFIX}*")
     running = tasksim.recover_openmp(raw)
     assert running.tasks == 20
     assert any("still runs" in note for note in running.notes)
@@ -132,11 +132,14 @@ def test_the_place_of_the_records_is_said_and_they_are_kept_if_they_become_no_ru
             lambda raw: shutil.rmtree(raw / "trace"),
             r"raw: no raw trace of an OpenMP program; legal",
         ),
-        (lambda raw: (raw / ABOUT).unlink(), r"about.json: no such file"),
-        (lambda raw: (raw / ABOUT).write_text("{"), r"about.json:\d+:\d+: "),
-        (lambda raw: (raw / ABOUT).write_text("[]"), r"about.json: got \[\]; legal: program and"),
+        (lambda raw: (raw / ABOUT_FILE).unlink(), r"about.json: no such file"),
+        (lambda raw: (raw / ABOUT_FILE).write_text("{"), r"about.json:\d+:\d+: "),
         (
-            lambda raw: (raw / ABOUT).write_text(json.dumps({"program": 3, "process": 0})),
+            lambda raw: (raw / ABOUT_FILE).write_text("[]"),
+            r"about.json: got \[\]; legal: program and",
+        ),
+        (
+            lambda raw: (raw / ABOUT_FILE).write_text(json.dumps({"program": 3, "process": 0})),
             r"about.json: got .*; legal: program and process",
         ),
     ],
@@ -148,6 +151,6 @@ def test_what_is_no_raw_trace_is_refused(raw, change, message):
 
 
 def test_a_folder_with_a_raw_trace_in_it_says_so(raw):
-    raw.rename(raw.parent / f"{PREFIX}x")
-    with pytest.raises(InputError, match=rf"; in it is \{PREFIX}x$"):
+    raw.rename(raw.parent / f"{FOLDER_PREFIX}x")
+    with pytest.raises(InputError, match=rf"; in it is \{FOLDER_PREFIX}x$"):
         tasksim.recover_openmp(raw.parent)

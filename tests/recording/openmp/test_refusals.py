@@ -242,7 +242,7 @@ def test_a_recorder_of_other_sources_is_refused(monkeypatch, tmp_path):
     (tmp_path / "recorder.cpp").write_text("// changed\n")
     library = tmp_path / "libtasksim_ompt.so"
     library.write_bytes(b"\x7fELF")
-    monkeypatch.setattr(runtime, "RECORDER", library)
+    monkeypatch.setattr(runtime, "BUILT_RECORDER", library)
     with pytest.raises(InputError, match=r"not made of the sources"):
         runtime.find_recorder()
     library.unlink()

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tasksim.run.recordtables import TransferReason
-from tasksim.view.colours import DARK_REASONS, REASONS
+from tasksim.view.colours import COPY_REASONS, DARK_COPY_REASONS
 from tasksim.view.tokens import CHART_COLOURS
 from tests.view.conftest import from_rows, make_hybrid, make_run
 from tests.view.page.onpage import state
@@ -100,17 +100,17 @@ def test_the_legend_names_lines_and_arrows_while_they_are_there(show, cholesky):
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
 def test_copies_are_seen_on_their_ground(mode):
     ground = CHART_COLOURS["idle"][mode]
-    for reason, (name, colour) in REASONS.items():
-        seen = DARK_REASONS.get(reason, colour) if mode else colour
+    for reason, (name, colour) in COPY_REASONS.items():
+        seen = DARK_COPY_REASONS.get(reason, colour) if mode else colour
         # The palest, of copies that hurt nobody, is seen the least.
         assert contrast(seen, ground) > (1.2 if name == "copy back, idle" else 2.0), name
 
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
 def test_copies_that_hurt_most_stand_out_on_dark_pages(deficiency):
-    found = DARK_REASONS[TransferReason.EVICTION]
+    found = DARK_COPY_REASONS[TransferReason.EVICTION]
     assert distance(found, CHART_COLOURS["idle"][1], deficiency) > 45
-    for reason, (name, colour) in REASONS.items():
+    for reason, (name, colour) in COPY_REASONS.items():
         if reason != TransferReason.EVICTION:
             assert distance(found, colour, deficiency) > 17, name
 
@@ -135,7 +135,7 @@ def test_copies_have_the_same_colour_in_the_chart_and_in_the_legend_of_a_dark_pa
         "(() => { const { scene, legend } = tasksimPage; return [scene.reasonColours,"
         " legend.filter(({ name }) => name === 'copy to make room').map((e) => e.colour)]; })()"
     )
-    assert found[1] == list(DARK_REASONS.values())
+    assert found[1] == list(DARK_COPY_REASONS.values())
     last = [int(found[1][0][i : i + 2], 16) for i in (1, 3, 5)]
     assert found[0][-1] == last
     browser.prefer()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OTF2"]
 
-ANCHOR: Final = "traces.otf2"
+ANCHOR_FILE: Final = "traces.otf2"
 """Anchor file of the archives of Score-P and of others that follow it."""
 _MAGIC: Final = b"OTF2"
 _MAGIC_WITHIN: Final = 16
@@ -25,12 +25,12 @@ _PRINTED: Final = "=== OTF2-PRINT ==="
 def _read(path: Path, skip_bad: bool) -> RecordedTrace:
     from tasksim.formats.traces.otf2.reader import read_otf2
 
-    return read_otf2(path / ANCHOR if is_folder(path) else path, skip_bad)
+    return read_otf2(path / ANCHOR_FILE if is_folder(path) else path, skip_bad)
 
 
 def _is_otf2(path: Path, head: bytes) -> bool:
     if not head and is_folder(path):
-        return is_file(path / ANCHOR)
+        return is_file(path / ANCHOR_FILE)
     return _MAGIC in head[:_MAGIC_WITHIN] or (
         bool(head) and head_text(head).lstrip().startswith(_PRINTED)
     )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_printed", "printed_lines"]
 
-TOOL: Final = "otf2-print"
-FAILURE: Final = "==ERROR=="
+PRINT_TOOL: Final = "otf2-print"
+FAILURE_MARK: Final = "==ERROR=="
 """Beginning of the line that says why the tool gave up."""
 
 
@@ -46,11 +46,11 @@ def printed_lines(path: Path) -> Iterator[tuple[int, str]]:
     if is_printed(path):
         yield from lines(path)
         return
-    tool = shutil.which(TOOL)
+    tool = shutil.which(PRINT_TOOL)
     if tool is None:
         raise InputError(
-            f"{path}: {TOOL} reads archives of OTF2, but is not installed: install otf2-tools"
-            f" (Debian, Ubuntu) or OTF2, or import the output of '{TOOL} -A {path.name}' from"
+            f"{path}: {PRINT_TOOL} reads archives of OTF2, but is not installed: install otf2-tools"
+            f" (Debian, Ubuntu) or OTF2, or import the output of '{PRINT_TOOL} -A {path.name}' from"
             " another machine"
         )
     with tempfile.TemporaryFile() as said:
@@ -63,8 +63,8 @@ def printed_lines(path: Path) -> Iterator[tuple[int, str]]:
         try:
             for number, line in enumerate(process.stdout, 1):
                 text = line.decode("utf-8", errors="replace").rstrip("\n")
-                if text.startswith(FAILURE):
-                    failure = text.removeprefix(FAILURE).strip()
+                if text.startswith(FAILURE_MARK):
+                    failure = text.removeprefix(FAILURE_MARK).strip()
                 yield number, text
             code = process.wait()
         finally:
@@ -76,4 +76,4 @@ def printed_lines(path: Path) -> Iterator[tuple[int, str]]:
             errors = said.read().decode("utf-8", errors="replace").splitlines()
             why = next((line for line in errors if "error" in line), "")
             told = "; ".join(text for text in (failure.rstrip("."), why.strip()) if text)
-            raise InputError(f"{path}: {TOOL} cannot read it: {told or f'exit code {code}'}")
+            raise InputError(f"{path}: {PRINT_TOOL} cannot read it: {told or f'exit code {code}'}")

@@ -13,18 +13,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.formats.traces.stretches import NOWHERE, Stretches
+from tasksim.formats.traces.stretches import NO_STRETCH, Stretches
 
 if TYPE_CHECKING:
     from tasksim.formats.traces.otf2.definitions import Definitions
 
 __all__ = ["Event", "OpenMPTasks", "OutermostRegions", "TaskRegions"]
 
-TASK: Final = ("TASK", "TASK_UNTIED")
-CREATION: Final = "TASK_CREATE"
-WAITS: Final = ("TASK_WAIT", "BARRIER", "IMPLICIT_BARRIER")
+TASK_ROLES: Final = ("TASK_ROLES", "TASK_UNTIED")
+CREATION_ROLE: Final = "TASK_CREATE"
+WAIT_ROLES: Final = ("TASK_WAIT", "BARRIER", "IMPLICIT_BARRIER")
 """Roles of regions that a thread leaves once tasks that it created have ended."""
-UNKNOWN: Final = "task"
+UNKNOWN_KERNEL: Final = "task"
 """Name of the kernel of a task whose region is not in the trace."""
 
 
@@ -64,7 +64,7 @@ class _Context:
     """Creator of tasks, which waits for them: a task, or a thread outside of any."""
 
     children: list[str] = field(default_factory=list)
-    last: int = NOWHERE
+    last: int = NO_STRETCH
     """Its last stretch, before the next one."""
     needs: list[int] = field(default_factory=list)
     """Stretches that the next one waits for."""
@@ -160,14 +160,18 @@ class OpenMPTasks:
     def _region(self, event: Event) -> None:
         region, location = self._definitions.regions[event.key[0]], event.location
         entered = event.word == "ENTER"
-        if entered and location in self._pending and region.role not in (CREATION, *WAITS):
+        if (
+            entered
+            and location in self._pending
+            and region.role not in (CREATION_ROLE, *WAIT_ROLES)
+        ):
             self._kernel[self._pending.pop(location)] = region.name
-        elif region.role == CREATION:
+        elif region.role == CREATION_ROLE:
             if entered:
                 self._creating[location] = event.time_ns, region.name
             else:
                 self._creating.pop(location, None)
-        elif region.role in WAITS:
+        elif region.role in WAIT_ROLES:
             self._wait(event, entered=entered)
 
     def _create(self, event: Event, task: str) -> None:
@@ -201,7 +205,7 @@ class OpenMPTasks:
             return
         for child in context.children:
             last = self._contexts[child].last
-            if last != NOWHERE:
+            if last != NO_STRETCH:
                 context.needs.append(last)
         context.children.clear()
         if running is not None:
@@ -224,7 +228,7 @@ class OpenMPTasks:
     def _end(self, location: int, running: _Open, time_ns: int) -> int:
         context = self._contexts.setdefault(running.task, _Context())
         times = running.start_ns, max(time_ns, running.start_ns)
-        kernel = self._kernel.get(running.task, UNKNOWN)
+        kernel = self._kernel.get(running.task, UNKNOWN_KERNEL)
         return self._add(running.task, kernel, location, times, running.line, context)
 
     def _add(
@@ -239,7 +243,7 @@ class OpenMPTasks:
         stretch = len(self.stretches)
         self.stretches.add(task, kernel, location, times, line, 0)
         for before in (*context.needs, context.last):
-            if before != NOWHERE and self.stretches.ended_before(before, stretch):
+            if before != NO_STRETCH and self.stretches.ended_before(before, stretch):
                 self.stretches.depends(before, stretch)
         context.needs.clear()
         context.last = stretch
@@ -261,7 +265,7 @@ class TaskRegions:
         if event.word not in ("ENTER", "LEAVE"):
             return
         region = self._definitions.regions[event.key[0]]
-        if region.role not in TASK:
+        if region.role not in TASK_ROLES:
             return
         stack = self._open.setdefault(event.location, [])
         if event.word == "LEAVE" and not stack:

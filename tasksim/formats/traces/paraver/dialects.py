@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CREATION", "DIALECTS", "Dialect"]
+__all__ = ["CREATION_TAG", "DIALECTS", "Dialect"]
 
-CREATION: Final = 0xFFFFFF00
+CREATION_TAG: Final = 0xFFFFFF00
 """Tag of the communications of Nanos6 from the creation of a task to its beginning."""
 
 

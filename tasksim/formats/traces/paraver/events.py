@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.formats.traces.stretches import NOWHERE, Stretches
+from tasksim.formats.traces.stretches import NO_STRETCH, Stretches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,11 +39,11 @@ class Events(NamedTuple):
         kept = np.flatnonzero(np.isin(self.kind, list(dialect.types())))
         order = kept[np.lexsort((kept, self.time_ns[kept], self.row[kept]))]
         # Parts, so that few of many millions are Python objects at a time.
-        for part in np.array_split(order, 1 + len(order) // PART):
+        for part in np.array_split(order, 1 + len(order) // PART_EVENTS):
             yield from zip(*(column[part].tolist() for column in self), strict=True)
 
 
-PART: Final = 100_000
+PART_EVENTS: Final = 100_000
 """Number of events that are converted at a time."""
 
 
@@ -61,7 +61,7 @@ def stretches_of_events(
     if dialect.task not in present:
         dialect = replace(dialect, task=None)
     reader = (NestedCode if dialect.nested else RunningTask)(stretches, dialect, kernel, labels)
-    row = NOWHERE
+    row = NO_STRETCH
     for event in events.of(dialect):
         if event[0] != row:
             reader.close(row, end_ns)
@@ -72,7 +72,7 @@ def stretches_of_events(
         found.note(text.format(count))
 
 
-OPEN: Final = "{} tasks had not ended at the end of the trace, which counts as their end"
+OPEN_TASKS_NOTE: Final = "{} tasks had not ended at the end of the trace, which counts as their end"
 UNBEGUN_NOTE: Final = "{} ends without a beginning are left out: the trace begins within these"
 
 
@@ -101,8 +101,8 @@ class RunningTask:
         self._anonymous, self._code = 0, 0
         self._values: dict[int, int] = {}
         self._running: _Running | None = None
-        self._time_ns, self._line, self._has_ended = NOWHERE, 0, False
-        self._begun_ns = NOWHERE
+        self._time_ns, self._line, self._has_ended = NO_STRETCH, 0, False
+        self._begun_ns = NO_STRETCH
 
     def take(self, event: Event) -> None:
         """Take the next event of the row."""
@@ -113,7 +113,7 @@ class RunningTask:
         if kind == self._key:
             if self._begun_ns == time_ns:
                 self._settle(row)  # a task of no length
-            self._begun_ns = time_ns if value else NOWHERE
+            self._begun_ns = time_ns if value else NO_STRETCH
             self._has_ended = self._has_ended or not value
             self._line = line
         self._values[kind] = value
@@ -122,10 +122,10 @@ class RunningTask:
         """End the row."""
         self._settle(row)
         if self._running is not None:
-            self.counts[OPEN] += 1
+            self.counts[OPEN_TASKS_NOTE] += 1
             self._end(row, max(end_ns, self._running.start_ns))
         self._values.clear()
-        self._time_ns, self._begun_ns, self._has_ended = NOWHERE, NOWHERE, False
+        self._time_ns, self._begun_ns, self._has_ended = NO_STRETCH, NO_STRETCH, False
 
     def _settle(self, row: int) -> None:
         """Apply the events of one time."""
@@ -195,7 +195,7 @@ class NestedCode:
     def close(self, row: int, end_ns: int) -> None:
         """End the row."""
         if self._open:
-            self.counts[OPEN] += len(self._open)
+            self.counts[OPEN_TASKS_NOTE] += len(self._open)
             self._end(row, max(end_ns, self._since_ns))
         self._open.clear()
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Header", "parse_header"]
 
-UNITS: Final = {"_ns": 1, "_us": 1000, "": 1000}
+TIME_UNITS_NS: Final = {"_ns": 1, "_us": 1000, "": 1000}
 """Units of times in ns; a number without one is in microseconds."""
 
 _FORM: Final = re.compile(r"#Paraver \([^)]*\):(\d{1,20})([_a-z]*):([^:]*):(\d{1,9})(?::|$)")
@@ -73,16 +73,16 @@ def parse_header(found: Records, line: str) -> Header:
     match = _FORM.match(line)
     if match is None:
         found.bad(f"got '{line[:60]}'; legal: {_LEGAL}", 1, column=1)
-        return Header(0, UNITS[""])
+        return Header(0, TIME_UNITS_NS[""])
     duration, unit, nodes, count = match.groups()
-    if unit not in UNITS:
-        legal = ", ".join(each for each in UNITS if each)
+    if unit not in TIME_UNITS_NS:
+        legal = ", ".join(each for each in TIME_UNITS_NS if each)
         found.bad(f"unit: got '{unit}'; legal: {legal}, or none for us", 1, column=match.start(2))
     if not _NODES.fullmatch(nodes):
         found.bad(
             f"nodes: got '{nodes[:40]}'; legal: as 2(4,4), or 0", 1, column=match.start(3) + 1
         )
-    scale = UNITS.get(unit, 1)
+    scale = TIME_UNITS_NS.get(unit, 1)
     if not unit:
         found.note("times are in microseconds, as the header names no other unit")
     applications: list[tuple[tuple[int, int], ...]] = []

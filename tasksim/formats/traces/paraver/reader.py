@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.formats.traces.paraver.dialects import CREATION, DIALECTS
+from tasksim.formats.traces.paraver.dialects import CREATION_TAG, DIALECTS
 from tasksim.formats.traces.paraver.events import Events, stretches_of_events
 from tasksim.formats.traces.paraver.header import Header, parse_header
 from tasksim.formats.traces.paraver.labels import Labels, read_labels, read_thread_names
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.stretches import LONGEST_NS, NOWHERE, Stretches
+from tasksim.formats.traces.stretches import LONGEST_NS, NO_STRETCH, Stretches
 from tasksim.formats.traces.textlines import lines
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ TIME_PLACES: Final = {STATE: (5, 6), EVENT: (5,), COMMUNICATION: (5, 6, 11, 12)}
 """Positions of the times among the fields of each type of record."""
 THREAD_PLACES: Final = {STATE: (2, 3, 4), EVENT: (2, 3, 4), COMMUNICATION: (2, 3, 4, 8, 9, 10)}
 """Positions of the numbers of applications, processes and threads."""
-RUNNING: Final = 1
+RUNNING_STATE: Final = 1
 """Number of the state of a thread in the program's own code, in all tools of BSC."""
 IGNORED_PREFIXES: Final = ("#", "c:", "i:", "d:")
 """Prefixes of lines that are no records: comments, communicators, rare ones."""
-COLLECTIVE: Final = "4"
+COLLECTIVE_RECORD: Final = "4"
 """Record of a collective call among processes, in traces of tools before 2005."""
 MIN_VALUE, MAX_VALUE = -(2**63), 2**63 - 1
 """Bounds of the stored values; larger ones, of unsigned 64 bits, wrap around."""
@@ -115,7 +115,7 @@ class _Content:
             reader = readers.get(fields[0])
             if reader is not None:
                 reader(fields, number)
-            elif fields[0] == COLLECTIVE:
+            elif fields[0] == COLLECTIVE_RECORD:
                 self.collectives += 1
             elif line and not line.startswith(IGNORED_PREFIXES):
                 legal = "1 (state), 2 (events), 3 (communication), c (communicator), # (comment)"
@@ -168,7 +168,7 @@ class _Content:
                 f"a state ends ({fields[6]}) before it begins ({fields[5]})", number,
                 column=_column(fields, 6),
             )  # fmt: skip
-        elif state != RUNNING:
+        elif state != RUNNING_STATE:
             self.other_states += 1
         else:
             self._add(self.states, (row, begin_ns, end_ns, state, number))
@@ -290,7 +290,7 @@ def _stretches(found: Records, content: _Content, labels: Labels, workers: list[
     others, states = content.other_events, content.other_states
     if dialect is None:
         others += len(events.kind)
-        label = labels.states.get(RUNNING, "Running")
+        label = labels.states.get(RUNNING_STATE, "Running")
         found.note(
             f"the trace has no events of tasks: each stretch of state '{label}' counts as a task"
         )
@@ -320,13 +320,13 @@ def _add_communications(found: Records, content: _Content, stretches: Stretches)
     for source, sent_ns, target, received_ns, tag, is_within in rows:
         after = stretches.begun(target, received_ns)
         # A message sent at the moment when its receiver begins belongs to the stretch before.
-        at_once = after != NOWHERE and sent_ns == received_ns
+        at_once = after != NO_STRETCH and sent_ns == received_ns
         before = stretches.last(source, sent_ns, earlier=at_once)
         if not is_within:
             messages += 1
-        elif after == NOWHERE or (tag != CREATION and before in (NOWHERE, after)):
+        elif after == NO_STRETCH or (tag != CREATION_TAG and before in (NO_STRETCH, after)):
             unknown += 1
-        elif tag != CREATION and stretches.ended_before(before, after):
+        elif tag != CREATION_TAG and stretches.ended_before(before, after):
             stretches.depends(before, after)
         else:
             stretches.submitted(stretches.task_of(after), sent_ns)

@@ -20,7 +20,7 @@ from tasksim.study.report.figures.look import (
     ticks_of,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure, file_name
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT_POINTS, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def _lines(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0.0)
-    axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT["normal"])
+    axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT_POINTS["normal"])
 
 
 def _bounds(axes: Axes, part: pd.DataFrame, lines: Lines, factor: float) -> None:
@@ -111,7 +111,7 @@ def _speedup_over(findings: Findings, axis: StudyAxis) -> Drawing:
         share.set_ylim(bottom=0.0)
         for axes, what in ((gain, "speed-up"), (share, "efficiency (%)")):
             ticks_of(axes, axis)
-            axes.set_ylabel(what, fontsize=TEXT["normal"])
+            axes.set_ylabel(what, fontsize=TEXT_POINTS["normal"])
         if gain.get_xscale() == "log":  # with two log scales, the ideal is a straight line
             gain.set_yscale("log", base=2)
             gain.yaxis.set_major_formatter("{x:g}")
@@ -144,7 +144,7 @@ def _scalability_over(findings: Findings, axis: StudyAxis) -> Drawing | None:
         for name, look, line in lines.of(part):
             axes.plot(line["x"], line["bound_ratio"], label=name, **look)
         axes.set_ylim(bottom=min(1.0, float(part["bound_ratio"].min())))
-        axes.set_ylabel("makespan / lower bound", fontsize=TEXT["normal"])
+        axes.set_ylabel("makespan / lower bound", fontsize=TEXT_POINTS["normal"])
 
     figure, left_out = panels_over(findings.table, axis, data, draw)
     caption = (

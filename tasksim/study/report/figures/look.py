@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.shortnames import shortened
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.curves import facets_of
-from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
+from tasksim.view.style import TEXT_POINTS, WIDTH_INCHES, legend_columns, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -157,9 +157,9 @@ def plain_axes(axes: Axes, title: str = "") -> Axes:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, color="#e3e7ea", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=TEXT["small"])
+    axes.tick_params(labelsize=TEXT_POINTS["small"])
     if title:
-        axes.set_title(shortened(title, 62), fontsize=TEXT["normal"], loc="left")
+        axes.set_title(shortened(title, 62), fontsize=TEXT_POINTS["normal"], loc="left")
     return axes
 
 
@@ -174,7 +174,7 @@ def legend_below(figure: Figure, axes: Axes) -> None:
         labels=names,
         loc="outside lower left",
         ncols=legend_columns(names, WIDTH_INCHES * 72.0),
-        fontsize=TEXT["small"],
+        fontsize=TEXT_POINTS["small"],
         frameon=False,
     )
 
@@ -228,4 +228,4 @@ def ticks_of(axes: Axes, axis: StudyAxis) -> None:
         [number for number, _ in kept], [shortened(value_text(value), 14) for _, value in kept]
     )
     axes.set_xticks([], minor=True)
-    axes.set_xlabel(shortened(axis.label, 60), fontsize=TEXT["normal"])
+    axes.set_xlabel(shortened(axis.label, 60), fontsize=TEXT_POINTS["normal"])

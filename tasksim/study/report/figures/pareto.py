@@ -23,7 +23,7 @@ from tasksim.study.report.figures.look import (
     plain_axes,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.view.style import TEXT
+from tasksim.view.style import TEXT_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ __all__ = ["PARETO", "unbeaten"]
 DISTANCES_POINTS: Final = (5.0, 13.0, 23.0, 35.0, 50.0, 68.0, 89.0, 113.0, 140.0)
 """Distances from a point to its label that are tried, in typographic points: the first is beside
 the point, the others need a line."""
-SIDES: Final = ((-1, -1), (1, 1), (-1, 0), (1, 0), (0, -1), (0, 1), (1, -1), (-1, 1))
+LABEL_SIDES: Final = ((-1, -1), (1, 1), (-1, 0), (1, 0), (0, -1), (0, 1), (1, -1), (-1, 1))
 """Directions that are tried, as (across, up): below to the left first, because no point lies below
 a Pareto front."""
 MARKER_MARGIN_POINTS: Final = 4.0
@@ -81,10 +81,10 @@ def label_points(
 
 def _tried(axes: Axes, point: NDArray[np.float64], text: str) -> Iterator[Annotation]:
     """Yield the label at each place in turn; the caller removes it or keeps it and stops."""
-    for distance, (across, up) in product(DISTANCES_POINTS, SIDES):
+    for distance, (across, up) in product(DISTANCES_POINTS, LABEL_SIDES):
         yield axes.annotate(
             text, (float(point[0]), float(point[1])), (across * distance, up * distance),
-            textcoords="offset points", fontsize=TEXT["small"], in_layout=False,
+            textcoords="offset points", fontsize=TEXT_POINTS["small"], in_layout=False,
             ha=("center", "left", "right")[across], va=("center", "bottom", "top")[up],
             arrowprops=None if distance == DISTANCES_POINTS[0] else
             {"arrowstyle": "-", "color": "#999999", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3},
@@ -168,8 +168,8 @@ def _points(axes: Axes, part: pd.DataFrame, table: StudyTable) -> None:
         drawstyle="steps-post", label="no other beats",
     )  # fmt: skip
     draw_points(axes, part, table, ("makespan_s", ENERGY_COLUMN), factor)
-    axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
-    axes.set_ylabel("energy (J)", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT_POINTS["normal"])
+    axes.set_ylabel("energy (J)", fontsize=TEXT_POINTS["normal"])
 
 
 def _label(axes: Axes, part: pd.DataFrame, varied: Sequence[StudyAxis]) -> int:

@@ -13,7 +13,7 @@ from tasksim.reports.scaling_laws import MAX_FITTED_NODES, WORLEY_NODES, nan_law
 from tasksim.study.report.curves import facets_of, makespan_curve
 from tasksim.study.report.figures.look import BOUND_COLOUR, panels_over
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.view.style import TEXT
+from tasksim.view.style import TEXT_POINTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ def _lines(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT["normal"])
+    axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT_POINTS["normal"])
 
 
 SCALING = StudyFigure("Makespans over nodes, beside two empirical laws.", _draw)

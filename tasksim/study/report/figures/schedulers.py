@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from tasksim.base.shortnames import shortened
-from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.evidence import CONFIDENCE_LEVEL
 from tasksim.study.report.figures.look import legend_below, line_looks, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
 from tasksim.study.report.tournament import performance_profile
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT_POINTS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +49,8 @@ def _draw_profile(findings: Findings) -> list[Drawing]:
             )  # fmt: skip
     axes.set_xlim(1.0, until)
     axes.set_ylim(0.0, 103.0)
-    axes.set_xlabel("makespan over that of the best of the group", fontsize=TEXT["normal"])
-    axes.set_ylabel("groups (%)", fontsize=TEXT["normal"])
+    axes.set_xlabel("makespan over that of the best of the group", fontsize=TEXT_POINTS["normal"])
+    axes.set_ylabel("groups (%)", fontsize=TEXT_POINTS["normal"])
     legend_below(figure, axes)
     caption = (
         f"Share of the {len(pairs.ratios_with_failures):,} groups of the same graph, platform, "
@@ -81,11 +81,12 @@ def _draw_differences(findings: Findings) -> list[Drawing]:
     axes.axvline(0.0, color="#222222", linewidth=0.9)
     axes.set_yticks(range(len(shown)), [shortened(d.slower, 40) for d in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    axes.set_xlabel(f"longer than {shortened(first, 40)} (%)", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"longer than {shortened(first, 40)} (%)", fontsize=TEXT_POINTS["normal"])
     caption = (
         f"Excess of the makespans over those of {first}, which has the lowest mean, with "
-        f"{100 * CONFIDENCE:.0f} % intervals, each by itself, over {findings.evidence.scope}. "
-        "If an interval contains 0, the difference may be chance. The data have all pairs."
+        f"{100 * CONFIDENCE_LEVEL:.0f} % intervals, each by itself, over "
+        f"{findings.evidence.scope}. If an interval contains 0, the difference may be chance. "
+        "The data have all pairs."
     )
     data = pd.DataFrame([vars(difference) | {"sure": difference.is_sure} for difference in found])
     return [Drawing("differences", "Differences", caption, data, figure)]
@@ -107,7 +108,7 @@ def _draw_ranks(findings: Findings) -> list[Drawing]:
         axes.plot(ends, [-0.45 - 0.6 * row] * 2, color="#222222", linewidth=3.5)
     caption = (
         f"Average ranks over {findings.evidence.scope}, 1 is best. Schedulers under one bar are "
-        f"within the critical difference of Nemenyi's test at {100 * CONFIDENCE:.0f} %, "
+        f"within the critical difference of Nemenyi's test at {100 * CONFIDENCE_LEVEL:.0f} %, "
         f"{ranks.critical_difference:.3g}: their ranks may differ by chance, all comparisons taken "
         "together. Ranks do not show the size of differences, so the test tells fewer schedulers "
         "apart than intervals do."
@@ -125,7 +126,7 @@ def _names(axes: Axes, ranks: RankTest, colours: dict[str, str]) -> None:
     axes.plot([1, k], [0, 0], color="#222222", linewidth=1.2)
     for tick in range(1, k + 1):
         axes.plot([tick, tick], [0, 0.25], color="#222222", linewidth=1.0)
-        axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=TEXT["small"])
+        axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=TEXT_POINTS["small"])
     top = -0.6 - 0.6 * len(ranks.alike)
     for place, (name, rank) in enumerate(zip(ranks.schedulers, ranks.ranks, strict=True)):
         left = place < half
@@ -135,7 +136,7 @@ def _names(axes: Axes, ranks: RankTest, colours: dict[str, str]) -> None:
         text = shortened(name, 30)
         axes.text(
             end, y, f"{text} {rank:.2f} " if left else f" {rank:.2f} {text}",
-            ha="right" if left else "left", va="center", fontsize=TEXT["small"],
+            ha="right" if left else "left", va="center", fontsize=TEXT_POINTS["small"],
         )  # fmt: skip
     axes.set_xlim(1 - 0.3 * k, k + 0.3 * k)
     axes.set_ylim(top - 0.75 * half, 1.2)

@@ -11,7 +11,7 @@ from tasksim.base.shortnames import shortened
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.look import BOUND_COLOUR, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure, file_name
-from tasksim.view.style import TEXT, new_figure
+from tasksim.view.style import TEXT_POINTS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def _draw_sensitivity(findings: Findings) -> list[Drawing]:
     axes.set_xlim(left=1.0)
     axes.set_yticks(rows, [shortened(s.axis, 40) for s in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
-    axes.set_xlabel("longest / shortest makespan", fontsize=TEXT["normal"])
+    axes.set_xlabel("longest / shortest makespan", fontsize=TEXT_POINTS["normal"])
     caption = (
         "Ratio of the longest to the shortest makespan along each axis of the study, all else "
         "equal: geometric means, with a stroke at the largest. 'seed' is the effect of chance."
@@ -72,8 +72,8 @@ def _draw_sobol(findings: Findings) -> list[Drawing]:
     axes.set_yticks(rows, [shortened(index.axis, 40) for index in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_xlim(0.0, 100.0)
-    axes.set_xlabel("variance of ln(makespan) (%)", fontsize=TEXT["normal"])
-    axes.legend(fontsize=TEXT["small"], frameon=False)
+    axes.set_xlabel("variance of ln(makespan) (%)", fontsize=TEXT_POINTS["normal"])
+    axes.legend(fontsize=TEXT_POINTS["small"], frameon=False)
     caption = (
         "Sobol' indices, exact for the grid of the study: the share of the variance of "
         "ln(makespan) that an axis explains alone, and with all its interactions."
@@ -133,18 +133,18 @@ def _heat(axes: Axes, interaction: Interaction) -> None:
     axes.set_xticks(range(len(second)), [shortened(value_text(v), 30) for v in second.values])
     if sum(len(value_text(v)) for v in second.values) > 90:
         axes.tick_params(axis="x", rotation=30)
-    axes.set_ylabel(shortened(first.label, 40), fontsize=TEXT["normal"])
-    axes.set_xlabel(shortened(second.label, 60), fontsize=TEXT["normal"])
+    axes.set_ylabel(shortened(first.label, 40), fontsize=TEXT_POINTS["normal"])
+    axes.set_xlabel(shortened(second.label, 60), fontsize=TEXT_POINTS["normal"])
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.01, format="%g")
-    bar.ax.tick_params(labelsize=TEXT["small"])
-    bar.set_label("makespan / shortest", fontsize=TEXT["small"])
+    bar.ax.tick_params(labelsize=TEXT_POINTS["small"])
+    bar.set_label("makespan / shortest", fontsize=TEXT_POINTS["small"])
     if relative.size > MAX_NUMBERED_FIELDS:
         return
     for row, line in enumerate(relative):
         for column, value in enumerate(line):
             axes.text(
-                column, row, f"{value:.3g}", ha="center", va="center", fontsize=TEXT["small"],
-                color="white" if scale(value) > 0.6 else "black",
+                column, row, f"{value:.3g}", ha="center", va="center",
+                fontsize=TEXT_POINTS["small"], color="white" if scale(value) > 0.6 else "black",
             )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from tasksim.study.report.figures.look import (
     plain_axes,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.view.style import TEXT
+from tasksim.view.style import TEXT_POINTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["TRADEOFFS"]
 
-OVER: Final = "path_synchronisations"
-COSTS: Final = {"path_words": "words along a path", "path_flop": "flop along a path"}
+ABSCISSA: Final = "path_synchronisations"
+COST_LABELS: Final = {"path_words": "words along a path", "path_flop": "flop along a path"}
 """Costs that are drawn over the synchronisations, with the labels of their axes."""
-CLOSED: Final = "closed"
+CLOSED_PREFIX: Final = "closed"
 """Start of the names of closed costs, in the place of ``path``."""
 
 
 def _draw(findings: Findings) -> list[Drawing]:
     used = findings.table.used
-    drawn = [cost for cost in COSTS if all(_known(used, name) for name in (OVER, cost))]
+    drawn = [cost for cost in COST_LABELS if all(_known(used, name) for name in (ABSCISSA, cost))]
     return [_drawing(findings, cost) for cost in drawn]
 
 
@@ -48,14 +48,14 @@ def _known(used: pd.DataFrame, name: str) -> bool:
 def _drawing(findings: Findings, cost: str) -> Drawing:
     used = findings.table.used
     names = [axis.name for axis in findings.table.configuration]
-    closed = [f"{CLOSED}_{name.partition('_')[2]}" for name in (OVER, cost)]
+    closed = [f"{CLOSED_PREFIX}_{name.partition('_')[2]}" for name in (ABSCISSA, cost)]
     has_closed = all(_known(used, name) for name in closed)
     by = list(dict.fromkeys([*names, "scheduler"]))
-    columns = [OVER, cost, *(closed if has_closed else []), "makespan_s"]
+    columns = [ABSCISSA, cost, *(closed if has_closed else []), "makespan_s"]
     data = used.groupby(by, sort=False, dropna=False)[columns].mean().reset_index()
     figure, panels, count = facet_panels(data, ["graph"] if "graph" in data else [])
     for axes, part, title in panels:
-        draw_points(plain_axes(axes, title), part, findings.table, (OVER, cost))
+        draw_points(plain_axes(axes, title), part, findings.table, (ABSCISSA, cost))
         _finish(axes, part, cost)
         if has_closed:
             axes.plot(
@@ -63,7 +63,7 @@ def _drawing(findings: Findings, cost: str) -> Drawing:
                 markerfacecolor="none", color=BOUND_COLOUR, label="closed formula",
             )  # fmt: skip
     legend_below(figure, panels[0][0])
-    label = COSTS[cost]
+    label = COST_LABELS[cost]
     caption = (
         f"{label[0].upper()}{label[1:]} over synchronisations along a path: each point is a choice"
         f"{', the circle around it what its closed formula says' if has_closed else ''}. A choice "
@@ -78,14 +78,14 @@ def _finish(axes: Axes, part: pd.DataFrame, cost: str) -> None:
     """Mark the fastest choice, and make both axes logarithmic."""
     fastest = part.iloc[int(part["makespan_s"].argmin())]
     axes.annotate(
-        f"fastest: {format_time(float(fastest['makespan_s']))}", (fastest[OVER], fastest[cost]),
-        (0, 8), textcoords="offset points", fontsize=TEXT["small"], ha="center",
+        f"fastest: {format_time(float(fastest['makespan_s']))}", (fastest[ABSCISSA], fastest[cost]),
+        (0, 8), textcoords="offset points", fontsize=TEXT_POINTS["small"], ha="center",
     )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.tick_params(which="both", labelsize=TEXT["small"])
-    axes.set_xlabel("synchronisations along a path", fontsize=TEXT["normal"])
-    axes.set_ylabel(COSTS[cost], fontsize=TEXT["normal"])
+    axes.tick_params(which="both", labelsize=TEXT_POINTS["small"])
+    axes.set_xlabel("synchronisations along a path", fontsize=TEXT_POINTS["normal"])
+    axes.set_ylabel(COST_LABELS[cost], fontsize=TEXT_POINTS["normal"])
 
 
 TRADEOFFS = StudyFigure(
