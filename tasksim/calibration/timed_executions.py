@@ -11,7 +11,7 @@ import numpy as np
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import relative_pulse
-from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, own_s, slowing
+from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, crowding_at, own_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ class ExecutionTimes(NamedTuple):
         lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
         usual = float(np.median(lost_s[whole] / wall_s[whole])) if whole.any() else 0.0
         computes = usual <= BLOCKING_SHARE
-        slowed = slowing(uses.pulse[:count], uses.beat[:count]) if computes else np.ones(count)
+        slowed = crowding_at(uses.pulse[:count], uses.beat[:count]) if computes else np.ones(count)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, slowed)
 
     @property

@@ -16,7 +16,7 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
-from tasksim.run.disturbance import slowing
+from tasksim.run.disturbance import crowding_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ class SlowdownProbe:
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
         shares = self._products.shares(PROBE_S, between)
-        slowed = float(slowing(*np.array(seen).T).mean()) if seen else 1.0
+        slowed = float(crowding_at(*np.array(seen).T).mean()) if seen else 1.0
         return max(slowed * len(shares) / max(sum(shares), 1e-3), 1.0)
 
     def recent(self) -> list[float]:

@@ -30,6 +30,7 @@ __all__ = [
     "blocking_kernels",
     "crowded_share",
     "crowding",
+    "crowding_at",
     "disturbance_account",
     "disturbance_summary",
     "has_processor_times",
@@ -40,7 +41,6 @@ __all__ = [
     "others_s",
     "others_share",
     "own_s",
-    "slowing",
     "taken_share",
     "undisturbed_s",
     "with_core_s",
@@ -81,18 +81,24 @@ several sizes would show that as such a cost."""
 LATER_TASKS: Final = 10
 """Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
 not near before, either."""
-COLD_S_PER_BYTE: Final = 35e-12
+COLD_S_PER_BYTE: Final = 100e-12
 """Additional time of a task per byte of its data if they come from memory instead of the last-level
-cache, in seconds. Measured with tiled Cholesky, LU and QR and the fast multipole method beside one
-and two busy processes per core: 5 to 45 ps on one virtual machine, 35 to 60 on another."""
+cache, in seconds. Measured with 1,200 runs of tiled Cholesky, LU and QR and the fast multipole
+method, alone and beside one and two processes per core, on two virtual cores of a Xeon (Sapphire
+Rapids)."""
+MAX_COLD_SHARE: Final = 0.12
+"""Largest share of a task that cold data cost, in the same runs: a processor fetches most data
+while it computes with others."""
 CACHE_BYTES: Final = 32 * 2**20
 """Size of the part of a last-level cache that a run uses, in bytes: most servers have 32 MiB per
 group of cores. Of twice as many data, nothing is near when it is used again, with others or
 without."""
 PULSE_WEIGHT: Final = 0.52
 """Additional time of a task per additional time of work that fills the core, both relative to an
-idle core. Measured with 768 runs of tiled Cholesky, LU and QR and the fast multipole method on two
-virtual cores of a Xeon (Sapphire Rapids)."""
+idle core, in the same runs."""
+BEAT_EXPONENT: Final = 1.6
+"""Exponent of the beat in the time of a task, in the same runs: 0.4 for scalar code, 1.1 to 1.9 for
+vector code, which a processor short of power slows down more than a chain of single steps."""
 MAX_PULSE: Final = 3.0
 """Largest pulse that counts: two hyper-threads that share a core take twice as long each."""
 MAX_BEAT: Final = 1.4
@@ -163,22 +169,18 @@ def crowding(run: Run) -> Floats:
     They use the other hyper-thread of its core, or slow its clock. 1 for tasks that wait, and where
     it is unknown.
     """
-    slowed = slowing(run.tasks.pulse, run.tasks.beat)
+    slowed = crowding_at(run.tasks.pulse, run.tasks.beat)
     if not (slowed > 1.0).any():
         return slowed
     _, usual, kernel = _usual(run)
     return np.where((usual <= BLOCKING_SHARE)[kernel], slowed, 1.0)
 
 
-def slowing(pulse: Floats, beat: Floats) -> Floats:
-    """Return the factors by which tasks are slower at each *pulse* and *beat*; NaN: unknown.
-
-    In the time of an idle core's work, work that waits takes the beat, and work that fills the
-    core the product of both. What the latter takes more counts in part.
-    """
-    waiting = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT)
-    full = waiting * np.clip(np.nan_to_num(pulse, nan=1.0), 1.0, MAX_PULSE)
-    return waiting * (1.0 + PULSE_WEIGHT * (full - waiting))
+def crowding_at(pulse: Floats, beat: Floats) -> Floats:
+    """Return the factors by which tasks are slower at each *pulse* and *beat*; NaN: unknown."""
+    slower = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT) ** BEAT_EXPONENT
+    fuller = np.clip(np.nan_to_num(pulse, nan=1.0), 1.0, MAX_PULSE)
+    return slower * (1.0 + PULSE_WEIGHT * (fuller - 1.0))
 
 
 def with_core_s(run: Run, graph: TaskGraph | None = None) -> Floats:
@@ -193,8 +195,7 @@ def with_core_s(run: Run, graph: TaskGraph | None = None) -> Floats:
     With the *graph* of the run, computing tasks are shorter by what cold data cost. A worker that
     has a core half of the time needs twice as long until it uses data again, and meanwhile others,
     on this machine or on its host, fill the cache that all cores share. So all tasks are longer by
-    some percent, not only those after an interruption, and a worker that sleeps instead sees the
-    same.
+    some percent, not only those after an interruption.
     """
     tasks = run.tasks
     lost, usual, kernel = _usual(run)
@@ -214,11 +215,11 @@ def with_core_s(run: Run, graph: TaskGraph | None = None) -> Floats:
     own = np.where(preempted, np.maximum(own - cost_s, least), own)
     if graph is None:
         return own
-    return np.where(computing, np.maximum(own - _cold_s(run, graph), least), own)
+    return np.where(computing, np.maximum(own - _cold_s(run, graph, own), least), own)
 
 
-def _cold_s(run: Run, graph: TaskGraph) -> Floats | float:
-    """Return the time by which each task was longer as others had made its data cold."""
+def _cold_s(run: Run, graph: TaskGraph, own: Floats) -> Floats | float:
+    """Return the time by which tasks of *own* durations were longer as others made data cold."""
     share = others_share(run)
     if not share:
         return 0.0
@@ -226,7 +227,8 @@ def _cold_s(run: Run, graph: TaskGraph) -> Floats | float:
 
     used_bytes = float(graph.handle_size[np.unique(graph.access_handle)].sum())
     near_alone = float(np.clip(2.0 - used_bytes / CACHE_BYTES, 0.0, 1.0))
-    return COLD_S_PER_BYTE * share * near_alone * task_bytes(graph)[run.tasks.task]
+    cold_s = COLD_S_PER_BYTE * task_bytes(graph)[run.tasks.task]
+    return share * near_alone * np.minimum(cold_s, MAX_COLD_SHARE * own)
 
 
 def _later_shares(run: Run) -> Floats:

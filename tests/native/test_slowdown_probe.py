@@ -8,7 +8,7 @@ from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
 from tasksim.native.pulse import Idle
 from tasksim.native.slowdown_probe import SlowdownProbe
-from tasksim.run.disturbance import PULSE_WEIGHT
+from tasksim.run.disturbance import BEAT_EXPONENT, PULSE_WEIGHT
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -36,7 +36,7 @@ def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
         return [0.5, 0.5]
 
     monkeypatch.setattr(probe._products, "shares", shares)
-    assert probe() == pytest.approx(2.0 * 1.2 * (1.0 + 1.2 * 0.5 * PULSE_WEIGHT))
+    assert probe() == pytest.approx(2.0 * 1.2**BEAT_EXPONENT * (1.0 + 0.5 * PULSE_WEIGHT))
 
 
 def test_the_last_probes_are_some_moments_apart(monkeypatch):

@@ -12,9 +12,11 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
+    BEAT_EXPONENT,
     CACHE_BYTES,
     COLD_S_PER_BYTE,
     MAX_BEAT,
+    MAX_COLD_SHARE,
     PULSE_WEIGHT,
     _later_shares,
     blocking_kernels,
@@ -80,8 +82,8 @@ def test_a_slower_clock_slows_tasks_and_what_the_other_hyper_thread_costs(make):
     run = a_run(make, [0.0] * 5, [0] * 5)
     pulse, beat = [1.0, 1.0, 2.0, 2.0, np.nan], [1.1, 9.9, 1.2, np.nan, 1.1]
     tasks = replace(run.tasks, pulse=pulse, beat=beat)
-    both = 1.2 * (1 + 1.2 * PULSE_WEIGHT)
-    factors = [1.1, MAX_BEAT, both, 1 + PULSE_WEIGHT, 1.1]
+    slower = np.power([1.1, MAX_BEAT, 1.2, 1.0, 1.1], BEAT_EXPONENT)
+    factors = slower * [1.0, 1.0, 1 + PULSE_WEIGHT, 1 + PULSE_WEIGHT, 1.0]
     assert crowding(replace(run, tasks=tasks)) == pytest.approx(factors)
 
 
@@ -327,8 +329,19 @@ def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(
     graph = builder.build()
     run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
     others_share = 0.5
-    cold_s = others_share * COLD_S_PER_BYTE * near_share * data_bytes
-    assert undisturbed_s(run, graph) == pytest.approx([1.0 - cold_s])
+    cold_s = COLD_S_PER_BYTE * data_bytes
+    assert undisturbed_s(run, graph) == pytest.approx([1.0 - others_share * near_share * cold_s])
+
+
+def test_cold_data_cost_a_part_of_a_task_at_most(make):
+    builder = tasksim.GraphBuilder("one task")
+    builder.insert("gemm", tasksim.RW(builder.handle("a", CACHE_BYTES)))
+    rows = [(1, 0, 0.0, 0.0, 0.0, 2e-3, -1)]
+    run = make.run(rows, workers=("cpu0",))
+    tasks = replace(run.tasks, cpu_s=np.array([1e-3]), preemptions=np.array([1], np.int32))
+    run = replace(run, kind="native", tasks=tasks, disturbance=Disturbance((1e-3,), (1,)))
+    found = undisturbed_s(run, builder.build())
+    assert found == pytest.approx([1e-3 * (1.0 - 0.5 * MAX_COLD_SHARE)])
 
 
 def test_tasks_of_other_workers_do_not_pay(make):
