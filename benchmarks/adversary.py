@@ -35,7 +35,7 @@ SAGA_NAMES = {
     "bil": "BIL", "gdl": "GDL", "fcp": "FCP", "flb": "FLB",
 }  # fmt: skip
 """The algorithms that PISA compares with HEFT, here and there."""
-PUBLISHED = {
+PUBLISHED_RATIOS = {
     "cpop": (1.50, 1.8e8), "fastest-node": (4.20, 4.02), "min-min": (4.23, None),
     "max-min": (2.32, 2.72), "duplex": (4.73, 1.89), "mct": (1.55, 2.74), "met": (9.02, 3.43),
     "olb": (1.67, None), "wba": (1.74, None), "etf": (2.02, 4.15), "bil": (1.64, 6.18),
@@ -98,7 +98,7 @@ def until(runs: int, steps: int, most: int = 50) -> list[dict[str, Any]]:
 
     found, factors = [], []
     for first, second in pairs():
-        ratio = PUBLISHED[second if first == "heft" else first][first != "heft"]
+        ratio = PUBLISHED_RATIOS[second if first == "heft" else first][first != "heft"]
         if ratio is None or (first, second) in OUT_OF_REACH:
             continue
         rows = []

@@ -40,9 +40,9 @@ class Example(NamedTuple):
     terms: dict[str, str]
 
 
-SWEEP = "rows*columns + rows"
-FACTOR = "pivots**3 + pivots**2*rows + pivots*rows**2 + pivots*rows + pivots**2 + rows"
-ENTRIES = "entries"
+SWEEP_TERMS = "rows*columns + rows"
+FACTOR_TERMS = "pivots**3 + pivots**2*rows + pivots*rows**2 + pivots*rows + pivots**2 + rows"
+COPY_TERMS = "entries"
 EXAMPLES_MEASURED = {
     **{
         f"stencil, {language}": Example(
@@ -50,7 +50,7 @@ EXAMPLES_MEASURED = {
             f"steps=20 language={language}",
             ("n=768", "n=1024", "n=1536"),
             ("n=960", "n=1408"),
-            {f"sweep_{language}": SWEEP},
+            {f"sweep_{language}": SWEEP_TERMS},
         )
         for language in ("numpy", "numba", "c")
     },
@@ -66,14 +66,14 @@ EXAMPLES_MEASURED = {
         "",
         ("n=160", "n=240", "n=320"),
         ("n=216", "n=296"),
-        {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
+        {"factor": FACTOR_TERMS, "extend_add": COPY_TERMS, "assemble": "rows**2 + rows"},
     ),
     "sparse Cholesky, 3-D": Example(
         "sparse_cholesky.py",
         "dimension=3",
         ("n=16", "n=20", "n=24"),
         ("n=21", "n=22"),
-        {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
+        {"factor": FACTOR_TERMS, "extend_add": COPY_TERMS, "assemble": "rows**2 + rows"},
     ),
     "images": Example(
         "image_pipeline.py",

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 TOLERANCES: Final = (0.5, 0.25, 0.125, 0.0625, 0.05, 0.03125, 0.015625, 0.0078125)
 RANKS_TOLERANCES: Final = (0.5, 0.125, 0.05, 0.03125, 0.0078125)
-GOAL: Final = 0.05
+ERROR_GOAL: Final = 0.05
 FASTER, ERROR, REGRET = 3.0, 0.05, 0.03
 WORKERS: Final = 2
 CALIBRATION_S: Final = 10.0
@@ -78,7 +78,7 @@ PROBLEMS: Final = (
         "QR", "qr", ("n=1728",), ("tile_size=144,192,216,288", "ib=16,32", "scheduler=lws,eager")
     ),
 )
-QUICK: Final = (
+QUICK_PROBLEMS: Final = (
     Problem("Cholesky", "cholesky", ("n=768",), ("tile_size=96,128,192", "scheduler=lws,eager")),
     Problem("QR", "qr", ("n=384",), ("tile_size=48,64,96", "ib=16,32")),
 )
@@ -247,7 +247,7 @@ def reached(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
             row["way"]
             for row in rows
             if row["problem"] == name
-            and row["tolerance"] == GOAL
+            and row["tolerance"] == ERROR_GOAL
             and row["speedup"] >= FASTER
             and row["mean_error"] <= ERROR
             and row["regret"] <= REGRET
@@ -269,7 +269,7 @@ def main() -> int:
     if given.ranks is not None:
         rows = rows_over_ranks(given.ranks, given.rounds or 2, quick=given.quick)
     else:
-        problems = QUICK if given.quick else PROBLEMS
+        problems = QUICK_PROBLEMS if given.quick else PROBLEMS
         rows = [row for p in problems for row in rows_of(p, given.rounds or 3)]
     load = [before, os.getloadavg()[0]]
     print(text_of(rows))
@@ -281,7 +281,10 @@ def main() -> int:
     print(f"load {load[0]:.1f} before, {load[1]:.1f} after (this benchmark alone: about {WORKERS})")
     found = reached(rows)
     for name, ways in found.items():
-        print(f"{name}: the goal at {100 * GOAL:.0f} % is reached by {', '.join(ways) or 'none'}")
+        print(
+            f"{name}: the goal at {100 * ERROR_GOAL:.0f} % is reached by "
+            f"{', '.join(ways) or 'none'}"
+        )
     if given.json is not None:
         given.json.write_text(json.dumps({"load": load, "rows": rows}, indent=1) + "\n")
     if given.figure is not None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-LOOKS: Final = {
+STYLE_OF_WAY: Final = {
     "conditional": ("#0072b2", "o"),
     "local": ("#d55e00", "s"),
     "online": ("#009e73", "^"),
@@ -88,7 +88,7 @@ def draw(rows: list[dict[str, Any]], path: Path, tolerances: Sequence[float]) ->
 
 def _lines(axis: Any, rows: list[dict[str, Any]], key: str, scale: float) -> None:
     axis.set_yscale("log")
-    for way, (colour, marker) in LOOKS.items():
+    for way, (colour, marker) in STYLE_OF_WAY.items():
         mine = [row for row in rows if row["way"] == way]
         if not mine:
             continue

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network
 
-TRUTH = (
+TRUE_NETWORK = (
     "fat-tree:children=[16,16],parents=[1,8],cables=[1,1],bandwidth=5GB/s,latency=1us,model=smpi"
 )
 PLATFORM = dataclasses.replace(Platform.identical(1), overheads=Overheads(push_s=2e-6))
@@ -52,7 +52,8 @@ FEW, MANY = (1, 2, 4, 8), (16, 64, 256)
 SIZES = (8, 32, 1024, 8192, 32768, 65536, 262144, 1048576)
 HERTZ, CPI, BF = 2.5e9, 0.6, 0.3
 LATENCIES_S = {"l1": 1.6e-9, "memory": 90e-9}
-COUNTS = {  # instructions, accesses that L1 answers, that memory answers, per point or product
+COUNTS_OF_KERNEL = {
+    # Instructions, accesses that L1 answers, that memory answers, per point or product.
     "pack": lambda n: (40.0 * n, 8.0 * n, 0.1 * n),
     "stencil": lambda n: (9.0 * n * n, 2.0 * n * n, 0.02 * n * n),
     "relax": lambda n: (8.0 * n * n, 2.0 * n * n, 0.02 * n * n),
@@ -63,15 +64,15 @@ COUNTS = {  # instructions, accesses that L1 answers, that memory answers, per p
 }
 SMALL_S = {"add": 0.2e-6, "barrier": 0.2e-6}
 """Kernels that nobody counts: the rest."""
-SUMS = ("pq=reduce:binomial+bcast:linear", "rr=reduce:binomial+bcast:linear")
+SUM_COLLECTIVES = ("pq=reduce:binomial+bcast:linear", "rr=reduce:binomial+bcast:linear")
 CASES = {
-    "cg": (SUMS, lambda blocks: {"block_rows": blocks[0], "block_columns": blocks[1],
+    "cg": (SUM_COLLECTIVES, lambda blocks: {"block_rows": blocks[0], "block_columns": blocks[1],
                                  "block_size": 192, "iterations": 4}),
     "jacobi": ((), lambda blocks: {"block_rows": blocks[0], "block_columns": blocks[1],
                                    "block_size": 192, "iterations": 6}),
     "summa": ((), lambda blocks: {"tiles": blocks[0], "tile_size": 128}),
 }  # fmt: skip
-STRONG = {"cg": (16, 32), "jacobi": (16, 32), "summa": (32, 32)}
+STRONG_SCALING_BLOCKS = {"cg": (16, 32), "jacobi": (16, 32), "summa": (32, 32)}
 
 
 def blocks_for(name: str, ranks: int) -> tuple[int, int]:
@@ -86,7 +87,7 @@ def blocks_for(name: str, ranks: int) -> tuple[int, int]:
 def counts_of(size: int) -> dict[str, KernelCounts]:
     """Return the counters of all kernels on blocks of one size."""
     found = {}
-    for name, of in COUNTS.items():
+    for name, of in COUNTS_OF_KERNEL.items():
         names = ("m", "n", "k") if name == "gemm" else ("n",)
         instructions, l1, memory = of(size)
         counters = {"instructions": [instructions], "l1_hits": [l1], "memory_accesses": [memory],
@@ -100,7 +101,7 @@ def counts_of(size: int) -> dict[str, KernelCounts]:
 def seconds_of(size: int) -> dict[str, float]:
     """Return what each kernel takes by its counters."""
     taken = dict(SMALL_S)
-    for name, of in COUNTS.items():
+    for name, of in COUNTS_OF_KERNEL.items():
         instructions, l1, memory = of(size)
         waited = l1 * LATENCIES_S["l1"] + memory * LATENCIES_S["memory"]
         taken[name] = CPI * instructions / HERTZ + BF * waited
@@ -142,11 +143,13 @@ def judged(name: str, weak: bool, many: tuple[int, ...]) -> tuple[BulkModel, pd.
     """Return the model of one program, and the table of all methods on many ranks."""
     collectives, settings = CASES[name]
     graphs = {
-        ranks: generate(name, **settings(blocks_for(name, ranks) if weak else STRONG[name]))
+        ranks: generate(
+            name, **settings(blocks_for(name, ranks) if weak else STRONG_SCALING_BLOCKS[name])
+        )
         for ranks in (*FEW, *many)
     }
     size = int(graphs[1].arguments.get("block_size") or graphs[1].arguments["tile_size"])
-    truth, counts = read_network(TRUTH), counts_of(size)
+    truth, counts = read_network(TRUE_NETWORK), counts_of(size)
     coarse = calibrated(truth)
     runs = {ranks: true_run(graph, ranks, truth, size) for ranks, graph in graphs.items()}
     profiles = {ranks: profile_of_run(found, counts) for ranks, found in runs.items()}

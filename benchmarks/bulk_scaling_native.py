@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from tasksim.network.description import Network
     from tasksim.run.samples import RecordedRun
 
-TASKSIM = [sys.executable, "-m", "tasksim"]
-COUNTED = {
+TASKSIM_COMMAND = [sys.executable, "-m", "tasksim"]
+COUNTED_SETTINGS = {
     "cg": "block_rows=2 block_columns=2 block_size=256 iterations=1",
     "jacobi": "block_rows=2 block_columns=2 block_size=256 iterations=1",
     "summa": "tiles=2 tile_size=128",
 }
-KNOWN = {
+KNOWN_SETTINGS = {
     "cg": ("block_rows=4 block_columns=4", "block_rows=4 block_columns=8"),
     "jacobi": ("block_rows=4 block_columns=4", "block_rows=4 block_columns=8"),
     "summa": ("tiles=4 tile_size=128", "tiles=6 tile_size=128"),
 }
-ASKED = {
+PREDICTED_SETTINGS = {
     "cg": "block_rows=8 block_columns=8",
     "jacobi": "block_rows=8 block_columns=8",
     "summa": "tiles=8 tile_size=128",
@@ -63,7 +63,18 @@ def counted(folder: Path, name: str) -> Path:
     """Return the folder with the counters of a program; counted now if they are not there."""
     path = folder / name
     if not path.exists():
-        _called([*TASKSIM, "counters", name, *COUNTED[name].split(), "--samples", "1", "-o", path])
+        _called(
+            [
+                *TASKSIM_COMMAND,
+                "counters",
+                name,
+                *COUNTED_SETTINGS[name].split(),
+                "--samples",
+                "1",
+                "-o",
+                path,
+            ]
+        )
     return path
 
 
@@ -76,7 +87,7 @@ def _called(words: list[object]) -> None:
 def mpiexec(ranks: int) -> list[str]:
     """Return the words that start so many ranks."""
     found = which("mpiexec", path=Path(sys.executable).parent) or "mpiexec"
-    return [found, "-n", str(ranks), *TASKSIM]
+    return [found, "-n", str(ranks), *TASKSIM_COMMAND]
 
 
 def real_run(name: str, settings: str, ranks: int, folder: Path) -> RecordedRun:
@@ -85,7 +96,7 @@ def real_run(name: str, settings: str, ranks: int, folder: Path) -> RecordedRun:
     words = [*name.split(), *settings.split(), "--workers", "1", "-o", folder, "--no-check"]
     if ranks > 1:
         words += ["--grid", f"{grid.rows}x{grid.columns}"]
-    _called([*(mpiexec(ranks) if ranks > 1 else TASKSIM), "run", *words])
+    _called([*(mpiexec(ranks) if ranks > 1 else TASKSIM_COMMAND), "run", *words])
     return recorded_runs([(folder, load_run(folder))])[0]
 
 
@@ -98,10 +109,10 @@ def judged(
     asked: list[RecordedRun] = []
     for repetition in range(repetitions):
         for count in ranks:
-            for number, settings in enumerate((*KNOWN[name], ASKED[name])):
+            for number, settings in enumerate((*KNOWN_SETTINGS[name], PREDICTED_SETTINGS[name])):
                 path = folder / f"{name}-{repetition}-{count}-{number}"
                 run = real_run(name, settings, count, path)
-                (few if number < len(KNOWN[name]) else asked).append(run)
+                (few if number < len(KNOWN_SETTINGS[name]) else asked).append(run)
     known, wanted = ([profile_of_run(run, counts) for run in runs] for runs in (few, asked))
     model = BulkModel(known, MessageCosts(network), cores=cores)
     means, told = MeanModels(few), {}
@@ -122,7 +133,7 @@ def judged(
         table.loc[last, "worley_s"] = float(law.seconds(most))
         error = 100.0 * (table["worley_s"] / table["measured_s"] - 1.0)
         table["worley_error_percent"] = np.where(last, error, np.nan)
-    print(f"\n{name} {ASKED[name]}; BF_comm {model.bf_comm:.2f}")
+    print(f"\n{name} {PREDICTED_SETTINGS[name]}; BF_comm {model.bf_comm:.2f}")
     print(text_of(table), flush=True)
     return table
 
@@ -132,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--programs", nargs="+", default=list(ASKED))
+    parser.add_argument("--programs", nargs="+", default=list(PREDICTED_SETTINGS))
     parser.add_argument("--folder", type=Path, help="of counters; kept")
     options = parser.parse_args()
     begun = time.monotonic()

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 NODES = (4, 16, 64, 256, 1024)
 NETWORK = "switch:bandwidth=4GB/s,latency=1us,model=smpi"
-SECONDS = {
+DURATIONS_S = {
     "potrf": 0.03, "trsm": 0.05, "syrk": 0.05, "gemm": 0.088,
     "pack": 1e-5, "stencil": 1e-3, "dot": 1e-4, "add": 1e-6, "axpy": 1e-4, "update": 1e-4,
 }  # fmt: skip
-HEAD = (
+TABLE_HEAD = (
     "nodes    tasks  messages  per task |    whole  us per task  per step |     core  us per task"
     "  per step |  peak"
 )
@@ -56,7 +56,7 @@ def row(graph: TaskGraph, nodes: int, workers: int) -> str:
 
     compiled.ended = ended
     begun = time.process_time()
-    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio").run(engine="compiled")
+    run = Simulation(graph, cluster, ConstantLibrary(DURATIONS_S), "prio").run(engine="compiled")
     whole, core = time.process_time() - begun, in_core[0]
     tasks, messages = len(graph), 0 if run.messages is None else len(run.messages)
     steps = tasks + 3 * messages
@@ -92,7 +92,7 @@ def main() -> None:
         (f"weak: cg, {given.iterations} iterations, a block per node", weak, given.iterations),
     ]
     for title, make, size in tables:
-        print(f"{title}\n{HEAD}")
+        print(f"{title}\n{TABLE_HEAD}")
         for nodes in given.nodes:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 print(pool.apply(make, (nodes, size)), flush=True)

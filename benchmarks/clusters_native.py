@@ -58,7 +58,7 @@ APPLICATIONS = ("cholesky", "lu", "qr")
 CALIBRATED, PREDICTED = (6, 11), (9, 14)
 RANKS = (2, 4)
 SCHEDULER = "lws"
-ROUND = "\x1e"
+ROUND_MARK = "\x1e"
 """Before the line of JSON in which a session says what it has measured."""
 
 
@@ -141,7 +141,7 @@ def session(options: argparse.Namespace) -> None:
         for other in range(1, ranks.size):
             ranks.comm.Send(np.array([0]), other)
     if found is not None:
-        print(ROUND + json.dumps({"rows": rows, "network": found.to_json(), "cores": cores}))
+        print(ROUND_MARK + json.dumps({"rows": rows, "network": found.to_json(), "cores": cores}))
 
 
 def _measured(
@@ -254,7 +254,7 @@ def main() -> None:
         mpiexec = which("mpiexec", path=Path(sys.executable).parent) or "mpiexec"
         command = [mpiexec, "-n", str(ranks), sys.executable, __file__, "--session"]
         done = subprocess.run([*command, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
-        said = done.stdout.partition(ROUND)[2]
+        said = done.stdout.partition(ROUND_MARK)[2]
         if done.returncode or not said:
             sys.exit(f"the session of {ranks} ranks has failed:\n{done.stdout}")
         found.append(json.loads(said))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-COMPARED: Final = ROOT / "build" / "compared"
+BUILDS_FOLDER: Final = ROOT / "build" / "compared"
 """Folder of the other builds, each unpacked and compiled once."""
 DURATIONS_S: Final = {
     "potrf": 5e-3, "trsm": 10e-3, "syrk": 10e-3, "gemm": 18e-3,
@@ -203,7 +203,7 @@ def other_build(text: str, *, compiles: bool) -> Path:
         wheel = Path(text)
         if not wheel.is_file():
             raise NoBuildError(f"{text}: no such file")
-        folder = COMPARED / wheel.stem
+        folder = BUILDS_FOLDER / wheel.stem
         if not folder.is_dir():
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(folder)
@@ -212,7 +212,7 @@ def other_build(text: str, *, compiles: bool) -> Path:
     commit = _git("rev-parse", "--verify", "--quiet", "--short=12", f"{text}^{{commit}}")
     if not commit:
         raise NoBuildError(f"{text}: neither a wheel (.whl) nor a git revision")
-    folder = COMPARED / commit.decode().strip()
+    folder = BUILDS_FOLDER / commit.decode().strip()
     is_new = not folder.is_dir()
     if is_new:
         with tarfile.open(fileobj=BytesIO(_git("archive", commit.decode().strip()))) as archive:

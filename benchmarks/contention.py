@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-GEMM = {"m": 384.0, "n": 384.0, "k": 384.0}
+GEMM_SIZES = {"m": 384.0, "n": 384.0, "k": 384.0}
 """Computes in its core's caches."""
-LACPY = {
+LACPY_SIZES = {
     "beyond all caches": {"m": 4096.0, "n": 2048.0},
     "as large as a last cache": {"m": 2048.0, "n": 1024.0},
 }
@@ -73,7 +73,7 @@ LACPY = {
 they share, which finds how much of its data there is chance, and is so run by run: no single chain
 of those can be predicted, and they are no part of the goal."""
 MIXES = (("gemm", "lacpy"), ("gemm", "gemm"), ("lacpy", "lacpy"))
-RATIOS = (0.5, 1.0, 2.0)
+CHAIN_RATIOS = (0.5, 1.0, 2.0)
 """What the second chain takes alone, over what the first one does."""
 CHAIN_S = 0.1
 """What the first chain takes alone."""
@@ -94,7 +94,7 @@ other down: who measures contention once may measure that."""
 GRAPH_REPETITIONS = 9
 DOMAIN = MemoryDomain("ram", (0, 1))
 
-COSTLY = {"potrf": 1.013e-3, "trsm": 2.007e-3, "syrk": 2.105e-3, "gemm": 3.301e-3}
+REPLAYED_DURATIONS_S = {"potrf": 1.013e-3, "trsm": 2.007e-3, "syrk": 2.105e-3, "gemm": 3.301e-3}
 """What tasks take in the replays whose cost is measured: no two ends at one instant."""
 COST_SCHEDULERS = ("eager", "prio", "random", "lws", "dmda", "dmdas", "heteroprio")
 COST_ENGINES = {"compiled": (72, 5), "simpy": (24, 3)}
@@ -157,7 +157,7 @@ def chain_s(run: Run, counts: Sequence[tuple[str, int]]) -> list[float]:
 
 def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
     """Return per chain of each mix what it took, and what was predicted."""
-    kernels = {"gemm": GEMM, "lacpy": copied}
+    kernels = {"gemm": GEMM_SIZES, "lacpy": copied}
     bodies = {name: [standalone(name, given, seed=s) for s in (0, 1)] for name, given in
               kernels.items()}  # fmt: skip
     calls = [KernelCall(name, given) for name, given in kernels.items()]
@@ -168,7 +168,7 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
     cases = [
         [(one, max(4, round(CHAIN_S / guess[one]))),
          (other, max(4, round(ratio * CHAIN_S / guess[other])))]
-        for one, other in MIXES for ratio in RATIOS
+        for one, other in MIXES for ratio in CHAIN_RATIOS
     ]  # fmt: skip
     actions = [partial(run_chains, counts, bodies) for counts in [*alone.values(), *cases]]
     each_s = seconds / SESSIONS
@@ -274,7 +274,9 @@ def costs() -> list[dict[str, Any]]:
     rows = []
     for engine, (tiles, repetitions) in COST_ENGINES.items():
         graph = generate("cholesky", tiles=tiles, tile_size=256)
-        seconds = np.array([[COSTLY[graph.kernels[k]] for k in graph.kernel.tolist()]])
+        seconds = np.array(
+            [[REPLAYED_DURATIONS_S[graph.kernels[k]] for k in graph.kernel.tolist()]]
+        )
         for workers in (2, 24):
             plain = Platform.identical(workers)
             domain = MemoryDomain("ram", tuple(range(workers)), (9e9, 12e9, 15e9))
@@ -358,7 +360,7 @@ def main() -> None:
     cost = costs()
     tables: dict[str, list[dict[str, Any]]] = {}
     if not given.cost:
-        for size, copied in LACPY.items():
+        for size, copied in LACPY_SIZES.items():
             tables[f"mixes, lacpy {size}"] = mixes(copied, given.seconds / 4)
         tables["graphs on two cores, calibrated on one"] = graphs(given.seconds / 2)
     for title, rows in tables.items():

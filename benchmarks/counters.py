@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-DENSE = {
+DENSE_SIZES = {
     "gemm": "m=32..320:log",
     "syrk": "n=32..320:log",
     "trsm": "m=32..320:log",
@@ -51,7 +51,7 @@ APPLICATIONS = {
     "stencil": (str(ROOT / "examples/stencil.py"), ["n=128..1024:log", "steps=2", "language=c"]),
     "fmm": ("fmm", ["particles=500..2000:log", "height=4", "group_size=48..128:log"]),
 }
-SIZES = {"stencil": 12, "fmm": 6}
+APPLICATION_SIZES = {"stencil": 12, "fmm": 6}
 """Of applications. Groups of the FMM are few and large: Valgrind takes .2 s for each task."""
 KERNELS = ("gemm", "syrk", "trsm", "potrf", "lacpy", "sweep", "P2P_in", "P2P_out", "M2L_in")
 """Those that are judged, as far as they were counted."""
@@ -62,7 +62,7 @@ KINDS = {
     "cp": ("cp", {}),
     "hybrid": ("hybrid", {}),
 }
-RUNS = 31
+TIMES_PER_SIZE = 31
 """How often each size is timed, at different times."""
 MAX_CONFIGURATIONS = 150
 """Configurations of a kernel that are judged: more take long to fit."""
@@ -72,13 +72,13 @@ BUDGET_S = 3.0
 
 def count(folder: Path) -> None:
     """Count and time what *folder* does not have."""
-    for kernel, sizes in DENSE.items():
+    for kernel, sizes in DENSE_SIZES.items():
         path = folder / f"{kernel}-counters.csv"
         if not path.exists():
             _called([kernel, sizes, "--samples", str(SAMPLES), "--runs", "1", "-o", str(path)])
     for name, (application, words) in APPLICATIONS.items():
         if not (folder / name).exists():
-            size = ["--samples", str(SIZES[name]), "--runs", "1"]
+            size = ["--samples", str(APPLICATION_SIZES[name]), "--runs", "1"]
             _called([application, *words, *size, "-o", str(folder / name)])
 
 
@@ -94,7 +94,7 @@ def _called(words: list[str]) -> None:
 
 def timed_anew(folder: Path) -> Iterator[tuple[str, Samples]]:
     """Yield each judged kernel with its counts and times of now."""
-    for kernel in DENSE:
+    for kernel in DENSE_SIZES:
         path = folder / f"{kernel}-counters.csv"
         if path.exists():
             yield kernel, _separable(_dense(kernel, read_samples(path)))
@@ -145,11 +145,11 @@ def _dense(kernel: str, samples: Samples) -> Samples:
     """Return the counters of *samples* with times of now."""
     rows, group = samples.configurations()
     sizes = [dict(zip(samples.names, map(int, row), strict=True)) for row in rows.tolist()]
-    options = CounterOptions(runs=RUNS)
+    options = CounterOptions(runs=TIMES_PER_SIZE)
     seconds = np.array(timed(kernel, sizes, options)).ravel()
-    first = np.repeat(np.unique(group, return_index=True)[1], RUNS)
+    first = np.repeat(np.unique(group, return_index=True)[1], TIMES_PER_SIZE)
     counters = {name: column[first] for name, column in (samples.counters or {}).items()}
-    runs = np.tile(np.arange(RUNS), len(rows))
+    runs = np.tile(np.arange(TIMES_PER_SIZE), len(rows))
     return Samples(samples.names, samples.parameters[first], seconds, runs, counters)
 
 
@@ -160,9 +160,9 @@ Times = dict[tuple[float, ...], list[tuple[int, float]]]
 def _application_times(name: str) -> dict[str, Times]:
     """Return the times of all kernels of an application, by configuration."""
     application, words = APPLICATIONS[name]
-    measured = MeasureOptions(SIZES[name])
+    measured = MeasureOptions(APPLICATION_SIZES[name])
     settings = parse_settings_domain(application, words).settings(measured)
-    options = CounterOptions(samples=SIZES[name], runs=RUNS)
+    options = CounterOptions(samples=APPLICATION_SIZES[name], runs=TIMES_PER_SIZE)
     found: dict[str, dict[tuple[float, ...], dict[int, list[float]]]] = {}
     for visit in timed_application(application, settings, options):
         graph = visit.graph

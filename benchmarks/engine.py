@@ -40,11 +40,11 @@ SCHEDULERS = (
     "eager", "prio", "random", "ws", "lws", "dm", "dmda", "dmdar", "dmdas", "dmdasd", "heteroprio",
     "graph_test", "modular-eager", "modular-prio", "modular-dmda", "modular-dmdas", "modular-heft",
 )  # fmt: skip
-SECONDS = (  # on a core, on a device
+DURATIONS_S = (  # on a core, on a device
     {"potrf": 5e-3, "trsm": 10e-3, "syrk": 10e-3, "gemm": 18e-3},
     {"potrf": 2e-3, "trsm": 3.4e-3, "syrk": 2e-3, "gemm": 2.8e-3},
 )
-COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_OF_KERNELS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 def loop_s() -> float:
@@ -66,7 +66,7 @@ def engine(tiles: int, scheduler: str, repetitions: int) -> None:
     begun = time.perf_counter()
     graph = generate("cholesky", tiles=tiles)
     build_s = time.perf_counter() - begun
-    costs = np.array([[COSTS[graph.kernels[k]] for k in graph.kernel.tolist()]])
+    costs = np.array([[DURATIONS_OF_KERNELS[graph.kernels[k]] for k in graph.kernel.tolist()]])
     walls = []
     for _ in range(repetitions):
         replay = Replay(Question(graph, Platform.identical(12), create(scheduler), costs, costs))
@@ -121,7 +121,7 @@ def own_scheduler(tiles: int, rounds: int) -> None:
     own: dict[str, Any] = {}
     exec(text.partition("<!-- file: mysched.py -->\n```python\n")[2].partition("```")[0], own)
     graph = generate("cholesky", tiles=tiles)
-    costs = np.array([[COSTS[graph.kernels[k]] for k in graph.kernel.tolist()]])
+    costs = np.array([[DURATIONS_OF_KERNELS[graph.kernels[k]] for k in graph.kernel.tolist()]])
     spent: dict[str, list[float]] = {"simpy": [], "compiled": []}
     for _ in range(rounds):
         for engine_name, seconds in spent.items():
@@ -192,7 +192,7 @@ def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]
     graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
     platform = machines(float(graph.handle_size.sum()))[machine]
     costs = np.array([
-        [SECONDS[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
+        [DURATIONS_S[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
         for c in platform.classes
     ])  # fmt: skip
     replay = Replay(Question(graph, platform, create(scheduler), costs, costs))
@@ -223,7 +223,10 @@ def engines(
         platform = machines(float(graph.handle_size.sum()))[machine]
         costs = np.array(
             [
-                [SECONDS[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
+                [
+                    DURATIONS_S[c.architecture == "cuda"][graph.kernels[k]]
+                    for k in graph.kernel.tolist()
+                ]
                 for c in platform.classes
             ]
         )
@@ -259,7 +262,7 @@ def threads(tiles: int, rounds: int) -> None:
     kernels = graph.kernel.tolist()
     for machine in ("overheads", "gpu"):
         platform = machines(float(graph.handle_size.sum()))[machine]
-        of_class = [SECONDS[c.architecture == "cuda"] for c in platform.classes]
+        of_class = [DURATIONS_S[c.architecture == "cuda"] for c in platform.classes]
         costs = np.array([[times[graph.kernels[k]] for k in kernels] for times in of_class])
         for scheduler in ("eager", "prio", "ws"):
             spent: dict[SimultaneousPushes, list[float]] = {"serial": [], "blind": []}
@@ -287,7 +290,7 @@ def many(tiles: int, replays: int) -> None:
     graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
     for machine in ("overheads", "gpu"):
         platform = machines(float(graph.handle_size.sum()))[machine]
-        models = ConstantLibrary({f"{name}_float32": s for name, s in SECONDS[0].items()})
+        models = ConstantLibrary({f"{name}_float32": s for name, s in DURATIONS_S[0].items()})
         for scheduler in ("eager", "dmdas"):
             asked = [
                 Simulation(graph, platform, models, scheduler, seed) for seed in range(replays)

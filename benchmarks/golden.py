@@ -23,20 +23,20 @@ import tasksim
 from tasksim import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.schedulers.registry import names
 
-SCENARIOS = 200
+DRAWN_SCENARIOS = 200
 SCHEDULERS = names(bare=True)
-SHIPPED = (
+SHIPPED_GRAPHS = (
     ("cholesky", {"tiles": (4, 6, 10, 14)}),
     ("lu", {"tiles": (4, 6, 9)}),
     ("qr", {"tiles": (3, 5, 7)}),
     ("fmm", {"particles": (2000,), "height": (4,), "group_size": (4, 8)}),
 )
-COLUMNS = ("tasks", "transfers", "memory")
+DIGESTED_TABLES = ("tasks", "transfers", "memory")
 
 
 def scenarios(seed: int = 0) -> list[dict[str, Any]]:
     """Draw what is to be replayed, as arguments of ``tasksim.simulate``."""
-    return [_scenario(random.Random(f"{seed}/{number}")) for number in range(SCENARIOS)]
+    return [_scenario(random.Random(f"{seed}/{number}")) for number in range(DRAWN_SCENARIOS)]
 
 
 def _scenario(rng: random.Random) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _scenario(rng: random.Random) -> dict[str, Any]:
 
 
 def _shipped(rng: random.Random, *, fmm: bool = True) -> tasksim.TaskGraph:
-    name, choices = rng.choice(SHIPPED if fmm else SHIPPED[:-1])
+    name, choices = rng.choice(SHIPPED_GRAPHS if fmm else SHIPPED_GRAPHS[:-1])
     return tasksim.generate(name, **{key: rng.choice(values) for key, values in choices.items()})
 
 
@@ -171,7 +171,7 @@ def digests(scenario: dict[str, Any]) -> dict[str, Any]:
         return {**told, "error": type(error).__name__}
     columns = {"makespan": run.makespan_s.hex(), "evictions": run.evictions}
     columns["bounds"] = {key: float(value).hex() for key, value in run.bounds.items()}
-    for name in COLUMNS:
+    for name in DIGESTED_TABLES:
         table = getattr(run, name)
         if table is not None:
             for column in table.dtypes:

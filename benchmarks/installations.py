@@ -48,9 +48,9 @@ PLAIN_PAGES = (
 )  # fmt: skip
 """Pages that need no extra."""
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++", "c89", "c99")
-NOBODY = 65534
+NOBODY_ID = 65534
 """User and group without rights."""
-RUNNER = """
+RUNNER_SOURCE = """
 import json, os, shutil, sys, tempfile, types
 from pathlib import Path
 # The tests of the checkout compare JSON with its schemas, by a package that is not installed here.
@@ -212,8 +212,13 @@ def tried(
         one = Tried(folder, environment=environment)
         copy_pages(folder / "pages")
         if name == "user":
-            one.prefix = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-            shutil.chown(folder, NOBODY, NOBODY)
+            one.prefix = (
+                "setpriv",
+                f"--reuid={NOBODY_ID}",
+                f"--regid={NOBODY_ID}",
+                "--clear-groups",
+            )
+            shutil.chown(folder, NOBODY_ID, NOBODY_ID)
         begun = time.monotonic()
         try:
             own = ENVIRONMENTS[name](one, python, wheel, source)
@@ -222,7 +227,7 @@ def tried(
             where = Path(one.run(own, "-c", "import tasksim; print(tasksim.__file__)").strip())
             size = megabytes(where.parents[1])
             pages = chosen or (PLAIN_PAGES if name == "plain" else EXECUTED_PAGES)
-            said = json.loads(one.run(own, "-c", RUNNER, *pages).splitlines()[-1])
+            said = json.loads(one.run(own, "-c", RUNNER_SOURCE, *pages).splitlines()[-1])
         except (OSError, RuntimeError) as error:
             return Row(name, python, 0, 0, "-", "-"), [str(error)]
     assert Path(said["package"]).is_relative_to(folder), said["package"]

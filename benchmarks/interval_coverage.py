@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
+TRUE_MEANS_S = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 """The true means: in proportion to the flop of tiles."""
 WORKERS = 6
 
@@ -79,7 +79,9 @@ def coverage(
     rng = np.random.default_rng([seed, samples, round(1e6 * noise)])
     mean_s, means_held, runs_held, widths = runs_s.mean(), 0, 0.0, []
     for repetition in range(repetitions):
-        measured = {kernel: _measured(graph, kernel, noise, samples, rng) for kernel in SECONDS}
+        measured = {
+            kernel: _measured(graph, kernel, noise, samples, rng) for kernel in TRUE_MEANS_S
+        }
         scenario = tasksim.Scenario(
             graph,
             models=Fitted(measured),
@@ -91,7 +93,7 @@ def coverage(
         means_held += sure.mean_low_s <= mean_s <= sure.mean_high_s
         runs_held += float(((runs_s >= sure.run_low_s) & (runs_s <= sure.run_high_s)).mean())
         widths.append((sure.mean_high_s - sure.mean_low_s) / sure.mean_s)
-    exact_s = tasksim.simulate(graph, models=SECONDS, workers=WORKERS, scheduler=scheduler)
+    exact_s = tasksim.simulate(graph, models=TRUE_MEANS_S, workers=WORKERS, scheduler=scheduler)
     return Cell(
         noise,
         samples,
@@ -113,7 +115,7 @@ def _measured(
     """Return *count* samples of *kernel*, with the parameters that its tasks have."""
     index = graph.model_names.index(kernel)
     row = graph.parameters[index][:1]
-    durations = SECONDS[kernel] * _factors(noise, count, rng)
+    durations = TRUE_MEANS_S[kernel] * _factors(noise, count, rng)
     return Samples(graph.parameter_names[index], np.repeat(row, count, axis=0), durations)
 
 
@@ -132,8 +134,8 @@ def _true_runs(
     from tasksim.models.kinds.given import ConstantLibrary
     from tasksim.platform.description import Platform
 
-    platform, models = Platform.identical(WORKERS), ConstantLibrary(SECONDS)
-    kernels = np.array([SECONDS[name] for name in graph.model_names])
+    platform, models = Platform.identical(WORKERS), ConstantLibrary(TRUE_MEANS_S)
+    kernels = np.array([TRUE_MEANS_S[name] for name in graph.model_names])
     expected = kernels[graph.kernel]
 
     def drawn(run: int) -> Any:

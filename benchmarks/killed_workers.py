@@ -42,7 +42,7 @@ schedulers: [eager, prio, lws, dm, dmdas]
 seeds: {seeds}
 noise: model
 """
-ANSWERS = ["cell", "status", "makespan_s"]
+ANSWER_COLUMNS = ["cell", "status", "makespan_s"]
 """The columns that must not depend on where a cell was computed."""
 
 
@@ -128,7 +128,7 @@ def main() -> int:
         here, here_s = computed(file, folder / "here", "serial")
     twice, failed = int(found["cell"].duplicated().sum()), int((found["status"] != "done").sum())
     lost = len(set(here["cell"]) - set(found["cell"]))
-    equal = found[ANSWERS].equals(here[ANSWERS])
+    equal = found[ANSWER_COLUMNS].equals(here[ANSWER_COLUMNS])
     print(
         f"{len(found):,} cells on Dask in {dask_s:.1f} s, {killer.killed} workers killed;"
         f" {lost} lost, {twice} twice, {failed} failed; peak {peak:.2f} GiB with the scheduler,"

@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 __all__ = ["Fitted", "Learner", "learners"]
 
 FEW, MANY = 256, 1024
-BEST = 6
-TREES = (4, 8, 16, 32, 64, 128)
+BEST_CANDIDATES = 6
+TREE_COUNTS = (4, 8, 16, 32, 64, 128)
 DEPTHS = range(6, 14)
 WIDTHS = {1: (8, 16, 32, 64, 128, 256, 512, 1024), 2: (8, 16, 32, 64, 128, 256, 512)}
-DEEP = {4: (8, 16, 32, 64, 128, 256), 8: (8, 16, 32, 64, 128)}
+DEEP_WIDTHS = {4: (8, 16, 32, 64, 128, 256), 8: (8, 16, 32, 64, 128)}
 
 warnings.filterwarnings("ignore", category=ConvergenceWarning)
 
@@ -90,7 +90,7 @@ class Learner:
     def _rank(self, x: Table, y: Table, seed: int) -> list[int]:
         tried = list(range(len(self.settings)))
         if len(y) > MANY and self.ranked and self.name == "MLP":
-            tried = self.ranked[max(self.ranked)][:BEST]
+            tried = self.ranked[max(self.ranked)][:BEST_CANDIDATES]
         if len(y) > MANY and self.name.startswith("GP"):
             kept = np.random.default_rng(seed).permutation(len(y))[:MANY]
             x, y = x[kept], y[kept]
@@ -152,11 +152,11 @@ def _all(make: Callable[..., Any], grid: Iterable[dict[str, Any]]) -> list[Any]:
 
 
 def _trees() -> list[dict[str, int]]:
-    return [{"n_estimators": n, "max_depth": d} for n, d in product(TREES, DEPTHS)]
+    return [{"n_estimators": n, "max_depth": d} for n, d in product(TREE_COUNTS, DEPTHS)]
 
 
 def _layers() -> list[dict[str, tuple[int, ...]]]:
-    counts = {**WIDTHS, **DEEP}
+    counts = {**WIDTHS, **DEEP_WIDTHS}
     return [{"hidden_layer_sizes": (w,) * n} for n, widths in counts.items() for w in widths]
 
 

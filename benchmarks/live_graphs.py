@@ -23,8 +23,8 @@ from tasksim.core.library import status, wasm_status
 from tasksim.scenario.scenario import Scenario
 from tasksim.view.live.page import explore
 
-MOVES = 60
-MOVED = """(async () => {
+MOVE_COUNT = 60
+MOVES_SCRIPT = """(async () => {
   const { live } = tasksimPage, scale = live.scales.get("graph.tiles");
   live.panel.scales = () => []; // no curves, which would take turns
   const begin = performance.now();
@@ -56,9 +56,9 @@ def main(tiles: list[int]) -> None:
         browser = chromium.Browser(Path(folder) / "profile")
         browser.open(path.as_uri())
         browser.wait("tasksimPage.live.shown === tasksimPage.live.settings")
-        browser.evaluate(MOVED % tiles[0])
-        first = [browser.evaluate(MOVED % count) for count in tiles[1:]]
-        drag = [browser.evaluate(MOVED % tiles[k % len(tiles)]) for k in range(MOVES)]
+        browser.evaluate(MOVES_SCRIPT % tiles[0])
+        first = [browser.evaluate(MOVES_SCRIPT % count) for count in tiles[1:]]
+        drag = [browser.evaluate(MOVES_SCRIPT % tiles[k % len(tiles)]) for k in range(MOVE_COUNT)]
         browser.close()
     print(f"first replay of a graph: {_text(first)}; a move of the slider: {_text(drag)}")
 

@@ -32,8 +32,8 @@ from tasksim.view.live.page import explore
 
 SCHEDULER_NAMES = ("eager", "lws", "dmdas")
 PATIENCE_S = 300.0
-CORES = "version: 1\nworkers: {cpu: {count: 12}}\noverheads: {submission: 1 us}\n"
-DEVICES = """\
+CORES_PLATFORM = "version: 1\nworkers: {cpu: {count: 12}}\noverheads: {submission: 1 us}\n"
+DEVICES_PLATFORM = """\
 version: 1
 memories: {ram: {}, m0: {}, m1: {}, m2: {}}
 arch: {cuda: {pipeline: 2}, cpu: {}}
@@ -57,7 +57,7 @@ DURATIONS = (
     "cuda:potrf=2ms,cuda:trsm=3.4ms,cuda:syrk=2ms,cuda:gemm=2.8ms"
 )
 CORE_DURATIONS = "potrf=5ms,trsm=10ms,syrk=10ms,gemm=18ms"
-ASKED = """(async () => {
+ANSWER_SCRIPT = """(async () => {
   const { live } = tasksimPage;
   live.panel.showIdle = () => { live.jobs = []; }; // no idle work, which would take turns
   const { panel } = live;
@@ -72,7 +72,7 @@ ASKED = """(async () => {
   return { core: took / 1e3, shown: (performance.now() - begin) / 1e3, makespan: numbers.makespan };
 })()"""
 
-DRAGGED = """(async () => {
+DRAG_SCRIPT = """(async () => {
   const { live } = tasksimPage;
   const { panel } = live;
   let pictures = 0;
@@ -110,7 +110,7 @@ def main() -> None:
 def compare(tiles: int, folder: Path, *, cores: bool) -> None:
     """Ask both of each scheduler, as often as takes some seconds."""
     machine = folder / "machine.yaml"
-    machine.write_text(CORES if cores else DEVICES)
+    machine.write_text(CORES_PLATFORM if cores else DEVICES_PLATFORM)
     scenario = Scenario(
         f"cholesky tiles={tiles}",
         platform=machine,
@@ -136,7 +136,7 @@ def compare(tiles: int, folder: Path, *, cores: bool) -> None:
                 begun = time.perf_counter()
                 table = replayed(question, seed, "compiled").replay.table()
                 native.append(time.perf_counter() - begun)
-                found = browser.evaluate(ASKED % (name, seed))
+                found = browser.evaluate(ANSWER_SCRIPT % (name, seed))
                 assert found["makespan"] == float(table.end_s.max())
                 core.append(found["core"])
                 shown.append(found["shown"])
@@ -144,7 +144,8 @@ def compare(tiles: int, folder: Path, *, cores: bool) -> None:
             print(
                 f"{len(page.run):9,} tasks  {name:6}  native {_text(native)}  core {_text(core)}"
                 f"  ratio {statistics.median(ratios):.2f} to {max(ratios):.2f}"
-                f"  shown {_text(shown)}  dragged {browser.evaluate(DRAGGED % name):.0f} a second",
+                f"  shown {_text(shown)}"
+                f"  dragged {browser.evaluate(DRAG_SCRIPT % name):.0f} a second",
                 flush=True,
             )
         peak_mb = renderer_mb(browser, "VmHWM")

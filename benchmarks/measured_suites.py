@@ -36,11 +36,11 @@ __all__ = ["MeasuredSuite", "measured_suites"]
 
 TEST_SHARE, TEST_MOST = 4, 1000
 """A fourth of the configurations is for testing, and no more than this."""
-BELOW: Final = 8
+EXTRAPOLATION_FACTOR: Final = 8
 """Samples below have values up to an eighth of the largest, as in made-up suites."""
 SPLIT_SEED: Final = 1
 """Seed of the split: a configuration for testing is never learnt from, whatever the seed."""
-FEWEST: Final = 20
+MIN_CONFIGURATIONS: Final = 20
 """Number of configurations below which a file is no suite, and a range not extrapolated from."""
 
 
@@ -68,8 +68,10 @@ class MeasuredSuite:
         """Return the suite in *path*."""
         samples = read_samples(path).with_constants_apart()
         rows, group = samples.configurations()
-        if len(rows) < 2 * FEWEST:
-            raise InputError(f"{path}: {len(rows)} configurations; a suite needs {2 * FEWEST}")
+        if len(rows) < 2 * MIN_CONFIGURATIONS:
+            raise InputError(
+                f"{path}: {len(rows)} configurations; a suite needs {2 * MIN_CONFIGURATIONS}"
+            )
         medians = [np.median(samples.durations_s[group == i]) for i in range(len(rows))]
         # Not `replace`: runs and counters belong to samples, not to configurations.
         order = np.random.default_rng(SPLIT_SEED).permutation(len(rows))
@@ -107,14 +109,14 @@ class MeasuredSuite:
         return tuple(
             name
             for name in self.names
-            if name not in self.categories and self._below((name,)).sum() >= FEWEST
+            if name not in self.categories and self._below((name,)).sum() >= MIN_CONFIGURATIONS
         )
 
     @property
     def extrapolations(self) -> tuple[str | None, ...]:
         """The parameters that :meth:`below` takes; the last is None, if enough have all small."""
         names = self.extrapolable
-        every = (None,) if names and self._below(names).sum() >= FEWEST else ()
+        every = (None,) if names and self._below(names).sum() >= MIN_CONFIGURATIONS else ()
         return (*names, *every)
 
     def samples(self, count: int, seed: int = 0) -> Samples:
@@ -146,7 +148,7 @@ class MeasuredSuite:
         kept = np.ones(len(self.all), dtype=bool)
         for name in self._open(parameter):
             column = self.all.parameters[:, self.names.index(name)]
-            top = factor * column.max() / BELOW
+            top = factor * column.max() / EXTRAPOLATION_FACTOR
             kept &= (column > top / 2) & (column <= top)
         return self.all.parameters[kept], self.all.durations_s[kept]
 
@@ -161,7 +163,7 @@ class MeasuredSuite:
         kept = np.ones(len(self.all), dtype=bool)
         for name in names:
             column = self.all.parameters[:, self.names.index(name)]
-            kept &= column <= column.max() / BELOW
+            kept &= column <= column.max() / EXTRAPOLATION_FACTOR
         return kept
 
     def _drawn(self, where: Indices, count: int, seed: int) -> Samples:
@@ -186,5 +188,7 @@ def measured_suites(folder: Path) -> dict[str, MeasuredSuite]:
     if not paths:
         raise InputError(f"{folder}: no samples; fill it with: tasksim measure ... -o FOLDER/x.csv")
     if not found:
-        raise InputError(f"{folder}: no file has {2 * FEWEST} configurations; measure more")
+        raise InputError(
+            f"{folder}: no file has {2 * MIN_CONFIGURATIONS} configurations; measure more"
+        )
     return found

@@ -425,14 +425,14 @@ def _vectors(setting: Mapping[str, Any], seed: int) -> Any:  # noqa: ARG001
     return SVR(**setting, cache_size=500)
 
 
-BOOSTING: Final = (
+BOOSTING_OPTIONS: Final = (
     {"learning_rate": 0.1, "max_leaf_nodes": 31, "min_samples_leaf": 20},
     {"learning_rate": 0.05, "max_leaf_nodes": 31, "min_samples_leaf": 10},
     {"learning_rate": 0.05, "max_leaf_nodes": 15, "min_samples_leaf": 5},
     {"learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 5},
     {"learning_rate": 0.05, "max_leaf_nodes": 63, "min_samples_leaf": 10},
 )
-FOREST: Final = (
+FOREST_OPTIONS: Final = (
     {"max_features": 1.0}, {"max_features": 0.6}, {"max_features": 0.35},
     {"max_features": 0.6, "min_samples_leaf": 2},
 )  # fmt: skip
@@ -440,8 +440,8 @@ FOREST: Final = (
 PEERS: Final = {
     peer.name: peer
     for peer in (
-        Peer("law + boosting", "sklearn", _law_and_boosting, BOOSTING),
-        Peer("boosting", "sklearn", _boosting, BOOSTING),
+        Peer("law + boosting", "sklearn", _law_and_boosting, BOOSTING_OPTIONS),
+        Peer("boosting", "sklearn", _boosting, BOOSTING_OPTIONS),
         Peer(
             "LightGBM", "lightgbm", _lightgbm,
             (
@@ -479,8 +479,8 @@ PEERS: Final = {
             "sparse grid", "numpy", _sparse_grid, tuple({"level": level} for level in (2, 3, 4, 5)),
             MAX_PROCESS_SAMPLES, MAX_PROCESS_SAMPLES,
         ),
-        Peer("extra trees", "sklearn", _hot(_extra), FOREST),
-        Peer("random forest", "sklearn", _hot(_forest), FOREST),
+        Peer("extra trees", "sklearn", _hot(_extra), FOREST_OPTIONS),
+        Peer("random forest", "sklearn", _hot(_forest), FOREST_OPTIONS),
         Peer(
             "nearest neighbours", "sklearn", _hot(_nearest),
             tuple({"n_neighbors": n, "p": p} for n in (3, 5, 8) for p in (1, 2)),
@@ -629,7 +629,7 @@ def compared_beyond(
     peers: Sequence[str] = BEYOND_PEERS,
 ) -> dict[str, dict[str, Any]]:
     """Return the errors of *peers* above samples from below: peer -> factor -> MLogQ."""
-    from model_suites import FACTORS
+    from model_suites import EXTRAPOLATION_FACTORS
 
     samples, columns = suite.below(count, parameter, seed), Columns.of(suite)
     name = _beyond_name(suite, parameter, count, seed)
@@ -639,7 +639,7 @@ def compared_beyond(
         setting = settings.get(peer.name, {}).get("setting", 0)
         model = peer.fitted(setting, columns, samples, seed)
         errors = {}
-        for factor in FACTORS:
+        for factor in EXTRAPOLATION_FACTORS:
             rows, true_s = suite.beyond(parameter, factor, seed)
             if not len(rows):
                 continue

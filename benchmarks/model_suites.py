@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["FACTORS", "Axis", "Suite", "suites"]
+__all__ = ["EXTRAPOLATION_FACTORS", "Axis", "Suite", "suites"]
 
 TEST_CONFIGURATIONS: Final = 2000
 """Number of configurations of a test set: the error of a mean error is then some 2 % of it."""
-FACTORS: Final = (4, 8)
+EXTRAPOLATION_FACTORS: Final = (4, 8)
 """Factors of extrapolation; the largest divides the range of a parameter into below and beyond."""
 CHUNK_ROWS: Final = 1024
 """Number of configurations drawn at once. It is fixed, so that the first of many samples are those
@@ -98,7 +98,7 @@ class Axis:
     @property
     def top_below(self) -> float:
         """The largest value of samples from below."""
-        return self.high / max(FACTORS)
+        return self.high / max(EXTRAPOLATION_FACTORS)
 
     def draw(self, rng: np.random.Generator, count: int, low: float, high: float) -> Floats:
         """Return *count* values from *low* to *high*, both included."""
@@ -572,7 +572,7 @@ def _sort(items: Floats, distinct: Floats) -> Floats:
     return np.where(items <= 32, inserted, np.where(by_counting, counted, compared + merged)) + 5e-8
 
 
-SMOOTH: Final = tuple(
+SMOOTH_LENGTHS: Final = tuple(
     sorted(
         float(2**a * 3**b * 5**c)
         for a in range(4, 21)
@@ -784,7 +784,7 @@ SUITES: Final = (
     Suite(
         "fft", "fast Fourier transforms of composite lengths",
         {
-            "length": Axis(64, 2**20, values=SMOOTH, open=True), "batch": sizes(1, 256),
+            "length": Axis(64, 2**20, values=SMOOTH_LENGTHS, open=True), "batch": sizes(1, 256),
             "real": category("complex", "real"),
         },
         _fft, 0.04,

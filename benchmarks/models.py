@@ -56,7 +56,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from measured_suites import MeasuredSuite, measured_suites
 from model_peers import BEYOND_PEERS, PEERS, Columns, cached, cached_beyond, listed, numbers
-from model_suites import FACTORS, Suite, suites
+from model_suites import EXTRAPOLATION_FACTORS, Suite, suites
 
 from tasksim.base.errors import InputError, ModelError, TasksimError
 from tasksim.models import selection
@@ -78,25 +78,25 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     AnySuite = Suite | MeasuredSuite
 
-DEFAULT: Final = "default"
-ASKED: Final = "asked"
+DEFAULT_KIND: Final = "default"
+KIND_FOR_DOMAIN: Final = "asked"
 """What is chosen by itself when the domain asked for is known (`--domain`): beyond the samples."""
-KINDS: Final = (DEFAULT, "learned", "hybrid", "cp", "mlr")
+KINDS: Final = (DEFAULT_KIND, "learned", "hybrid", "cp", "mlr")
 """Kinds that are judged; those that are not installed are left out."""
-LAW: Final = "law"
+LAW_KIND: Final = "law"
 """A product of powers and a factor per category: what extrapolation is compared with."""
-COUNTS: Final = (512, 2048, 16384)
+SAMPLE_COUNTS: Final = (512, 2048, 16384)
 MONOTONY_COUNTS: Final = (512, 2048, 8192, 32768, 65536)
 BEYOND_COUNT: Final = 512
 """Number of samples to extrapolate from: there are 51 cases, and each is a fit of each kind."""
 THIN_COUNT: Final = 512
 """Number of samples to judge thin regions with: of many more, none is thin."""
 TABLES: Final = ("inside", "beyond", "monotony", "thin", "all")
-RISE: Final = 1.05
+ERROR_RISE: Final = 1.05
 """Factor between the errors of fewer and of more samples that counts as a rise."""
 SMALL_SUITES: Final = ("qr", "fft")
 SMALL_COUNTS: Final = {"inside": (64,), "beyond": (64,), "monotony": (64, 128), "thin": (64,)}
-SMALL_KINDS: Final = (DEFAULT, "mlr")
+SMALL_KINDS: Final = (DEFAULT_KIND, "mlr")
 SMALL_BUDGET_S: Final = 2.0
 """What `--small` judges instead of everything."""
 INTERVAL_TESTS: Final = 20_000
@@ -167,7 +167,7 @@ def fitted(
     domain: Mapping[str, tuple[float, float]] | None = None,
 ) -> KernelModel:
     """Return what `tasksim fit` makes of *samples*."""
-    kinds = None if kind in (DEFAULT, ASKED) else (kind,)
+    kinds = None if kind in (DEFAULT_KIND, KIND_FOR_DOMAIN) else (kind,)
     clock = SimpleNamespace(**{**vars(time), "monotonic": time.process_time})
     with warnings.catch_warnings(), patch.object(selection, "time", clock):
         warnings.simplefilter("ignore")
@@ -266,14 +266,18 @@ def judged_beyond(
     place = (suite.name, parameter or "all", count, seed, kind)
     samples = suite.below(count, parameter, seed)
     try:
-        domain = domain_beyond(suite, parameter, samples, seed) if kind == ASKED else None
+        domain = domain_beyond(suite, parameter, samples, seed) if kind == KIND_FOR_DOMAIN else None
         model = (
-            Law(suite, samples) if kind == LAW else fitted(samples, kind, budget_s, seed, domain)
+            Law(suite, samples)
+            if kind == LAW_KIND
+            else fitted(samples, kind, budget_s, seed, domain)
         )
     except TasksimError as error:
-        return Far(*place, {str(factor): float("inf") for factor in FACTORS}, str(error))
+        return Far(
+            *place, {str(factor): float("inf") for factor in EXTRAPOLATION_FACTORS}, str(error)
+        )
     errors = {}
-    for factor in FACTORS:
+    for factor in EXTRAPOLATION_FACTORS:
         rows, true_s = suite.beyond(parameter, factor, seed)
         if not isinstance(model, Law):
             rows, known = asked_of(model, suite, rows)
@@ -287,7 +291,7 @@ def domain_beyond(
     suite: AnySuite, parameter: str | None, samples: Samples, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Return the ranges from the least size of *samples* to the largest that is judged."""
-    rows = suite.beyond(parameter, max(FACTORS), seed)[0]
+    rows = suite.beyond(parameter, max(EXTRAPOLATION_FACTORS), seed)[0]
     found = {}
     for name in suite.extrapolable if parameter is None else (parameter,):
         own = samples.parameters[:, samples.names.index(name)]
@@ -413,12 +417,12 @@ def inside(asked: Asked) -> None:
                 if error is not None and best_error is not None:
                     ratios.setdefault(kind, []).append(error / best_error)
             line += [shown(best_error), best, ratio_of(errors[asked.kinds[0]], best_error)]
-            named = [e for kind, e in errors.items() if kind != DEFAULT and e is not None]
+            named = [e for kind, e in errors.items() if kind != DEFAULT_KIND and e is not None]
             least = min(named, default=None)
-            regret = ratio_of(errors.get(DEFAULT), least)
+            regret = ratio_of(errors.get(DEFAULT_KIND), least)
             if regret != "-":
                 regrets.append(float(regret))
-            chosen = [row.chosen for row in found.get(DEFAULT, [])]
+            chosen = [row.chosen for row in found.get(DEFAULT_KIND, [])]
             lines.append([*line, regret, ",".join(sorted(set(chosen)))])
         print(f"Error inside the domain, {count} samples")
         head = ["suite", *asked.kinds, "best peer", "", "ratio", "regret", "chosen"]
@@ -526,7 +530,7 @@ def beyond(asked: Asked) -> None:
             for seed in asked.seeds:
                 for parameter in suite.extrapolations:
                     where = "all" if parameter is None else "one"
-                    for kind in (LAW, *asked.kinds):
+                    for kind in (LAW_KIND, *asked.kinds):
                         found = asked.kept.beyond(
                             suite, parameter, count, seed, kind, asked.budget_s
                         )
@@ -539,7 +543,9 @@ def beyond(asked: Asked) -> None:
                             errors.setdefault(peer, {}).setdefault((where, factor), []).append(
                                 error
                             )
-        places = [(where, str(factor)) for where in ("one", "all") for factor in FACTORS]
+        places = [
+            (where, str(factor)) for where in ("one", "all") for factor in EXTRAPOLATION_FACTORS
+        ]
         print(f"Error beyond the samples, {count} of them: median (nine tenths are no larger)")
         head = ["model", *(f"{where}, {factor} times" for where, factor in places), "cases"]
         print_rows(
@@ -555,8 +561,8 @@ def beyond(asked: Asked) -> None:
 
 def regrets(errors: Mapping[str, Mapping[tuple[str, str], Sequence[float]]]) -> None:
     """Print what a choice among kinds costs: its errors by those of the best kind of each case."""
-    named = [kind for kind in errors if kind in KINDS and kind != DEFAULT]
-    for chosen in (DEFAULT, ASKED):
+    named = [kind for kind in errors if kind in KINDS and kind != DEFAULT_KIND]
+    for chosen in (DEFAULT_KIND, KIND_FOR_DOMAIN):
         if chosen not in errors or not named:
             continue
         found = [
@@ -604,7 +610,7 @@ def monotony(asked: Asked) -> None:
                     asked.kept.row(suite, count, seed, kind, asked.budget_s) for seed in asked.seeds
                 ]
                 error = mean_of(rows, "mlogq")
-                rises = error is not None and error > RISE * least
+                rises = error is not None and error > ERROR_RISE * least
                 line.append(shown(error) + ("*" if rises else " "))
                 least = least if error is None else min(least, error)
                 curve.append(error)
@@ -726,7 +732,7 @@ def main() -> None:
     if arguments.peers is not None and not arguments.peers.is_dir():
         parser.error(f"argument --peers: no folder '{arguments.peers}'; make it by model_peers.py")
     small = arguments.small
-    legal = [kind for kind in KINDS if kind == DEFAULT or kind in installed()]
+    legal = [kind for kind in KINDS if kind == DEFAULT_KIND or kind in installed()]
     kinds = arguments.kinds or ",".join(SMALL_KINDS if small else legal)
     try:
         candidates: dict[str, AnySuite] = (
@@ -740,7 +746,7 @@ def main() -> None:
     chosen = [candidates[name] for name in listed(parser, "--suites", wanted, candidates)]
     kept = Kept(arguments.json)
     for table, counts, print_table in (
-        ("inside", COUNTS, inside),
+        ("inside", SAMPLE_COUNTS, inside),
         ("beyond", (BEYOND_COUNT,), beyond),
         ("monotony", MONOTONY_COUNTS, monotony),
         ("thin", (THIN_COUNT,), thin),
@@ -752,7 +758,8 @@ def main() -> None:
             Asked(
                 chosen, numbers(parser, "--counts", texts),
                 numbers(parser, "--seeds", arguments.seeds),
-                listed(parser, "--kinds", kinds, dict.fromkeys((DEFAULT, ASKED, *installed()))),
+                listed(parser, "--kinds", kinds,
+                       dict.fromkeys((DEFAULT_KIND, KIND_FOR_DOMAIN, *installed()))),
                 arguments.budget or (SMALL_BUDGET_S if small else 30.0), arguments.peers, kept,
                 arguments.figure,
             )

@@ -61,23 +61,23 @@ if TYPE_CHECKING:
     Table = NDArray[np.float64]
 
 KERNELS = {"gemm": ("m", "n", "k"), "geqrf": ("m", "n"), "lacpy": ("m", "n")}
-ROUNDS = {"gemm": 7, "geqrf": 5, "lacpy": 9}
+ROUNDS_OF_KERNEL = {"gemm": 7, "geqrf": 5, "lacpy": 9}
 REPETITIONS = 2
-RANGE = "32..2048:log"
+SIZE_RANGE = "32..2048:log"
 TEST, TRAIN = 1000, 4096
 SUBSAMPLES = {64: 5, 256: 5, 1024: 3, 4096: 1}
 SEED = 1
-REACH = 4
+EXTRAPOLATION_FACTOR = 4
 """Extrapolation: from configurations with m up to 2048 / 4 to those beyond."""
-OURS: dict[str, Callable[[], KernelModel]] = {
+TASKSIM_MODELS: dict[str, Callable[[], KernelModel]] = {
     "history": HistoryModel,
     "MLR, terms found": partial(LinearModel, "auto"),
     "CP": TensorModel,
     "hybrid": HybridModel,
 }
-ACCURATE = ("MLR, terms found", "hybrid")
+JUDGED_MODELS = ("MLR, terms found", "hybrid")
 LEVEL, COVERS = 0.9, (0.85, 0.95)
-TURNS = 3
+TIMING_TURNS = 3
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,12 @@ def samples_of(kernel: str, folder: Path) -> Path:
     """Return the file of samples, measured if it is not there or not complete."""
     path = folder / f"{kernel}.csv"
     folder.mkdir(parents=True, exist_ok=True)
-    domain = parse_domain(kernel, [f"{name}={RANGE}" for name in KERNELS[kernel]])
+    domain = parse_domain(kernel, [f"{name}={SIZE_RANGE}" for name in KERNELS[kernel]])
     options = MeasureOptions(
         samples=TEST + TRAIN,
         design="random",
         seed=SEED,
-        rounds=ROUNDS[kernel],
+        rounds=ROUNDS_OF_KERNEL[kernel],
         repetitions=REPETITIONS,
     )
     print(f"measuring {kernel}", file=sys.stderr)
@@ -192,7 +192,7 @@ def accuracy(data: Measured, *, peers: bool) -> dict[str, dict[int, list[Result]
         for turn in range(repeats):
             chosen = data.train[turn * count : (turn + 1) * count]
             samples = data.of(chosen)
-            for name, make in OURS.items():
+            for name, make in TASKSIM_MODELS.items():
                 found = tested(*fitted(make, samples))
                 table.setdefault(name, {}).setdefault(count, []).append(found)
             for other in others:
@@ -234,12 +234,12 @@ def result(predict: Any, size: int, fit_s: float, *, rows: Table, measured_s: Ta
 
 def extrapolation(data: Measured, *, peers: bool) -> dict[str, float]:
     """Print and return name -> MLogQ where m is up to four times what was measured."""
-    most = data.rows[:, 0].max() / REACH
+    most = data.rows[:, 0].max() / EXTRAPOLATION_FACTOR
     train = data.train[data.rows[data.train, 0] <= most]
     test = data.test[data.rows[data.test, 0] > most]
     rows, measured_s = data.rows[test], data.shortest_s[test]
     samples, errors = data.of(train), {}
-    for name, make in {**OURS, "CP, positive": partial(TensorModel, "positive")}.items():
+    for name, make in {**TASKSIM_MODELS, "CP, positive": partial(TensorModel, "positive")}.items():
         errors[name] = result(*fitted(make, samples), rows=rows, measured_s=measured_s).mlogq
     for other in learners(data.rows.shape[1]) if peers else ():
         made = other.fit(data.rows[train], data.shortest_s[train], SEED)
@@ -258,11 +258,11 @@ def coverage(data: Measured) -> dict[str, dict[int, float]]:
     """
     print("\n90 % intervals hold, of what was measured for testing")
     shares: dict[str, dict[int, float]] = {}
-    for kind, (what, chosen) in product(("mlr", "cp", "hybrid"), CHOSEN.items()):
+    for kind, (what, chosen) in product(("mlr", "cp", "hybrid"), DURATION_CHOICES.items()):
         held = chosen(data, data.test)
         shares[f"{kind}, {what}"] = found = {}
         for count, repeats in SUBSAMPLES.items():
-            turns = range(min(repeats, TURNS))
+            turns = range(min(repeats, TIMING_TURNS))
             parts = [data.train[turn * count : (turn + 1) * count] for turn in turns]
             found[count] = statistics.fmean(covered(kind, chosen(data, p), held) for p in parts)
         print(f"  {kind}, {what:22}", *(f"{100 * share:6.1f} %" for share in found.values()))
@@ -276,7 +276,7 @@ def covered(kind: str, samples: Samples, held: Samples) -> float:
     return float(((low <= held.durations_s) & (held.durations_s <= high)).mean())
 
 
-CHOSEN = {"the shortest": Measured.of, "all durations": Measured.all_of}
+DURATION_CHOICES = {"the shortest": Measured.of, "all durations": Measured.all_of}
 
 
 def print_table(table: dict[str, dict[int, list[Result]]]) -> None:
@@ -312,20 +312,20 @@ def verdict(
         errors = {name: middle(by[count], "mlogq") for name, by in table.items()}
         errors = {name: error for name, error in errors.items() if not np.isnan(error)}
         best = min(errors, key=lambda name: errors[name])
-        own = min(ACCURATE, key=lambda name: errors[name])
+        own = min(JUDGED_MODELS, key=lambda name: errors[name])
         ratio = errors[own] / errors[best]
         line = f"{count} samples: the best is {best}, {errors[best]:.4f}; {own} {errors[own]:.4f}"
         if count < TRAIN:
-            told(best in ACCURATE, line)
+            told(best in JUDGED_MODELS, line)
             continue
         sizes = {name: middle(by[count], "size_bytes") for name, by in table.items()}
         share = sizes[own] / sizes[best]
-        good = best in OURS or (ratio <= 1.1 and share <= 0.1)
+        good = best in TASKSIM_MODELS or (ratio <= 1.1 and share <= 0.1)
         told(good, f"{line}, with {share:.2g} of its bytes")
     if far:
         known = {name: error for name, error in far.items() if not np.isnan(error)}
         best = min(known, key=lambda name: known[name])
-        ours = {name for name in known if name in OURS or name.startswith("CP")}
+        ours = {name for name in known if name in TASKSIM_MODELS or name.startswith("CP")}
         own = min(ours, key=lambda name: known[name])
         line = f"extrapolating: the best is {best}, {known[best]:.3f}; {own} {known[own]:.3f}"
         told(best in ours and known[best] <= 0.12, line)

@@ -61,11 +61,11 @@ LAYERS, WIDTH = 50, 100
 ORDER, C_ORDER, NUMBA_ORDER = 72, 26, 36
 """Of the matrices: their product takes some ten microseconds, by BLAS, by three loops, and where
 Numba makes use of all that this processor has."""
-REFERENCE = ("eager", "prio", "lws", "dm")
+REFERENCE_POLICIES = ("eager", "prio", "lws", "dm")
 """The policies under which Python's runtime is measured, and kernels of other kinds."""
 MAX_LOST_US, MAX_IDLE = 3.0, 25.0
 """Per task, microseconds; of the time of workers, percent: what the core is meant for."""
-SOURCE = """
+KERNEL_SOURCE = """
 extern "C" void product(const double *a, const double *b, double *c, const long *order) {
   const long n = *order;
   for (long j = 0; j < n; ++j)
@@ -155,7 +155,7 @@ def c_products(graph: TaskGraph, workers: int, folder: Path) -> Products:
     """Raises :exc:`NotBuilt` where there is no compiler."""
     compiler = find_compiler()
     source, library = folder / "product.cpp", folder / "libproduct.so"
-    source.write_text(SOURCE)
+    source.write_text(KERNEL_SOURCE)
     flags = ["-O2", "-shared", "-fPIC", str(source), "-o", str(library)]
     compiler.run([*compiler.command, *flags], folder)
     function, n = ctypes.CDLL(str(library)).product, ctypes.byref(ctypes.c_long(C_ORDER))
@@ -236,7 +236,7 @@ def median_between(tasks: TaskTable) -> float:
 def all_cases(kinds: Sequence[str], schedulers: Sequence[str]) -> list[Case]:
     """Return what is measured: every policy, and under some whatever else there is."""
     cases = [Case(what, name, "compiled") for what in ("nothing", "BLAS") for name in schedulers]
-    some = [name for name in REFERENCE if name in schedulers]
+    some = [name for name in REFERENCE_POLICIES if name in schedulers]
     cases += [Case(what, name, "compiled") for what in kinds[2:] for name in some]
     return cases + [
         Case(what, name, "python") for what in kinds if what not in ("C", "Numba") for name in some
@@ -261,7 +261,7 @@ def show_kernels(found: dict[Case, list[Lost]]) -> None:
     """Say how kernels of the user's own compare with those of BLAS."""
 
     def between(what: str, runtime: Runtime) -> float:
-        cases = [Case(what, name, runtime) for name in REFERENCE]
+        cases = [Case(what, name, runtime) for name in REFERENCE_POLICIES]
         values = [statistics.median(v.between_s for v in found[c]) for c in cases if c in found]
         return statistics.fmean(values) if values else float("nan")
 
@@ -271,7 +271,7 @@ def show_kernels(found: dict[Case, list[Lost]]) -> None:
         print(f"between kernels of {what}: {own / blas:.2f} times what is between those of BLAS")
     runtimes: tuple[Runtime, ...] = ("compiled", "python")
     for runtime in runtimes:
-        cases = [Case("Python", name, runtime) for name in REFERENCE]
+        cases = [Case("Python", name, runtime) for name in REFERENCE_POLICIES]
         losses = [statistics.median(v.lost_s for v in found[c]) for c in cases if c in found]
         if losses:
             print(f"Python kernels, runtime {runtime}: at most {1e6 * max(losses):.1f} us lost")

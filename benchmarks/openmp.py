@@ -99,7 +99,7 @@ MAX_OFF_CORE: Final = 0.02
 """Share of the threads' time without a core up to which a recording is calm."""
 START_S: Final = 4e-4
 """Longest start of a thread that is calm, in seconds: the median of calm ones is .3 ms."""
-START: Final = "thread start"
+START_KERNEL: Final = "thread start"
 COPIED_BYTES: Final = 64 * 2**20
 """Size of the memory that a reference copies: beyond all caches."""
 COPY_COUNT: Final = 3
@@ -334,7 +334,7 @@ def off_core(recording: OpenMPRecording) -> float:
 def start_s(recording: OpenMPRecording) -> float:
     """Return how long threads took to start."""
     run = recording.run
-    starts = np.array([name == START for name in run.kernel_names])[run.tasks.kernel]
+    starts = np.array([name == START_KERNEL for name in run.kernel_names])[run.tasks.kernel]
     return float(run.tasks.duration_s[starts].sum())
 
 

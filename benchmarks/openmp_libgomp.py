@@ -39,8 +39,8 @@ from tasksim.recording.openmp.runtime_costs import measure_runtime
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-THREADS: Final = "2"
-TIMED: Final = r"""
+THREAD_COUNT: Final = "2"
+TIMING_SOURCE: Final = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["KMP_USE_YIELD"] = "0"
     measured = measure_runtime()
     print(f"load {os.getloadavg()[0]:.1f}; costs of libomp: {measured.section()}")
-    two = Platform.identical(int(THREADS))
+    two = Platform.identical(int(THREAD_COUNT))
     teams = (replace(two, overheads=Overheads()), replace(two, overheads=measured.overheads))
     print(f"{'':9} {'libgomp':>15} {'libomp':>15}   libgomp without, with   libomp  ratio is, said")
     errors: list[tuple[float, ...]] = []
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def timed(source: Path, folder: Path) -> Path:
     """Compile an example whose regions are timed; return the program."""
     wrapper, target = folder / "timed.c", folder / source.stem
-    wrapper.write_text(TIMED, encoding="utf-8")
+    wrapper.write_text(TIMING_SOURCE, encoding="utf-8")
     subprocess.run(["gcc", "-O2", "-c", str(wrapper), "-o", str(folder / "timed.o")], check=True)
     command = [COMPILERS[source.suffix], "-g", "-O2", "-fopenmp", str(source)]
     wrapped = [str(folder / "timed.o"), "-Wl,--wrap=GOMP_parallel", "-lm"]
@@ -135,7 +135,7 @@ def real(program: Path, arguments: Sequence[str], runs: int) -> tuple[Real, Real
     links.mkdir(exist_ok=True)
     if not (links / "libgomp.so.1").exists():
         (links / "libgomp.so.1").symlink_to(find_runtime())
-    own = os.environ | {"OMP_NUM_THREADS": THREADS, "TIMED": "1"}
+    own = os.environ | {"OMP_NUM_THREADS": THREAD_COUNT, "TIMING_SOURCE": "1"}
     found: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
         for seconds, more in zip(found, ({}, {"LD_LIBRARY_PATH": str(links)}), strict=True):

@@ -36,7 +36,7 @@ CASES = [f"{app},{machine}" for machine in ("mirage", "sirocco") for app in APPL
 CASES.append("qr,xeon-24c")
 MIN_POSSIBLE = 0.1
 """Least distance of the best heuristic from the bound for which a gain of 10 % can be asked."""
-SHOWN = ("dmdas", "dmdar", "heteroprio", "heft")
+SHOWN_SCHEDULERS = ("dmdas", "dmdar", "heteroprio", "heft")
 FT10 = """
 0 29 1 78 2 9 3 36 4 49 5 11 6 62 7 56 8 44 9 21
 0 43 2 90 4 75 9 11 3 69 1 28 6 46 5 46 7 72 8 30
@@ -83,7 +83,7 @@ def without_copies(asked: tasksim.Scenario) -> tasksim.Scenario:
 
 def table(asked: argparse.Namespace) -> None:
     """Print a row per application, machine and number of tiles."""
-    columns = (*SHOWN, "best", "optimised", "shorter", "bound", "gap", "prio", "dmdas")
+    columns = (*SHOWN_SCHEDULERS, "best", "optimised", "shorter", "bound", "gap", "prio", "dmdas")
     head = [f"{name:>10}" for name in columns]
     print(
         f"{'application':11} {'machine':8} {'tiles':>5} {'tasks':>5}",
@@ -108,7 +108,7 @@ def table(asked: argparse.Namespace) -> None:
                 gains.append(1 - found.makespan_s / best_s)
                 possible.append(1 - found.bound_s / best_s)
                 times = [
-                    *(found.heuristics.get(name, np.nan) for name in SHOWN),
+                    *(found.heuristics.get(name, np.nan) for name in SHOWN_SCHEDULERS),
                     best_s,
                     found.makespan_s,
                 ]

@@ -39,7 +39,7 @@ DYNAMIC_SCHEDULERS = (
     "dm", "dmda", "dmdap", "dmdar", "dmdas", "dmdasd", "heteroprio", "multiprio", "darts",
     "modular-eager", "modular-prio", "modular-dmda", "modular-dmdas", "modular-heft",
 )  # fmt: skip
-BESIDE = ("eager", "lws", "prio")
+MEASURED_SCHEDULERS = ("eager", "lws", "prio")
 """Schedulers whose runs give the durations for the prediction: interleaved with those of the plan,
 as the machine is faster in one minute than in the next."""
 WARM_RUNS = 3
@@ -122,7 +122,7 @@ def measure(folder: Path, repetitions: int, patience_s: float) -> None:
             name: statistics.median(run.makespan_s for run in runs)
             for name, runs in zip(names, done.values, strict=True)
         }
-        beside = [run for name in BESIDE for run in done.values[names.index(name)]]
+        beside = [run for name in MEASURED_SCHEDULERS for run in done.values[names.index(name)]]
         replay = tasksim.Scenario(
             asked, workers=WORKER_COUNT, durations=means_of(beside), scheduler=names[-2]
         )

@@ -22,8 +22,8 @@ import chromium
 import tasksim
 
 WORKERS = 64
-SECONDS = {"potrf": 0.8e-3, "trsm": 1.1e-3, "syrk": 1.0e-3, "gemm": 1.9e-3}
-NAIVE = """(() => {
+DURATIONS_S = {"potrf": 0.8e-3, "trsm": 1.1e-3, "syrk": 1.0e-3, "gemm": 1.9e-3}
+NAIVE_SCRIPT = """(() => {
   const { runs: [run], viewport, theme } = tasksimPage;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [1000, 640];
@@ -58,7 +58,7 @@ def main(counts: list[int]) -> None:
 def line(count: int, folder: Path) -> str:
     """Return what was measured with a Cholesky factorisation of about *count* tasks."""
     tiles = round((6 * count) ** (1 / 3)) - 1
-    run = tasksim.simulate(f"cholesky tiles={tiles}", workers=WORKERS, durations=SECONDS)
+    run = tasksim.simulate(f"cholesky tiles={tiles}", workers=WORKERS, durations=DURATIONS_S)
     page = folder / "page.html"
     begin = time.perf_counter()
     tasksim.save_page(run, page)
@@ -72,7 +72,7 @@ def line(count: int, folder: Path) -> str:
         zooms = frames(browser, ["tasksimPage.zoom(1 / 1.3)"] * 10)
         pans = frames(browser, ["tasksimPage.pan(0.1)"] * 10)
         painted = browser.evaluate("tasksimPage.frames.slice(-20).sort((a, b) => a - b)[10]")
-        naive = browser.evaluate(f"tasksimPage.fit(), {NAIVE}")
+        naive = browser.evaluate(f"tasksimPage.fit(), {NAIVE_SCRIPT}")
     finally:
         browser.close()
     shown = [f"{statistics.median(f):6.1f} ms {max(f):6.1f} ms" for f in (zooms, pans)]

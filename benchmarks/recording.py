@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from tasksim.recording.recording import Recording
 
-TARGET = 0.10
+MAX_REPLAY_ERROR = 0.10
 """Of the replay on the workers that were recorded, relative to the real makespan."""
 WHAT_IF = (1, 2, 4, 8, 16, 32)
 
@@ -198,7 +198,7 @@ def main() -> int:
         last = cases[0].two[-1]
         runs = [last.run, last.simulate(), last.simulate(8)]
         tasksim.save_figure(tasksim.figure(runs), options.output, force=True)
-    return int(max(errors) > TARGET)
+    return int(max(errors) > MAX_REPLAY_ERROR)
 
 
 if __name__ == "__main__":

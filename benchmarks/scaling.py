@@ -31,10 +31,10 @@ from tasksim.reports.scaling_laws import scaling_strong, scaling_weak
 if TYPE_CHECKING:
     from tasksim.network.description import Network
 
-TRUTH = (
+TRUE_NETWORK = (
     "fat-tree:children=[16,16],parents=[1,8],cables=[1,1],bandwidth=5GB/s,latency=1us,model=smpi"
 )
-SECONDS = {"potrf": 2.0e-3, "trsm": 4.4e-3, "syrk": 4.4e-3, "gemm": 8.2e-3}
+DURATIONS_S = {"potrf": 2.0e-3, "trsm": 4.4e-3, "syrk": 4.4e-3, "gemm": 8.2e-3}
 SIZES = (32, 1024, 8192, 32768, 65536, 262144, 1048576, 4194304)
 NODES = (1, 2, 4, 8, 64, 128)
 WORKERS = 8
@@ -68,7 +68,7 @@ def makespan_s(tiles: int, nodes: int, network: Network, *, noisy: bool) -> floa
     platform = dataclasses.replace(
         Platform.identical(WORKERS), overheads=Overheads(push_s=2e-6 if noisy else 0.0)
     )
-    seconds = dict(SECONDS)
+    seconds = dict(DURATIONS_S)
     if noisy:
         draw = np.random.default_rng([tiles, nodes])
         seconds = {name: value * draw.normal(1.0, 0.02) for name, value in seconds.items()}
@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tiles", type=int, default=20)
     tiles = parser.parse_args().tiles
-    truth = read_network(TRUTH)
+    truth = read_network(TRUE_NETWORK)
     coarse = calibrated(truth)
     strong = [makespan_s(tiles, nodes, truth, noisy=True) for nodes in NODES]
     told = [makespan_s(tiles, nodes, coarse, noisy=False) for nodes in NODES]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mars", "SparseGrid"]
 
-KNOTS: Final = 16
+MAX_KNOTS: Final = 16
 """Largest number of knots per column and function: quantiles of the values there."""
 MAX_FUNCTIONS: Final = 61
 """Number of functions after which no pair of hinges is added."""
@@ -84,7 +84,9 @@ class _Pairs:
     def of(cls, factors: tuple[Hinge, ...], column: int, table: Floats, own: Floats) -> _Pairs:
         """Return the pairs at quantiles of *column* where the function is not 0."""
         values = table[own > 0, column]
-        knots = np.unique(np.quantile(values, np.linspace(0, 1, KNOTS + 2)[:-1], method="lower"))
+        knots = np.unique(
+            np.quantile(values, np.linspace(0, 1, MAX_KNOTS + 2)[:-1], method="lower")
+        )
         apart = table[:, column] - knots[:, None]
         hinges = np.stack([np.maximum(apart, 0.0), np.maximum(-apart, 0.0)]) * own
         hinges[:, 0] = apart[0] * own, np.zeros(len(own))

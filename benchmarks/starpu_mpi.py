@@ -52,18 +52,23 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.network.description import Network
 
-COMMUTE = {"updates": "commute"}
+COMMUTING_UPDATES = {"updates": "commute"}
 """As the peer's Cholesky does, and its LU does not."""
 
 APPLICATIONS = {
     # generator, settings, names of models, order of the nodes of a grid
-    "chol": ("cholesky", {"flush": "peer", **COMMUTE}, "chol_model_{kernel}", "row"),
-    "cholnf": ("cholesky", COMMUTE, "chol_model_{kernel}", "row"),
-    "cholcol": ("cholesky", {"flush": "peer", **COMMUTE}, "chol_model_{kernel}", "column"),
+    "chol": ("cholesky", {"flush": "peer", **COMMUTING_UPDATES}, "chol_model_{kernel}", "row"),
+    "cholnf": ("cholesky", COMMUTING_UPDATES, "chol_model_{kernel}", "row"),
+    "cholcol": (
+        "cholesky",
+        {"flush": "peer", **COMMUTING_UPDATES},
+        "chol_model_{kernel}",
+        "column",
+    ),
     "lu": ("lu", {}, "starpu_slu_lu_model_{kernel}", "column"),
 }
 
-PCI = ["platform.links.*.bandwidth=x0.940694", "platform.links.*.latency=x11.6436"]
+PCI_FACTORS = ["platform.links.*.bandwidth=x0.940694", "platform.links.*.latency=x11.6436"]
 """The peer's copies inside of a node are subject to the factors of SMPI where there are several
 nodes, or MPI is used at all: those of large messages. tasksim keeps them off, but to compare."""
 
@@ -122,7 +127,7 @@ class Clusters:
         graph = self._graph(row["app"], int(row["nblocks"]), int(row["tile"]))
         workers = {"cpu": row["workers_cpu_per_node"], "cuda": str(gpus)}
         settings = [f"platform.workers.{kind}.count={count}" for kind, count in workers.items()]
-        settings += PCI if gpus else []
+        settings += PCI_FACTORS if gpus else []
         platform = load("mirage", self.library, settings)
         costs = durations(graph, platform, ModelLibrary(self.library / "models" / "mirage"))
         begun = time.perf_counter()
@@ -147,7 +152,7 @@ class Clusters:
     def _row(
         self, row: dict[str, str], makespan_s: float, messages: int, size: int, wall_s: float
     ) -> Row:
-        label = " ".join(row[key] for key in LABEL)
+        label = " ".join(row[key] for key in LABEL_COLUMNS)
         return Row(
             label, row["app"], int(row["nodes"]), int(row["ncuda_per_node"]), row["scheduler"],
             float(row["makespan_ms"]), int(row["messages"]), int(row["bytes"]),
@@ -180,7 +185,7 @@ def by_themselves(graph: TaskGraph) -> Apart:
     return Apart(**{field.name: getattr(graph, field.name) for field in fields(graph)})
 
 
-LABEL = (
+LABEL_COLUMNS = (
     "app",
     "nblocks",
     "grid_pxq",

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.calm_moments import Calmness, CalmValues
 
-HOST = "here"
+MACHINE_NAME = "here"
 PROGRAMS = {"cholesky": "cholesky_implicit", "lu": "lu_implicit_example_double"}
 """StarPU's examples, by the generator of their graphs."""
 DTYPES = {"cholesky": "float32", "lu": "float64"}
@@ -124,7 +124,11 @@ class StarPU:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return the environment of its programs."""
-        own = {"STARPU_HOME": str(self.home), "STARPU_HOSTNAME": HOST, "OPENBLAS_NUM_THREADS": "1"}
+        own = {
+            "STARPU_HOME": str(self.home),
+            "STARPU_HOSTNAME": MACHINE_NAME,
+            "OPENBLAS_NUM_THREADS": "1",
+        }
         if self.libraries is not None:
             own["LD_LIBRARY_PATH"] = str(self.libraries)
         others = {name: value for name, value in os.environ.items() if "STARPU" not in name}
@@ -176,7 +180,7 @@ class Simulated:
     """tasksim with what StarPU measured, imported."""
 
     def __init__(self, sampling: Path, library: Path) -> None:
-        found = import_machine(sampling, HOST, library)
+        found = import_machine(sampling, MACHINE_NAME, library)
         self.platform, self.models = found.platform_path, ModelLibrary(found.models_folder)
 
     def run(self, case: Case, tile_size: int) -> tasksim.Run:

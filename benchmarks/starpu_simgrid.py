@@ -57,7 +57,7 @@ APPLICATIONS = {
     "lu_s": ("lu", "starpu_slu_lu_model_{kernel}"),
 }
 DM_DATA = ("dmda", "dmdar", "dmdas")
-LIST = ("eager", "prio", "ws", "lws", "dm", "dmdasd", "modular-heft")
+LIST_SCHEDULERS = ("eager", "prio", "ws", "lws", "dm", "dmdasd", "modular-heft")
 
 GROUPS: list[tuple[str, tuple[str, ...], Callable[[int], bool], float, float, float | None]] = [
     # rows, schedulers, number of GPUs, targets: median, 95th percentile, mean signed (percent)
@@ -65,11 +65,11 @@ GROUPS: list[tuple[str, tuple[str, ...], Callable[[int], bool], float, float, fl
     ("no GPU", ("eager", "dm", *DM_DATA), lambda n: n == 0, 0.3, 4, 1),
     ("1 GPU", ("dm", *DM_DATA), lambda n: n == 1, 1, 5, 1.5),
     ("several GPUs", DM_DATA, lambda n: n > 1, 0.5, 5, 1),
-    ("with GPUs", LIST, lambda n: n > 0, 4, 15, 3),
+    ("with GPUs", LIST_SCHEDULERS, lambda n: n > 0, 4, 15, 3),
     ("with GPUs", ("heteroprio", "graph_test"), lambda n: n > 0, 8, 20, 5),
 ]
 
-SPEED = [
+SPEED_CASES = [
     # scheduler, settings, seconds of the peer's whole process
     ("dmdas", [], 14.2),
     ("eager", [], 20.2),
@@ -248,7 +248,7 @@ def sign(one: float, other: float) -> int:
 
 def speed(library: Path, repetitions: int) -> None:
     """Print the times of whole commands on 64,824 tasks, and the peer's."""
-    for scheduler, settings, peer_s in SPEED:
+    for scheduler, settings, peer_s in SPEED_CASES:
         command = [
             sys.executable, "-m", "tasksim", "simulate", "cholesky", "tiles=72", "tile_size=960",
             "dtype=float32", "--library", str(library), "--platform", "mirage", "--model-names",

@@ -44,11 +44,13 @@ SIZES = ((8, 256), (12, 192), (16, 128))
 GRAPHS = [(name, *size) for size in SIZES for name in ("cholesky", "lu", "qr")]
 
 
-FLOP = {"potrf": 1 / 3, "getrf": 2 / 3, "geqrt": 4 / 3, "trsm": 1, "trsm_ll": 1, "trsm_ru": 1,
-        "syrk": 1, "gemm": 2, "gemm_nn": 2, "gemqrt": 2, "tpqrt": 2, "tpmqrt": 4}  # fmt: skip
+FLOP_FACTORS = {
+    "potrf": 1 / 3, "getrf": 2 / 3, "geqrt": 4 / 3, "trsm": 1, "trsm_ll": 1, "trsm_ru": 1,
+    "syrk": 1, "gemm": 2, "gemm_nn": 2, "gemqrt": 2, "tpqrt": 2, "tpmqrt": 4,
+}  # fmt: skip
 """Of a kernel over the cube of the tile size: what made-up ones take."""
 FLOP_PER_S = 5e10
-EXECUTIONS = 8
+BURST_EXECUTIONS = 8
 """Of a made-up burst."""
 
 
@@ -60,10 +62,10 @@ class MadeUp:
 
     def __call__(self, kernel: KernelCall) -> tuple[ExecutionTimes, float]:
         """Return what executions took, and the burst."""
-        mean_s = FLOP[kernel.name] * max(kernel.parameters.values()) ** 3 / FLOP_PER_S
+        mean_s = FLOP_FACTORS[kernel.name] * max(kernel.parameters.values()) ** 3 / FLOP_PER_S
         factors = np.exp(
             self._noise * self._rng.standard_normal()
-            + self._noise / 4 * self._rng.standard_normal(EXECUTIONS)
+            + self._noise / 4 * self._rng.standard_normal(BURST_EXECUTIONS)
         )
         durations = mean_s * factors
         return ExecutionTimes(durations, durations), max(float(durations.sum()), BURST_S)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import chromium
 import numpy as np
-from engine import SECONDS, devices
+from engine import DURATIONS_S, devices
 from webassembly import MISSING, first_answer
 
 from tasksim.engine.choice import as_data, replayed
@@ -59,7 +59,7 @@ def main(tiles: list[int]) -> None:
 def compare(tiles: int, folder: Path) -> None:
     """Ask both, in turn, as often as takes some seconds."""
     graph, platform = generate("cholesky", tiles=tiles), devices(None)
-    table = np.array([[seconds[name] for name in graph.kernels] for seconds in SECONDS])
+    table = np.array([[seconds[name] for name in graph.kernels] for seconds in DURATIONS_S])
     rows = [0 if group.architecture == "cpu" else 1 for group in platform.classes]
     costs = np.ascontiguousarray(table[rows][:, graph.kernel])
     asked = [Question(graph, platform, create(name), costs, costs) for name in SCHEDULERS]

@@ -29,7 +29,7 @@ PAGES_WITH_IMPORTS = ("README.md", "docs/*.md", "docs/design/add-*.md", "example
 IMPORT = re.compile(
     r"^(?:>>> |\.\.\. )?\s*from (tasksim\.[\w.]+) import (\([^)]*\)|[^\n#]*)", re.MULTILINE
 )
-HEAD = """\
+FILE_HEAD = """\
 # The public interface of tasksim, as `python docs/api.py` writes it. A change of this file is a
 # change that users notice: CHANGELOG.md names it. CONTRIBUTING.md says how to deprecate names.
 """
@@ -38,7 +38,7 @@ HEAD = """\
 def text() -> str:
     """Return the whole file, a line per signature."""
     lines = [line for path, found in public() for line in described(path, found)]
-    return HEAD + "\n".join(lines) + "\n"
+    return FILE_HEAD + "\n".join(lines) + "\n"
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -46,13 +46,13 @@ DURATIONS = (
     "potrf=12ms,cuda:potrf=14ms,trsm=31ms,cuda:trsm=7ms,syrk=30ms,cuda:syrk=5ms,"
     "gemm=58ms,cuda:gemm=7ms"
 )
-ANSWERED = "tasksimPage.live.shown === tasksimPage.live.settings"
-IDLE = "!tasksimPage.live.jobs.length && !tasksimPage.live.asked"
+IS_ANSWERED = "tasksimPage.live.shown === tasksimPage.live.settings"
+IS_IDLE = "!tasksimPage.live.jobs.length && !tasksimPage.live.asked"
 SPEEDS = ("1", "1.25", "1.5", "2", "3", "4", "6", "4", "2", "1", "0.7", "0.5", "0.7", "1")
 """Factors of the GPUs' speed, from frame to frame."""
 FRAME_MS, REST_MS = 350, 1600
 """How long the animation shows a position of the slider, and how long the first and the widest."""
-LOOPS = 3
+LOOP_COUNT = 3
 """How often the animation plays: then it rests, for those whom motion disturbs."""
 
 
@@ -127,21 +127,21 @@ def open_live(browser: Browser, folder: Path, tiles: int, settings: str = "") ->
     """Open the live page of the node with two GPUs, at some settings."""
     tasksim.explore(hybrid(folder, tiles), folder / "live.html", True)
     browser.open((folder / "live.html").as_uri())
-    browser.wait(ANSWERED)
+    browser.wait(IS_ANSWERED)
     ask(browser, settings)
 
 
 def ask(browser: Browser, settings: str) -> None:
     """Ask for settings, and wait until the answer is drawn."""
     browser.evaluate(f"tasksimPage.live.follow({settings!r})")
-    browser.wait(ANSWERED)
+    browser.wait(IS_ANSWERED)
 
 
 def explore_live(browser: Browser, folder: Path) -> None:
     """A live page: one GPU less, links of a quarter of their bandwidth."""
     browser.resize(1400, 860)
     open_live(browser, folder, 20, "count.cuda=1\nfactor.bandwidth.*=0.25")
-    browser.wait(IDLE)
+    browser.wait(IS_IDLE)
     save("explore-live.png", picture(browser))
     browser.resize(1280, 720)
 
@@ -150,7 +150,7 @@ def what_if(browser: Browser, folder: Path) -> None:
     """The README's animation: the speed of the GPUs changes, and the schedule is drawn anew."""
     browser.resize(960, 540)
     open_live(browser, folder, 12)
-    browser.wait(IDLE)
+    browser.wait(IS_IDLE)
     browser.evaluate(
         "(() => { document.querySelector('.live').scrollTop = 0;"
         " for (const part of document.querySelectorAll('.live > .section, .answer'))"
@@ -160,13 +160,13 @@ def what_if(browser: Browser, folder: Path) -> None:
     frames: list[Any] = []
     for factor in SPEEDS:
         ask(browser, "" if factor == "1" else f"factor.speed.cuda={factor}")
-        browser.wait(IDLE)  # the curve above the slider
+        browser.wait(IS_IDLE)  # the curve above the slider
         browser.evaluate("tasksimPage.fit(), tasksimPage.draw(true)")
         frames.append(Image.open(io.BytesIO(picture(browser))).convert("RGB"))
     times = [REST_MS if f in ("6", "0.5") or k == 0 else FRAME_MS for k, f in enumerate(SPEEDS)]
     frames[0].save(
         IMAGES / "what-if.webp", save_all=True, append_images=frames[1:], duration=times,
-        loop=LOOPS, lossless=True, quality=80, method=4, minimize_size=True,
+        loop=LOOP_COUNT, lossless=True, quality=80, method=4, minimize_size=True,
     )  # fmt: skip
     browser.resize(1280, 720)
 

@@ -9,7 +9,7 @@ from tasksim.platform.costs import Copying
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 from tasksim.schedulers.static import Problem
 
-MANY = 10**9
+MANY_COPIES = 10**9
 
 TOPCUOGLU = (
     [(14, 16, 9), (13, 19, 18), (11, 13, 19), (13, 8, 17), (12, 13, 10), (13, 16, 9), (7, 15, 11),
@@ -38,7 +38,7 @@ def processors(memory_of, bandwidth=1.0, latency=0.0):
         memories=tuple(Memory(k, f"m{k}") for k in range(memories)),
         links=(Link(0, "network", None, bandwidth, latency, shared=False),) if pairs else (),
         routes=tuple(Route(a, b, (0,)) for a, b in pairs),
-        copying=Copying(fetches=MANY, prefetches=MANY, idle=MANY),
+        copying=Copying(fetches=MANY_COPIES, prefetches=MANY_COPIES, idle=MANY_COPIES),
     )
 
 

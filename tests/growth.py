@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-TRIES = 4
+MAX_TRIES = 4
 """Number of tries after which a growth counts as faster than linear."""
 
 
@@ -35,4 +35,4 @@ def nearly_linear(work: Callable[[int], object], small: int, large: int, times: 
     8 times: the line is in the middle, at 8 ** 1.5. Caches that other programs fill may push a
     linear growth over it once, and do not pull a square one below: one of several tries decides.
     """
-    return any(growth(work, small, large, times) < (large / small) ** 1.5 for _ in range(TRIES))
+    return any(growth(work, small, large, times) < (large / small) ** 1.5 for _ in range(MAX_TRIES))

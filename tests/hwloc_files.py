@@ -72,7 +72,7 @@ def topology(*packages: str, beside: str = "", units: int = 32) -> str:
     )
 
 
-TWO = topology(package(0), package(1))
+TWO_PACKAGES = topology(package(0), package(1))
 WITH_GPU = topology(package(0), package(1, devices=GPU))
 OLD = """\
 <?xml version="1.0" encoding="UTF-8"?>

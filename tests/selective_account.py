@@ -11,7 +11,7 @@ from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 from tasksim.selective.execution import SelectiveExecution
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
 """Of a Cholesky factorisation, by kernel."""
 
 

@@ -42,7 +42,7 @@ def _tasks(*durations_s):
     return st.sampled_from(list(itertools.product(KERNELS, (0, 1, -1, 2, -2, 3, -3), durations_s)))
 
 
-CHOSEN = {handles: _chosen(handles) for handles in range(1, 6)}
+CHOSEN_HANDLES = {handles: _chosen(handles) for handles in range(1, 6)}
 ANY_ACCESS = st.sampled_from(ACCESSES)
 MOVING_ACCESS = st.sampled_from((R, R, W, RW, RW, Commute, Reduce, Scratch))
 TASKS = _tasks(0.0, 1e-4, 2e-4)
@@ -56,7 +56,7 @@ def graphs(draw, max_tasks=25, max_handles=5):
     builder = GraphBuilder("random")
     data = [builder.handle(f"x{i}", size_bytes=8) for i in range(handles)]
     for _ in range(draw(st.integers(0, max_tasks))):
-        accesses = [draw(ANY_ACCESS)(data[h]) for h in draw(CHOSEN[handles])]
+        accesses = [draw(ANY_ACCESS)(data[h]) for h in draw(CHOSEN_HANDLES[handles])]
         kernel, priority, duration_s = draw(TASKS)
         builder.insert(kernel, *accesses, priority=priority, duration_s=duration_s)
     return builder.build()
@@ -110,7 +110,7 @@ def moving_graphs(draw, max_tasks=20, max_handles=5):
     data = [builder.handle(f"x{i}", size_bytes=size) for i, size in enumerate(sizes)]
     unused = st.sampled_from([None] * len(data) + data)
     for _ in range(draw(st.integers(0, max_tasks))):
-        accesses = [draw(MOVING_ACCESS)(data[h]) for h in draw(CHOSEN[len(data)])]
+        accesses = [draw(MOVING_ACCESS)(data[h]) for h in draw(CHOSEN_HANDLES[len(data)])]
         kernel, priority, duration_s = draw(MOVING_TASKS)
         builder.insert(kernel, *accesses, priority=priority, duration_s=duration_s)
         if (handle := draw(unused)) is not None:

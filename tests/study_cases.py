@@ -12,7 +12,7 @@ import pytest
 
 from tasksim.study.sweep.store import read_table
 
-SMALL = """\
+SMALL_STUDY = """\
 version: 1
 name: small
 graphs:
@@ -72,7 +72,7 @@ def answers(folder):
     return read_table(folder).drop(columns="seconds")
 
 
-SLOW = '''
+SLOW_SCHEDULER = '''
 import time
 from tasksim.schedulers.central import Eager
 

@@ -108,7 +108,7 @@ def assert_nothing_ran(seen):
     assert "canary" not in sys.modules
 
 
-FOREIGN = ["canary:Policy", f"os:system:command={COMMAND}", "canary:Policy:x=1", "os:system"]
+FOREIGN_NAMES = ["canary:Policy", f"os:system:command={COMMAND}", "canary:Policy:x=1", "os:system"]
 
 
 def set_scheduler(text):
@@ -157,9 +157,9 @@ def set_names(data):
 
 
 CHANGES = [
-    *(set_scheduler(text) for text in FOREIGN),
-    *(set_header_alone(text) for text in FOREIGN),
-    *(set_config_alone(text) for text in FOREIGN),
+    *(set_scheduler(text) for text in FOREIGN_NAMES),
+    *(set_header_alone(text) for text in FOREIGN_NAMES),
+    *(set_config_alone(text) for text in FOREIGN_NAMES),
     *(set_graph(text) for text in ("canary:graph", "canary.py", "os:system", CALL)),
     set_graph("canary"),
     as_version_1(set_scheduler("canary:Policy")),
@@ -216,7 +216,7 @@ class Evil:
 
 
 PLATFORM = "version: 1\nname: x\nworkers: {cpu: {count: 1}}\narch: {cpu: {}}\n"
-TEXTS = {
+HOSTILE_FILES = {
     "platform.yaml": [
         f"!!python/object/apply:os.system ['{COMMAND}']\n",
         PLATFORM + "description: !!python/name:canary.Policy\n",
@@ -253,7 +253,9 @@ TEXTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text"), [(n, t) for n, texts in TEXTS.items() for t in texts])
+@pytest.mark.parametrize(
+    ("name", "text"), [(n, t) for n, texts in HOSTILE_FILES.items() for t in texts]
+)
 def test_other_files(folder, name, text):
     (folder / name).write_text(text, encoding="latin-1")
     (folder / "edges.csv").write_text("from,to,volume\n")
@@ -282,7 +284,7 @@ def test_platform_xml_of_starpu(folder):
 
 
 def test_the_users_own_words_are_imported_and_only_schedulers_called(folder):
-    for text in FOREIGN[1], FOREIGN[3], "os:path.join", "shutil:rmtree:path=canary.py":
+    for text in FOREIGN_NAMES[1], FOREIGN_NAMES[3], "os:path.join", "shutil:rmtree:path=canary.py":
         line = ["simulate", "chain", "length=2", "--workers", "1", "--scheduler", text]
         call(line)
         assert not Path("EXECUTED").exists()

@@ -10,7 +10,7 @@ import pytest
 import tasksim
 from tasksim import TasksimError
 
-WRONG = {
+WRONG_VALUES = {
     "None": None,
     "3": 3,
     "-1.5": -1.5,
@@ -62,7 +62,7 @@ def test_wrong_arguments_are_refused(name, tmp_path, monkeypatch):
     places += any(p.kind is p.VAR_POSITIONAL for p in needed)  # enumerations since Python 3.12
     legal = (TasksimError, BY_PYTHON.get(name, TasksimError))
     wrong = {}
-    for what, value in WRONG.items():
+    for what, value in WRONG_VALUES.items():
         try:
             PUBLIC[name](*[value] * places, **dict.fromkeys(by_name, value))
         except legal:

@@ -69,7 +69,7 @@ REPORTED: Final = {
 MAX_DISTURBED_SHARE: Final = 0.2
 """Share of the runs beyond which a report says that its figures are the machine's, too."""
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#777777")
-ALIKE: Final = 0.03
+ALIKE_SHARE: Final = 0.03
 """Share of the performance by which two choices differ that are called alike: what runs of a few
 milliseconds repeat within."""
 
@@ -170,15 +170,17 @@ def curve(index: int) -> Callable[[Found, Found], Shown]:
         best = _best(most["mflops"])
         worst = min(most["mflops"], key=most["mflops"].get)
         lost = 1 - most["mflops"][worst] / most["mflops"][best]
-        alike = sum(v >= (1 - ALIKE) * most["mflops"][best] for v in most["mflops"].values())
+        alike = sum(v >= (1 - ALIKE_SHARE) * most["mflops"][best] for v in most["mflops"].values())
         said = (
             f"{names[index]} with n = {most['n']:,} and {most['blocks']} blocks: on "
             f"{_threads(most['threads'])} {best} blocks per chunk are best, {worst} lose "
             f"{100 * lost:.0f} %; {alike} of {len(most['mflops'])} sizes are alike, within "
-            f"{100 * ALIKE:.0f} %. With two threads, not 16, there is less to divide, so that "
-            "large chunks cost little."
+            f"{100 * ALIKE_SHARE:.0f} %. With two threads, not 16, there is less to divide, "
+            "so that large chunks cost little."
         )
-        return Shown(said, lost > ALIKE if "multiply" not in names[index] else None, figure, table)
+        return Shown(
+            said, lost > ALIKE_SHARE if "multiply" not in names[index] else None, figure, table
+        )
 
     return show
 
@@ -281,7 +283,7 @@ def sweep(found: Found, settings: Found) -> Shown:
         f"{_signed(max(gains))} at best), and {_signed(statistics.median(equal))} against equal "
         "shares of blocks. One part per thread is hard to beat on two cores that do nothing else."
     )
-    return Shown(said, statistics.median(gains) >= -ALIKE, figure, table)
+    return Shown(said, statistics.median(gains) >= -ALIKE_SHARE, figure, table)
 
 
 def schedules(found: Found, settings: Found) -> Shown:

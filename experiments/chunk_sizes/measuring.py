@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["curves", "examples", "judging", "schedules", "simulated", "sweep"]
 
-VECTORS: Final = (15_000, 1_500_000)
-MATRICES: Final = (96, 700)
+VECTOR_SIZES: Final = (15_000, 1_500_000)
+MATRIX_SIZES: Final = (96, 700)
 """Smallest and largest size, from one that fits in the nearest cache to one that fits in none."""
 VECTOR_BLOCK: Final = 4096
 MATRIX_BLOCK: Final = 8
 """Elements, or rows, of a block: the paper's block of a vector, and a few rows."""
-RATES: Final = {"vector": 4e9, "matrix": 3e9, "matrix-vector": 8e9, "multiply": 2e10}
+FLOP_RATES: Final = {"vector": 4e9, "matrix": 3e9, "matrix-vector": 8e9, "multiply": 2e10}
 """Orders of magnitude of flop/s, which determine only how many passes a run has."""
 MAX_PASSES: Final = 200
 SCHEDULES: Final = ("static", "guided", "factoring", "trapezoid")
@@ -48,11 +48,12 @@ def loop(operation: str, n: int, threads: int, run_s: float) -> dict[str, Any]:
     """Return a loop to run: its settings, and what a table says of it."""
     kind = (
         "multiply" if "multiply" in operation
-        else operation if operation in RATES else "vector" if is_vector(operation) else "matrix"
+        else operation if operation in FLOP_RATES
+        else "vector" if is_vector(operation) else "matrix"
     )  # fmt: skip
     block = VECTOR_BLOCK if is_vector(operation) else MATRIX_BLOCK
     each = flop(operation, n)
-    passes = min(MAX_PASSES, max(1, round(run_s * RATES[kind] * threads / each)))
+    passes = min(MAX_PASSES, max(1, round(run_s * FLOP_RATES[kind] * threads / each)))
     return {
         "operation": operation, "n": n, "block": block, "iterations": passes, "threads": threads,
         "flop": each * passes, "blocks": -(-n // block),
@@ -61,7 +62,7 @@ def loop(operation: str, n: int, threads: int, run_s: float) -> dict[str, Any]:
 
 def sizes(operation: str, count: int) -> list[int]:
     """Return sizes evenly over the logarithms of the range of an operation."""
-    low, high = VECTORS if is_vector(operation) else MATRICES
+    low, high = VECTOR_SIZES if is_vector(operation) else MATRIX_SIZES
     return [round(n) for n in np.geomspace(low, high, count)]
 
 

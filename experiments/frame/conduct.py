@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["begin", "conduct", "report"]
 
-MARK: Final = "experiment.json"
+MARK_FILE: Final = "experiment.json"
 """What has it is a folder of an experiment."""
 
 
@@ -58,13 +58,13 @@ def begin(
         "machine": _machine(),
         "began": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
-    path = folder / MARK
+    path = folder / MARK_FILE
     if force and folder.exists():
-        refuse_folder(folder, force=True, what="an experiment's folder", mark=MARK)
+        refuse_folder(folder, force=True, what="an experiment's folder", mark=MARK_FILE)
         shutil.rmtree(folder)
     if not path.exists():
         if folder.exists() and (folder.is_file() or any(folder.iterdir())):
-            raise InputError(f"{folder} is no folder of an experiment (it has no {MARK})")
+            raise InputError(f"{folder} is no folder of an experiment (it has no {MARK_FILE})")
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(about, indent=2) + "\n")
         return about
@@ -84,7 +84,7 @@ def begin(
 
 def read_mark(experiment: Experiment, folder: Path) -> dict[str, Any]:
     """Return what was written when the experiment in *folder* began."""
-    path = folder / MARK
+    path = folder / MARK_FILE
     try:
         begun = json.loads(path.read_text())
         known = begun["experiment"], begun["design"], begun["settings"], begun["machine"]

@@ -31,7 +31,7 @@ GOOD_ERROR_PERCENT: Final = 15.0
 """Mean error of the paper's predictions, in percent."""
 LONGEST_BAR_PERCENT: Final = 200.0
 """Error in percent above which bars have a logarithmic axis: shorter ones would not be seen."""
-HEADROOM: Final = 1.08
+HEADROOM_FACTOR: Final = 1.08
 """Height of a panel, as a multiple of its highest bar or mark."""
 POINT_TO_POINT: Final = "point to point"
 """What tasksim calls messages of no collective operation."""
@@ -413,7 +413,7 @@ def show_parts(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Shown:
         axes.set_xlabel("ranks P")
         axes.set_ylabel("time (ms)")
         # Bars without a height are edges that margins would keep to.
-        axes.set_ylim(0.0, HEADROOM * max(bottom.max(), 1e3 * part["measured_s"].max()))
+        axes.set_ylim(0.0, HEADROOM_FACTOR * max(bottom.max(), 1e3 * part["measured_s"].max()))
         axes.set_title(program, fontsize=9)
         plain(axes)
         for _, row in part.iterrows():

@@ -20,7 +20,7 @@ __all__ = ["SOLVER", "profile", "refine"]
 
 SOLVER: Final = Path(__file__).with_name("solver.c")
 """Program whose functions are counted: what one of some ranks does."""
-STEPS: Final = 4
+PROFILED_STEPS: Final = 4
 """Steps of the program where each instruction is simulated."""
 MIN_SHARE: Final = 1e-3
 """Least share of a function that is shown."""
@@ -56,7 +56,7 @@ def profile(work: Work) -> dict[str, Any]:
 
 
 def _counted(work: Work, ranks: int) -> str:
-    command = ["./solver", work.settings["points"], ranks, STEPS]
+    command = ["./solver", work.settings["points"], ranks, PROFILED_STEPS]
     work.tasksim("profile", "--source", "callgrind", "-o", f"{ranks}.csv", "--force", *command)
     return f"{ranks}.csv"
 

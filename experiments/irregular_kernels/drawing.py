@@ -38,7 +38,7 @@ LEAST_ERROR_PERCENT: Final = 5.0
 """Least end of the axis of errors, so that small ones look small."""
 TEXT_POINTS: Final = 8.0
 """Font size of ticks and legends."""
-BINS: Final = 30
+BIN_COUNT: Final = 30
 """Number of bins of a distribution: with some hundred tasks of a kernel, each has a few."""
 
 
@@ -123,7 +123,7 @@ def draw_distributions(detail: Mapping[str, Any]) -> Figure:
     for axes, (kernel, values) in zip(panels, native.items(), strict=False):
         found = {name: np.array(of[kernel]) for name, of in detail["durations_s"].items()}
         every = 1e6 * np.concatenate(list(found.values()))
-        edges = np.geomspace(every.min() / 1.15, 1.15 * every.max(), BINS + 1)
+        edges = np.geomspace(every.min() / 1.15, 1.15 * every.max(), BIN_COUNT + 1)
         axes.stairs(_shares(found[NATIVE], edges), edges, fill=True, color="#b9bfc6")
         if GENERAL in found:
             axes.stairs(_shares(found[GENERAL], edges), edges, color=COLOURS[GENERAL],

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from experiments.frame import Exhibit, Experiment, Headline, Setting, Step
 from experiments.irregular_kernels import exhibits, measuring, modelling, predicting, trees
-from experiments.irregular_kernels.inputs import FULL, QUICK
+from experiments.irregular_kernels.inputs import FULL_INPUTS, QUICK_INPUTS
 
 __all__ = ["IRREGULAR_KERNELS"]
 
@@ -44,12 +44,12 @@ IRREGULAR_KERNELS: Final = Experiment(
         "are run, too."
     ),
     settings=[
-        Setting("fitted", f"Inputs that models are fitted to, {_FORM}", QUICK["fitted"],
-                FULL["fitted"]),
+        Setting("fitted", f"Inputs that models are fitted to, {_FORM}", QUICK_INPUTS["fitted"],
+                FULL_INPUTS["fitted"]),
         Setting("predicted", f"Inputs of the same distributions that are predicted, {_FORM}",
-                QUICK["predicted"], FULL["predicted"]),
+                QUICK_INPUTS["predicted"], FULL_INPUTS["predicted"]),
         Setting("unseen", "Inputs of other distributions (ball, plummer, ...), predicted before "
-                f"they are run, {_FORM}", QUICK["unseen"], FULL["unseen"]),
+                f"they are run, {_FORM}", QUICK_INPUTS["unseen"], FULL_INPUTS["unseen"]),
         Setting("rounds", "Rounds of native runs of all inputs.", 3, 5, least=1),
         Setting("repetitions", "Runs of each input in a round.", 2, 3, least=1),
         Setting("order", "Nodes per axis of the interpolation.", 5, 5, least=2),

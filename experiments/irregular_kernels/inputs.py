@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["FULL", "QUICK", "SEEDS", "Input", "graph_settings", "inputs_of", "is_coarse"]
+__all__ = [
+    "FULL_INPUTS",
+    "QUICK_INPUTS",
+    "SEEDS",
+    "Input",
+    "graph_settings",
+    "inputs_of",
+    "is_coarse",
+]
 
 SEEDS: Final = {"fitted": 0, "predicted": 1, "unseen": 2}
 """Seed of the particles of each part: no two parts have the same."""
@@ -18,7 +26,7 @@ DISTRIBUTIONS: Final = ("cube", "ball", "sphere", "sphere-poles", "ellipsoid", "
 """Distributions of particles that the generator ``fmm`` knows."""
 FEWEST_GROUPS_PER_WORKER: Final = 3
 """Groups of leaves per worker below which the group size is called badly chosen: workers wait."""
-QUICK: Final = {
+QUICK_INPUTS: Final = {
     "fitted": (
         "cube:12000:4:24", "cube:20000:4:40", "cube:30000:4:64", "cube:50000:5:100",
         "cube:70000:5:64", "cube:40000:5:1024",
@@ -38,7 +46,7 @@ QUICK: Final = {
     ),
 }  # fmt: skip
 """Small inputs, whose runs take some 50 to 200 ms on two cores."""
-FULL: Final = {
+FULL_INPUTS: Final = {
     "fitted": (
         "cube:60000:4:32", "cube:100000:5:100", "cube:200000:5:200", "cube:200000:5:50",
         "cube:400000:5:128", "cube:150000:5:1024",

@@ -28,15 +28,15 @@ __all__ = ["PAPER_EXHIBITS", "headline"]
 
 BY_CONFIGURATION: Final = "online"
 """Policy of the panels with a line per tolerance, as in the paper."""
-NEAR: Final = 0.05
+GOOD_LOSS: Final = 0.05
 """Loss of a choice up to which it counts as good: 5 %, as the paper has it."""
 BUSY_PERCENT: Final = 5.0
 """Share of other programs from which the report tells of it."""
-LIMITED: Final = 2.0
+LIMITED_SPEEDUP: Final = 2.0
 """Speed-up up to which that of a shrinking trailing matrix counts as limited; 1.2 in the paper."""
 SMALL_PERCENT: Final = 10.0
 """Overhead of profiling on one node up to which it counts as minimal."""
-ACCURATE: Final = 0.02
+ACCURATE_ERROR: Final = 0.02
 """Mean error up to which predictions count as accurate: the paper's 98 %."""
 
 
@@ -50,15 +50,15 @@ class Panel(NamedTuple):
     title: str
 
 
-TIME: Final = ("times", "tuning (s)", "tuning time")
-BUSIEST: Final = ("times", "longest kernel time (s)", "longest kernel time of a worker")
-ERROR: Final = ("errors", "mean error (%)", "mean error of the execution time")
-PATH: Final = (
+TUNING_TIME_PANEL: Final = ("times", "tuning (s)", "tuning time")
+KERNEL_TIME_PANEL: Final = ("times", "longest kernel time (s)", "longest kernel time of a worker")
+MEAN_ERROR_PANEL: Final = ("errors", "mean error (%)", "mean error of the execution time")
+PATH_ERROR_PANEL: Final = (
     "errors",
     "error of path's kernel time (%)",
     "mean error of the path's kernel time",
 )
-EACH: Final = ("each", "error (%)", "error of each configuration")
+CONFIGURATION_PANEL: Final = ("each", "error (%)", "error of each configuration")
 EACH_PATH: Final = (
     "each",
     "error of path's kernel time (%)",
@@ -75,23 +75,23 @@ def _panels(*given: tuple[str, tuple[str, str, str]]) -> list[Panel]:
 
 FIGURES: Final = {
     "figure-4": _panels(
-        ("recursive-cholesky", TIME),
-        ("tiled-cholesky", TIME),
-        ("tiled-cholesky", BUSIEST),
-        ("tiled-cholesky", PATH),
-        ("recursive-cholesky", ERROR),
-        ("tiled-cholesky", ERROR),
-        ("recursive-cholesky", EACH),
+        ("recursive-cholesky", TUNING_TIME_PANEL),
+        ("tiled-cholesky", TUNING_TIME_PANEL),
+        ("tiled-cholesky", KERNEL_TIME_PANEL),
+        ("tiled-cholesky", PATH_ERROR_PANEL),
+        ("recursive-cholesky", MEAN_ERROR_PANEL),
+        ("tiled-cholesky", MEAN_ERROR_PANEL),
+        ("recursive-cholesky", CONFIGURATION_PANEL),
         ("tiled-cholesky", EACH_PATH),
     ),
     "figure-5": _panels(
-        ("pipelined-qr", TIME),
-        ("tiled-qr", TIME),
-        ("pipelined-qr", BUSIEST),
-        ("tiled-qr", PATH),
-        ("pipelined-qr", ERROR),
-        ("tiled-qr", ERROR),
-        ("pipelined-qr", EACH),
+        ("pipelined-qr", TUNING_TIME_PANEL),
+        ("tiled-qr", TUNING_TIME_PANEL),
+        ("pipelined-qr", KERNEL_TIME_PANEL),
+        ("tiled-qr", PATH_ERROR_PANEL),
+        ("pipelined-qr", MEAN_ERROR_PANEL),
+        ("tiled-qr", MEAN_ERROR_PANEL),
+        ("pipelined-qr", CONFIGURATION_PANEL),
         ("tiled-qr", EACH_PATH),
     ),
 }
@@ -148,7 +148,7 @@ def _said(name: str, rows: pd.DataFrame) -> tuple[str, bool]:
     loose, tight = rows["tolerance"].max(), rows["tolerance"].min()
     path = [_mean_at(rows, at, "error of path's kernel time (%)") for at in (loose, tight)]
     whole = [_mean_at(rows, at, "mean error (%)") for at in (loose, tight)]
-    near = 100.0 * float(rows["regret (%)"].le(100.0 * NEAR).mean())
+    near = 100.0 * float(rows["regret (%)"].le(100.0 * GOOD_LOSS).mean())
     said = (
         f"tuning is up to {fastest['speed-up']:.1f} times as fast as by full runs "
         f"({_way(fastest)}), the longest kernel time of a worker up to {_shortened(least):.1f} "
@@ -156,7 +156,7 @@ def _said(name: str, rows: pd.DataFrame) -> tuple[str, bool]:
         f"{100 * tight:.2g} %, the mean error of the path's kernel time goes from {path[0]:.1f} to "
         f"{path[1]:.1f} %, that of the execution time from {whole[0]:.1f} to {whole[1]:.1f} % "
         f"(with their signs {rows['bias (%)'].mean():+.1f} % in the mean). {near:.0f} % of the "
-        f"tunings choose a configuration that is within {100 * NEAR:.0f} % of the best."
+        f"tunings choose a configuration that is within {100 * GOOD_LOSS:.0f} % of the best."
     )
     busy = rows["others (%)"].max()
     if busy > BUSY_PERCENT:
@@ -171,7 +171,7 @@ def _said(name: str, rows: pd.DataFrame) -> tuple[str, bool]:
         said += (
             f" Eager propagation is {eager / others:.1f} times as fast as the best other policy."
         )
-        accurate = whole[0] <= 100.0 * ACCURATE
+        accurate = whole[0] <= 100.0 * ACCURATE_ERROR
         if accurate:
             said += (
                 " Errors are as small at every tolerance: each is against full runs whose kernels "
@@ -185,7 +185,7 @@ def _said(name: str, rows: pd.DataFrame) -> tuple[str, bool]:
             f" Without eager propagation it is {careful:.1f} at most, as nearly each kernel has a "
             f"size of its own; {100 * within:.0f} % of the mean errors are within the tolerance."
         )
-        return said, bool(careful < LIMITED)
+        return said, bool(careful < LIMITED_SPEEDUP)
     return said, fastest["speed-up"] > 1 and _shortened(least) > 2 and path[1] < path[0]
 
 
@@ -289,7 +289,7 @@ def headline(found: Mapping[str, Any], _: Mapping[str, Any]) -> Headline:
     rows = tunings(found).to_dict("records")
     best = max(rows, key=lambda row: row["speed-up"])
     here = f"up to {best['speed-up']:.1f}x, off by {best['mean error (%)']:.1f} % in the mean"
-    most = 100.0 * ACCURATE
+    most = 100.0 * ACCURATE_ERROR
     accurate = [row for row in rows if row["error of path's kernel time (%)"] <= most]
     if accurate:
         one = max(accurate, key=lambda row: row["speed-up"])

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Cost = Callable[..., float]
 
-__all__ = ["MODELS", "make_machine", "write_models"]
+__all__ = ["MODELS_FILE", "make_machine", "write_models"]
 
-MODELS: Final = "models.json"
+MODELS_FILE: Final = "models.json"
 """File with the models of the emulated machine, in the folder of its step."""
 
 ITEM_BYTES: Final = 8
@@ -28,15 +28,15 @@ CALL_S: Final = 1e-6
 """Duration of the call of a kernel without work, in seconds."""
 MEMORY_BYTES_PER_S: Final = 4e9
 """Bandwidth of the memory for one rank of a full node, in bytes per second."""
-SLOWER: Final = {
+SLOWDOWN_OF_OPERATION: Final = {
     "potrf": 3.0, "trtri": 3.0, "geqrf": 3.0, "tpqrt": 4.0, "getrf": 3.0, "ormqr": 1.5,
     "geqrt": 4.0, "gemqrt": 1.5, "tpmqrt": 1.5,
 }  # fmt: skip
 """How many times longer an operation takes in factorisations than in matrix products."""
-SIZES: Final = (16.0, 64.0, 160.0, 400.0, 1000.0)
+FITTED_SIZES: Final = (16.0, 64.0, 160.0, 400.0, 1000.0)
 """Sizes that models are fitted to: they are exact, so that any do."""
 
-COMPUTING: Final[dict[str, tuple[str, str, Cost, Cost]]] = {
+COMPUTING_KERNELS: Final[dict[str, tuple[str, str, Cost, Cost]]] = {
     "gemm": ("m n k", "m*n*k + m*k + k*n + m*n", lambda m, n, k: 2 * m * n * k,
              lambda m, n, k: m * k + k * n + 2 * m * n),
     "trmm": ("m n", "m^2*n + m^2 + m*n", lambda m, n: m * m * n,
@@ -59,7 +59,7 @@ COMPUTING: Final[dict[str, tuple[str, str, Cost, Cost]]] = {
 }  # fmt: skip
 """Kernel -> its sizes, the terms of its model, its operations, the elements that it moves."""
 
-COMMUNICATING: Final = {
+COLLECTIVES: Final = {
     "bcast": (1, 1), "reduce": (1, 1), "allreduce": (2, 2), "allgather": (1, 1), "gather": (1, 1),
     "scatter": (1, 1), "sendrecv": (1, 1),
 }  # fmt: skip
@@ -68,21 +68,21 @@ COMMUNICATING: Final = {
 
 def make_machine(work: Work) -> dict[str, str]:
     """Write the models of the emulated machine; return the name of their file."""
-    return {"models": write_models(work.folder / MODELS, work.settings).name}
+    return {"models": write_models(work.folder / MODELS_FILE, work.settings).name}
 
 
 def write_models(path: Path, settings: Mapping[str, Any]) -> Path:
     """Write models of all kernels on a machine with the rates of the *settings*; return *path*."""
-    kernels = {name: {"cpu": _computing(name, settings)} for name in COMPUTING}
-    kernels |= {name: {"cpu": _communicating(name, settings)} for name in COMMUNICATING}
+    kernels = {name: {"cpu": _computing(name, settings)} for name in COMPUTING_KERNELS}
+    kernels |= {name: {"cpu": _communicating(name, settings)} for name in COLLECTIVES}
     return save_models(path, kernels, machine="emulated", how="from rates, without noise")
 
 
 def _computing(name: str, settings: Mapping[str, Any]) -> LinearModel:
-    names, terms, operations, elements = COMPUTING[name]
+    names, terms, operations, elements = COMPUTING_KERNELS[name]
     parameters = names.split()
-    rows = np.array(list(product(SIZES, repeat=len(parameters))))
-    rate = 1e9 * settings["gflops"] / SLOWER.get(name, 1.0)
+    rows = np.array(list(product(FITTED_SIZES, repeat=len(parameters))))
+    rate = 1e9 * settings["gflops"] / SLOWDOWN_OF_OPERATION.get(name, 1.0)
     seconds = [
         CALL_S + operations(*row) / rate + ITEM_BYTES * elements(*row) / MEMORY_BYTES_PER_S
         for row in rows
@@ -91,7 +91,7 @@ def _computing(name: str, settings: Mapping[str, Any]) -> LinearModel:
 
 
 def _communicating(name: str, settings: Mapping[str, Any]) -> LinearModel:
-    through, moved = COMMUNICATING[name]
+    through, moved = COLLECTIVES[name]
     rows = np.array(list(product([2.0, 4.0, 16.0, 64.0], [8.0, 1e3, 1e5, 1e7])))
     seconds = [
         through * settings["latency_us"] * 1e-6 * np.log2(ranks)

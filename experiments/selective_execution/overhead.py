@@ -20,7 +20,7 @@ __all__ = ["measure_overhead", "overheads"]
 
 NOTHING_KNOWN: Final = 1e-9
 """Tolerance at which no kernel is ever known well enough, so that all are executed."""
-RANKS: Final = 2
+RANK_COUNT: Final = 2
 """Ranks of the runs over MPI: as many as the machine has cores."""
 RANKS_WORDS: Final = ("--grid", "1x2", "--workers", "1")
 
@@ -29,7 +29,7 @@ def measure_overhead(work: Work) -> list[dict[str, Any]]:
     """Return the time of profiled runs and of full ones, interleaved, for each configuration."""
     ways = [(one, 0) for one in PROBLEMS if not one.emulated]
     if work.mpiexec is not None:
-        ways += [(one, RANKS) for one, _ in ways]
+        ways += [(one, RANK_COUNT) for one, _ in ways]
     found = []
     for number, (one, ranks) in enumerate(ways):
         over = f" over {ranks} ranks" if ranks else ""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "LOOKS",
+    "STYLE_OF_POLICY",
     "draw_configurations",
     "draw_errors",
     "draw_overheads",
@@ -24,7 +24,7 @@ __all__ = [
     "draw_tradeoffs",
 ]
 
-LOOKS: Final = {
+STYLE_OF_POLICY: Final = {
     "conditional": ("#0072b2", "o"),
     "local": ("#d55e00", "s"),
     "online": ("#009e73", "^"),
@@ -33,9 +33,9 @@ LOOKS: Final = {
     "shares": ("#999933", "*"),
 }
 """Colour and marker of each policy."""
-FULL: Final[dict[str, Any]] = {"color": "#c1272d", "linewidth": 1.4}
+FULL_RUN_STYLE: Final[dict[str, Any]] = {"color": "#c1272d", "linewidth": 1.4}
 """Look of what full runs give, red as in the paper."""
-DECADE: Final = 20.0
+MAX_LABELLED_SPAN: Final = 20.0
 """Span of a logarithmic axis up to which the ticks between powers are labelled, too."""
 LEAST_PERCENT: Final = 0.01
 """Smallest error that a logarithmic axis shows."""
@@ -47,7 +47,7 @@ def draw_times(axes: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
         _line(axes, str(policy), mine["tolerance"], mine[column])
     tolerance = rows["tolerance"].unique()
     full = rows.groupby("tolerance", sort=False)[f"full {column}"].median()
-    axes.plot(tolerance, full.to_numpy(), label="full execution", **FULL)
+    axes.plot(tolerance, full.to_numpy(), label="full execution", **FULL_RUN_STYLE)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1e3 * value:.4g}"))
     axes.tick_params(axis="y", labelsize=8)
@@ -118,7 +118,7 @@ def draw_overheads(axes: Axes, rows: pd.DataFrame) -> None:
     for mine in groups:
         places = first + np.arange(len(mine))
         for column, shift, colour in (
-            ("full run (ms)", -0.2, FULL["color"]), ("profiled run (ms)", 0.2, "#0072b2")
+            ("full run (ms)", -0.2, FULL_RUN_STYLE["color"]), ("profiled run (ms)", 0.2, "#0072b2")
         ):  # fmt: skip
             label = column.removesuffix(" (ms)") if not first else None
             axes.bar(places + shift, mine[column], 0.4, color=colour, label=label)
@@ -155,13 +155,19 @@ def draw_paths(grid: Any, schedule: dict[str, Any]) -> None:
 
 
 def _line(axes: Axes, policy: str, x: Any, y: Any) -> None:
-    colour, marker = LOOKS[policy]
+    colour, marker = STYLE_OF_POLICY[policy]
     axes.plot(x, y, color=colour, marker=marker, markersize=4, linewidth=1.2, label=policy)
 
 
 def _ideal(axes: Axes, rows: pd.DataFrame) -> None:
     tolerance = np.array(sorted(rows["tolerance"].unique(), reverse=True))
-    axes.plot(tolerance, 100.0 * tolerance, "--", label="error as large as the tolerance", **FULL)
+    axes.plot(
+        tolerance,
+        100.0 * tolerance,
+        "--",
+        label="error as large as the tolerance",
+        **FULL_RUN_STYLE,
+    )
     axes.set_yscale("log")
     _plain_numbers(axes)
     _over_tolerance(axes)
@@ -179,7 +185,7 @@ def _plain_numbers(axes: Axes) -> None:
     """Label a logarithmic axis with numbers, at least where it spans less than a decade."""
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     low, high = axes.get_ylim()
-    within = high / low < DECADE
+    within = high / low < MAX_LABELLED_SPAN
     axes.yaxis.set_minor_formatter(
         FuncFormatter(lambda value, _: f"{value:.2g}") if within else NullFormatter()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import tasksim
-from experiments.selective_execution.machine import MODELS
+from experiments.selective_execution.machine import MODELS_FILE
 
 if TYPE_CHECKING:
     from experiments.frame import Work
@@ -25,7 +25,7 @@ def follow_paths(work: Work) -> dict[str, Any]:
     run = tasksim.simulate(
         graph,
         workers=WORKERS,
-        models=str(work.folder.parent / "machine" / MODELS),
+        models=str(work.folder.parent / "machine" / MODELS_FILE),
         scheduler="eager",
     )
     kernels = [graph.kernel_of(task) for task in range(len(graph))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from experiments.selective_execution.machine import MODELS
+from experiments.selective_execution.machine import MODELS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
         if not self.emulated:
             return [*words, "--no-fall-back"]
         return [
-            *words, "--by", "emulation", "--models", f"../machine/{MODELS}",
+            *words, "--by", "emulation", "--models", f"../machine/{MODELS_FILE}",
             "--workers", str(settings["side"] ** 3), "--scatter", f"{settings['scatter']:g}",
         ]  # fmt: skip
 

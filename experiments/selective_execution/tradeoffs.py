@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import tasksim
-from experiments.selective_execution.machine import MODELS
+from experiments.selective_execution.machine import MODELS_FILE
 from experiments.selective_execution.problems import PROBLEMS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _costs(work: Work, one: Problem, arguments: dict[str, Any]) -> dict[str, Any
     run = tasksim.simulate(
         graph,
         workers=work.settings["side"] ** 3,
-        models=str(work.folder.parent / "machine" / MODELS),
+        models=str(work.folder.parent / "machine" / MODELS_FILE),
         scheduler="eager" if one.emulated else "prio",
     )
     closed = tasksim.closed_costs(graph) or {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["configurations", "tune_all", "tunings"]
 
-COLUMNS = (
+KEPT_COLUMNS = (
     "makespan_s",
     "executed",
     "tasks",
@@ -70,7 +70,7 @@ def _tune(work: Work, name: str, policy: str, tolerance: float) -> dict[str, Any
         "mean_error": told["mean_error"],
         "others_percent": _others(told["notes"]),
         "choices": [
-            {"values": choice["values"], **{name: choice[name] for name in COLUMNS}}
+            {"values": choice["values"], **{name: choice[name] for name in KEPT_COLUMNS}}
             for choice in told["choices"]
             if choice["error"] is None
         ],

@@ -196,7 +196,7 @@ def fmm(most_particles: int) -> Application:
 
 # --- stand-ins -----------------------------------------------------------------------------------
 
-POWERS: Final = tuple(float(2**i) for i in range(7))
+PROCESS_COUNTS: Final = tuple(float(2**i) for i in range(7))
 """Processes and threads of a node, 1 to 64."""
 
 
@@ -251,7 +251,7 @@ def _multigrid(t: pd.DataFrame) -> Floats:
 
 
 LAYOUTS: Final = ("dgz", "dzg", "gdz", "gzd", "zdg", "zgd")
-ZONES: Final = 16384.0
+ZONE_COUNT: Final = 16384.0
 """Zones of the made-up transport problem, cut over processes."""
 
 
@@ -262,7 +262,7 @@ def _transport(t: pd.DataFrame) -> Floats:
     ppn, tpp = t["ppn"].to_numpy(), t["tpp"].to_numpy()
     moments = (t["legendre"].to_numpy() + 1) ** 2
     inner, outer = t["layout"].str[-1].to_numpy(), t["layout"].str[0].to_numpy()
-    zones = ZONES / ppn
+    zones = ZONE_COUNT / ppn
     runs = np.where(inner == "z", zones, np.where(inner == "g", groups / gset, quad / dset))
     lanes = np.ceil(np.maximum(runs, 1) / 8) * 8 / np.maximum(runs, 1)
     tasks = np.where(outer == "d", 8 * dset, np.where(outer == "g", 8 * gset, zones / 8))
@@ -283,8 +283,8 @@ def _transport(t: pd.DataFrame) -> Floats:
 
 
 _NODE: Final = {
-    "tpp": Axis(values=POWERS, role="architecture"),
-    "ppn": Axis(values=POWERS, role="architecture"),
+    "tpp": Axis(values=PROCESS_COUNTS, role="architecture"),
+    "ppn": Axis(values=PROCESS_COUNTS, role="architecture"),
 }
 
 AMG: Final = Application(
@@ -303,7 +303,7 @@ KRIPKE: Final = Application(
     {
         "groups": Axis(8, 128), "legendre": Axis(0, 5, even=True), "quad": Axis(8, 128),
         "dset": Axis(values=(8.0, 16.0, 32.0, 64.0), role="configuration"),
-        "gset": Axis(values=POWERS[:6], role="configuration"),
+        "gset": Axis(values=PROCESS_COUNTS[:6], role="configuration"),
         "layout": Axis(values=LAYOUTS, role="configuration"),
         "solver": Axis(values=("sweep", "bj"), role="configuration"),
         **_NODE,

@@ -25,13 +25,14 @@ from experiments.tensor_completion.tensor_exhibits import show_cells, show_densi
 
 __all__ = ["TENSOR_COMPLETION"]
 
-OTHERS: Final = ("broadcast", "mpi", "fmm", "amg", "kripke")
+OTHER_APPLICATIONS: Final = ("broadcast", "mpi", "fmm", "amg", "kripke")
 """Applications beside the kernels; mpi only where mpiexec is."""
 
 DESIGN_SETTINGS: Final = (
     Setting("kernels", "Kernels measured here; the first is extrapolated. See 'tasksim list "
             "kernels'.", ("gemm", "geqrf"), ("gemm", "geqrf")),
-    Setting("applications", "Applications beside these kernels.", OTHERS, OTHERS, choices=OTHERS),
+    Setting("applications", "Applications beside these kernels.", OTHER_APPLICATIONS,
+            OTHER_APPLICATIONS, choices=OTHER_APPLICATIONS),
     Setting("largest", "Largest size of a kernel; QR takes up to eight times as many rows.",
             768, 2048, least=256),
     Setting("measured", "Configurations measured per kernel.", 2500, 6000, least=40),

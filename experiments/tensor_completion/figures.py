@@ -26,7 +26,7 @@ PANEL_INCHES: Final = (3.6, 3.0)
 """Width and height of a panel: three fit a page."""
 MAX_SHOWN_ERROR: Final = 3.0
 """Error at which figures are cut off: twenty times too long or short is wrong anyway."""
-COLUMNS: Final = 3
+PANELS_PER_ROW: Final = 3
 MAX_LABELLED_RANGE: Final = 200.0
 """Largest ratio of the ends of an axis up to which twos and fives are labelled, too."""
 LEAST_PARTED_RANGE: Final = 3.0
@@ -46,7 +46,7 @@ def panels(
     names: Sequence[str], draw: Callable[[Axes, str], None], title: Callable[[str], str] = str
 ) -> Figure:
     """Return a figure with a panel for each of *names*; one legend below has what all have."""
-    columns = min(COLUMNS, len(names))
+    columns = min(PANELS_PER_ROW, len(names))
     rows = -(-len(names) // columns)
     figure = Figure(
         figsize=(PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows + 0.6), layout="constrained"

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "decompose"]
 
-POINTS: Final = 100
+VALUES_PER_PARAMETER: Final = 100
 """Values of each parameter, 1 to 100, as in the paper."""
 NOISE: Final = 0.01
 """Standard deviation of the relative noise, as in the paper."""
 RANKS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Ranks of the approximations: numbers of singular values that are kept."""
-LEAST: Final = 1e-16
+MIN_DURATION: Final = 1e-16
 """What stands for a duration that is not positive, as in the paper."""
 
 FUNCTIONS: Final = {
@@ -36,10 +36,14 @@ FUNCTIONS: Final = {
 
 def decompose(work: Work) -> dict[str, Any]:
     """Return singular values, and errors of approximations, of functions and their logarithms."""
-    x, y = np.meshgrid(np.arange(1.0, POINTS + 1), np.arange(1.0, POINTS + 1), indexing="ij")
+    x, y = np.meshgrid(
+        np.arange(1.0, VALUES_PER_PARAMETER + 1),
+        np.arange(1.0, VALUES_PER_PARAMETER + 1),
+        indexing="ij",
+    )
     values = {
         "f1": x**1.5 * y + 100 * x,
-        "f2": np.where(x + y <= POINTS, x * y, 3 * x + 20 * y),
+        "f2": np.where(x + y <= VALUES_PER_PARAMETER, x * y, 3 * x + 20 * y),
         "f3": x * y + 50 * (x + y) + 200 * np.sqrt(x * y),
     }
     rng = np.random.default_rng(work.settings["seed"])
@@ -48,7 +52,9 @@ def decompose(work: Work) -> dict[str, Any]:
         noisy = value if name == "f3" else value * (1 + NOISE * rng.standard_normal(value.shape))
         durations, logs = _parts(noisy), _parts(np.log(noisy))
         found[name] = {
-            "durations": [mlogq(np.maximum(_low(durations, r), LEAST), noisy) for r in RANKS],
+            "durations": [
+                mlogq(np.maximum(_low(durations, r), MIN_DURATION), noisy) for r in RANKS
+            ],
             "logarithms": [mlogq(np.exp(_low(logs, r)), noisy) for r in RANKS],
             "singular values": (durations[1] / durations[1][0])[: RANKS[-1]].tolist(),
         }

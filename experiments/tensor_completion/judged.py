@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pandas as pd
 
-from experiments.tensor_completion.learners import GENERAL
+from experiments.tensor_completion.learners import GENERAL_LEARNERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ __all__ = [
     "with_most_samples",
 ]
 
-HIGH: Final = 6
+MIN_HIGH_DIMENSIONS: Final = 6
 """Number of parameters from which an application is high-dimensional, as in the paper."""
 
 
@@ -76,7 +76,11 @@ def parameter_count(found: Found, name: str) -> int:
 
 def high_dimensional(found: Found) -> list[str]:
     """Return the applications of many parameters."""
-    return [name for name in application_names(found) if parameter_count(found, name) >= HIGH]
+    return [
+        name
+        for name in application_names(found)
+        if parameter_count(found, name) >= MIN_HIGH_DIMENSIONS
+    ]
 
 
 def panel_title(found: Found) -> Callable[[str], str]:
@@ -93,7 +97,7 @@ def left_out(found: Found) -> str:
     """Return a sentence on learners that are not installed, if there are any."""
     if found["learners"]["installed"]:
         return ""
-    return f" {', '.join(GENERAL)} are left out: scikit-learn is not installed."
+    return f" {', '.join(GENERAL_LEARNERS)} are left out: scikit-learn is not installed."
 
 
 def failures(found: Found, *steps: str) -> str:

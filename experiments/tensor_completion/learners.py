@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FAMILIES", "OWN", "Learner", "installed", "learners", "model_bytes"]
+__all__ = ["FAMILIES", "TASKSIM_KINDS", "Learner", "installed", "learners", "model_bytes"]
 
-OWN: Final = ("cp", "hybrid", "learned")
+TASKSIM_KINDS: Final = ("cp", "hybrid", "learned")
 """Kinds of models of tasksim: the paper's, and two others."""
-GRIDS: Final = ("MARS", "SGR")
+GRID_LEARNERS: Final = ("MARS", "SGR")
 """The paper's grid-based peers, small ones of our own."""
-GENERAL: Final = ("KNN", "GP", "ET", "NN")
+GENERAL_LEARNERS: Final = ("KNN", "GP", "ET", "NN")
 """General learners of scikit-learn."""
-FAMILIES: Final = (*OWN, *GRIDS, *GENERAL)
+FAMILIES: Final = (*TASKSIM_KINDS, *GRID_LEARNERS, *GENERAL_LEARNERS)
 
 PROCESS_ROWS: Final = 768
 """Most rows that a Gaussian process learns from: its time grows with their cube."""
@@ -89,7 +89,7 @@ def learners(families: tuple[str, ...], samples: Samples) -> Iterator[Learner]:
                     yield Learner(
                         family, f"level {level}", _general(partial(SparseGrid, level), apart=False)
                     )
-        elif family in GENERAL and installed():
+        elif family in GENERAL_LEARNERS and installed():
             for setting, make in _scikit(family):
                 yield Learner(family, setting, _general(make, apart=True, family=family))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Case", "applications", "cases", "file_of", "make_beyond", "make_datasets"]
 
-CHUNK: Final = 100
+CHUNK_CONFIGURATIONS: Final = 100
 """Number of simulated configurations that are kept at once: an interruption loses no more."""
 NETWORK: Final = (
     "fat-tree:children=[{ppn},{nodes}],parents=[1,1],cables=[1,1],bandwidth=12.5GB/s,latency=1us"
@@ -167,8 +167,8 @@ def _simulated(
 ) -> pd.DataFrame:  # fmt: skip
     """Return configurations with simulated durations; made in parts, each kept."""
     seconds: list[float] = []
-    for start in range(0, len(drawn), CHUNK):
-        part = drawn.iloc[start : start + CHUNK]
+    for start in range(0, len(drawn), CHUNK_CONFIGURATIONS):
+        part = drawn.iloc[start : start + CHUNK_CONFIGURATIONS]
         done = progress[0] + progress[1] * start / len(drawn)
         work.progress(f"{application.name}, {start}/{len(drawn)}", done)
         make = partial(_simulate, work.settings, application.name, part, models)

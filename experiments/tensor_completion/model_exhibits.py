@@ -28,7 +28,7 @@ from experiments.tensor_completion.judged import (
     panel_title,
     with_most_samples,
 )
-from experiments.tensor_completion.learners import GRIDS, OWN
+from experiments.tensor_completion.learners import GRID_LEARNERS, TASKSIM_KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ def show_samples(found: Found, settings: Found) -> Shown:
         if over.iloc[-1] <= over.iloc[0]:
             falls.append(name)
         last = least_errors(with_most_samples(every, name), "family").dropna()
-        peers = last.drop([f for f in OWN if f in last])
+        peers = last.drop([f for f in TASKSIM_KINDS if f in last])
         if len(peers) and "cp" in last and last["cp"] <= NOISE_OF_ERRORS * peers.min():
             first.append(name)
         said.append(f"{name} {_ranking(last)}")
@@ -110,7 +110,7 @@ def show_sizes(found: Found, settings: Found) -> Shown:
     for name in application_names(found):
         own = judged[judged["application"] == name]
         ours = own[own["family"] == "cp"]
-        peers = own[~own["family"].isin(OWN)]
+        peers = own[~own["family"].isin(TASKSIM_KINDS)]
         if peers.empty or ours.empty:
             continue
         other = best_row(peers)
@@ -173,7 +173,7 @@ def show_beyond(found: Found, settings: Found) -> Shown:
     for name in known:
         for _, own in judged[judged["case"] == name].groupby("top"):
             best = least_errors(own, "family").dropna()
-            peers = best.drop([f for f in OWN if f in best])
+            peers = best.drop([f for f in TASKSIM_KINDS if f in best])
             if "cp" in best and len(peers):
                 won = best["cp"] <= NOISE_OF_ERRORS * peers.min()
                 wins.setdefault(name, []).append(bool(won))
@@ -205,7 +205,7 @@ def headline(found: Found, settings: Found) -> Headline:  # noqa: ARG001
         own = judged[judged["application"] == name]
         ours = own[own["family"] == "cp"]
         best = best_row(ours)
-        grid = own[own["family"].isin(GRIDS)]["error"]
+        grid = own[own["family"].isin(GRID_LEARNERS)]["error"]
         if len(grid):
             errors.append(grid.min() / best["error"])
         network = own[own["family"] == "NN"]

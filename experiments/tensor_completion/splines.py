@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Splines"]
 
-KNOTS: Final = 12
+KNOT_CANDIDATES: Final = 12
 """Candidates for a knot per parameter: quantiles of its values."""
 SEARCH_ROWS: Final = 1024
 """Most rows that hinges are chosen by; coefficients are fitted to all rows."""
@@ -27,7 +27,7 @@ KNOT_COST: Final = 3.0
 """Degrees of freedom that a knot costs, as Friedman advises."""
 RELATIVE_GAIN: Final = 1e-4
 """Smallest part of the squared error that a pair of hinges must gain."""
-RIDGE: Final = 1e-9
+SHRINKAGE: Final = 1e-9
 """Shrinkage, relative to the mean square of a column, that keeps normal equations solvable."""
 ROUNDING_SHARE: Final = 1e-12
 """Share of the squared values below which an error is rounding, and fewer terms are better."""
@@ -68,7 +68,9 @@ class Splines:
 
     def _grown(self, table: Floats, values: Floats) -> list[tuple[Hinge, ...]]:
         terms: list[tuple[Hinge, ...]] = [()]
-        knots = [np.unique(np.quantile(c, np.linspace(0, 1, KNOTS + 2)[1:-1])) for c in table.T]
+        knots = [
+            np.unique(np.quantile(c, np.linspace(0, 1, KNOT_CANDIDATES + 2)[1:-1])) for c in table.T
+        ]
         basis = np.full((len(table), 1), 1 / np.sqrt(len(table)))
         residual = values - basis @ (basis.T @ values)
         total = float(residual @ residual)
@@ -146,14 +148,14 @@ def _columns(terms: list[tuple[Hinge, ...]], table: Floats) -> Floats:
 
 def _solved(columns: Floats, values: Floats) -> Floats:
     gram = columns.T @ columns
-    gram[np.diag_indices_from(gram)] *= 1 + RIDGE
+    gram[np.diag_indices_from(gram)] *= 1 + SHRINKAGE
     return np.asarray(np.linalg.lstsq(gram, columns.T @ values, rcond=None)[0])
 
 
 def _criterion(gram: Floats, moment: Floats, square: float, kept: list[int], rows: int) -> float:
     """Return the generalised cross-validation of the terms *kept*."""
     part = gram[np.ix_(kept, kept)].copy()
-    part[np.diag_indices_from(part)] *= 1 + RIDGE
+    part[np.diag_indices_from(part)] *= 1 + SHRINKAGE
     found = np.linalg.lstsq(part, moment[kept], rcond=None)[0]
     found = np.asarray(found)
     off = square - 2 * found @ moment[kept] + found @ gram[np.ix_(kept, kept)] @ found

@@ -24,7 +24,7 @@ from experiments.tensor_completion.judged import (
     parameter_count,
     with_most_samples,
 )
-from experiments.tensor_completion.learners import GRIDS
+from experiments.tensor_completion.learners import GRID_LEARNERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ PAPER_RANK: Final = 4
 """Rank that is enough in the paper."""
 LEAST_GAIN: Final = 2.0
 """Factor by which higher ranks must improve one application."""
-FALLS: Final = -0.5
+FALLING_CORRELATION: Final = -0.5
 """Rank correlation at which the best density falls with the number of parameters."""
 
 
@@ -50,7 +50,7 @@ FALLS: Final = -0.5
 
 def _grid_peers(axes: Axes, others: pd.DataFrame, over_levels: bool) -> None:
     """Draw sparse grids over 2^level, or their best, and the best splines, as lines."""
-    for family in GRIDS:
+    for family in GRID_LEARNERS:
         own = others[(others["family"] == family) & others["error"].notna()]
         if own.empty:
             continue
@@ -90,11 +90,11 @@ def show_cells(found: Found, settings: Found) -> Shown:
         by_cells = least_errors(own, "cells")
         if by_cells.min() <= by_cells.iloc[0] / NOISE_OF_ERRORS:
             gains.append(name)
-        grid = peers[peers["family"].isin(GRIDS)]["error"].min()
+        grid = peers[peers["family"].isin(GRID_LEARNERS)]["error"].min()
         ratios[name] = grid / own["error"].min()
         if ratios[name] > 1:
             wins.append(name)
-    peers = others[others["family"].isin(GRIDS)]
+    peers = others[others["family"].isin(GRID_LEARNERS)]
     both = pd.concat([tensors, peers]).fillna({"cells": 0})
     table = least_errors(both, ["application", "samples", "family", "cells"]).reset_index()
     sizes = _sizes_text(found, tensors)
@@ -131,7 +131,7 @@ def show_ranks(found: Found, settings: Found) -> Shown:
     enough, gains = [], {}
     for name in application_names(found):
         own, peers = with_most_samples(tensors, name), with_most_samples(others, name)
-        grid = peers[peers["family"].isin(GRIDS)]["error"].min()
+        grid = peers[peers["family"].isin(GRID_LEARNERS)]["error"].min()
         if own[own["rank"] <= PAPER_RANK]["error"].min() < grid:
             enough.append(name)
         first = own[own["rank"] == own["rank"].min()]["error"].min()
@@ -179,7 +179,7 @@ def show_density(found: Found, settings: Found) -> Shown:
         f"Best with the most samples: {'; '.join(said)} density. With more samples, a finer grid "
         f"becomes the best on {listed(finer)}. Best densities fall with the number of parameters "
         f"(rank correlation {order:.2f}).",
-        len(finer) >= len(modes) / 2 and order < FALLS,
+        len(finer) >= len(modes) / 2 and order < FALLING_CORRELATION,
         panels(application_names(found), draw, panel_title(found)),
         table.reset_index(drop=True),
     )

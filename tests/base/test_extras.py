@@ -21,7 +21,7 @@ from tasksim.kernels.program import EXECUTORS
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 PROJECTS = {"sklearn": "scikit-learn"}
-ALL = ("kernels", "models", "study")
+ALL_EXTRAS = ("kernels", "models", "study")
 
 
 def names_of(requirements):
@@ -35,11 +35,11 @@ def test_each_extra_installs_its_package(package, extra):
 
 def test_doctor_knows_the_dependencies():
     assert set(REQUIRED_PACKAGES) == names_of(PROJECT["dependencies"])
-    assert {EXTRAS[package] for package in OPTIONAL_PACKAGES} == set(ALL)
-    assert PROJECT["optional-dependencies"]["all"] == [f"tasksim[{','.join(ALL)}]"]
+    assert {EXTRAS[package] for package in OPTIONAL_PACKAGES} == set(ALL_EXTRAS)
+    assert PROJECT["optional-dependencies"]["all"] == [f"tasksim[{','.join(ALL_EXTRAS)}]"]
 
 
-LEAN = """
+LEAN_PROGRAM = """
 import ast, importlib.abc, sys
 
 class Absent(importlib.abc.MetaPathFinder):
@@ -54,7 +54,7 @@ for line in sys.stdin.read().splitlines():
     done = CliRunner().invoke(cli, line.split())
     print([line, done.exit_code, done.output.strip().splitlines()[-1]])
 """
-WORKS = """\
+WORKING_COMMANDS = """\
 simulate cholesky tiles=4 --platform xeon-24c -o one
 simulate cholesky tiles=4 --platform xeon-24c --uncertainty all --replications 12
 compare one one --figure figure.png --html page.html
@@ -63,7 +63,7 @@ run cholesky tiles=3 tile_size=32 --workers 2 --check
 study new
 study run study.yaml -o study
 """
-REFUSED = {
+REFUSED_COMMANDS = {
     "study report study": ("a report of a study", "pandas", "study"),
     "run jacobi block_rows=2 block_columns=2 block_size=8 iterations=1": (
         "executor 'jacobi'", "numba", "kernels",
@@ -81,13 +81,13 @@ def test_a_plain_installation_simulates_and_names_extras(tmp_path):
         "n,duration_s\n" + "".join(f"{n},{n * n * 1e-9}\n" for n in range(100, 900, 50))
     )
     done = subprocess.run(
-        [sys.executable, "-c", LEAN], input=WORKS + "\n".join(REFUSED),
+        [sys.executable, "-c", LEAN_PROGRAM], input=WORKING_COMMANDS + "\n".join(REFUSED_COMMANDS),
         capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False,
     )  # fmt: skip
     answers = map(ast.literal_eval, done.stdout.splitlines())
     said = {line: (code, last) for line, code, last in answers}
-    assert [said[line] for line in WORKS.splitlines() if said[line][0]] == []
-    for line, (what, package, extra) in REFUSED.items():
+    assert [said[line] for line in WORKING_COMMANDS.splitlines() if said[line][0]] == []
+    for line, (what, package, extra) in REFUSED_COMMANDS.items():
         code, last = said[line]
         assert code == 2, (line, last)
         text = f"{what} needs {package}, which is not installed: pip install 'tasksim[{extra}]'"

@@ -68,7 +68,7 @@ def test_reads(text, dimension, expected):
     assert parse_quantity(text, dimension) == expected
 
 
-TIMES = "ns, us, ms, s, min, h"
+TIME_UNITS = "ns, us, ms, s, min, h"
 SIZES = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 BANDWIDTHS = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s"
 
@@ -91,16 +91,17 @@ BANDWIDTHS = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s"
         (
             "5 MS",
             "time",
-            f"'5 MS' is not a time: write e.g. '10 us'; legal units: {TIMES}, did you mean 'ms'?",
+            f"'5 MS' is not a time: write e.g. '10 us'; legal units: {TIME_UNITS}, did you mean "
+            "'ms'?",
         ),
-        ("soon", "time", f"'soon' is not a time: write e.g. '10 us'; legal units: {TIMES}"),
-        (True, "time", f"True is not a time: write e.g. '10 us'; legal units: {TIMES}"),
+        ("soon", "time", f"'soon' is not a time: write e.g. '10 us'; legal units: {TIME_UNITS}"),
+        (True, "time", f"True is not a time: write e.g. '10 us'; legal units: {TIME_UNITS}"),
         (None, "size", f"None is not a size: write e.g. '4.7 GiB'; legal units: {SIZES}"),
-        (float("nan"), "time", f"nan is not a time: write e.g. '10 us'; legal units: {TIMES}"),
+        (float("nan"), "time", f"nan is not a time: write e.g. '10 us'; legal units: {TIME_UNITS}"),
         (
             12,
             "time",
-            f"12 has no unit and could be any of {TIMES}: write e.g. '10 us' "
+            f"12 has no unit and could be any of {TIME_UNITS}: write e.g. '10 us' "
             "(only 0 needs none, it is the same in all of them)",
         ),
         (

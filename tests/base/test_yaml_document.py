@@ -20,7 +20,7 @@ SHIPPED = [
     path.read_text(encoding="utf-8")
     for path in sorted((Path(__file__).parents[2] / "platforms").glob("*.yaml"))
 ]
-STRANGE = [
+STRANGE_CHARACTERS = [
     *"\n \t:-?[]{},&*!|>'\"%@`#~.01a\\\x85\u2028\ufeff\x7f\r",
     *("\n- ", "\n  ", ": ", "{a: b}", "<<: ", "---\n", "\n? ", "!!str ", "%YAML 1.1\n", "a:b"),
 ]
@@ -43,7 +43,7 @@ def spoilt(rng):
     text = "\n".join(lines[begin : begin + rng.randrange(2, 15)])
     for _ in range(rng.randrange(4)):
         place = rng.randrange(len(text) + 1)
-        text = text[:place] + rng.choice(STRANGE) + text[place + rng.randrange(3) :]
+        text = text[:place] + rng.choice(STRANGE_CHARACTERS) + text[place + rng.randrange(3) :]
     return text
 
 

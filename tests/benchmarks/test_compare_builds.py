@@ -15,7 +15,7 @@ def test_builds_that_do_not_exist_are_refused_by_name(text):
 
 
 def test_a_wheel_is_unpacked_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare_builds, "COMPARED", tmp_path / "compared")
+    monkeypatch.setattr(compare_builds, "BUILDS_FOLDER", tmp_path / "compared")
     monkeypatch.setattr(compare_builds, "warm_up", lambda _: None)
     wheel = tmp_path / "tasksim-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

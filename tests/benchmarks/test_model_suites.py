@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.model_suites import FACTORS, suites
+from benchmarks.model_suites import EXTRAPOLATION_FACTORS, suites
 from tasksim.base.errors import InputError
 
 SUITES = suites()
@@ -85,7 +85,7 @@ def test_samples_below_end_where_those_beyond_begin(suite):
     for parameter in suite.extrapolations:
         names = suite.extrapolable if parameter is None else (parameter,)
         below = suite.below(400, parameter).parameters
-        for factor in FACTORS:
+        for factor in EXTRAPOLATION_FACTORS:
             beyond, durations_s = suite.beyond(parameter, factor, count=400)
             assert np.array_equal(durations_s, suite.seconds(beyond))
             for name in names:

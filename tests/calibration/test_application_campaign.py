@@ -13,12 +13,12 @@ from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.cli.main import cli
 from tasksim.models.files.store import read_samples
 
-QUICK = MeasureOptions(samples=5, repetitions=2)
+QUICK_OPTIONS = MeasureOptions(samples=5, repetitions=2)
 
 
 def test_each_task_of_each_run_is_a_sample_of_its_kernel(tmp_path):
     domain = parse_settings_domain("cholesky", ["tiles=3", "tile_size=8..32"])
-    summary = measure_application(domain, tmp_path / "samples", QUICK)
+    summary = measure_application(domain, tmp_path / "samples", QUICK_OPTIONS)
     assert (summary.wanted, summary.measured, summary.interrupted) == (5, 5, False)
     assert {k: row[:2] for k, row in summary.kernels.items()} == {
         "potrf": (5, 5 * 2 * 3), "trsm": (5, 5 * 2 * 3), "syrk": (5, 5 * 2 * 3), "gemm": (5, 10),
@@ -32,22 +32,26 @@ def test_each_task_of_each_run_is_a_sample_of_its_kernel(tmp_path):
 
 def test_same_seed_same_settings():
     domain = parse_settings_domain("qr", ["rows=2..6", "columns=rows", "tile_size=8,16", "ib=4"])
-    drawn = domain.settings(QUICK)
-    assert drawn == domain.settings(QUICK) != domain.settings(MeasureOptions(samples=5, seed=1))
+    drawn = domain.settings(QUICK_OPTIONS)
+    assert (
+        drawn
+        == domain.settings(QUICK_OPTIONS)
+        != domain.settings(MeasureOptions(samples=5, seed=1))
+    )
     assert all(row["columns"] == row["rows"] and row["ib"] == "4" for row in drawn)
 
 
 def test_nothing_drawn_is_one_setting(tmp_path):
     domain = parse_settings_domain("chain", ["length=3", "duration=0"])
-    assert measure_application(domain, tmp_path, QUICK).kernels["task"][:2] == (1, 6)
+    assert measure_application(domain, tmp_path, QUICK_OPTIONS).kernels["task"][:2] == (1, 6)
 
 
 def test_what_is_there_is_replaced_on_request_only(tmp_path):
     domain = parse_settings_domain("chain", ["length=3", "duration=0"])
-    measure_application(domain, tmp_path, QUICK)
+    measure_application(domain, tmp_path, QUICK_OPTIONS)
     with pytest.raises(InputError, match=r"task\.samples\.csv"):
-        measure_application(domain, tmp_path, QUICK)
-    assert measure_application(domain, tmp_path, QUICK, force=True).measured == 1
+        measure_application(domain, tmp_path, QUICK_OPTIONS)
+    assert measure_application(domain, tmp_path, QUICK_OPTIONS, force=True).measured == 1
 
 
 def test_an_interruption_keeps_what_was_measured(tmp_path, monkeypatch):
@@ -60,7 +64,7 @@ def test_an_interruption_keeps_what_was_measured(tmp_path, monkeypatch):
 
     monkeypatch.setattr(application_campaign, "execute", interrupted)
     domain = parse_settings_domain("chain", ["length=3,4,5", "duration=0"])
-    summary = measure_application(domain, tmp_path, QUICK)
+    summary = measure_application(domain, tmp_path, QUICK_OPTIONS)
     assert (summary.interrupted, summary.measured, summary.wanted) == (True, 1, 3)
     kept = len(read_samples(tmp_path / "task.samples.csv")["cpu"])
     assert kept == summary.kernels["task"][1]
@@ -96,5 +100,5 @@ def test_an_application_without_tasks_is_refused_and_nothing_is_written(tmp_path
     monkeypatch.setattr(application_campaign, "generate", lambda *_, **__: empty)
     domain = parse_settings_domain("cholesky", ["tiles=1,2"])
     with pytest.raises(InputError, match="cholesky: no task ran in 2 of 2 settings"):
-        measure_application(domain, tmp_path / "samples", QUICK)
+        measure_application(domain, tmp_path / "samples", QUICK_OPTIONS)
     assert not (tmp_path / "samples").exists()

@@ -24,7 +24,7 @@ from tasksim.graph.apps.registry import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 CALIBRATE = "calibrate chain length=2 duration=%g --library lib --name here --workers 1 --json"
-ENDLESS = "--max-time 1h --tolerance 0.000001%"
+ENDLESS_OPTIONS = "--max-time 1h --tolerance 0.000001%"
 OPTIONS = "--max-time 5s --tolerance 1000%"
 
 
@@ -50,7 +50,7 @@ def started(folder, line, *how):
 @pytest.mark.slow
 def test_what_each_reported_is_there_though_others_are_killed(tmp_path):
     """Three end, the fourth, which would never be content, is killed when it has written."""
-    endless = started(tmp_path, f"{CALIBRATE % 0.009} {ENDLESS}", "-c", SAVES_OFTEN)
+    endless = started(tmp_path, f"{CALIBRATE % 0.009} {ENDLESS_OPTIONS}", "-c", SAVES_OFTEN)
     samples = tmp_path / "lib" / "models" / "here" / "task.samples.csv"
     while not samples.exists():
         assert endless.poll() is None

@@ -13,7 +13,7 @@ from tasksim.calibration.conditions import parse_condition
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions
 
-SMALL = st.integers(-9, 9)
+SMALL_INTEGERS = st.integers(-9, 9)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ SMALL = st.integers(-9, 9)
         "1e1 > m",
     ],
 )  # fmt: skip
-@given(st.lists(st.tuples(SMALL, SMALL), min_size=1, max_size=20))
+@given(st.lists(st.tuples(SMALL_INTEGERS, SMALL_INTEGERS), min_size=1, max_size=20))
 def test_a_condition_holds_where_the_same_text_of_python_does(text, rows):
     table = np.array(rows, dtype=np.float64)
     columns = {"m": table[:, 0], "n": table[:, 1]}

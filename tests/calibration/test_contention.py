@@ -35,7 +35,7 @@ TRUTH = {
     "syrk": {"gemm": 1.0, "trsm": 1.3, "syrk": 1.1, "potrf": 1.0},
     "potrf": {"gemm": 1.05, "trsm": 1.1, "syrk": 1.15, "potrf": 1.0},
 }
-SECONDS = {"gemm": 1.7e-3, "trsm": 9e-4, "syrk": 8e-4, "potrf": 5e-4}
+DURATIONS_S = {"gemm": 1.7e-3, "trsm": 9e-4, "syrk": 8e-4, "potrf": 5e-4}
 
 
 def linear(workers):
@@ -66,7 +66,7 @@ def simulated(workers, seed, *, noise, pace=0.0, speed=1.0, beside=linear, of=2,
     """
     rng = np.random.default_rng(seed)
     platform = on_one_memory(workers)
-    means = np.array([SECONDS[graph.kernels[kernel]] for kernel in graph.kernel])
+    means = np.array([DURATIONS_S[graph.kernels[kernel]] for kernel in graph.kernel])
     means *= speed * np.exp(pace * rng.standard_normal())
     costs = (means * np.exp(noise * rng.standard_normal(len(graph))))[None, :]
     known = {kernel: Contention(beside=row) for kernel, row in beside(of).items()}

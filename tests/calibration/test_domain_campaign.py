@@ -27,7 +27,7 @@ from tasksim.formats.samples import read_samples
 from tasksim.kernels.standalone import Standalone, standalone
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = ["n=8..40", "k=8,16"]
+SMALL_DOMAIN = ["n=8..40", "k=8,16"]
 
 
 def rows(path):
@@ -42,7 +42,7 @@ def configurations(path):
 
 @pytest.fixture
 def domain():
-    return parse_domain("syrk", SMALL)
+    return parse_domain("syrk", SMALL_DOMAIN)
 
 
 @pytest.fixture
@@ -368,7 +368,7 @@ def test_progress_says_how_long_it_takes_yet(domain, output):
 
 
 def test_a_kernel_of_single_precision_is_not_of_double(output):
-    domain = parse_domain("syrk_float32", SMALL)
+    domain = parse_domain("syrk_float32", SMALL_DOMAIN)
     with pytest.raises(InputError, match="kernel syrk_float32 is not of float64"):
         measure(domain, output, MeasureOptions(dtype="float64"))
     assert measure(domain, output, MeasureOptions(samples=1)).kernel == "syrk_float32"

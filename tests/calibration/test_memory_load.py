@@ -20,8 +20,8 @@ from tasksim.formats.samples import read_samples
 from tasksim.models.kinds.counted import CounterModel
 from tasksim.native.this_machine import usable_cores
 
-ALONE = {"l1": 1e-9, "memory": 100e-9}
-BESIDE = {"l1": 1e-9, "memory": 180e-9}
+LATENCIES_ALONE = {"l1": 1e-9, "memory": 100e-9}
+LATENCIES_BESIDE = {"l1": 1e-9, "memory": 180e-9}
 CPI, BF, HZ = 0.5, 0.4, 2e9
 several_cores = pytest.mark.skipif(len(usable_cores()) < 2, reason="there is one core")
 
@@ -36,14 +36,14 @@ def has_compiler():
 
 def test_accesses_to_memory_are_slower_those_to_caches_are_not():
     counted = {"l1_hits": 200.0, "memory_accesses": 2.0}
-    assert latency_factor(counted, ALONE, BESIDE) == pytest.approx(1.4)
-    assert latency_factor({"l1_hits": 200.0}, ALONE, BESIDE) == 1.0
-    assert latency_factor(counted, BESIDE, ALONE) == 1.0
-    assert latency_factor({}, ALONE, BESIDE) == 1.0
+    assert latency_factor(counted, LATENCIES_ALONE, LATENCIES_BESIDE) == pytest.approx(1.4)
+    assert latency_factor({"l1_hits": 200.0}, LATENCIES_ALONE, LATENCIES_BESIDE) == 1.0
+    assert latency_factor(counted, LATENCIES_BESIDE, LATENCIES_ALONE) == 1.0
+    assert latency_factor({}, LATENCIES_ALONE, LATENCIES_BESIDE) == 1.0
 
 
 def test_a_load_that_makes_memory_faster_is_a_disturbed_measurement():
-    assert faster_beside(ALONE, BESIDE) == []
+    assert faster_beside(LATENCIES_ALONE, LATENCIES_BESIDE) == []
     assert faster_beside({"l1": 1e-9}, {"l1": 0.97e-9}) == []
     assert faster_beside({"memory": 90e-9}, {"memory": 60e-9}) == [
         "disturbed, off by 33 % at least: memory answers after 60 ns beside the load, and 90 ns "
@@ -65,7 +65,7 @@ def test_two_loads_tell_computing_from_memory(tmp_path, monkeypatch):
 
     def timed(_kernel, configurations, options):
         one = [counters_of(c["m"]) for c in configurations]
-        latency = BESIDE if state["loaded"] else ALONE
+        latency = LATENCIES_BESIDE if state["loaded"] else LATENCIES_ALONE
         seconds = [
             CPI * c["instructions"] / HZ
             + BF * (c["l1_hits"] * latency["l1"] + c["memory_accesses"] * latency["memory"])
@@ -88,7 +88,9 @@ def test_two_loads_tell_computing_from_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(campaign, "timed", timed)
     monkeypatch.setattr(campaign, "core_frequency", lambda: HZ)
     monkeypatch.setattr(f"{load}.loaded_memory", Loaded)
-    monkeypatch.setattr(f"{load}.latencies", lambda: BESIDE if state["loaded"] else ALONE)
+    monkeypatch.setattr(
+        f"{load}.latencies", lambda: LATENCIES_BESIDE if state["loaded"] else LATENCIES_ALONE
+    )
     domain = parse_domain("lacpy", ["m=64..512", "n=64"])
     options = CounterOptions(samples=8, load=1)
     summary = measure_counters(domain, tmp_path / "two.csv", options)
@@ -96,7 +98,7 @@ def test_two_loads_tell_computing_from_memory(tmp_path, monkeypatch):
     assert summary.notes == ("beside 1 streaming, memory latency is 1.80 times as high",)
     samples = read_samples(tmp_path / "two.csv")
     assert set(samples.counters["latency_factor"].round(6)) == {1.0, 1.32}
-    model = CounterModel(latencies_s=ALONE).fit(samples)
+    model = CounterModel(latencies_s=LATENCIES_ALONE).fit(samples)
     assert model.cpi_core_ == pytest.approx(CPI, rel=1e-6)
     assert model.bf_mem_ == pytest.approx(BF, rel=1e-6)
 

@@ -25,7 +25,7 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.public import simulate
 
 CHOLESKY = generate("cholesky", tiles=6, tile_size=32)
-SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
+DURATIONS_S = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 OF_A_BURST = 4
 WORKERS = 3
 
@@ -43,7 +43,7 @@ class Truth:
         self.calls.append(kernel.name)
         noise = self._noise[kernel.name] if isinstance(self._noise, dict) else self._noise
         factors = np.exp(noise * self._rng.standard_normal(OF_A_BURST) - noise**2 / 2)
-        durations = SECONDS[kernel.name] * factors
+        durations = DURATIONS_S[kernel.name] * factors
         return ExecutionTimes(durations, durations, np.ones(len(durations))), float(durations.sum())
 
 
@@ -56,7 +56,7 @@ def measured(truth, until=0.02, graph=CHOLESKY, seconds=1e9, collected=None):
 
 
 def true_makespan_s():
-    return simulate(CHOLESKY, models=SECONDS, workers=WORKERS, scheduler="lws").makespan_s
+    return simulate(CHOLESKY, models=DURATIONS_S, workers=WORKERS, scheduler="lws").makespan_s
 
 
 def test_configurations_are_those_of_the_tasks():
@@ -88,7 +88,7 @@ def test_what_matters_is_measured():
 def test_it_takes_less_than_knowing_every_kernel_as_well():
     found, _ = measured(Truth(0.2), until=0.03)
     truth, uniform_s = Truth(0.2, seed=1), 0.0
-    for kernel in SECONDS:
+    for kernel in DURATIONS_S:
         means = []
         while len(means) < MIN_BURSTS or 1.96 * np.std(means, ddof=1) > 0.03 * np.mean(
             means

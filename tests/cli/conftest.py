@@ -13,8 +13,10 @@ from recorded_sizes import many_sizes, models  # noqa: F401  # fixtures
 from tasksim.cli.main import cli
 from tasksim.study.sweep.studies import run_study
 
-HERE = ("counters", "doctor", "profile", "report functions", "report refinement", "report scaling",
-        "reproduce", "study show")  # fmt: skip
+COMMANDS_CHECKED_HERE = (
+    "counters", "doctor", "profile", "report functions", "report refinement", "report scaling",
+    "reproduce", "study show",
+)  # fmt: skip
 """Commands whose JSON is validated here; that of others where pages list its keys."""
 DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 
@@ -46,7 +48,7 @@ def tasksim(tmp_path, monkeypatch):
     def call(line: str) -> Called:
         words = shlex.split(line)
         result = CliRunner().invoke(cli, words, prog_name="tasksim")
-        if line.startswith(HERE):
+        if line.startswith(COMMANDS_CHECKED_HERE):
             check_json(words, result.stdout)
         return Called(result.exit_code, result.stdout, result.stderr)
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-LINE = "autotune cholesky n=96 --workers 2 --over tile_size=24,32 scheduler=eager,lws"
+AUTOTUNE_COMMAND = "autotune cholesky n=96 --workers 2 --over tile_size=24,32 scheduler=eager,lws"
 
 
 def test_a_tuning_is_told(tasksim):
-    called = tasksim(f"{LINE} --tolerance 100% --judge 1 --json")
+    called = tasksim(f"{AUTOTUNE_COMMAND} --tolerance 100% --judge 1 --json")
     assert called.code == 0, called.err
     told = called.json
     assert told["by"] == "selective"
@@ -22,7 +22,7 @@ def test_a_tuning_is_told(tasksim):
 
 
 def test_the_text(tasksim):
-    said = tasksim(f"{LINE} --judge 1 --policy eager").out
+    said = tasksim(f"{AUTOTUNE_COMMAND} --judge 1 --policy eager").out
     for word in ("selective, eager, tolerance 5 %", "speed-up", "regret", "best ", " of 20"):
         assert word in said
 
@@ -37,7 +37,7 @@ def test_the_text(tasksim):
     ],
 )
 def test_what_is_refused(tasksim, options, error):
-    called = tasksim(f"{LINE} {options}")
+    called = tasksim(f"{AUTOTUNE_COMMAND} {options}")
     assert called.code == 2
     assert error in called.err
 
@@ -52,13 +52,13 @@ def test_simulation_of_nodes(tasksim):
 
 
 def test_nodes_of_real_runs_are_ranks(tasksim):
-    called = tasksim(f"{LINE} --nodes 2")
+    called = tasksim(f"{AUTOTUNE_COMMAND} --nodes 2")
     assert called.code == 2
     assert "mpiexec -n N" in called.err
 
 
 def test_a_result_is_written_and_chooses_for_a_run(tasksim, tmp_path):
-    called = tasksim(f"{LINE} -o at.json")
+    called = tasksim(f"{AUTOTUNE_COMMAND} -o at.json")
     assert called.code == 0, called.err
     assert called.err.endswith("Wrote at.json\n")
     kept = json.loads((tmp_path / "at.json").read_text())
@@ -68,20 +68,20 @@ def test_a_result_is_written_and_chooses_for_a_run(tasksim, tmp_path):
     assert ran.code == 0, ran.err
     chosen = f"chosen    tile_size={best['graph.tile_size']} scheduler={best['scheduler']}"
     assert chosen in ran.err
-    again = tasksim(f"{LINE} -o at.json")
+    again = tasksim(f"{AUTOTUNE_COMMAND} -o at.json")
     assert (again.code, again.err) == (2, "Error: at.json exists; give --force to replace it\n")
     assert json.loads((tmp_path / "at.json").read_text()) == kept
-    assert tasksim(f"{LINE} -o at.json --force").code == 0
+    assert tasksim(f"{AUTOTUNE_COMMAND} -o at.json --force").code == 0
 
 
 def test_what_is_printed_chooses_as_well(tasksim, tmp_path):
-    (tmp_path / "at.json").write_text(tasksim(f"{LINE} --json").out)
+    (tmp_path / "at.json").write_text(tasksim(f"{AUTOTUNE_COMMAND} --json").out)
     ran = tasksim("run cholesky n=96 tile_size=auto --auto at.json --workers 2")
     assert ran.code == 0, ran.err
 
 
 def test_only_json_is_written(tasksim):
-    called = tasksim(f"{LINE} -o at.yaml")
+    called = tasksim(f"{AUTOTUNE_COMMAND} -o at.yaml")
     assert called.code == 2
     assert ".json" in called.err
 

@@ -13,7 +13,7 @@ from tasksim import InputError, Scenario
 DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 SWITCH = "switch:bandwidth=1GB/s,latency=1us"
 ON_FOUR = f"--network {SWITCH} --nodes 4 --grid 2x2"
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 @pytest.fixture
@@ -146,7 +146,12 @@ def test_bounds_count_the_workers_of_all_nodes(tasksim):
 
 def test_a_scenario_on_nodes_is_written_read_and_varied():
     asked = Scenario(
-        "cholesky tiles=8", workers=2, durations=SECONDS, network=SWITCH, nodes=4, owner="column"
+        "cholesky tiles=8",
+        workers=2,
+        durations=DURATIONS_S,
+        network=SWITCH,
+        nodes=4,
+        owner="column",
     )
     assert Scenario.from_json(asked.to_json()) == asked
     assert asked.label == "cholesky tiles=8, 2 workers, 4 nodes, lws"
@@ -156,7 +161,9 @@ def test_a_scenario_on_nodes_is_written_read_and_varied():
 
 
 def test_the_public_function_takes_nodes():
-    run = package.simulate("cholesky tiles=8", workers=2, models=SECONDS, network=SWITCH, nodes=4)
+    run = package.simulate(
+        "cholesky tiles=8", workers=2, models=DURATIONS_S, network=SWITCH, nodes=4
+    )
     assert len(run.messages) == 56
 
 

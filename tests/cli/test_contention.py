@@ -15,7 +15,7 @@ from tasksim.models.samples import Samples
 from tasksim.platform.load import load
 from tasksim.scenario.advice import beyond_contention
 
-LINE = "simulate cholesky tiles=6 --platform ./two.yaml --check --json --engine {} {}"
+SIMULATE_COMMAND = "simulate cholesky tiles=6 --platform ./two.yaml --check --json --engine {} {}"
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def slowed(tmp_path):
 
 @pytest.mark.parametrize("engine", ["simpy", "auto"])
 def test_two_cores_take_what_was_measured(tasksim, slowed, engine):
-    done = tasksim(LINE.format(engine, ""))
-    alone = tasksim(LINE.format(engine, "").replace("two.yaml", "alone.yaml"))
+    done = tasksim(SIMULATE_COMMAND.format(engine, ""))
+    alone = tasksim(SIMULATE_COMMAND.format(engine, "").replace("two.yaml", "alone.yaml"))
     assert 1.15 * alone.json["makespan_s"] < done.json["makespan_s"]
     assert done.json["makespan_s"] <= 1.25 * alone.json["makespan_s"]
     assert "guessed" not in done.json
@@ -43,7 +43,7 @@ def test_two_cores_take_what_was_measured(tasksim, slowed, engine):
 
 
 def test_more_cores_are_a_guess_that_is_said(tasksim, slowed):
-    done = tasksim(LINE.format("auto", "--set platform.workers.cpu.count=24"))
+    done = tasksim(SIMULATE_COMMAND.format("auto", "--set platform.workers.cpu.count=24"))
     assert done.json["guessed"] == [
         "contention in ram: a guess: 24 workers share memory; contention of kernels was "
         "measured on up to 2 cores, bandwidth of up to 2 cores"
@@ -76,7 +76,7 @@ def copies(size):
 
 
 def test_schedulers_may_be_told(tasksim, slowed):
-    line = LINE.format("auto", "--scheduler dmda")
+    line = SIMULATE_COMMAND.format("auto", "--scheduler dmda")
     told = tasksim(f"{line} --set platform.memory_domains.ram.known=true")
     assert told.json["makespan_s"] >= tasksim(line.replace("two", "alone")).json["makespan_s"]
 

@@ -9,7 +9,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.cli.command import EXIT_CODES
 
 SIMULATE_COMMAND = "simulate cholesky tiles=2 --workers 1 --durations potrf=1,trsm=3,syrk=3,gemm=6"
-FAILING = """\
+FAILING_PROGRAM = """\
 import tasksim
 from tasksim import RW
 
@@ -63,7 +63,7 @@ def test_commands_end_with_the_code_of_their_outcome(tasksim, tmp_path, line, co
 
 
 def test_a_kernel_that_fails_is_1(tasksim, tmp_path):
-    (tmp_path / "wrong.py").write_text(FAILING)
+    (tmp_path / "wrong.py").write_text(FAILING_PROGRAM)
     done = tasksim("run wrong.py --workers 1")
     assert done.code == 1, done.err
     assert "no" in done.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hwloc_files import TWO, WITH_GPU
+from hwloc_files import TWO_PACKAGES, WITH_GPU
 
 IMPORTED = """\
 machine   machine: 2 packages, 2 NUMA nodes, 4 cores (8 hyper-threads), 1 Tesla V100: \
@@ -49,7 +49,7 @@ def test_what_was_imported_simulates(tasksim, tmp_path):
 
 
 def test_a_broken_file_is_refused_in_one_line(tasksim, tmp_path):
-    (tmp_path / "machine.xml").write_text(TWO.replace("</topology>", "</topologie>"))
+    (tmp_path / "machine.xml").write_text(TWO_PACKAGES.replace("</topology>", "</topologie>"))
     result = tasksim("import hwloc machine.xml -o lib")
     assert (result.code, len(result.errors)) == (2, 1)
     assert "found what is not: mismatched tag" in result.err
@@ -58,7 +58,7 @@ def test_a_broken_file_is_refused_in_one_line(tasksim, tmp_path):
 
 
 def test_models_of_counters_need_latencies_that_hwloc_does_not_tell(tasksim, tmp_path):
-    (tmp_path / "machine.xml").write_text(TWO)
+    (tmp_path / "machine.xml").write_text(TWO_PACKAGES)
     tasksim("import hwloc machine.xml")
     (tmp_path / "s.csv").write_text("n,duration_s\n1,1\n2,2\n3,3\n")
     result = tasksim("fit s.csv --kind counters --memory machine -o m.json")
@@ -92,7 +92,7 @@ def test_a_platform_is_drawn_and_a_page_written(tasksim, tmp_path):
 
 
 def test_wrong_requests_for_a_machine_are_refused(tasksim, tmp_path):
-    (tmp_path / "machine.xml").write_text(TWO)
+    (tmp_path / "machine.xml").write_text(TWO_PACKAGES)
     for line, message in {
         "view machine": "view machine: got 0 machines; legal: one",
         "view machine machine.xml other.xml": "view machine: got 2 machines; legal: one",

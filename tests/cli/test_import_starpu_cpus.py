@@ -119,15 +119,19 @@ def laptop(tasksim, sampling):
     assert tasksim("import starpu sampling -o lib").code == 0
 
 
-LINE = "simulate cholesky tiles=4 tile_size=256 dtype=float32 --library lib --platform plain "
+SIMULATE_COMMAND = (
+    "simulate cholesky tiles=4 tile_size=256 dtype=float32 --library lib --platform plain "
+)
 
 
 def test_syrk_takes_as_long_as_the_gemm_that_does_it(tasksim, laptop):
-    found = tasksim(f"{LINE} --model-names {STARPU_13_NAMES} --json")
+    found = tasksim(f"{SIMULATE_COMMAND} --model-names {STARPU_13_NAMES} --json")
     assert found.code == 0, found.err
     assert found.json["kernels"]["syrk"]["mean_s"] == pytest.approx(1e-3)
     assert found.json["extrapolated"] == []
-    alone = tasksim(f"{LINE} --model-names {STARPU_13_NAMES} --engine simpy --json").json
+    alone = tasksim(
+        f"{SIMULATE_COMMAND} --model-names {STARPU_13_NAMES} --engine simpy --json"
+    ).json
     assert alone["makespan_s"] == found.json["makespan_s"]
 
 
@@ -136,7 +140,7 @@ def test_names_come_from_a_file_alike(tasksim, laptop, tmp_path):
     (tmp_path / "names.yaml").write_text("".join(f"{k}: {name}\n" for k, name in pairs.items()))
     (tmp_path / "names.json").write_text(json.dumps(pairs))
     results = [
-        tasksim(f"{LINE} --model-names {given} --json").json["makespan_s"]
+        tasksim(f"{SIMULATE_COMMAND} --model-names {given} --json").json["makespan_s"]
         for given in (STARPU_13_NAMES, "names.yaml", "names.json", "./names.json")
     ]
     assert len(set(results)) == 1
@@ -144,7 +148,7 @@ def test_names_come_from_a_file_alike(tasksim, laptop, tmp_path):
 
 def test_runs_keep_the_names_that_a_file_had(tasksim, laptop, tmp_path):
     (tmp_path / "names.yaml").write_text(STARPU_13_NAMES.replace("=", ": ").replace(",", "\n"))
-    first = tasksim(f"{LINE} --model-names names.yaml -o run --json")
+    first = tasksim(f"{SIMULATE_COMMAND} --model-names names.yaml -o run --json")
     assert first.code == 0, first.err
     (tmp_path / "names.yaml").unlink()
     again = tasksim("simulate --from run --json")
@@ -153,7 +157,7 @@ def test_runs_keep_the_names_that_a_file_had(tasksim, laptop, tmp_path):
 
 
 def test_the_error_proposes_the_names(tasksim, laptop):
-    (error,) = tasksim(LINE).errors
+    (error,) = tasksim(SIMULATE_COMMAND).errors
     assert error.endswith(f"; its models have other names: give --model-names '{STARPU_13_NAMES}'")
 
 
@@ -179,7 +183,7 @@ def test_wrong_names_are_told(tasksim, laptop, tmp_path, given, message):
     (tmp_path / "bad.yaml").write_text("potrf: chol_model_11\ntrsm: 21\n")
     (tmp_path / "twice.yaml").write_text("potrf: a\npotrf: b\n")
     (tmp_path / "list.yaml").write_text("- potrf\n")
-    result = tasksim(f"{LINE} --model-names {given}")
+    result = tasksim(f"{SIMULATE_COMMAND} --model-names {given}")
     assert result.code == 2
     assert message in result.errors[0]
 

@@ -17,7 +17,7 @@ import pytest
 
 from tasksim.core.library import status
 
-HEAVY = (
+HEAVY_MODULES = (
     "asyncio", "importlib.metadata", "matplotlib", "networkx", "numba", "numpy", "numpy.ma",
     "pandas", "pyarrow", "pydantic", "rich", "scipy", "simpy", "statsmodels", "yaml",
 )  # fmt: skip
@@ -35,7 +35,7 @@ except SystemExit as end:
     pathlib.Path(sys.argv[1]).write_text(repr([end.code, list(sys.modules)]))
 """
 """Its first argument is the file that it writes: on stderr, others may write at the same time."""
-GIVEN = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
+GIVEN_DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 
 
 def modules_of(line, folder):
@@ -54,7 +54,7 @@ def modules_of(line, folder):
 def folder(tmp_path_factory):
     """A folder with a recorded run in it."""
     folder = tmp_path_factory.mktemp("imports")
-    modules_of(f"simulate cholesky tiles=3 --workers 2 {GIVEN} -o run", folder)
+    modules_of(f"simulate cholesky tiles=3 --workers 2 {GIVEN_DURATIONS} -o run", folder)
     return folder
 
 
@@ -71,12 +71,22 @@ def folder(tmp_path_factory):
         ("list schedulers", "numpy importlib.metadata", 75, 383),
         ("list platforms", "yaml", 33, 205),
         ("list models", "", 20, 165),
-        (f"simulate cholesky tiles=2 --workers 2 {GIVEN}", "numpy simpy", 81, 330),
-        (f"simulate cholesky tiles=3 --workers 2 {GIVEN}", "numpy simpy", 80, 330),
-        (f"simulate cholesky tiles=3 --workers 2 {GIVEN} --json", "numpy simpy", 78, 330),
+        (f"simulate cholesky tiles=2 --workers 2 {GIVEN_DURATIONS}", "numpy simpy", 81, 330),
+        (f"simulate cholesky tiles=3 --workers 2 {GIVEN_DURATIONS}", "numpy simpy", 80, 330),
+        (f"simulate cholesky tiles=3 --workers 2 {GIVEN_DURATIONS} --json", "numpy simpy", 78, 330),
         ("simulate cholesky tiles=3 --platform xeon-2c", "numpy simpy yaml", 110, 390),
-        (f"simulate cholesky tiles=3 --platform xeon-2c {GIVEN}", "numpy simpy yaml", 98, 375),
-        (f"simulate qr tiles=3 --workers 2 {GIVEN} -o other", "numpy pyarrow simpy", 146, 485),
+        (
+            f"simulate cholesky tiles=3 --platform xeon-2c {GIVEN_DURATIONS}",
+            "numpy simpy yaml",
+            98,
+            375,
+        ),
+        (
+            f"simulate qr tiles=3 --workers 2 {GIVEN_DURATIONS} -o other",
+            "numpy pyarrow simpy",
+            146,
+            485,
+        ),
         ("simulate --from run", "numpy pyarrow simpy", 152, 490),
         ("bounds run", "numpy pyarrow", 121, 473),
         ("compare run run", "numpy numpy.ma pyarrow", 118, 473),
@@ -86,9 +96,9 @@ def folder(tmp_path_factory):
 )
 def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):
     if "qr" in line:
-        line = line.replace(GIVEN, "--durations geqrt=1,gemqrt=1,tpqrt=1,tpmqrt=1")
+        line = line.replace(GIVEN_DURATIONS, "--durations geqrt=1,gemqrt=1,tpqrt=1,tpmqrt=1")
     modules = modules_of(line, folder)
-    heavy = {name for name in HEAVY if name in modules}
+    heavy = {name for name in HEAVY_MODULES if name in modules}
     legal = set(allowed.split())
     if status().available:  # then SimPy's engine is not used
         legal.discard("simpy")
@@ -127,7 +137,11 @@ RARELY_NEEDED = {"array", "csv", "heapq", "importlib.metadata", "json", "subproc
 @pytest.mark.parametrize(
     ("line", "left_out", "seldom"),
     [
-        (f"simulate cholesky tiles=3 --workers 2 {GIVEN}", LEFT_OUT | READS_NO_FILE, RARELY_NEEDED),
+        (
+            f"simulate cholesky tiles=3 --workers 2 {GIVEN_DURATIONS}",
+            LEFT_OUT | READS_NO_FILE,
+            RARELY_NEEDED,
+        ),
         ("simulate cholesky tiles=3 --platform xeon-2c", LEFT_OUT, RARELY_NEEDED - {"json"}),
     ],
 )

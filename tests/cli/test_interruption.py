@@ -96,7 +96,7 @@ def test_ctrl_c_during_an_import_is_one_line(tmp_path, module, how):
     assert ended.stderr.split() == ["Interrupted."]
 
 
-LONG = """
+LONG_PROGRAM = """
 import signal, sys, threading
 import tasksim.__main__
 from tasksim.kernels.program import WaitingProgram
@@ -113,7 +113,7 @@ tasksim.__main__.main()
 
 def test_a_task_that_does_not_end_does_not_keep_the_command(tmp_path):
     ended = subprocess.run(
-        [sys.executable, "-c", LONG],
+        [sys.executable, "-c", LONG_PROGRAM],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

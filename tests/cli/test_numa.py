@@ -24,7 +24,7 @@ numa:
   placement: numa0
   kernels: {task: {memory_share: 0.5}}
 """
-LINE = (
+SIMULATE_COMMAND = (
     "simulate fork-join width=2 size_bytes=8 --platform ./two.yaml --durations task=1 "
     "--scheduler eager {}"
 )
@@ -41,24 +41,24 @@ def two(tmp_path):
 @pytest.mark.parametrize("engine", ["simpy", "auto"])
 def test_a_remote_task_takes_longer(tasksim, two, engine):
     # Of three stages, the middle one has a task on each socket: 1 + 1.5 + 1.
-    done = tasksim(LINE.format(f"--check --json --engine {engine}"))
+    done = tasksim(SIMULATE_COMMAND.format(f"--check --json --engine {engine}"))
     assert done.err == ""
     assert done.json["makespan_s"] == 3.5
     assert done.json["numa"]["extra_s"] == [0.0, 0.5]
-    near = tasksim(LINE.format("--json --set platform.numa.distances=10"))
+    near = tasksim(SIMULATE_COMMAND.format("--json --set platform.numa.distances=10"))
     assert near.json["makespan_s"] == 3.0
 
 
 def test_the_output_says_how_much_is_remote(tasksim, two):
-    assert "remote access  " in tasksim(LINE.format("")).out
-    flat = tasksim(LINE.format("--set platform.numa.distances=10")).out
+    assert "remote access  " in tasksim(SIMULATE_COMMAND.format("")).out
+    flat = tasksim(SIMULATE_COMMAND.format("--set platform.numa.distances=10")).out
     assert "remote access  " in flat
     two.write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
-    assert "remote access" not in tasksim(LINE.format("")).out
+    assert "remote access" not in tasksim(SIMULATE_COMMAND.format("")).out
 
 
 def test_a_run_keeps_the_accesses(tasksim, two):
-    tasksim(LINE.format("-o run"))
+    tasksim(SIMULATE_COMMAND.format("-o run"))
     use = load(Path("run")).numa
     assert use.domains == ("numa0", "numa1")
     assert use.total_extra_s == 0.5
@@ -72,7 +72,7 @@ def test_a_run_keeps_the_accesses(tasksim, two):
 
 
 def test_the_account_says_what_remote_accesses_cost(tasksim, two):
-    tasksim(LINE.format("-o run"))
+    tasksim(SIMULATE_COMMAND.format("-o run"))
     use = load(Path("run")).numa
     found = tasksim("report account run --json").json
     assert found["replayed_s"] == found["recorded_s"] == 3.5
@@ -84,7 +84,7 @@ def test_the_account_says_what_remote_accesses_cost(tasksim, two):
     (there,) = [line for line in lines if "bytes accessed there" in line]
     assert there.endswith(f"{100 * use.remote_share:.2f} %")
     two.write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
-    tasksim(LINE.format("-o flat"))
+    tasksim(SIMULATE_COMMAND.format("-o flat"))
     assert tasksim("report account flat --json").json["numa"] is None
     assert "memory domains" not in tasksim("report account flat").out
 
@@ -99,7 +99,7 @@ def test_the_account_says_what_remote_accesses_cost(tasksim, two):
     ],
 )
 def test_accesses_that_are_none_are_refused(tasksim, two, key, value, error):
-    tasksim(LINE.format("-o run"))
+    tasksim(SIMULATE_COMMAND.format("-o run"))
     path = Path("run/run.json")
     header = json.loads(path.read_text())
     header["numa"][key] = value
@@ -111,7 +111,7 @@ def test_accesses_that_are_none_are_refused(tasksim, two, key, value, error):
 
 def test_kernels_of_unknown_share_are_named(tasksim, two):
     two.write_text(PLATFORM.replace("{task: {memory_share: 0.5}}", "{other: {memory_share: 0.5}}"))
-    done = tasksim(LINE.format("--json"))
+    done = tasksim(SIMULATE_COMMAND.format("--json"))
     assert done.json["makespan_s"] == 3.0
     assert done.err == (
         "Warning: numa: of task no memory share is known, so remote accesses cost them nothing "

@@ -12,17 +12,24 @@ import subprocess
 import numpy as np
 import pytest
 
-from benchmarks.starpu_native import HOST, PROGRAMS, Simulated, StarPU, debian_examples, example_of
+from benchmarks.starpu_native import (
+    MACHINE_NAME,
+    PROGRAMS,
+    Simulated,
+    StarPU,
+    debian_examples,
+    example_of,
+)
 from tasksim.models.modelnames import named
 
 TILES, TILE_SIZE, RUNS = 6, 64, 2
-DISPLAY = "starpu_perfmodel_display"
+DISPLAY_PROGRAM = "starpu_perfmodel_display"
 SCHEDULERS = ("eager", "lws", "dmda", "dmdas", "prio")
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        debian_examples() is None or shutil.which(DISPLAY) is None,
+        debian_examples() is None or shutil.which(DISPLAY_PROGRAM) is None,
         reason="needs StarPU's examples and tools: apt-get install starpu-examples starpu-tools",
     ),
 ]
@@ -59,7 +66,7 @@ def display(starpu):
     """Return what calls StarPU's own reader of performance models."""
 
     def call(*options: str) -> str:
-        command = [DISPLAY, *options]
+        command = [DISPLAY_PROGRAM, *options]
         return subprocess.run(
             command, env=starpu.environment(), capture_output=True, text=True, check=True
         ).stdout
@@ -84,7 +91,7 @@ def entries(simulated, name):
 
 def test_the_kernels_are_those_that_starpu_lists(display, simulated):
     listed = {line.split("<")[1].split(">")[0] for line in display("-l").splitlines()}
-    assert {f"{name}.{HOST}" for name in simulated.models.kernels()} == listed
+    assert {f"{name}.{MACHINE_NAME}" for name in simulated.models.kernels()} == listed
 
 
 def test_every_number_is_the_one_that_starpu_displays(display, simulated):

@@ -12,7 +12,7 @@ import time
 
 import pandas as pd
 import pytest
-from study_cases import CELLS, SLOW, SMALL
+from study_cases import CELLS, SLOW_SCHEDULER, SMALL_STUDY
 
 from tasksim.formats.runs import load_run
 from tasksim.study.sweep.store import read_table
@@ -29,7 +29,7 @@ def study(tasksim):
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "study.yaml"
-    path.write_text(SMALL)
+    path.write_text(SMALL_STUDY)
     return path
 
 
@@ -67,7 +67,7 @@ def test_a_run_needs_a_place_for_its_answers(study, file):
 
 
 def test_failed_cells_are_rows_and_an_exit_code(study, file, tmp_path):
-    file.write_text(SMALL.replace("- qr tiles=3", "- jacobi block_rows=2 block_columns=2"))
+    file.write_text(SMALL_STUDY.replace("- qr tiles=3", "- jacobi block_rows=2 block_columns=2"))
     called = study("run", file, "-o", tmp_path / "study", *SERIAL)
     assert called.code == 1
     assert f"failed   {CELLS // 3}: " in called.out
@@ -99,14 +99,14 @@ def test_a_dry_run_knows_what_is_done(study, file, done):
 
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 def test_a_grid_of_a_billion_cells_is_refused_with_its_size(study, file, tmp_path, dry):
-    file.write_text(SMALL.replace("seeds: 2", "seeds: 37037037"))
+    file.write_text(SMALL_STUDY.replace("seeds: 2", "seeds: 37037037"))
     called = study("run", file, "-o", tmp_path / "study", *dry)
     assert called.code == 2
     assert "the grid has 999999999 cells; legal: at most 1000000" in called.err
 
 
 def test_a_study_that_has_changed_is_refused_and_extended(study, file, done):
-    file.write_text(SMALL.replace("- lws", "- lws\n  - prio"))
+    file.write_text(SMALL_STUDY.replace("- lws", "- lws\n  - prio"))
     refused = study("run", file, "-o", done, *SERIAL)
     assert refused.code == 2
     assert "schedulers: + prio" in refused.err
@@ -151,7 +151,7 @@ def test_a_cell_that_is_not_one_is_refused(study, done, cell, said):
 
 
 def test_a_scheduler_that_would_be_imported_is_refused(study, file, tmp_path):
-    file.write_text(SMALL.replace("- lws", "- canary:Policy"))
+    file.write_text(SMALL_STUDY.replace("- lws", "- canary:Policy"))
     called = study("run", file, "-o", tmp_path / "study", *SERIAL)
     assert called.code == 2
     assert "study.yaml:10:5: schedulers.0: " in called.err
@@ -169,8 +169,8 @@ def test_commands_are_told_with_the_nearest(study):
     ["processes", *(pytest.param(e, marks=pytest.mark.slow) for e in ("serial", "threads"))],
 )
 def test_ctrl_c_keeps_what_is_done(file, tmp_path, executor):
-    (tmp_path / "slowly.py").write_text(SLOW)
-    slow = SMALL.replace("- lws", "- slowly:Slow").replace("seeds: 2", "seeds: 20")
+    (tmp_path / "slowly.py").write_text(SLOW_SCHEDULER)
+    slow = SMALL_STUDY.replace("- lws", "- slowly:Slow").replace("seeds: 2", "seeds: 20")
     file.write_text(slow)
     command = [sys.executable, "-m", "tasksim", "study", "run", file, "-o", tmp_path / "study"]
     command += ["--executor", executor, "--trust"]

@@ -59,7 +59,7 @@ def test_a_finished_study(tasksim, study, tmp_path):
     assert tasksim(command.partition("#")[0].removeprefix("tasksim ")).code == 0
 
 
-OWN = """\
+OWN_STUDY = """\
 version: 1
 graphs: [{graph: cholesky, set: {tiles: [2, 3]}}]
 platforms: [xeon-24c]
@@ -71,7 +71,7 @@ def test_a_scheduler_of_ones_own_is_simulated_again_if_it_is_trusted(tasksim, tm
     (tmp_path / "own.py").write_text(
         "from tasksim.schedulers.central import Eager\n\n\nclass Own(Eager):\n    core = None\n"
     )
-    (tmp_path / "own.yaml").write_text(OWN)
+    (tmp_path / "own.yaml").write_text(OWN_STUDY)
     assert tasksim("study run own.yaml --trust -o own").code == 0
     # Lower bounds need no scheduler.
     assert tasksim("study report own --tight").code == 0

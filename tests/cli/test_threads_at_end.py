@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from study_cases import SMALL
+from study_cases import SMALL_STUDY
 
 from tasksim.cli.main import cli
 
@@ -82,7 +82,7 @@ def test_commands_that_read_tables_leave_no_thread(tmp_path, monkeypatch):
     for name in ("run", "refused"):
         cli.main([*simulated.split(), name], standalone_mode=False)
     with_a_start_of_nan(tmp_path / "refused")
-    (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "small.yaml").write_text(SMALL_STUDY)
     ok = [
         "bounds run",
         "compare run run",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-WORDS = "tune cholesky n=4096 --platform xeon-24c --over tile_size=128..1024:log scheduler=lws,prio"
+TUNE_COMMAND = (
+    "tune cholesky n=4096 --platform xeon-24c --over tile_size=128..1024:log scheduler=lws,prio"
+)
 
 
 def test_the_best_choice_and_what_others_cost(tasksim):
-    done = tasksim(f"{WORDS} --json")
+    done = tasksim(f"{TUNE_COMMAND} --json")
     assert done.code == 0, done.err
     found = done.json
     assert len(found["choices"]) == 8
@@ -22,7 +24,7 @@ def test_the_best_choice_and_what_others_cost(tasksim):
     assert [row["values"]["graph.tile_size"] for row in found["choices"] if row["error"]] == [
         1024
     ] * 2
-    text = tasksim(WORDS).out
+    text = tasksim(TUNE_COMMAND).out
     assert "best      tile_size=" in text
     assert text.count("no samples with (n=1024)") == 1
 
@@ -44,7 +46,7 @@ def test_the_grid_of_nodes_is_an_axis(tasksim):
 
 
 def test_a_setting_that_is_auto_is_what_was_found(tasksim):
-    done = tasksim(f"{WORDS} -o best.json --json")
+    done = tasksim(f"{TUNE_COMMAND} -o best.json --json")
     best = done.json["best"]
     run = tasksim(
         "simulate cholesky n=4096 tile_size=auto --scheduler auto --auto best.json"
@@ -53,17 +55,17 @@ def test_a_setting_that_is_auto_is_what_was_found(tasksim):
     assert run.json["graph"]["arguments"]["tile_size"] == best["graph.tile_size"]
     assert run.json["scheduler"] == best["scheduler"]
     assert run.json["makespan_s"] == pytest.approx(done.json["makespan_s"])
-    assert tasksim(f"{WORDS} -o best.json").code == 2
+    assert tasksim(f"{TUNE_COMMAND} -o best.json").code == 2
     other = tasksim("simulate lu n=4096 tile_size=auto --auto best.json --platform xeon-24c")
     assert other.errors == ["Error: best.json: is a result for cholesky n=4096, not for lu"]
 
 
 def test_several_seeds_have_intervals(tasksim):
-    done = tasksim(f"{WORDS} --seeds 4 --json")
+    done = tasksim(f"{TUNE_COMMAND} --seeds 4 --json")
     row = done.json["choices"][1]
     assert done.json["noise"] == "model"
     assert row["low"] <= row["ratio"] <= row["high"]
-    assert "interval" in tasksim(f"{WORDS} --seeds 4 --search halving").out
+    assert "interval" in tasksim(f"{TUNE_COMMAND} --seeds 4 --search halving").out
 
 
 def test_options_may_come_first(tasksim):

@@ -69,18 +69,18 @@ def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
     assert "are .json files; got '.txt'" in tasksim("tune report --native -o report.txt").err
 
 
-QUICK = "tune report --native --quick --workers 2 --repetitions 2 --examples 1"
+QUICK_COMMAND = "tune report --native --quick --workers 2 --repetitions 2 --examples 1"
 
 
 @pytest.mark.slow
 def test_an_interrupted_report_keeps_its_answers_and_goes_on(tasksim, made_up, tmp_path):
-    whole = tasksim(f"{QUICK} -o whole.json --json").json
+    whole = tasksim(f"{QUICK_COMMAND} -o whole.json --json").json
     questions = len(whole["questions"])
     everything = list(made_up)
 
     made_up.clear()
     made_up.stop = 4
-    done = tasksim(f"{QUICK} -o part.json")
+    done = tasksim(f"{QUICK_COMMAND} -o part.json")
     assert done.code == 130
     kept = json.loads((tmp_path / "part.json").read_text())
     assert kept["questions"] == whole["questions"][:4]
@@ -92,11 +92,11 @@ def test_an_interrupted_report_keeps_its_answers_and_goes_on(tasksim, made_up, t
     assert "tile size: cholesky n=512" in done.out  # what is known so far
 
     made_up.stop = questions + 3  # of the loops that teach, three
-    assert tasksim(f"{QUICK} -o part.json --resume").code == 130
+    assert tasksim(f"{QUICK_COMMAND} -o part.json --resume").code == 130
     assert len(json.loads((tmp_path / "part.json").read_text())["examples"]) == 3
 
     made_up.stop = None
-    done = tasksim(f"{QUICK} -o part.json --resume --json")
+    done = tasksim(f"{QUICK_COMMAND} -o part.json --resume --json")
     assert done.code == 0, done.err
     assert made_up == everything  # nothing was asked twice
     assert done.json == whole | {"output": "part.json"}
@@ -105,17 +105,17 @@ def test_an_interrupted_report_keeps_its_answers_and_goes_on(tasksim, made_up, t
 
 def test_an_interrupted_report_without_a_file_says_that_nothing_is_kept(tasksim, made_up):
     made_up.stop = 2
-    done = tasksim(f"{QUICK} --json")
+    done = tasksim(f"{QUICK_COMMAND} --json")
     assert done.code == 130
     assert (len(done.json["questions"]), done.json["complete"]) == (2, False)
     assert "without -o nothing is kept" in done.err
 
 
 def test_a_finished_report_is_resumed_without_asking(tasksim, made_up, tmp_path):
-    assert tasksim(f"{QUICK} -o report.json").code == 0
+    assert tasksim(f"{QUICK_COMMAND} -o report.json").code == 0
     before = (tmp_path / "report.json").read_text()
     made_up.stop = len(made_up)
-    assert tasksim(f"{QUICK} -o report.json --resume").code == 0
+    assert tasksim(f"{QUICK_COMMAND} -o report.json --resume").code == 0
     assert (tmp_path / "report.json").read_text() == before
 
 
@@ -132,12 +132,12 @@ def test_a_finished_report_is_resumed_without_asking(tasksim, made_up, tmp_path)
 )
 def test_what_cannot_be_resumed_is_refused(tasksim, made_up, tmp_path, words, message):
     made_up.stop = 1
-    tasksim(f"{QUICK} -o report.json")
+    tasksim(f"{QUICK_COMMAND} -o report.json")
     (tmp_path / "other.json").write_text("{}")
     data = json.loads((tmp_path / "report.json").read_text())
     data["questions"][0]["measured_s"].popitem()
     (tmp_path / "damaged.json").write_text(json.dumps(data))
-    done = tasksim(f"{QUICK} {words}")
+    done = tasksim(f"{QUICK_COMMAND} {words}")
     assert (done.code, made_up) == (2, made_up[:1])
     assert message in done.err
 

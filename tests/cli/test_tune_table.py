@@ -13,7 +13,7 @@ from tasksim.tuning import learners
 from tasksim.tuning.methods import TreeChoice
 from tasksim.tuning.table import PerformanceTable
 
-WORDS = "tune table blaze.csv --features Nthr,Ms --choices 1,2,4 --limit Nite --splits 20"
+TUNE_COMMAND = "tune table blaze.csv --features Nthr,Ms --choices 1,2,4 --limit Nite --splits 20"
 ROWS = [
     "# measured on a Tuesday",
     "loop,Nthr,Ms,Nite,1,2,4",
@@ -34,7 +34,7 @@ def blaze(tasksim, tmp_path):
 
 
 def test_each_method_has_its_score(tasksim, blaze):
-    done = tasksim(f"{WORDS} --json")
+    done = tasksim(f"{TUNE_COMMAND} --json")
     assert done.code == 0
     assert "Warning" not in done.err
     assert done.json["examples"] == 54
@@ -45,12 +45,12 @@ def test_each_method_has_its_score(tasksim, blaze):
         assert 0 < score["low"] <= score["msop"] <= score["high"] <= 1
     assert methods["tree"]["nodes"] >= 1
     assert methods["random"]["nodes"] is None
-    assert tasksim(f"{WORDS} --json").json == done.json
-    assert tasksim(f"{WORDS} --json --seed 1").json["methods"] != methods
+    assert tasksim(f"{TUNE_COMMAND} --json").json == done.json
+    assert tasksim(f"{TUNE_COMMAND} --json --seed 1").json["methods"] != methods
 
 
 def test_text_has_a_line_per_method(tasksim, blaze):
-    done = tasksim(f"{WORDS} --threads workers")
+    done = tasksim(f"{TUNE_COMMAND} --threads workers")
     assert done.code == 0
     assert "54, 3 choices" in done.out
     assert "20 shuffled splits, 0.333 of the rows judge" in done.out
@@ -61,7 +61,7 @@ def test_text_has_a_line_per_method(tasksim, blaze):
 
 
 def test_an_application_is_left_out(tasksim, blaze):
-    done = tasksim(f"{WORDS} --leave-one-out loop --json")
+    done = tasksim(f"{TUNE_COMMAND} --leave-one-out loop --json")
     assert (done.json["splits"], done.json["leave_one_out"]) == (3, "loop")
     # All loops are alike here, so the others tell all.
     assert done.json["methods"]["tree"]["msop"] > 0.8
@@ -138,10 +138,10 @@ def test_a_limit_below_all_choices(tasksim, tmp_path):
 
 def test_without_scikit_learn_its_methods_are_left_out(tasksim, blaze, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    done = tasksim(f"{WORDS} --json")
+    done = tasksim(f"{TUNE_COMMAND} --json")
     assert done.json["left_out"]["preto"] == str(missing("sklearn", "learning"))
     assert "tree" in done.json["methods"]
-    asked = tasksim(f"{WORDS} --preto neural")
+    asked = tasksim(f"{TUNE_COMMAND} --preto neural")
     assert asked.code == 2
     assert asked.errors == [f"Error: {missing('sklearn', 'this method')}"]
 
@@ -165,7 +165,7 @@ def test_texts_are_features(tasksim, blaze):
 def test_a_tree_of_all_rows_is_written(tasksim, blaze, tmp_path, which):
     if which == "preto" and not learners.available():
         pytest.skip("scikit-learn is not installed")
-    words = f"{WORDS} --choose chunk_size --tree-of {which}"
+    words = f"{TUNE_COMMAND} --choose chunk_size --tree-of {which}"
     done = tasksim(f"{words} -o chunk.h -o chunk.json -o chunk.py --json")
     assert done.code == 0, done.err
     assert "choose_chunk_size(double Nthr, double Ms)" in (tmp_path / "chunk.h").read_text()
@@ -221,7 +221,7 @@ def test_the_tree_of_preto_says_what_its_classifier_says():
 
 
 def test_the_time_of_a_prediction_is_told(tasksim, blaze):
-    done = tasksim(f"{WORDS} --timed --json")
+    done = tasksim(f"{TUNE_COMMAND} --timed --json")
     for name, score in done.json["methods"].items():
         assert 0 <= score["prediction_s"] < 1, name
-    assert "prediction" in tasksim(f"{WORDS} --timed").out
+    assert "prediction" in tasksim(f"{TUNE_COMMAND} --timed").out

@@ -29,7 +29,7 @@ spec = importlib.util.spec_from_file_location(
 writer = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(writer)
 
-KEPT = writer.KEPT
+KEPT = writer.KEPT_FILES
 RUNS = {
     "run-cluster": ("simulated", 10, 17.0003972),
     "run-gpu": ("simulated", 10, None),
@@ -59,7 +59,7 @@ def kept(start):
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     """A working directory with the platforms that the runs name."""
-    for name, text in writer.TEXTS.items():
+    for name, text in writer.INPUT_FILES.items():
         if name.startswith("platforms/"):
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(text)
@@ -219,7 +219,7 @@ def test_files_of_a_newer_version_are_refused_in_the_same_words(here, kind, file
             "simulate cholesky tiles=2 --platform newer.yaml",
         ),
         (
-            writer.TEXTS["study.yaml"].replace("version: 1", "version: 99"),
+            writer.INPUT_FILES["study.yaml"].replace("version: 1", "version: 99"),
             "study run newer.yaml -o x",
         ),
     ],

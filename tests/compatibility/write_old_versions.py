@@ -25,18 +25,18 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet
 
-KEPT = Path(__file__).with_name("old_versions")
+KEPT_FILES = Path(__file__).with_name("old_versions")
 COMMAND_TIMEOUT_S = 120
 MAX_SAMPLE_LINES = 20
 """Lines that are kept of a file of samples: all have the same form."""
 LEFT_OUT = (".png", ".html", ".md", ".lock")
 """Suffixes of files that nothing reads."""
-GIVEN = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
+GIVEN_DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 ON_GPUS = (
     "--durations cpu:potrf=1,cpu:trsm=3,cpu:syrk=3,cpu:gemm=6,"
     "cuda:potrf=2,cuda:trsm=1,cuda:syrk=1,cuda:gemm=1"
 )
-TEXTS = {
+INPUT_FILES = {
     "platforms/box.yaml": """\
 version: 1
 name: box
@@ -115,19 +115,19 @@ SAMPLES = dict.fromkeys(("history", "mlr", "cp", "hybrid", "learned"), "three.cs
 SAMPLES |= {"power": "one.csv", "bysize": "one.csv"}
 STEPS: dict[str, list[str]] = {
     "graph": ["python graph.py"],
-    "run-simulated": [f"{SIMULATE_COMMAND} --workers 2 {GIVEN} -o @"],
+    "run-simulated": [f"{SIMULATE_COMMAND} --workers 2 {GIVEN_DURATIONS} -o @"],
     "run-models": [
         f"{SIMULATE_COMMAND} --platform xeon-2c --noise model --seed 3 --scheduler dmdas -o @",
     ],
     "run-gpu": [f"{SIMULATE_COMMAND} --platform box --scheduler dmdas {ON_GPUS} -o @"],
-    "run-numa": [f"{SIMULATE_COMMAND} --platform numa {GIVEN} -o @"],
+    "run-numa": [f"{SIMULATE_COMMAND} --platform numa {GIVEN_DURATIONS} -o @"],
     "run-uncertain": [
         f"{SIMULATE_COMMAND} --platform xeon-2c --uncertainty all --replications 20 -o @",
         f"{SIMULATE_COMMAND} --platform xeon-2c --uncertainty models --replications 20 -o @",
     ],
     "run-cluster": [
         f"{SIMULATE_COMMAND} --workers 2 --nodes 2 --network switch:bandwidth=4GB/s,latency=1us"
-        f" {GIVEN} -o @",
+        f" {GIVEN_DURATIONS} -o @",
     ],
     "run-native": ["tasksim run cholesky tiles=3 tile_size=16 --workers 2 -o @"],
     "run-recorded": ["tasksim record -o @ program.py"],
@@ -146,7 +146,8 @@ STEPS: dict[str, list[str]] = {
         "tasksim study adversary heft cpop --tasks 4 --workers 2 --steps 5 --runs 1 --keep 1 -o @",
     ],
     "optimum": [
-        f"tasksim optimize cholesky tiles=3 --workers 2 {GIVEN} --steps 50 --method annealing -o @",
+        f"tasksim optimize cholesky tiles=3 --workers 2 {GIVEN_DURATIONS} --steps 50"
+        " --method annealing -o @",
     ],
 }
 """Kinds of what is kept -> command lines, of which the first that works counts; ``@`` is the folder
@@ -170,8 +171,8 @@ def main() -> None:
             found = kind + shape(place) if place.is_dir() and any(place.iterdir()) else ""
             if found and found not in seen:
                 seen.add(found)
-                shutil.rmtree(KEPT / kind / name, ignore_errors=True)
-                shutil.copytree(place, KEPT / kind / name)
+                shutil.rmtree(KEPT_FILES / kind / name, ignore_errors=True)
+                shutil.copytree(place, KEPT_FILES / kind / name)
 
 
 def write(commit: str, folder: Path) -> None:
@@ -183,7 +184,7 @@ def write(commit: str, folder: Path) -> None:
             path.mkdir()
         packed = subprocess.run(["git", "archive", commit], check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", str(code)], input=packed, check=True)
-        for name, content in TEXTS.items():
+        for name, content in INPUT_FILES.items():
             (here / name).parent.mkdir(exist_ok=True)
             (here / name).write_text(content)
         packages = [str(code), os.environ.get("OLD_PACKAGES", "")]

@@ -161,7 +161,7 @@ COLUMNS = {
     "receive": ctypes.c_int32, "way": ctypes.c_int32, "latency": ctypes.c_int64,
     "factor": ctypes.c_double, "bytes": ctypes.c_double,
 }  # fmt: skip
-WRONG = [
+WRONG_FIELDS = [
     *((name, value) for name in ("source", "target", "way") for value in (-1, 10**6)),
     *((name, value) for name in ("send", "receive") for value in (-1, 0, 2**31 - 1)),
     *(("latency", value) for value in (-1, 2**62)),
@@ -173,7 +173,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value"), [needs_core(*each) for each in WRONG])
+@pytest.mark.parametrize(("name", "value"), [needs_core(*each) for each in WRONG_FIELDS])
 def test_what_is_wrong_is_refused(name, value, monkeypatch):
     replay = many_messages()
     core = interface.functions()

@@ -50,7 +50,7 @@ def passing_on(kind):
 
 
 HOOKS = passing_on(("attach", "push", "pop", "started", "finished"))
-HALVES = passing_on(("choose", "chosen", "commit"))
+HALF_PASSING = passing_on(("choose", "chosen", "commit"))
 
 
 def compare(seed, name, body=None):
@@ -81,7 +81,7 @@ def test_so_it_is_in_many_cases(name):
 def test_methods_that_pass_all_on_change_nothing(name):
     apart = type(create(name)).choose is not Scheduler.choose
     for seed in range(8, 12):
-        compare(seed, name, {**HOOKS, **HALVES} if apart else HOOKS)
+        compare(seed, name, {**HOOKS, **HALF_PASSING} if apart else HOOKS)
 
 
 class Whims(Scheduler):

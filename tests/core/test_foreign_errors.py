@@ -30,12 +30,14 @@ class Fails:
         return 1 // 0
 
 
-ILLEGAL = [-1, 0, 2, 3, 10**30, -(10**30), True, 1.0, "1", b"", (), np.int64(0), np.int64(9),
-           np.bool_(True), np.float64(1), Eager]  # fmt: skip
+ILLEGAL_ANSWERS = [
+    -1, 0, 2, 3, 10**30, -(10**30), True, 1.0, "1", b"", (), np.int64(0), np.int64(9),
+    np.bool_(True), np.float64(1), Eager,
+]  # fmt: skip
 
 
 @both_clocks
-@pytest.mark.parametrize("popped", ILLEGAL, ids=repr)
+@pytest.mark.parametrize("popped", ILLEGAL_ANSWERS, ids=repr)
 def test_what_must_not_be_popped_is_refused_in_the_same_words(popped, machine):
     told = [error_of(Gives(popped), engine, machine=machine) for engine in ENGINES]
     assert told[0] == told[1]

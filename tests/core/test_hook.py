@@ -17,7 +17,7 @@ from tasksim.core.wheeltag import wheel_tag
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore")
-INSIDE = "tasksim/core/"
+CORE_FOLDER = "tasksim/core/"
 
 pytest.importorskip("hatchling", reason="hatchling builds the wheel")
 
@@ -61,10 +61,10 @@ def made(project, kind="wheel", **variables):
 def inside(wheel):
     """Return what a wheel has of the core but Python, and whether it is for any machine."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if name.startswith(INSIDE)]
+        names = [name for name in archive.namelist() if name.startswith(CORE_FOLDER)]
         (head,) = [name for name in archive.namelist() if name.endswith("/WHEEL")]
         pure = "Root-Is-Purelib: true" in archive.read(head).decode()
-    return sorted(name[len(INSIDE) :] for name in names if not name.endswith(".py")), pure
+    return sorted(name[len(CORE_FOLDER) :] for name in names if not name.endswith(".py")), pure
 
 
 @pytest.mark.usefixtures("compiler")
@@ -72,10 +72,10 @@ def test_a_wheel_has_the_library_and_its_tag(project, tmp_path):
     wheel, _ = made(project)
     assert inside(wheel) == (["libtasksim_core.so"], False)
     with zipfile.ZipFile(wheel) as archive:
-        library = archive.extract(f"{INSIDE}libtasksim_core.so", tmp_path)
+        library = archive.extract(f"{CORE_FOLDER}libtasksim_core.so", tmp_path)
     assert wheel.name.endswith(f"-{wheel_tag(Path(library))}.whl")
     # The checkout has none: a wheel may be another machine's.
-    assert not (project / INSIDE / "libtasksim_core.so").exists()
+    assert not (project / CORE_FOLDER / "libtasksim_core.so").exists()
 
 
 def test_without_a_compiler_a_wheel_is_pure_and_says_why(project):
@@ -83,14 +83,14 @@ def test_without_a_compiler_a_wheel_is_pure_and_says_why(project):
     assert wheel.name.endswith("-py3-none-any.whl")
     assert inside(wheel) == (["not-built.txt"], True)
     with zipfile.ZipFile(wheel) as archive:
-        why = archive.read(f"{INSIDE}not-built.txt").decode()
+        why = archive.read(f"{CORE_FOLDER}not-built.txt").decode()
     assert why == "no C++ compiler was found: CXX=none names no program\n"
     assert f"tasksim is installed without its compiled core: {why}" in said
 
 
 @pytest.mark.usefixtures("compiler")
 def test_sources_that_do_not_compile_make_a_pure_wheel(project):
-    (project / INSIDE / "wrong.cpp").write_text("#error too old\n")
+    (project / CORE_FOLDER / "wrong.cpp").write_text("#error too old\n")
     wheel, said = made(project)
     assert inside(wheel) == (["not-built.txt"], True)
     assert "wrong.cpp:1:2: error: #error too old" in said
@@ -100,13 +100,13 @@ def test_sources_that_do_not_compile_make_a_pure_wheel(project):
 def test_an_editable_install_has_the_library_beside_the_sources(project):
     wheel, _ = made(project, "editable")
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert (project / INSIDE / "libtasksim_core.so").is_file()
+    assert (project / CORE_FOLDER / "libtasksim_core.so").is_file()
 
 
 def test_an_editable_install_without_a_compiler_keeps_why(project):
     _, said = made(project, "editable", CXX="none")
     assert "tasksim is installed without its compiled core" in said
-    assert "CXX=none" in (project / INSIDE / "not-built.txt").read_text()
+    assert "CXX=none" in (project / CORE_FOLDER / "not-built.txt").read_text()
 
 
 @pytest.mark.usefixtures("compiler")
@@ -142,14 +142,14 @@ def test_the_source_distribution_builds_by_itself(project, tmp_path):
     shutil.unpack_archive(path, tmp_path / "unpacked", **safely)
     (root,) = (tmp_path / "unpacked").iterdir()
     names = {"tasksim_core.h", "version.cpp", "build.py"}
-    assert names <= {path.name for path in (root / INSIDE).iterdir()}
+    assert names <= {path.name for path in (root / CORE_FOLDER).iterdir()}
     wheel, _ = made(root, CXX="none")
     assert inside(wheel) == (["not-built.txt"], True)
 
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_wheel_has_the_core_for_browsers_if_it_is_made_of_its_sources(project, fresh):
-    module = project / INSIDE / "libtasksim_core.wasm"
+    module = project / CORE_FOLDER / "libtasksim_core.wasm"
     module.write_bytes(b"\0asm" + digest(module.parent).encode() * fresh)
     wheel, said = made(project, CXX="none")
     assert inside(wheel)[0] == [module.name] * fresh + ["not-built.txt"]

@@ -28,7 +28,22 @@ from tasksim.runtime import flat
 
 core = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
 SCHEDULERS = ("eager", "prio", "lws", "dmda", "dmdas", "heteroprio", "modular-heft", "heft")
-WHOLE = (-1, 0, 1, 2, 7, 63, 64, 127, 2**31 - 1, -(2**31), 2**40, 2**62, 2**63 - 1, -(2**63))
+WHOLE_NUMBERS = (
+    -1,
+    0,
+    1,
+    2,
+    7,
+    63,
+    64,
+    127,
+    2**31 - 1,
+    -(2**31),
+    2**40,
+    2**62,
+    2**63 - 1,
+    -(2**63),
+)
 NUMBERS = (nan, inf, -inf, -1.0, 0.0, 1e-300, 1e-9, 1.0, 1e18, 1e300)
 
 
@@ -42,7 +57,7 @@ def spoilt(draw, array):
                 array.flat[place] = draw.choice(NUMBERS)
             else:
                 limits = np.iinfo(array.dtype)
-                legal = [n for n in WHOLE if limits.min <= n <= limits.max]
+                legal = [n for n in WHOLE_NUMBERS if limits.min <= n <= limits.max]
                 array.flat[place] = draw.choice(legal)
     return array
 

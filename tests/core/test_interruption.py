@@ -33,7 +33,7 @@ from tasksim.schedulers.registry import create
 
 pytestmark = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
 
-ALL = 10**12
+ENDLESS_TASKS = 10**12
 SOON_S = 0.1
 
 
@@ -65,7 +65,7 @@ def test_no_call_takes_long(scheduler):
 
     def timed(handle, events):
         begun = time.thread_time()
-        ended = go_on(handle, ALL)
+        ended = go_on(handle, ENDLESS_TASKS)
         taken_s.append(time.thread_time() - begun)
         return ended
 

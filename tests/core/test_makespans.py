@@ -10,7 +10,7 @@ from tiers import LONG
 
 pytestmark = needs_table
 
-OTHERS = (
+OTHER_SCHEDULERS = (
     "lws", "dm", "dmda", "dmdar", "dmdas", "dmdasd", "heteroprio", "graph_test",
     "modular-heft", "modular-eager", "modular-dmdas",
 )  # fmt: skip
@@ -23,7 +23,7 @@ def questions(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", OTHERS)
+@pytest.mark.parametrize("scheduler", OTHER_SCHEDULERS)
 def test_every_row_comes_out_the_same(questions, scheduler):
     asked = [row for row in rows(scheduler) if int(row["nblocks"]) <= MAX_TILES]
     assert len(asked) == ROWS_OF_EACH

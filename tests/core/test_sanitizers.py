@@ -19,7 +19,7 @@ from tasksim.core.sanitizers import checked_environment
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
-WRONG = """
+WRONG_PROGRAM = """
 #include "tasksim_core.h"
 #include <stdexcept>
 #include <thread>
@@ -45,7 +45,7 @@ CALL = "import sys, tasksim.core.library as l; print(getattr(l.library(), sys.ar
 def checked(tmp_path_factory):
     """Return a function that builds the library once per set of sanitizers: its environment."""
     sources = copied_sources(tmp_path_factory.mktemp("checked"))
-    (sources / "wrong.cpp").write_text(WRONG)
+    (sources / "wrong.cpp").write_text(WRONG_PROGRAM)
 
     @cache
     def environment_of(*sanitize):

@@ -261,7 +261,7 @@ def test_replays_go_on_in_turn_and_leave_memory_flat(tmp_path):
     assert before == after
 
 
-REFUSED = """
+REFUSAL_SCRIPT = """
 import { readFileSync, writeFileSync } from "node:fs";
 
 const [wasm, asked, answers] = process.argv.slice(2);
@@ -291,7 +291,7 @@ def test_a_refusal_amid_a_replay_leaves_nothing_behind(tmp_path):
     costs = good["question"]["costs"].ravel().copy()
     costs[good["graph"]["tasks"] - 1 :: good["graph"]["tasks"]] = 1e12  # beyond 292 years
     wrong = good | {"question": good["question"] | {"costs": costs}}
-    before, after, answer = ask_node([good, wrong], tmp_path, REFUSED)
+    before, after, answer = ask_node([good, wrong], tmp_path, REFUSAL_SCRIPT)
     assert before == after
     assert of_wasm(answer) == of_wasm(ask_node([good], tmp_path)[0])
 

@@ -11,7 +11,7 @@ spec = importlib.util.spec_from_file_location("api", ROOT / "docs" / "api.py")
 api = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(api)
 
-ACKNOWLEDGE = "the public interface has changed; if that is meant, run: python docs/api.py"
+CHANGE_HINT = "the public interface has changed; if that is meant, run: python docs/api.py"
 
 
 def difference(written, now):
@@ -22,7 +22,7 @@ def difference(written, now):
 
 def test_the_public_interface_is_the_written_one():
     found = difference(api.API_FILE.read_text(encoding="utf-8"), api.text())
-    assert not found, f"{ACKNOWLEDGE}\n{found}"
+    assert not found, f"{CHANGE_HINT}\n{found}"
 
 
 def test_every_public_name_has_a_line():

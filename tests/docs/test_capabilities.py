@@ -77,7 +77,7 @@ def test_a_command_has_known_words_and_options(command, tmp_path, monkeypatch):
     group.make_context(name, words, parent=context.parent)
 
 
-ELSEWHERE = (
+COMMANDS_ELSEWHERE = (
     "particles=10e6",  # 2 GB, and tested in tests/applications
     "calibrate memory", "tune report --native",  # half a minute and more
     "counters gemm", "gemm-counters", "profile ",  # Valgrind, which is not everywhere
@@ -129,7 +129,7 @@ def test_small_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
     todo = [c for c in dict.fromkeys(commands()) if c.startswith("tasksim ")]
-    todo = [c for c in todo if not any(word in c for word in ELSEWHERE)]
+    todo = [c for c in todo if not any(word in c for word in COMMANDS_ELSEWHERE)]
     said, before = {}, None
     while todo and todo != before:  # some read what a later section writes
         before = list(todo)

@@ -39,7 +39,7 @@ def test_every_room_is_on_the_map():
     assert {room for room in rooms if f"    {room}/" not in index} == set()
 
 
-EVERYWHERE = {
+FILES_EVERYWHERE = {
     path.name
     for path in (*ROOT.glob("*.py"), *ROOT.glob("[!.]*/**/*.*"))
     if path.suffix in {".py", ".cpp", ".h"}
@@ -51,7 +51,7 @@ def test_files_that_a_page_names_without_their_folder_exist(page):
     """``topology.py``, beside the name of its folder; not those that the page writes itself."""
     text = page.read_text()
     named = set(re.findall(r"`([a-z_][\w-]*\.(?:py|cpp|h))`", text))
-    assert named - EVERYWHERE - set(re.findall(r"<!-- file: (\S+) -->", text)) == set()
+    assert named - FILES_EVERYWHERE - set(re.findall(r"<!-- file: (\S+) -->", text)) == set()
 
 
 @pytest.mark.parametrize("room", ["machine", "data"])

@@ -12,7 +12,7 @@ from executed_pages import (
     has_starpu_examples,
 )
 
-LONG = {
+LONG_PAGES = {
     f"docs/{name}.md"
     for name in ("cli", "irregular", "recording", "studies", "tuning", "tutorial", "uncertainty")
 }
@@ -33,7 +33,7 @@ def has_slow_examples(page: str) -> bool:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
+        pytest.param(page, marks=pytest.mark.slow if page in LONG_PAGES else ())
         for page in PAGES
         if is_executed(page)
     ],

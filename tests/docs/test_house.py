@@ -9,7 +9,9 @@ spec = importlib.util.spec_from_file_location("house", ROOT / "docs" / "design" 
 house = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(house)
 
-STALE = "docs/design/house.svg is not what the code is now; run: python docs/design/house.py"
+STALE_MESSAGE = (
+    "docs/design/house.svg is not what the code is now; run: python docs/design/house.py"
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +25,11 @@ def described():
 
 
 def test_the_picture_shows_the_layers_of_the_contract(drawn, described):
-    assert drawn["layers"] == described["layers"], STALE
+    assert drawn["layers"] == described["layers"], STALE_MESSAGE
 
 
 def test_the_picture_shows_the_imports_between_rooms(drawn, described):
-    assert drawn["imports"] == described["imports"], STALE
+    assert drawn["imports"] == described["imports"], STALE_MESSAGE
 
 
 def test_every_room_is_in_the_picture(drawn):

@@ -12,7 +12,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-MADE = {"demo-output/runs.html"}
+GENERATED_PAGES = {"demo-output/runs.html"}
 """What `make demo` writes, and a page may lead to."""
 
 
@@ -20,7 +20,7 @@ MADE = {"demo-output/runs.html"}
 def test_links_lead_somewhere(page):
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" in target or target in MADE:
+        if "://" in target or target in GENERATED_PAGES:
             continue
         name, _, anchor = target.partition("#")
         path = (ROOT / page).parent / name if name else ROOT / page

@@ -72,10 +72,10 @@ def is_choice(name: str) -> bool:
     return isinstance(found, type) and issubclass(found, enum.Enum)
 
 
-CALLED = [name for name in PUBLIC if not is_error(name) and not is_choice(name)]
+CALLABLE_NAMES = [name for name in PUBLIC if not is_error(name) and not is_choice(name)]
 
 
-@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.parametrize("name", CALLABLE_NAMES)
 def test_parameters_are_described_one_by_one(name):
     kind = isinstance(getattr(tasksim, name), type)
     known = (

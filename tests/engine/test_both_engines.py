@@ -10,7 +10,7 @@ from tasksim import InputError, Platform, generate, simulate
 from tasksim.engine.compiled.replay import CompiledReplay
 
 GRAPH = generate("fork-join", width=3, duration=1.0)
-ONE = Platform.identical(1)
+ONE_CORE = Platform.identical(1)
 
 
 @pytest.fixture(params=[needs_core("core")])
@@ -35,7 +35,7 @@ def test_what_differs_is_found(spoil):
 
     spoil(later)
     with pytest.raises(AssertionError, match=r"differ in tasks\.end_s: at 2 s: task #1 ends"):
-        simulate(GRAPH, ONE)
+        simulate(GRAPH, ONE_CORE)
 
 
 def test_an_error_of_one_engine_alone_is_found(spoil):
@@ -44,10 +44,10 @@ def test_an_error_of_one_engine_alone_is_found(spoil):
 
     spoil(fail)
     with pytest.raises(AssertionError, match="the core fails"):
-        simulate(GRAPH, ONE)
+        simulate(GRAPH, ONE_CORE)
 
 
 @pytest.mark.one_engine("that one may differ is what is tested")
 def test_a_test_may_ask_one_engine_alone(spoil):
     spoil(pytest.fail)
-    assert simulate(GRAPH, ONE, engine="simpy").makespan_s == 5.0
+    assert simulate(GRAPH, ONE_CORE, engine="simpy").makespan_s == 5.0

@@ -19,7 +19,7 @@ from tasksim.models.samples import Samples
 from tasksim.run.samples import RecordedRun, recorded_kernels
 from tasksim.selective.statistics import signatures
 
-SECONDS = {("row", 64): 2.0, ("col", 64): 3.0, ("row", 128): 16.0, ("col", 128): 20.0}
+DURATIONS_S = {("row", 64): 2.0, ("col", 64): 3.0, ("row", 128): 16.0, ("col", 128): 20.0}
 
 
 def graph_of(*tasks):
@@ -33,7 +33,7 @@ def graph_of(*tasks):
 @pytest.fixture
 def models(tmp_path):
     """Return the path of a model file of copies by layout and size."""
-    rows = [(layout, n, s) for (layout, n), s in SECONDS.items()]
+    rows = [(layout, n, s) for (layout, n), s in DURATIONS_S.items()]
     layout, n, seconds = zip(*rows, strict=True)
     samples = Samples.from_columns({"n": n, "layout": layout, "duration_s": seconds})
     path = tmp_path / "models.json"
@@ -94,7 +94,7 @@ def test_wrong_categories_of_a_graph_are_errors():
 def test_models_price_tasks_by_name(models, engine):
     tasks = [("row", 64), ("col", 128), ("row", 128), ("col", 64)]
     run = tasksim.simulate(graph_of(*tasks), workers=1, models=models, engine=engine)
-    assert run.tasks.duration_s.tolist() == [SECONDS[task] for task in tasks]
+    assert run.tasks.duration_s.tolist() == [DURATIONS_S[task] for task in tasks]
 
 
 def test_nodes_of_a_cluster_price_tasks_by_name(models):
@@ -102,7 +102,7 @@ def test_nodes_of_a_cluster_price_tasks_by_name(models):
     network = "switch:bandwidth=100MB/s,latency=10us"
     graph = graph_of(*tasks)
     run = tasksim.simulate(graph, workers=1, models=models, nodes=2, network=network)
-    assert sorted(run.tasks.duration_s.tolist()) == sorted(SECONDS[task] for task in tasks)
+    assert sorted(run.tasks.duration_s.tolist()) == sorted(DURATIONS_S[task] for task in tasks)
 
 
 def test_an_unseen_category_names_the_task(models):

@@ -17,7 +17,7 @@ from tasksim.models.samples import Samples
 from tasksim.platform.description import Platform
 from tasksim.platform.power import Frequency
 
-SLOW = replace(Platform.identical(2), frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
+SLOW_PLATFORM = replace(Platform.identical(2), frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
 
 
 class Computing(ConstantModel):
@@ -48,7 +48,7 @@ def test_a_model_that_knows_is_asked_row_by_row():
 def test_contention_says_what_waits_for_memory():
     graph = generate("cholesky", tiles=3)
     models = Shared({"potrf": 1.0, "trsm": 1.0, "syrk": 1.0, "gemm": 4.0})
-    (row,) = durations(graph, SLOW, models)
+    (row,) = durations(graph, SLOW_PLATFORM, models)
     named = {graph.kernel_of(task): seconds for task, seconds in enumerate(row.tolist())}
     assert named == {"potrf": 2.0, "trsm": 2.0, "syrk": 2.0, "gemm": 4.0 * (0.75 * 2 + 0.25)}
 
@@ -83,5 +83,5 @@ def test_what_was_recorded_goes_with_the_clock(tmp_path):
     seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
     run = tasksim.simulate("cholesky tiles=4", Platform.identical(2), durations=seconds)
     tasksim.save_run(run, tmp_path / "run")
-    again = tasksim.simulate(str(tmp_path / "run"), SLOW, durations="measured")
+    again = tasksim.simulate(str(tmp_path / "run"), SLOW_PLATFORM, durations="measured")
     assert again.makespan_s == pytest.approx(2 * run.makespan_s)

@@ -40,7 +40,7 @@ class Library(ConstantLibrary):
         return self.localities.get(kernel)
 
 
-FAR = Locality(reach_bytes=150, seconds_per_far_byte=0.01, mean_far_share=0.5)
+FAR_LOCALITY = Locality(reach_bytes=150, seconds_per_far_byte=0.01, mean_far_share=0.5)
 """Of a task on 100 bytes, 0.5 s of the mean are for far data: near it takes so much less."""
 
 
@@ -60,7 +60,7 @@ def in_turn(graph, models, platform=None):
 
 
 def test_three_tasks_by_hand():
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     assert in_turn(reading("a", "a", "a"), models) == [2.5, 1.5, 1.5]
     # 100 bytes are between the two uses of a: within the reach of 150.
     assert in_turn(reading("a", "b", "a"), models) == [2.5, 2.5, 1.5]
@@ -90,7 +90,7 @@ def test_reusing_is_faster_than_walking():
 
 def test_at_the_share_that_was_measured_the_mean_remains():
     """Half of the tasks far, as in the samples: 2 s on average."""
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     times = in_turn(reading("a", "a", "b", "b", "c", "c"), models)
     assert sum(times) / len(times) == 2.0
 
@@ -101,7 +101,7 @@ def test_the_order_of_the_starts_decides_not_that_of_the_submission():
     builder.insert("task", R(a), n=1)
     builder.insert("task", R(b), priority=1, n=1)
     builder.insert("task", R(a), n=1)
-    models = Library({"task": 20.0}, {"task": FAR})
+    models = Library({"task": 20.0}, {"task": FAR_LOCALITY})
     graph, one = builder.build(), Platform.identical(1)
     walked = Simulation(graph, one, models, "eager").run().tasks.duration_s.tolist()
     assert walked == [20.5, 25.0, 20.5]
@@ -111,13 +111,13 @@ def test_the_order_of_the_starts_decides_not_that_of_the_submission():
 
 def test_what_one_worker_used_is_near_for_the_others():
     """The cache is shared."""
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     times = in_turn(reading("a", "a", "a"), models, Platform.identical(3))
     assert times == [2.5, 1.5, 1.5]
 
 
 def test_the_speed_divides_what_far_data_cost():
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     fast = Platform("fast", (Worker(0, "f0", "fast", 0),), (Memory(0, "ram"),), speeds={"fast": 4})
     assert in_turn(reading("a", "a", "b"), models, fast) == [2.5 / 4, 1.5 / 4, 2.5 / 4]
 
@@ -133,7 +133,7 @@ def test_each_kernel_has_its_own_cost_and_reach():
 
 
 def test_kernels_that_do_not_care_still_move_data_away():
-    models = Library({"task": 2.0, "other": 1.0}, {"task": FAR})
+    models = Library({"task": 2.0, "other": 1.0}, {"task": FAR_LOCALITY})
     graph = reading("a", "b", "c", "a", kernels=("task", "other", "other"))
     assert in_turn(graph, models) == [2.5, 1.0, 1.0, 2.5]
 
@@ -148,7 +148,7 @@ def test_scratch_memory_is_never_far():
     builder = GraphBuilder("scratch")
     work = builder.handle("work", size_bytes=10**6)
     builder.insert("task", Scratch(work), n=1)
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     assert in_turn(builder.build(), models) == [2.0]
 
 
@@ -298,7 +298,7 @@ def test_far_bytes_grow_as_the_reach_shrinks(graph, random, caches):
 
 
 def test_a_run_knows_what_far_data_took(tmp_path):
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     graph, one = reading("a", "b", "c"), Platform.identical(1)
     run = Simulation(graph, one, models, "eager").run()
     assert run.far_data == pytest.approx((3.0, 1.5))
@@ -313,7 +313,7 @@ def test_a_run_knows_what_far_data_took(tmp_path):
 
 
 def test_a_setting_leaves_each_task_its_mean():
-    models = Library({"task": 2.0}, {"task": FAR})
+    models = Library({"task": 2.0}, {"task": FAR_LOCALITY})
     graph, one = reading("a", "a", "b"), Platform.identical(1)
     run = Simulation(graph, one, models, "eager", far_data="mean").run()
     assert run.tasks.duration_s.tolist() == [2.0, 2.0, 2.0]

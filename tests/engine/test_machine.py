@@ -25,9 +25,9 @@ GPU, CPU = 0, 1
 
 PUSHES = st.sampled_from(["serial", "blind"])
 
-THREE = tasks((4, [(R, 0)]), (4, [(R, 1)]), (4, [(R, 2)]))
+THREE_TASKS = tasks((4, [(R, 0)]), (4, [(R, 1)]), (4, [(R, 2)]))
 """Three tasks of 4 s, each on a datum of its own, of 3 bytes, which take 3 s to copy."""
-CHAIN = tasks((4, [(RW, 0)]), (4, [(RW, 0)]), (4, [(RW, 0)]))
+TASK_CHAIN = tasks((4, [(RW, 0)]), (4, [(RW, 0)]), (4, [(RW, 0)]))
 
 
 # Without costs, by hand
@@ -40,7 +40,7 @@ def test_a_task_waits_for_its_data():
 
 
 def test_a_core_finds_its_data_where_they_are():
-    played = play(THREE, machine(), {CPU: [0, 1, 2]})
+    played = play(THREE_TASKS, machine(), {CPU: [0, 1, 2]})
     assert played.start == [0, 4, 8]
     assert played.copies == []
 
@@ -77,7 +77,7 @@ def test_what_is_written_is_brought_first():
     ],
 )
 def test_a_pipeline_brings_the_data_of_the_next_task_while_one_runs(pipeline, start, copied):
-    played = play(THREE, machine(pipeline=pipeline), {GPU: [0, 1, 2]})
+    played = play(THREE_TASKS, machine(pipeline=pipeline), {GPU: [0, 1, 2]})
     assert played.start == start
     assert [copy[3] for copy in played.copies] == copied
 
@@ -133,23 +133,23 @@ def test_several_short_tasks_that_end_together_are_all_seen():
     ("cost", "graph", "worker", "start"),
     [
         # Where nothing costs anything: on the core 0, 4, 8; on the device 3, 7, 11.
-        ("task_s", CHAIN, CPU, [0.25, 4.5, 8.75]),
-        ("task_s", CHAIN, GPU, [3, 7, 11]),  # devices have kernel_s instead
-        ("wakeup_s", CHAIN, CPU, [0.25, 4.25, 8.25]),  # only the first time did it sleep
-        ("start_s", CHAIN, CPU, [0.25, 4.25, 8.25]),  # it is not the first worker
-        ("push_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # each push delays the next task
-        ("push_s", THREE, CPU, [0.25, 4.25, 8.25]),  # the main thread pushes during the first
-        ("push_s", CHAIN, GPU, [3.25, 7.5, 11.75]),
-        ("fetch_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # one datum each
-        ("fetch_s", CHAIN, GPU, [3.25, 7.5, 11.75]),
-        ("fetch_s", THREE, GPU, [3.25, 7.25, 11.25]),  # in the shadow of the task before
-        ("progress_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # a round looks after main memory
-        ("kernel_s", CHAIN, CPU, [0, 4, 8]),
-        ("kernel_s", CHAIN, GPU, [3.25, 7.5, 11.75]),
-        ("kernel_s", THREE, GPU, [3.25, 7.25, 11.25]),
-        ("copy_s", CHAIN, GPU, [3.25, 7.25, 11.25]),  # one copy
-        ("copy_s", THREE, GPU, [3.25, 7.25, 11.25]),
-        ("copy_s", THREE, CPU, [0, 4, 8]),
+        ("task_s", TASK_CHAIN, CPU, [0.25, 4.5, 8.75]),
+        ("task_s", TASK_CHAIN, GPU, [3, 7, 11]),  # devices have kernel_s instead
+        ("wakeup_s", TASK_CHAIN, CPU, [0.25, 4.25, 8.25]),  # only the first time did it sleep
+        ("start_s", TASK_CHAIN, CPU, [0.25, 4.25, 8.25]),  # it is not the first worker
+        ("push_s", TASK_CHAIN, CPU, [0.25, 4.5, 8.75]),  # each push delays the next task
+        ("push_s", THREE_TASKS, CPU, [0.25, 4.25, 8.25]),  # the main thread pushes during the first
+        ("push_s", TASK_CHAIN, GPU, [3.25, 7.5, 11.75]),
+        ("fetch_s", TASK_CHAIN, CPU, [0.25, 4.5, 8.75]),  # one datum each
+        ("fetch_s", TASK_CHAIN, GPU, [3.25, 7.5, 11.75]),
+        ("fetch_s", THREE_TASKS, GPU, [3.25, 7.25, 11.25]),  # in the shadow of the task before
+        ("progress_s", TASK_CHAIN, CPU, [0.25, 4.5, 8.75]),  # a round looks after main memory
+        ("kernel_s", TASK_CHAIN, CPU, [0, 4, 8]),
+        ("kernel_s", TASK_CHAIN, GPU, [3.25, 7.5, 11.75]),
+        ("kernel_s", THREE_TASKS, GPU, [3.25, 7.25, 11.25]),
+        ("copy_s", TASK_CHAIN, GPU, [3.25, 7.25, 11.25]),  # one copy
+        ("copy_s", THREE_TASKS, GPU, [3.25, 7.25, 11.25]),
+        ("copy_s", THREE_TASKS, CPU, [0, 4, 8]),
     ],
 )
 def test_one_cost_alone(cost, graph, worker, start):
@@ -186,7 +186,7 @@ def test_submission_takes_the_main_thread_its_time_while_tasks_run():
     ],
 )
 def test_an_allocation_delays_the_copy_that_it_is_for(allocation, start):
-    played = play(THREE, machine(size=100, allocation=allocation), {GPU: [0, 1, 2]})
+    played = play(THREE_TASKS, machine(size=100, allocation=allocation), {GPU: [0, 1, 2]})
     assert played.start == start
     first = played.copies[0][3]
     assert first == 0.25

@@ -32,7 +32,7 @@ from tasksim.schedulers.registry import create
 
 needs_core_alone = pytest.mark.skipif(not status().available, reason=status().why)
 SCHEDULERS = ("eager", "prio", "lws", "numa-lws", "dmda", "dmdas", "heteroprio", "random", "heft")
-WAITING = {"use": Contention(memory_share=0.5)}
+MEMORY_CONTENTION = {"use": Contention(memory_share=0.5)}
 """Half of a task is memory access; its data have a home from tasks that only compute."""
 
 
@@ -45,7 +45,7 @@ def using(*tasks, sizes=(8, 8)):
     return builder.build()
 
 
-def ran(graph, platform, owner, known=WAITING, seconds=1.0, scheduler=None):
+def ran(graph, platform, owner, known=MEMORY_CONTENTION, seconds=1.0, scheduler=None):
     """Return start and end of each task, and the accesses between domains.
 
     *owner*: the worker of each task.

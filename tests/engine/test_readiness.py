@@ -99,7 +99,7 @@ def test_what_is_kept_does_not_grow_with_the_number_of_changes():
     assert sum(map(len, ready._users.values())) <= sum(map(len, NEEDS))
 
 
-MOVES = (
+QUEUE_MOVES = (
     "add", "add first", "remove", "first", "read", "write", "settle", "drop", "expect", "no more",
 )  # fmt: skip
 
@@ -108,7 +108,7 @@ MOVES = (
 @given(
     moves=st.lists(
         st.tuples(
-            st.sampled_from(MOVES),
+            st.sampled_from(QUEUE_MOVES),
             st.integers(0, len(NEEDS) - 1),
             st.integers(0, len(SIZES) - 1),
             st.sampled_from((RAM, GPU0, GPU1)),

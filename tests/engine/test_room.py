@@ -18,7 +18,9 @@ from tasksim.platform.description import Memory, Platform
 
 MIB = 2**20
 RAM_OF_1_MIB = "simulate cholesky tiles=6 --platform xeon-24c --set platform.memories.ram.size=1MiB"
-SAID = "memory ram has 1 MiB, and data of 10.5 MiB are at home in it: simulated as if they had room"
+NO_ROOM_MESSAGE = (
+    "memory ram has 1 MiB, and data of 10.5 MiB are at home in it: simulated as if they had room"
+)
 
 
 def called(words):
@@ -29,8 +31,8 @@ def test_data_that_do_not_fit_are_warned_of():
     # 21 tiles of the lower half, 512 KiB each; those above the diagonal are never used.
     result = called(RAM_OF_1_MIB)
     assert result.exit_code == 0
-    assert SAID in result.stderr
-    assert json.loads(called(f"{RAM_OF_1_MIB} --json").stdout)["overfull"] == [SAID]
+    assert NO_ROOM_MESSAGE in result.stderr
+    assert json.loads(called(f"{RAM_OF_1_MIB} --json").stdout)["overfull"] == [NO_ROOM_MESSAGE]
     result = called(RAM_OF_1_MIB.replace("1MiB", "10.5MiB"))
     assert "at home" not in result.stderr
 
@@ -39,7 +41,7 @@ def test_data_that_do_not_fit_are_warned_of():
 def test_a_check_fails_where_they_do_not_fit(engine):
     result = called(f"{RAM_OF_1_MIB} --check")
     assert result.exit_code == 3
-    assert SAID in result.stderr
+    assert NO_ROOM_MESSAGE in result.stderr
     given = {"platform": "xeon-24c", "changes": ["platform.memories.ram.size=1MiB"]}
     with (
         pytest.warns(UserWarning, match="are at home in it"),
@@ -57,7 +59,7 @@ def test_many_simulations_are_warned_of_once():
     ]
     with pytest.warns(UserWarning, match="at home in it") as said:
         simulate_many(small)
-    assert [str(one.message) for one in said] == [SAID]
+    assert [str(one.message) for one in said] == [NO_ROOM_MESSAGE]
     asked = "tune cholesky tiles=6 --platform xeon-24c --over platform.memories.ram.size="
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # those of a command are lines, here they are errors

@@ -32,26 +32,26 @@ def two():
     return make
 
 
-MANY = ("many", (R, 1), (R, 10), (RW, 1000))
+MANY_ACCESSES = ("many", (R, 1), (R, 10), (RW, 1000))
 
 
 def test_the_first_data_count_again_until_they_are_as_many(two):
-    graph = two(("few", (R, 10), (RW, 100)), ("few", (RW, 100)), MANY)
+    graph = two(("few", (R, 10), (RW, 100)), ("few", (RW, 100)), MANY_ACCESSES)
     assert sizes(graph, "many") == [1011]
-    assert sizes(two(("few", (R, 10), (RW, 100)), MANY), "few") == [120]
-    assert sizes(two(("few", (RW, 100)), MANY), "few") == [300]
+    assert sizes(two(("few", (R, 10), (RW, 100)), MANY_ACCESSES), "few") == [120]
+    assert sizes(two(("few", (RW, 100)), MANY_ACCESSES), "few") == [300]
     # Tasks of one kernel that differ in their number of data: a codelet of any number.
     assert sizes(graph, "few") == [110, 100]
 
 
 def test_scratch_is_no_datum(two):
     few = ("few", (Scratch, 1000), (R, 10), (RW, 100))
-    assert sizes(two(few, MANY), "few") == [120]
+    assert sizes(two(few, MANY_ACCESSES), "few") == [120]
 
 
 def test_kernels_with_models_of_their_own_are_not_changed(two):
-    assert sizes(two(("few", (R, 10), (RW, 100)), MANY, shared=False), "few") == [110]
+    assert sizes(two(("few", (R, 10), (RW, 100)), MANY_ACCESSES, shared=False), "few") == [110]
 
 
 def test_kernels_with_as_many_data_are_not_changed(two):
-    assert sizes(two(("few", (R, 1), (R, 100), (RW, 10)), MANY), "few") == [111]
+    assert sizes(two(("few", (R, 1), (R, 100), (RW, 10)), MANY_ACCESSES), "few") == [111]

@@ -51,7 +51,7 @@ class Measured:
 
 CHOLESKY = generate("cholesky", tiles=6)
 MODELS = Measured({"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0})
-FOUR = Platform.identical(4)
+FOUR_CORES = Platform.identical(4)
 
 
 def chain(length):
@@ -66,21 +66,23 @@ def chain(length):
 @pytest.mark.parametrize("noise", ["none", "model"])
 def test_the_same_seed_gives_the_same_table(scheduler, noise):
     first, second = (
-        Simulation(CHOLESKY, FOUR, MODELS, scheduler, seed=5, noise=noise).run(check=True)
+        Simulation(CHOLESKY, FOUR_CORES, MODELS, scheduler, seed=5, noise=noise).run(check=True)
         for _ in range(2)
     )
     assert first == second
 
 
 def test_another_seed_gives_another_draw():
-    one, other = (Simulation(CHOLESKY, FOUR, MODELS, seed=s, noise="model").run() for s in (0, 1))
+    one, other = (
+        Simulation(CHOLESKY, FOUR_CORES, MODELS, seed=s, noise="model").run() for s in (0, 1)
+    )
     assert one.tasks != other.tasks
-    quiet = [Simulation(CHOLESKY, FOUR, MODELS, "eager", seed=s).run().tasks for s in (0, 1)]
+    quiet = [Simulation(CHOLESKY, FOUR_CORES, MODELS, "eager", seed=s).run().tasks for s in (0, 1)]
     assert quiet[0] == quiet[1]
 
 
 def test_without_noise_a_task_costs_its_mean():
-    run = Simulation(chain(3), FOUR, Measured({"task": 2.0}), "eager").run()
+    run = Simulation(chain(3), FOUR_CORES, Measured({"task": 2.0}), "eager").run()
     assert run.makespan_s == pytest.approx(6.0)
     assert run.kind == "simulated"
 
@@ -89,7 +91,7 @@ def test_the_mean_of_many_draws_is_the_prediction():
     """Of a chain, where the makespan is the sum; within five standard errors."""
     graph, models = chain(30), Measured({"task": 2.0})
     drawn = [
-        Simulation(graph, FOUR, models, "eager", seed=s, noise="model").run().makespan_s
+        Simulation(graph, FOUR_CORES, models, "eager", seed=s, noise="model").run().makespan_s
         for s in range(100)
     ]
     assert np.std(drawn) > 0.5
@@ -109,7 +111,7 @@ class Curious(Eager):
 def test_the_scheduler_is_told_means_whatever_is_charged(noise, locality):
     scheduler = Curious()
     models = Measured({"task": 2.0}, locality)
-    run = Simulation(chain(3), FOUR, models, scheduler, noise=noise).run()
+    run = Simulation(chain(3), FOUR_CORES, models, scheduler, noise=noise).run()
     assert scheduler.seen == [pytest.approx([2.0] * 3)]
     assert (noise == "none" and locality is None) == np.allclose(run.tasks.duration_s, 2.0)
 
@@ -121,14 +123,14 @@ def test_dm_decides_alike_with_and_without_noise_while_nothing_is_finished():
         builder.insert("task")
     graph, models = builder.build(), Measured({"task": 2.0})
     quiet, noisy = (
-        Simulation(graph, FOUR, models, "dm", noise=noise).run().tasks.worker.tolist()
+        Simulation(graph, FOUR_CORES, models, "dm", noise=noise).run().tasks.worker.tolist()
         for noise in ("none", "model")
     )
     assert quiet == noisy
 
 
 def test_the_run_remembers_what_it_was_made_of():
-    run = Simulation(CHOLESKY, FOUR, MODELS, "dm", seed=3).run(config={"a": 1})
+    run = Simulation(CHOLESKY, FOUR_CORES, MODELS, "dm", seed=3).run(config={"a": 1})
     assert (run.scheduler, run.seed, run.config) == ("dm", 3, {"a": 1})
     assert (run.graph_name, run.graph_arguments["tiles"]) == ("cholesky", 6)
     assert run.platform == "identical-4"
@@ -138,20 +140,20 @@ def test_the_run_remembers_what_it_was_made_of():
 def test_bounds_by_hand():
     """Cholesky of two tiles: all in a row, 1 + 3 + 3 + 1."""
     models = ConstantLibrary({"potrf": 1.0, "trsm": 3.0, "syrk": 3.0})
-    run = Simulation(generate("cholesky", tiles=2), FOUR, models).run()
+    run = Simulation(generate("cholesky", tiles=2), FOUR_CORES, models).run()
     assert run.bounds == {"critical_path_s": 8.0, "area_s": 2.0}
     assert run.makespan_s == 8.0
 
 
 def test_a_kernel_without_a_model_is_named():
     with pytest.raises(InputError, match="no duration for kernel 'trsm'"):
-        Simulation(CHOLESKY, FOUR, ConstantLibrary({"potrf": 1.0})).run()
+        Simulation(CHOLESKY, FOUR_CORES, ConstantLibrary({"potrf": 1.0})).run()
 
 
 def test_check_verifies_the_run(monkeypatch):
     assert (
-        Simulation(CHOLESKY, FOUR, MODELS).run(check=True)
-        == Simulation(CHOLESKY, FOUR, MODELS).run()
+        Simulation(CHOLESKY, FOUR_CORES, MODELS).run(check=True)
+        == Simulation(CHOLESKY, FOUR_CORES, MODELS).run()
     )
 
     class Hasty(replay_module.Replay):
@@ -161,7 +163,7 @@ def test_check_verifies_the_run(monkeypatch):
 
     monkeypatch.setattr(replay_module, "Replay", Hasty)
     with pytest.raises(CheckFailed):
-        Simulation(CHOLESKY, FOUR, MODELS).run(check=True, engine="simpy")
+        Simulation(CHOLESKY, FOUR_CORES, MODELS).run(check=True, engine="simpy")
 
 
 def two_classes():

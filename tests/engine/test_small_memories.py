@@ -24,7 +24,7 @@ GPU, CPU = 0, 1
 
 PUSHES = st.sampled_from(["serial", "blind"])
 
-THREE = tasks((4, [(R, 0)]), (4, [(R, 1)]), (4, [(R, 2)]))
+THREE_TASKS = tasks((4, [(R, 0)]), (4, [(R, 1)]), (4, [(R, 2)]))
 
 
 def test_a_task_whose_data_fit_nowhere_is_named():
@@ -47,7 +47,7 @@ def test_what_is_only_scratch_or_reduced_needs_no_room():
 
 def test_a_task_that_is_never_given_out_is_the_schedulers_fault():
     with pytest.raises(SchedulerError, match=r"dropped task #1 .*pushed, but all workers sleep"):
-        play(THREE, machine(), {GPU: [0, 2]})
+        play(THREE_TASKS, machine(), {GPU: [0, 2]})
 
 
 TILE = 8

@@ -20,7 +20,7 @@ LARGEST = {"0": 24, "1": 16, "3": 16}
 
 pytestmark = needs_table
 
-EXACT = [
+EXACT_CASES = [
     # application, tiles, scheduler, GPUs, CPUs: rows without ties that matter
     ("cholesky_s", 8, "dmdas", 3, ""),
     ("lu_s", 8, "dmdas", 3, ""),
@@ -68,7 +68,7 @@ def rows(*schedulers):
     ]
 
 
-@pytest.mark.parametrize(("application", "tiles", "scheduler", "gpus", "cpus"), EXACT)
+@pytest.mark.parametrize(("application", "tiles", "scheduler", "gpus", "cpus"), EXACT_CASES)
 def test_where_no_tie_matters_the_makespan_is_the_peers(
     errors, application, tiles, scheduler, gpus, cpus
 ):

@@ -179,7 +179,7 @@ class Plain:
 
 
 SEARCHES = ("victim", "victims", "only copies")
-MOVES = (
+MEMORY_MOVES = (
     "touch", "take", "want", "pin", "unpin", "read", "write", "write here", "leave", "drop",
     "settle", "hint", *SEARCHES,
 )  # fmt: skip
@@ -188,7 +188,7 @@ MOVES = (
 @settings(max_examples=few(300), deadline=None)
 @given(
     moves=st.lists(
-        st.tuples(st.sampled_from(MOVES), st.integers(0, len(SIZES) - 1), st.booleans()),
+        st.tuples(st.sampled_from(MEMORY_MOVES), st.integers(0, len(SIZES) - 1), st.booleans()),
         max_size=40,
     )
 )

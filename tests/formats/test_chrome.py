@@ -13,14 +13,14 @@ import pytest
 import tasksim
 from tasksim.formats.traces.chrome import write_chrome
 
-SECONDS = {"potrf": 0.001, "trsm": 0.003, "syrk": 0.003, "gemm": 0.006}
+DURATIONS_S = {"potrf": 0.001, "trsm": 0.003, "syrk": 0.003, "gemm": 0.006}
 
 
 @pytest.fixture(scope="module")
 def runs():
     """One on cores, with noise, and one with copies between memories."""
     one = tasksim.simulate("cholesky tiles=6", "xeon-2c", noise="model")
-    other = tasksim.simulate("cholesky tiles=6", "two-nodes", durations=SECONDS, scheduler="dm")
+    other = tasksim.simulate("cholesky tiles=6", "two-nodes", durations=DURATIONS_S, scheduler="dm")
     assert len(other.transfers)
     return [one, other]
 

@@ -22,15 +22,15 @@ COSTS = "task,P0,P1,P2\n" + "".join(
     f"T{number},{','.join(map(str, row))}\n" for number, row in enumerate(TOPCUOGLU[0], 1)
 )
 EDGES = "from,to,volume\n" + "".join(f"T{a},T{b},{v}\n" for (a, b), v in TOPCUOGLU[1].items())
-SMALL = "task,P0,P1\na,1,2\nb,3,4\n"
-THREE = "task,P0\na,1\nb,1\nc,1\n"
+SMALL_COSTS = "task,P0,P1\na,1,2\nb,3,4\n"
+THREE_TASKS = "task,P0\na,1\nb,1\nc,1\n"
 
 
 @pytest.fixture
 def files(tmp_path):
     """Write files into a folder; return the path of the costs."""
 
-    def write(costs=SMALL, edges="from,to,volume\na,b,5\n", links=None):
+    def write(costs=SMALL_COSTS, edges="from,to,volume\na,b,5\n", links=None):
         (tmp_path / "costs.csv").write_text(costs)
         (tmp_path / "edges.csv").write_text(edges)
         if links is not None:
@@ -76,12 +76,12 @@ def test_matrices_say_the_same_as_lists(files):
 
 
 def test_links_have_bandwidths_and_latencies_one_way_or_both(files):
-    path = files(SMALL, links="from,to,bandwidth,latency\nP0,P1,2,0.5\n")
+    path = files(SMALL_COSTS, links="from,to,bandwidth,latency\nP0,P1,2,0.5\n")
     platform = read_costs(path).platform
     assert [(link.name, link.bandwidth_bytes_per_s, link.latency_s) for link in platform.links] == [
         ("P0-P1", 2.0, 0.5), ("P1-P0", 2.0, 0.5),
     ]  # fmt: skip
-    path = files(SMALL, links="from,to,bandwidth\nP0,P1,2\nP1,P0,4\n")
+    path = files(SMALL_COSTS, links="from,to,bandwidth\nP0,P1,2\nP1,P0,4\n")
     bandwidths = [link.bandwidth_bytes_per_s for link in read_costs(path).platform.links]
     assert bandwidths == [2.0, 4.0]
 
@@ -138,22 +138,67 @@ def test_the_name_of_the_files(tmp_path):
         ("task,P0\na,-1\n", None, None, r"costs.csv:2: cost on P0: got '-1'; legal: a number"),
         ("task,P0\na,1,2\n", None, None, r"costs.csv:2: got 3 fields, 'a,1,2'; legal: 2"),
         ("task,P0\na,1\nb,\n", None, None, r"costs.csv:3: task 'b' has no cost; legal: a cost on"),
-        (SMALL, "from,to,volume\na,bb,1\n", None, r"edges.csv:2: unknown task 'bb', did you .*'b'"),
-        (SMALL, "from,to,size\n", None, r"edges.csv:1: header: got 'from,to,size'; legal: 'from"),
         (
-            SMALL,
+            SMALL_COSTS,
+            "from,to,volume\na,bb,1\n",
+            None,
+            r"edges.csv:2: unknown task 'bb', did you .*'b'",
+        ),
+        (
+            SMALL_COSTS,
+            "from,to,size\n",
+            None,
+            r"edges.csv:1: header: got 'from,to,size'; legal: 'from",
+        ),
+        (
+            SMALL_COSTS,
             "from,to,volume\na,b,1\na,b,2\n",
             None,
             r"edges.csv:3: a to b is already in line 2",
         ),
-        (SMALL, "from,to,volume\na,a,1\n", None, r"edges.csv:2: task 'a' to itself; legal: two"),
-        (SMALL, "from,to,volume\na,b,much\n", None, r"edges.csv:2: volume: got 'much'; legal: a"),
-        (SMALL, "from,to,volume\na,b,1e30\n", None, r"edges.csv:2: volume: got '1e30'; legal: "),
-        (THREE, "from,to,volume\na,b,1e308\na,c,.2\n", None, r"edges.csv:2: volume: got '1e308'"),
-        (SMALL, "x,a\na,1\n", None, r"edges.csv:1: got 'x,a' and 1 rows; legal: a list with"),
-        (SMALL, None, "from,to,bandwidth\n", r"links.csv:1: no link between P0 and P1; legal:"),
-        (SMALL, None, "from,to,bandwidth\nP0,P1,0\n", r"links.csv:2: bandwidth: got '0'; legal: a"),
-        (SMALL, None, "from,to,bandwidth\nP0,P2,1\n", r"links.csv:2: unknown processor 'P2', did"),
+        (
+            SMALL_COSTS,
+            "from,to,volume\na,a,1\n",
+            None,
+            r"edges.csv:2: task 'a' to itself; legal: two",
+        ),
+        (
+            SMALL_COSTS,
+            "from,to,volume\na,b,much\n",
+            None,
+            r"edges.csv:2: volume: got 'much'; legal: a",
+        ),
+        (
+            SMALL_COSTS,
+            "from,to,volume\na,b,1e30\n",
+            None,
+            r"edges.csv:2: volume: got '1e30'; legal: ",
+        ),
+        (
+            THREE_TASKS,
+            "from,to,volume\na,b,1e308\na,c,.2\n",
+            None,
+            r"edges.csv:2: volume: got '1e308'",
+        ),
+        (SMALL_COSTS, "x,a\na,1\n", None, r"edges.csv:1: got 'x,a' and 1 rows; legal: a list with"),
+        (
+            SMALL_COSTS,
+            None,
+            "from,to,bandwidth\n",
+            r"links.csv:1: no link between P0 and P1; legal:",
+        ),
+        (
+            SMALL_COSTS,
+            None,
+            "from,to,bandwidth\nP0,P1,0\n",
+            r"links.csv:2: bandwidth: got '0'; legal: a",
+        ),
+        (
+            SMALL_COSTS,
+            None,
+            "from,to,bandwidth\nP0,P2,1\n",
+            r"links.csv:2: unknown processor 'P2', did",
+        ),
     ],
 )
 def test_mistakes_are_told_with_file_and_line(costs, edges, links, message, files):
@@ -168,7 +213,7 @@ def test_a_circle_is_told_by_the_names_of_its_tasks(files):
 
 
 def test_a_missing_file_of_edges(tmp_path):
-    (tmp_path / "costs.csv").write_text(SMALL)
+    (tmp_path / "costs.csv").write_text(SMALL_COSTS)
     with pytest.raises(InputError, match=r"edges.csv: no such file"):
         read_costs(tmp_path / "costs.csv")
 
@@ -288,6 +333,6 @@ def test_a_simulation_is_the_plan_whatever_the_links(scheduler, files):
 
 def test_bandwidths_that_cannot_be_shared_are_refused(files):
     """Of numbers that small, half of one and half of one are not one: simulations did not end."""
-    path = files(SMALL, "from,to,volume\na,b,1\n", "from,to,bandwidth\nP0,P1,1e-310\n")
+    path = files(SMALL_COSTS, "from,to,volume\na,b,1\n", "from,to,bandwidth\nP0,P1,1e-310\n")
     with pytest.raises(InputError, match=r"link P0-P1 has bandwidth 1e-310, must be 2.2e-308 or"):
         read_costs(path)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from hwloc_files import GPU, HEAD, OLD, TWO, WITH_GPU, package, topology
+from hwloc_files import GPU, HEAD, OLD, TWO_PACKAGES, WITH_GPU, package, topology
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +39,7 @@ def error_of(tmp_path, text) -> str:
 
 
 def test_cores_are_workers_bound_to_their_first_hyper_thread(imported):
-    found = imported(TWO)
+    found = imported(TWO_PACKAGES)
     assert found.summary == (
         "2 packages, 2 NUMA nodes, 4 cores (8 hyper-threads): Some Processor 2.0"
     )
@@ -50,13 +50,13 @@ def test_cores_are_workers_bound_to_their_first_hyper_thread(imported):
 
 
 def test_hyper_threads_are_workers_if_asked_for(imported):
-    found = imported(TWO, hyper_threads=True)
+    found = imported(TWO_PACKAGES, hyper_threads=True)
     assert [it.core for it in found.platform.workers] == list(range(8))
     assert [len(it.workers) for it in found.platform.memory_domains] == [4, 4]
 
 
 def test_numa_nodes_are_memory_domains_of_one_main_memory(imported):
-    found = imported(TWO)
+    found = imported(TWO_PACKAGES)
     assert [(it.name, it.workers) for it in found.platform.memory_domains] == [
         ("numa0", (0, 1)), ("numa1", (2, 3))
     ]  # fmt: skip
@@ -129,7 +129,7 @@ def test_distances_that_say_nothing_are_none(imported, beside, said):
 
 
 def test_caches_are_levels_with_the_cores_that_share_them(imported):
-    levels = imported(TWO).platform.memory_hierarchy
+    levels = imported(TWO_PACKAGES).platform.memory_hierarchy
     assert [(it.name, it.size_bytes, it.latency_s, it.cores) for it in levels] == [
         ("l1", 2**15, None, 1), ("l2", 2**18, None, 1), ("l3", 20 * 2**20, None, 2),
         ("memory", None, None, 2),
@@ -248,7 +248,7 @@ def test_special_memory_is_left_out_with_a_note(imported):
 
 
 def test_cores_that_programs_may_not_use_are_left_out(imported):
-    text = TWO.replace('cpuset="0xffffffff"', 'cpuset="0xff" allowed_cpuset="0x0f"')
+    text = TWO_PACKAGES.replace('cpuset="0xffffffff"', 'cpuset="0xff" allowed_cpuset="0x0f"')
     found = imported(text)
     assert [it.core for it in found.platform.workers] == [0, 2]
     assert "left out: 4 processing units that programs may not use" in found.notes
@@ -265,7 +265,7 @@ def test_version_1_is_read_as_version_2(imported):
 
 
 def test_a_file_is_a_platform_by_itself(tmp_path):
-    (tmp_path / "m.xml").write_text(TWO)
+    (tmp_path / "m.xml").write_text(TWO_PACKAGES)
     platform = load_platform(tmp_path / "m.xml")
     assert platform.summary() == "m: 4 cpu; 1 memory: ram 64 GiB; no overheads"
     seconds = dict.fromkeys(("potrf", "trsm", "syrk", "gemm"), 1.0)
@@ -274,15 +274,15 @@ def test_a_file_is_a_platform_by_itself(tmp_path):
 
 
 def test_names_that_no_file_may_have_are_replaced_or_refused(imported):
-    assert imported(TWO, "two+more (old)").name == "two-more-old"
+    assert imported(TWO_PACKAGES, "two+more (old)").name == "two-more-old"
     with pytest.raises(InputError, match=r"name: got '../x'; legal"):
-        imported(TWO, name="../x")
+        imported(TWO_PACKAGES, name="../x")
 
 
 def test_nothing_is_replaced_unless_asked_for(imported):
-    imported(TWO)
+    imported(TWO_PACKAGES)
     with pytest.raises(InputError, match=r"machine\.yaml"):
-        imported(TWO)
+        imported(TWO_PACKAGES)
     assert imported(WITH_GPU, force=True).platform.architectures == ("cuda", "cpu")
 
 
@@ -290,39 +290,51 @@ PU = 'os_index="1" cpuset="0x00000002"'
 NO_END = "expected XML, found what is not: no element found"
 DISTANCES = '<distances2 type="NUMANode" nbobjs="2"><indexes>0</indexes></distances2>'
 ENTITY = HEAD.replace('"hwloc2.dtd"', '"hwloc2.dtd" [<!ENTITY a "aaaa">]')
-DEEP = "<object type='Group'>" * 200 + "</object>" * 200
-PLACES = [
+DEEP_GROUPS = "<object type='Group'>" * 200 + "</object>" * 200
+PLACES_OF_ERRORS = [
     ("", f"m.xml:1:1: {NO_END}"),
-    (TWO[: TWO.index("</topology>")], NO_END),
+    (TWO_PACKAGES[: TWO_PACKAGES.index("</topology>")], NO_END),
     (f"{HEAD}<topology/>", "m.xml:3:1: expected <topology> with an <object type='Machine'>"),
     (f"{HEAD}<platform/>", "m.xml:3:1: expected <topology> with an <object type='Machine'>"),
-    (TWO.replace('type="Machine"', 'type="Package"'), "m.xml:4:2: expected type='Machine'"),
     (
-        TWO.replace(PU, 'os_index="0" cpuset="0x00000001"'),
+        TWO_PACKAGES.replace('type="Machine"', 'type="Package"'),
+        "m.xml:4:2: expected type='Machine'",
+    ),
+    (
+        TWO_PACKAGES.replace(PU, 'os_index="0" cpuset="0x00000001"'),
         "m.xml:15:1: expected each PU once, found os_index 0 again, as that at line 14",
     ),
     (
-        TWO.replace(PU, 'os_index="9" cpuset="0x00000002"'),
+        TWO_PACKAGES.replace(PU, 'os_index="9" cpuset="0x00000002"'),
         "m.xml:15:1: expected cpuset: the set of the processing unit 9, found '0x00000002'",
     ),
     (
-        TWO.replace(PU, 'os_index="many" cpuset="0x00000002"'),
+        TWO_PACKAGES.replace(PU, 'os_index="many" cpuset="0x00000002"'),
         "m.xml:15:1: expected os_index: a whole number, found 'many'",
     ),
     (
-        TWO.replace(PU, 'os_index="1" cpuset="two"'),
+        TWO_PACKAGES.replace(PU, 'os_index="1" cpuset="two"'),
         "m.xml:15:1: expected cpuset: a set such as 0x0000ffff,0xffffffff, found 'two'",
     ),
-    (TWO.replace(f'"{32 * GIB}"', '"-1"'), "expected local_memory: a whole number, found '-1'"),
-    (TWO.replace("<info name", "<info nome"), "expected <info name='...'>"),
-    (TWO.replace('cpuset="0xffffffff"', 'cpuset="0x0"'), "m.xml:4:2: expected a PU that programs"),
+    (
+        TWO_PACKAGES.replace(f'"{32 * GIB}"', '"-1"'),
+        "expected local_memory: a whole number, found '-1'",
+    ),
+    (TWO_PACKAGES.replace("<info name", "<info nome"), "expected <info name='...'>"),
+    (
+        TWO_PACKAGES.replace('cpuset="0xffffffff"', 'cpuset="0x0"'),
+        "m.xml:4:2: expected a PU that programs",
+    ),
     (topology(package(0), beside=DISTANCES), "expected 2 indexes and 4 values of distances"),
     (f"{ENTITY}<topology>&a;</topology>", "expected no entities, found the entity 'a'"),
-    (f"{HEAD}<topology>{DEEP}</topology>", "expected at most 100 elements inside each other"),
+    (
+        f"{HEAD}<topology>{DEEP_GROUPS}</topology>",
+        "expected at most 100 elements inside each other",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), PLACES, ids=range(len(PLACES)))
+@pytest.mark.parametrize(("text", "message"), PLACES_OF_ERRORS, ids=range(len(PLACES_OF_ERRORS)))
 def test_what_is_wrong_is_told_with_its_place(tmp_path, text, message):
     assert message in error_of(tmp_path, text)
 

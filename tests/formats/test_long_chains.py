@@ -12,7 +12,9 @@ from tasksim.run.account import account
 
 pytestmark = pytest.mark.slow
 COUNT = 1_000_000 if LONG else 50_000  # a call per task would need more than 8 MiB of stack
-FEWER = min(200_000, COUNT)  # readers that hold a tree of the file, of which one is tried at length
+FEWER_TASKS = min(
+    200_000, COUNT
+)  # readers that hold a tree of the file, of which one is tried at length
 
 
 def table():
@@ -114,8 +116,10 @@ def test_traces(tmp_path, name, parts):
 @pytest.mark.parametrize(
     ("name", "parts", "count"),
     [
-        ("deep.dot", line_of_dot, COUNT), ("deep.stg", standard, FEWER), ("deep.td", ogra, FEWER),
-        ("deep.json", wfformat, COUNT), ("deep.dax", dax, FEWER), ("list.json", estee, FEWER),
+        ("deep.dot", line_of_dot, COUNT), ("deep.stg", standard, FEWER_TASKS),
+        ("deep.td", ogra, FEWER_TASKS),
+        ("deep.json", wfformat, COUNT), ("deep.dax", dax, FEWER_TASKS),
+        ("list.json", estee, FEWER_TASKS),
     ],
 )  # fmt: skip
 def test_workflows(tmp_path, monkeypatch, name, parts, count):

@@ -8,7 +8,7 @@ import tasksim
 from tasksim import InputError, Scenario
 from tasksim.formats.registry import looks_like_file
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 @pytest.mark.parametrize("name", ["nosuch.json", "nosuch.npz", "nosuch.csv", "folder/nosuch"])
@@ -26,7 +26,7 @@ def test_of_a_platform(name):
 
 @pytest.mark.parametrize("name", ["plan.csv", "runs/dm"])
 def test_a_file_is_no_scheduler(name):
-    asked = Scenario("cholesky tiles=2", workers=1, durations=SECONDS, scheduler=name)
+    asked = Scenario("cholesky tiles=2", workers=1, durations=DURATIONS_S, scheduler=name)
     with pytest.raises(InputError, match=f"'{name}' is a file, not a name; .* static:file={name}"):
         asked.solve()
 

@@ -196,16 +196,19 @@ REGION                                 0  Name: "a "b" c" <5> (Aka. "x" <5>), De
 LOCATION                               4  Name: "t0" <9>, Type: ACCELERATOR_STREAM, # Events: 8, Group: UNDEFINED
 === Events ===
 """  # noqa: E501
-ENTER = 'ENTER     4     10  Region: "a "b" c" <0>\n'
-LEAVE = 'LEAVE     4     15  Region: "a "b" c" <0>\n'
-BAD = {
-    "no clock": (HEAD.replace("CLOCK", "BLOCK") + ENTER, r"8: an event before the clock"),
+ENTER_EVENT = 'ENTER     4     10  Region: "a "b" c" <0>\n'
+LEAVE_EVENT = 'LEAVE     4     15  Region: "a "b" c" <0>\n'
+BAD_TRACES = {
+    "no clock": (HEAD.replace("CLOCK", "BLOCK") + ENTER_EVENT, r"8: an event before the clock"),
     "clock": (HEAD.replace("Seconds: 10", "Seconds: 0"), r"4: definition: got 'CLOCK_PROPERTIES"),
-    "location": (HEAD + ENTER.replace(" 4 ", " 5 "), "8: location 5 is not defined"),
-    "region": (HEAD + ENTER.replace("<0>", "<1>"), "8: ENTER: region 1 is not defined"),
-    "event": (HEAD + ENTER.replace("Region", "R"), '8: ENTER: got \'R: "a "b" c" <0>\'; legal: as'),
+    "location": (HEAD + ENTER_EVENT.replace(" 4 ", " 5 "), "8: location 5 is not defined"),
+    "region": (HEAD + ENTER_EVENT.replace("<0>", "<1>"), "8: ENTER: region 1 is not defined"),
+    "event": (
+        HEAD + ENTER_EVENT.replace("Region", "R"),
+        '8: ENTER: got \'R: "a "b" c" <0>\'; legal: as',
+    ),
     "time": (
-        HEAD + ENTER.replace(" 10 ", f" {10**20 - 1} "),
+        HEAD + ENTER_EVENT.replace(" 10 ", f" {10**20 - 1} "),
         "8: time: 99999999999999999999 ticks are 99",
     ),
     "task": (HEAD + "THREAD_TASK_CREATE  4  5  Thread\n", "8: THREAD_TASK_CREATE: got 'Thread'"),
@@ -217,10 +220,10 @@ BAD = {
 def test_a_text_by_hand(tmp_path):
     (tmp_path / "trace.txt").write_text(
         HEAD
-        + ENTER
-        + LEAVE
+        + ENTER_EVENT
+        + LEAVE_EVENT
         + "of two lines\nMETRIC  4  15  Metric: 1\n"
-        + ENTER.replace("10", "16")
+        + ENTER_EVENT.replace("10", "16")
     )
     found = read_trace(tmp_path / "trace.txt")
     assert [kernel for kernel, *_ in tasks_of(found)] == ['a "b" c', 'a "b" c']
@@ -232,13 +235,13 @@ def test_a_text_by_hand(tmp_path):
 def test_a_paradigm_that_the_archive_defines_is_read(tmp_path):
     """Score-P defines the paradigms; then it is printed by name and number."""
     head = HEAD.replace("Paradigm: OPENMP", 'Paradigm: "OpenMP" <2>')
-    (tmp_path / "trace.txt").write_text(head + ENTER + LEAVE)
+    (tmp_path / "trace.txt").write_text(head + ENTER_EVENT + LEAVE_EVENT)
     assert [kernel for kernel, *_ in tasks_of(read_trace(tmp_path / "trace.txt"))] == ['a "b" c']
 
 
-@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("what", BAD_TRACES)
 def test_what_is_wrong_is_told_with_its_line(tmp_path, what):
-    text, message = BAD[what]
+    text, message = BAD_TRACES[what]
     (tmp_path / "trace.txt").write_text(text)
     with pytest.raises(InputError, match=r"trace.txt:.*" + re.escape(message.removeprefix("r"))):
         read_trace(tmp_path / "trace.txt")

@@ -245,7 +245,7 @@ def test_events_that_are_out_of_order_are_sorted(tmp_path):
 
 
 EVENT = "2:1:1:1:1:5:9200011:1\n"
-BAD = {
+BAD_TRACES = {
     "no header": ("#Paraver\n", r"1:1: got '#Paraver'; legal: #Paraver \(DATE\):DURATION"),
     "unit": (HEADER.replace("_ns", "_ps"), r"1:35: unit: got '_ps'; legal: _ns, _us, or none"),
     "nodes": (HEADER.replace("1(2):", "x:"), r"1:40: nodes: got 'x'; legal: as 2\(4,4\), or 0"),
@@ -265,9 +265,9 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("what", BAD_TRACES)
 def test_what_is_wrong_is_told_with_its_place(tmp_path, what):
-    text, message = BAD[what]
+    text, message = BAD_TRACES[what]
     with pytest.raises(InputError, match=r"some.prv:.*" + message) as error:
         trace(tmp_path, text)
     assert error.value.exit_code == 2

@@ -6,7 +6,7 @@ from growth import nearly_linear
 from tasksim.base.errors import InputError
 from tasksim.formats.starpu.bus import XmlLink, XmlRoute, read_platform_xml
 
-FILE = """\
+PLATFORM_FILE = """\
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "http://simgrid.gforge.inria.fr/simgrid/simgrid.dtd">
 <platform version="4">
@@ -50,40 +50,40 @@ def error_of(read, text) -> str:
 
 
 def test_hosts_have_their_properties(read):
-    found = read(FILE)
+    found = read(PLATFORM_FILE)
     assert list(found.hosts) == ["MAIN", "CPU0", "CPU1", "CUDA0", "RAM"]
     assert found.count("CPU") == 2
     assert found.hosts["CUDA0"].properties == {"model": "Tesla M2070", "memsize": "5636554752"}
 
 
 def test_links_are_in_bytes_and_seconds(read):
-    assert list(read(FILE).links.values()) == [
+    assert list(read(PLATFORM_FILE).links.values()) == [
         XmlLink("Host", 6517450307.894589, 0.0),
         XmlLink("RAM-CUDA0", 6.5e9, 10e-6),
     ]
 
 
 def test_a_route_crosses_its_links_in_order_and_some_twice(read):
-    assert read(FILE).routes == [XmlRoute("RAM", "CUDA0", ("RAM-CUDA0", "Host", "Host"))]
+    assert read(PLATFORM_FILE).routes == [XmlRoute("RAM", "CUDA0", ("RAM-CUDA0", "Host", "Host"))]
 
 
 def test_routes_lead_both_ways_unless_the_file_says_otherwise(read):
-    found = read(FILE.replace(' symmetrical="NO"', ""))
+    found = read(PLATFORM_FILE.replace(' symmetrical="NO"', ""))
     assert found.routes[1] == XmlRoute("CUDA0", "RAM", ("Host", "Host", "RAM-CUDA0"))
 
 
 def test_links_that_no_route_crosses_may_be_without_bandwidth(read):
     idle = '<link id="NUMA0" bandwidth="0.000000Bps" latency="0.000000s"/>'
-    found = read(FILE.replace("   <route", f"   {idle}\n   <route", 1))
+    found = read(PLATFORM_FILE.replace("   <route", f"   {idle}\n   <route", 1))
     assert found.links["NUMA0"] == XmlLink("NUMA0", 0.0, 0.0)
     used = found.routes[0].links
     assert "NUMA0" not in used
 
 
 def test_version_3_has_numbers_without_units(read):
-    old = FILE.replace('version="4"', 'version="3"').replace("Bps", "").replace("0s", "0")
+    old = PLATFORM_FILE.replace('version="4"', 'version="3"').replace("Bps", "").replace("0s", "0")
     old = old.replace("6.5G", "6500000000").replace("10us", "0.00001").replace("1f", "1")
-    assert read(old) == read(FILE)
+    assert read(old) == read(PLATFORM_FILE)
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,18 @@ def test_version_3_has_numbers_without_units(read):
     ],
 )
 def test_what_is_wrong_is_told_by_line_and_column(read, old, new, what):
-    assert error_of(read, FILE.replace(old, new)).startswith(what)
+    assert error_of(read, PLATFORM_FILE.replace(old, new)).startswith(what)
 
 
 def test_a_route_without_links_leads_nowhere(read):
-    text = FILE.replace('<link_ctn id="RAM-CUDA0"/>', "").replace('<link_ctn id="Host"/>', "")
+    text = PLATFORM_FILE.replace('<link_ctn id="RAM-CUDA0"/>', "").replace(
+        '<link_ctn id="Host"/>', ""
+    )
     assert "expected a route of one link or more, found none from RAM" in error_of(read, text)
 
 
 def test_two_routes_between_the_same_hosts_are_refused(read):
-    both_ways = FILE.replace(' symmetrical="NO"', "")
+    both_ways = PLATFORM_FILE.replace(' symmetrical="NO"', "")
     back = '<route src="CUDA0" dst="RAM" symmetrical="NO"><link_ctn id="Host"/></route></AS>'
     text = both_ways.replace("</AS>", back)
     what = ":22:2: expected one route from a host to another, found another from CUDA0 to RAM"
@@ -130,13 +132,17 @@ def test_routes_take_a_time_in_proportion(read):
         ways = "".join(
             f'<route src="RAM" dst="H{i}"><link_ctn id="Host"/></route>' for i in range(count)
         )
-        assert len(read(FILE.replace("</AS>", f"{hosts}{ways}</AS>")).routes) == 2 * count + 1
+        assert (
+            len(read(PLATFORM_FILE.replace("</AS>", f"{hosts}{ways}</AS>")).routes) == 2 * count + 1
+        )
 
     assert nearly_linear(routes, 500, 4_000)
 
 
 def test_all_that_is_wrong_is_told_at_once(read):
-    text = FILE.replace("6.5GBps", "fast").replace('"CPU1"', '"CPU0"').replace("10us", "soon")
+    text = (
+        PLATFORM_FILE.replace("6.5GBps", "fast").replace('"CPU1"', '"CPU0"').replace("10us", "soon")
+    )
     assert len(error_of(read, text).splitlines()) == 3
 
 

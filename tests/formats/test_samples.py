@@ -235,11 +235,13 @@ def test_many_names_are_an_identifier_and_too_many_are_refused(file):
 # Columns that are no parameters
 
 
-INDEXED = [",m,time_s\n0,4,1\n1,5,2\n2,4,3\n", "m,time_s\n1,4,1\n2,5,2\n3,4,3\n",
-           '"m","time_s"\n"a",4,1\n"b",5,2\n"c",4,3\n']  # fmt: skip
+INDEXED_TABLES = [
+    ",m,time_s\n0,4,1\n1,5,2\n2,4,3\n", "m,time_s\n1,4,1\n2,5,2\n3,4,3\n",
+    '"m","time_s"\n"a",4,1\n"b",5,2\n"c",4,3\n',
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", INDEXED)
+@pytest.mark.parametrize("text", INDEXED_TABLES)
 def test_an_index_without_a_name_is_no_parameter(file, text):
     path = file(text)
     assert plain(samples_in(path)) == (("m",), [[4], [5], [4]], [1, 2, 3])

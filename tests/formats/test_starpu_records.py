@@ -45,7 +45,7 @@ Handles: a0
 Modes: R
 Sizes: 800
 """
-SCHED = """\
+SCHED_RECORDS = """\
 Type: push
 Time: 1.500000000
 Priority: 7
@@ -154,7 +154,7 @@ def written(tmp_path):
 
 def test_pushes_and_pops(written):
     """Ready is when a task was pushed, popped when its worker took it; the last priority counts."""
-    found = read_trace(written(tasks=TASKS, sched_tasks=SCHED))
+    found = read_trace(written(tasks=TASKS, sched_tasks=SCHED_RECORDS))
     tasks = found.run.tasks
     assert tasks.ready_s.tolist() == pytest.approx([0.0005, 0.00425])
     assert tasks.popped_s.tolist() == pytest.approx([0.00175, 0.0045])
@@ -193,7 +193,7 @@ def test_homes_of_data(written):
     ],
 )
 def test_actions_that_are_wrong(written, wrong, message):
-    path = written(tasks=TASKS, sched_tasks=SCHED.replace(*wrong, 1))
+    path = written(tasks=TASKS, sched_tasks=SCHED_RECORDS.replace(*wrong, 1))
     with pytest.raises(InputError, match=message):
         read_trace(path)
     found = read_trace(path, skip_bad=True)

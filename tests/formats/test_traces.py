@@ -319,23 +319,29 @@ def test_names_that_no_platform_file_takes_leave_it_out(tmp_path):
     assert "no platform file: the workers' names do not fit one" in note
 
 
-GOOD = "task,kernel,worker,start,end,depends\n"
-BAD = {
-    "end before start": (GOOD + "a,k,w,2,1,\n", r"bad.csv:2: task a: it ends \(1 s\) before"),
-    "negative": (GOOD + "a,k,w,-2,1,\n", "bad.csv:2: a time is negative"),
-    "nan": (GOOD + "a,k,w,nan,1,\n", "bad.csv:2: task a: worker w, but no finite start and end"),
-    "no number": (GOOD + "a,k,w,x,1,\n", "bad.csv:2: start: got 'x'; legal: a number"),
-    "twice": (GOOD + "a,k,w,0,1,\na,k,w,1,2,\n", "bad.csv:3: task a: a second task of this id"),
+GOOD_TABLE = "task,kernel,worker,start,end,depends\n"
+BAD_TABLES = {
+    "end before start": (GOOD_TABLE + "a,k,w,2,1,\n", r"bad.csv:2: task a: it ends \(1 s\) before"),
+    "negative": (GOOD_TABLE + "a,k,w,-2,1,\n", "bad.csv:2: a time is negative"),
+    "nan": (
+        GOOD_TABLE + "a,k,w,nan,1,\n",
+        "bad.csv:2: task a: worker w, but no finite start and end",
+    ),
+    "no number": (GOOD_TABLE + "a,k,w,x,1,\n", "bad.csv:2: start: got 'x'; legal: a number"),
+    "twice": (
+        GOOD_TABLE + "a,k,w,0,1,\na,k,w,1,2,\n",
+        "bad.csv:3: task a: a second task of this id",
+    ),
     "overlap": (
-        GOOD + "a,k,w,0,2,\nb,k,w,1,3,\n",
+        GOOD_TABLE + "a,k,w,0,2,\nb,k,w,1,3,\n",
         "bad.csv:3: task b starts at 1 s on w, before task a there ends",
     ),
     "unknown": (
-        GOOD + "a,k,w,0,2,z\n",
+        GOOD_TABLE + "a,k,w,0,2,z\n",
         "bad.csv:2: a task depends on z, which is not in the trace",
     ),
-    "cycle": (GOOD + "a,k,w,0,2,b\nb,k,v,0,2,a\n", "depend on each other in a cycle: "),
-    "fields": (GOOD + "a,k,w,0,2\n", "bad.csv:2: got 5 fields; legal: 6"),
+    "cycle": (GOOD_TABLE + "a,k,w,0,2,b\nb,k,v,0,2,a\n", "depend on each other in a cycle: "),
+    "fields": (GOOD_TABLE + "a,k,w,0,2\n", "bad.csv:2: got 5 fields; legal: 6"),
     "columns": ("task,kernel,start\na,k,0\n", "bad.csv:1: got columns task, kernel, start"),
     "units": (
         "task,start_ms,start_s,end_s\na,0,0,1\n",
@@ -344,9 +350,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("what", BAD_TABLES)
 def test_what_is_wrong_in_a_table_is_told_with_its_line(tmp_path, what):
-    text, message = BAD[what]
+    text, message = BAD_TABLES[what]
     (tmp_path / "bad.csv").write_text(text)
     with pytest.raises(InputError, match=message) as error:
         read_trace(tmp_path / "bad.csv")
@@ -355,7 +361,7 @@ def test_what_is_wrong_in_a_table_is_told_with_its_line(tmp_path, what):
 
 
 def test_bad_records_are_passed_over_and_counted(tmp_path):
-    text = GOOD + "a,k,w,0,2,\nb,k,w,1,3,\nc,k,w,9,8,\nd,k,w,5,6,a z\n"
+    text = GOOD_TABLE + "a,k,w,0,2,\nb,k,w,1,3,\nc,k,w,9,8,\nd,k,w,5,6,a z\n"
     (tmp_path / "bad.csv").write_text(text)
     found = read_trace(tmp_path / "bad.csv", skip_bad=True)
     assert len(found.run) == 2
@@ -364,7 +370,7 @@ def test_bad_records_are_passed_over_and_counted(tmp_path):
 
 
 def test_a_file_that_is_cut_short(tmp_path):
-    whole = gzip.compress((GOOD + "a,k,w,0,2,\n" * 1000).encode())
+    whole = gzip.compress((GOOD_TABLE + "a,k,w,0,2,\n" * 1000).encode())
     (tmp_path / "bad.csv").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"bad.csv:\d+: the file is cut short"):
         read_trace(tmp_path / "bad.csv")
@@ -377,7 +383,9 @@ def test_a_file_that_is_cut_short(tmp_path):
 
 
 def test_text_that_is_not_utf8(tmp_path):
-    (tmp_path / "bad.csv").write_bytes((GOOD + "a,k,w,0,2,\n").encode() + b"\xff\xfe,k,w,3,4,\n")
+    (tmp_path / "bad.csv").write_bytes(
+        (GOOD_TABLE + "a,k,w,0,2,\n").encode() + b"\xff\xfe,k,w,3,4,\n"
+    )
     with pytest.raises(InputError, match=r"bad.csv:3: is not UTF-8 text"):
         read_trace(tmp_path / "bad.csv")
 
@@ -393,7 +401,7 @@ def test_records_that_are_none(tmp_path):
 
 def test_a_chain_of_a_hundred_thousand_tasks(tmp_path):
     rows = "".join(f"{i},k,w,{i},{i + 1},{i - 1 if i else ''}\n" for i in range(100_000))
-    (tmp_path / "long.csv").write_text(GOOD + rows)
+    (tmp_path / "long.csv").write_text(GOOD_TABLE + rows)
     assert read_trace(tmp_path / "long.csv").run.graph.edges == 99_999
 
 

@@ -194,7 +194,7 @@ def changed(path, value):
 
 
 TASKS, RUNS = "workflow.specification.tasks", "workflow.execution.tasks"
-BAD = {
+BAD_FILES = {
     "version": ("w.json", changed("schemaVersion", "1.2"), r"w.json:3:\d+: .*version '1.2'"),
     "no parent": ("w.json", changed(f"{TASKS}.1.parents", ["z"]), r"w.json:\d+:\d+: .*no task 'z'"),
     "negative": ("w.json", changed(f"{RUNS}.0.runtimeInSeconds", -1), "seconds from 0"),
@@ -221,9 +221,9 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("what", BAD_FILES)
 def test_what_is_wrong_is_told_in_a_line_with_its_place(tmp_path, what):
-    name, text, message = BAD[what]
+    name, text, message = BAD_FILES[what]
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message) as error:
         graph_in(tmp_path / name)

@@ -38,7 +38,7 @@ LARGEST_KEPT = 20_000
 milliseconds. Seeds are always among them."""
 PROGRESS = 50
 """Inputs between two lines that say how far the search has come."""
-WATCHED = 0.5
+WATCHED_SHARE = 0.5
 """The part of the inputs whose lines are watched: that takes two to four times as long."""
 
 
@@ -126,7 +126,7 @@ class Search:
         self.digest.update(repr(sorted(given.items())).encode())
         self.inputs += 1
         limit_memory()  # what inputs before it left behind, and the corpus, are not its cost
-        watched = watched or self.random.random() <= WATCHED
+        watched = watched or self.random.random() <= WATCHED_SHARE
         begun = time.process_time()
         with self.coverage.watching() if watched else nullcontext():
             find = check(self.read, self.folder)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .inputs import Input
 
-TEXTS = (
+NETWORK_TEXTS = (
     "switch:bandwidth=4GB/s,latency=1us,model=smpi",
     "torus:dimensions=[4,4],bandwidth=10GB/s,latency=1us",
     "switch:bandwidth=1GB/s,latency=2us,model=loggp",
@@ -22,7 +22,7 @@ TEXTS = (
     "here.yaml:latency=3us",
 )
 SWITCH = "{topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}"
-HERE = f"version: 1\nnetwork: {SWITCH}\n"
+PLATFORM_WITH_NETWORK = f"version: 1\nnetwork: {SWITCH}\n"
 MODEL = """\
 model:
     name: hockney
@@ -33,10 +33,12 @@ model:
     send: [{above: 0, fixed: 1 us, per_kilobyte: 10 ns}, {above: 1 kB, fixed: 2 us}]
     receive: [{above: 0, fixed: 1 us}]
 """
-CHANGED = (
+CHANGED_PLATFORM = (
     f"version: 1\nnetwork:\n  topology: switch\n  bandwidth: 12.5 GB/s\n  latency: 1 us\n  {MODEL}"
 )
-BESIDE = HERE.replace("}", ", model: smpi, eager: 64 kB, cross_traffic: 0.05}")
+PLATFORM_WITH_MODEL = PLATFORM_WITH_NETWORK.replace(
+    "}", ", model: smpi, eager: 64 kB, cross_traffic: 0.05}"
+)
 CLUSTER = f"nodes: {{count: 4, like: identical-8, cores: 2}}\nnetwork: {SWITCH}\n"
 
 HEAD = "<?xml version='1.0'?>\n<platform version='4.1'>\n"
@@ -75,14 +77,21 @@ XML = {
 
 
 def network_texts(_: Path) -> dict[str, Input]:
-    return {text: {"here.yaml": HERE.encode(), TEXT: text.encode()} for text in TEXTS}
+    return {
+        text: {"here.yaml": PLATFORM_WITH_NETWORK.encode(), TEXT: text.encode()}
+        for text in NETWORK_TEXTS
+    }
 
 
 def networks(folder: Path) -> dict[str, Input]:
     """Return files as tasksim writes them, of what SimGrid's describe, and one by hand."""
     from tasksim.formats.simgrid import import_network
 
-    hand = {"hand": HERE, "changed": CHANGED, "beside": BESIDE}
+    hand = {
+        "hand": PLATFORM_WITH_NETWORK,
+        "changed": CHANGED_PLATFORM,
+        "beside": PLATFORM_WITH_MODEL,
+    }
     found: dict[str, Input] = {name: {"net.yaml": text.encode()} for name, text in hand.items()}
     for name, text in XML.items():
         (folder / "net.xml").write_text(f"{HEAD}{text}</platform>\n")
@@ -96,7 +105,7 @@ def network_xml(_: Path) -> dict[str, Input]:
 
 
 def clusters(_: Path) -> dict[str, Input]:
-    changed = CLUSTER.partition("network:")[0] + CHANGED.partition("\n")[2]
+    changed = CLUSTER.partition("network:")[0] + CHANGED_PLATFORM.partition("\n")[2]
     return {
         "like": {"cluster.yaml": CLUSTER.encode()},
         "changed": {"cluster.yaml": changed.encode()},

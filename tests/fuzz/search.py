@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 
 from .inputs import Input, in_folder, put
 
-__all__ = ["FINDS", "Result", "search"]
+__all__ = ["FINDS_FOLDER", "Result", "search"]
 
 HERE = Path(__file__).resolve().parent
-FINDS = HERE / "finds"
+FINDS_FOLDER = HERE / "finds"
 """A folder per reader, in it one per find: its input."""
 MAX_FINDS = 5
 """After which a process that has died is not followed by another: they may all do."""
@@ -61,7 +61,7 @@ class Result:
         places = []
         for _, given in self.finds:
             digest = sha256(b"".join(given[name] for name in sorted(given))).hexdigest()[:10]
-            place = FINDS / self.reader / digest
+            place = FINDS_FOLDER / self.reader / digest
             put(given, place)
             places.append(place)
         return places

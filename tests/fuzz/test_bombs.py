@@ -142,12 +142,12 @@ def limited():
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
 
-SLOW = ("deep YAML", "elements", "gzipped JSON", "rows", "zeros")
+SLOW_BOMBS = ("deep YAML", "elements", "gzipped JSON", "rows", "zeros")
 """Bombs that take seconds to make, or to refuse."""
 
 
 @pytest.mark.parametrize(
-    "bomb", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in BOMBS]
+    "bomb", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW_BOMBS)) for name in BOMBS]
 )
 def test_a_bomb_is_refused(bomb, tmp_path):
     make, line, said = BOMBS[bomb]

@@ -17,17 +17,17 @@ from counter_files import PAPI
 from fuzz.inputs import LARGEST, in_folder, put
 from fuzz.mutations import NUMBER, mutated
 from fuzz.rules import check
-from fuzz.search import FINDS, search
+from fuzz.search import FINDS_FOLDER, search
 from fuzz.smaller import smaller
 from fuzz.targets import MODULES_BY_READER, TARGETS
 from tiers import few
 
 import tasksim
 
-KEPT = sorted(path for path in FINDS.glob("*/*") if path.is_dir())
+KEPT_FINDS = sorted(path for path in FINDS_FOLDER.glob("*/*") if path.is_dir())
 INPUTS = few(100)
 """Inputs for each reader: a hundred take from half a second to five."""
-LONG = 100_000
+LONG_WORD_BYTES = 100_000
 """The bytes of a word whose square, in nanoseconds, is the CPU time that an input may take."""
 
 
@@ -51,7 +51,12 @@ def test_any_input_is_read_or_refused(reader):
 @pytest.mark.parametrize("reader", TARGETS)
 def test_long_words_take_as_long_as_they_are(reader, tmp_path):
     """A pattern that tries each part of a word on each other part takes the square of it."""
-    words = (b"1" * LONG + b"!", b"x" + b"1" * LONG + b"!", b"_" * LONG + b"!", b" " * LONG + b"!")
+    words = (
+        b"1" * LONG_WORD_BYTES + b"!",
+        b"x" + b"1" * LONG_WORD_BYTES + b"!",
+        b"_" * LONG_WORD_BYTES + b"!",
+        b" " * LONG_WORD_BYTES + b"!",
+    )
     given = TARGETS[reader].seeds()[0]
     texts = [name for name in given if not name.endswith((".npz", ".parquet"))]
     for name, which, word in product(texts, (0, 1, -1), words):
@@ -78,7 +83,9 @@ def test_long_lines_take_as_long_as_they_are(reader, name, content, tmp_path):
     assert find is None, str(find)
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=[f"{path.parent.name}-{path.name}" for path in KEPT])
+@pytest.mark.parametrize(
+    "kept", KEPT_FINDS, ids=[f"{path.parent.name}-{path.name}" for path in KEPT_FINDS]
+)
 def test_what_was_found_is_mended(kept):
     find = check(TARGETS[kept.parent.name].read, kept)
     assert find is None, str(find)
@@ -92,7 +99,7 @@ def test_every_reader_has_files_whose_lines_count():
 
 
 def test_every_find_is_of_a_reader():
-    assert {path.parent.name for path in KEPT} <= set(TARGETS)
+    assert {path.parent.name for path in KEPT_FINDS} <= set(TARGETS)
 
 
 # The search itself

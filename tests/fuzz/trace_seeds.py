@@ -142,7 +142,7 @@ StartTime: 5.0
 EndTime: 6.0
 MPIRank: 1
 """
-BESIDE = {
+STARPU_FILES = {
     "data.rec": b"Handle: a0\nHomeNode: 0\nMPIRank: 0\nSize: 8\n",
     "sched_tasks.rec": b"Type: push\nTime: 1.5\nPriority: 7\nJobId: 0_1\n\n"
     b"Type: pop\nTime: 1.7\nPriority: 7\nJobId: 0_1\n",
@@ -169,7 +169,7 @@ def tasks_rec(folder: Path) -> dict[str, Input]:
 
     FORMATS.find("tasks.rec").writes_run(_with_copies(), folder / "tasks.rec", True)
     own = {"tasks.rec": (folder / "tasks.rec").read_bytes()}
-    return {"ranks": {"tasks.rec": TASKS_REC, **BESIDE}, "workers": WORKERS, "own": own}
+    return {"ranks": {"tasks.rec": TASKS_REC, **STARPU_FILES}, "workers": WORKERS, "own": own}
 
 
 def task_table(folder: Path) -> dict[str, Input]:

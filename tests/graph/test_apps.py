@@ -14,7 +14,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.flop import task_flop
 
-TOGETHER = {AccessMode.R, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
+COMMUTING_MODES = {AccessMode.R, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
 
 
 def described(graph, task):
@@ -182,7 +182,7 @@ def test_dependencies_are_those_of_the_accesses_one_by_one(name, arguments):
     for task in range(len(graph)):
         for handle, mode in graph.accesses_of(task):
             kind, members = current.get(handle, (None, []))
-            if kind == mode and mode in TOGETHER:
+            if kind == mode and mode in COMMUTING_MODES:
                 members.append(task)
             else:
                 before[handle], current[handle] = members, (mode, [task])

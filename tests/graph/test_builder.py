@@ -197,7 +197,7 @@ def test_what_was_refused_leaves_nothing_behind():
     assert graph.access_ptr.tolist() == [0, 1, 2]
 
 
-REFUSED = {
+REFUSED_INSERTIONS = {
     "after a task that is not there": lambda g: g.insert("task", after=[5]),
     "after one that is, and then one that is not": lambda g: g.insert("task", n=1, after=[0, 5]),
     "a new kernel after itself": lambda g: g.insert("new", k=1, after=[1]),
@@ -221,7 +221,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("call", REFUSED_INSERTIONS.values(), ids=REFUSED_INSERTIONS)
 def test_a_call_that_fails_changes_nothing(call):
     def begun():
         g = GraphBuilder("clean")

@@ -13,8 +13,8 @@ from tasksim.graph import dependencies
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W, access
 
-WRITES = {AccessMode.W, AccessMode.RW}
-TOGETHER = {AccessMode.R, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
+WRITING_MODES = {AccessMode.W, AccessMode.RW}
+COMMUTING_MODES = {AccessMode.R, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
 
 
 def edges(graph):
@@ -84,7 +84,7 @@ def naive(tasks):
             if mode == AccessMode.SCRATCH:
                 continue
             kind, members = current.get(handle, (None, []))
-            if kind == mode and mode in TOGETHER:
+            if kind == mode and mode in COMMUTING_MODES:
                 members.append(task)
             else:
                 before[handle] = members
@@ -94,7 +94,7 @@ def naive(tasks):
 
 
 def conflict(one, other):
-    return AccessMode.SCRATCH not in (one, other) and not (one == other and one in TOGETHER)
+    return AccessMode.SCRATCH not in (one, other) and not (one == other and one in COMMUTING_MODES)
 
 
 @settings(deadline=None, max_examples=few(200))

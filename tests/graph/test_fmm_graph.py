@@ -14,11 +14,13 @@ from tasksim.graph.apps.fmm_passes import KERNELS
 from tasksim.graph.apps.registry import find, generate, parse, parse_settings
 from tasksim.graph.octree.particles import DISTRIBUTIONS
 
-SHORT = {AccessMode.R: "R", AccessMode.RW: "RW", AccessMode.COMMUTATIVE: "C"}
+LETTER_OF_MODE = {AccessMode.R: "R", AccessMode.RW: "RW", AccessMode.COMMUTATIVE: "C"}
 
 
 def described(graph, task):
-    accesses = [f"{SHORT[mode]} {graph.handle_name(h)}" for h, mode in graph.accesses_of(task)]
+    accesses = [
+        f"{LETTER_OF_MODE[mode]} {graph.handle_name(h)}" for h, mode in graph.accesses_of(task)
+    ]
     return f"{graph.kernel_of(task)}: {', '.join(accesses)}; {graph.priority[task]}"
 
 
@@ -34,12 +36,12 @@ def edges(graph):
 # A drawn tree: 4 x 4 cells, the leaves 0 at (0, 0), 3 at (1, 1), 5 at (0, 3), 12 at (2, 2) and
 # 15 at (3, 3). Pairs of them make groups: {0, 3}, {5, 12}, {15}. Leaves 0, 3, 12, 15 touch in
 # this order, along the diagonal; all others are two or three cells apart.
-DRAWN = {0: 2, 3: 1, 5: 4, 12: 3, 15: 2}
+DRAWN_CELLS = {0: 2, 3: 1, 5: 4, 12: 3, 15: 2}
 
 
 @pytest.fixture(scope="module")
 def drawn():
-    return graph_of_tree(tree_of(2, 3, DRAWN), group_size=2, order=3)
+    return graph_of_tree(tree_of(2, 3, DRAWN_CELLS), group_size=2, order=3)
 
 
 def test_every_task_of_a_drawn_tree(drawn):
@@ -294,7 +296,7 @@ def test_groups_larger_than_any_level():
 
 def test_groups_of_no_cells_are_refused():
     with pytest.raises(InputError, match="group_size"):
-        graph_of_tree(tree_of(2, 3, DRAWN), group_size=0, order=3)
+        graph_of_tree(tree_of(2, 3, DRAWN_CELLS), group_size=0, order=3)
 
 
 def test_distributions_are_those_that_can_be_drawn():

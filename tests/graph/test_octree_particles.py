@@ -12,11 +12,11 @@ from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges
 from tasksim.graph.octree.tree import tree_of_distribution
 
 DIMENSIONS = pytest.mark.parametrize("dimension", [2, 3])
-EACH = pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+EACH_DISTRIBUTION = pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 
 
 @DIMENSIONS
-@EACH
+@EACH_DISTRIBUTION
 def test_particles_are_in_the_half_open_box_and_fill_it(distribution, dimension):
     points = all_positions(distribution, 20_000, dimension)
     assert points.shape == (20_000, dimension)
@@ -27,7 +27,7 @@ def test_particles_are_in_the_half_open_box_and_fill_it(distribution, dimension)
     assert np.abs(points.mean(axis=0) - 0.5).max() < 0.02
 
 
-@EACH
+@EACH_DISTRIBUTION
 def test_a_seed_says_which_particles(distribution):
     first = all_positions(distribution, 100, 3, seed=1)
     assert_array_equal(first, all_positions(distribution, 100, 3, seed=1))

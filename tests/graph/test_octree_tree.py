@@ -20,7 +20,7 @@ from tasksim.graph.octree.tree import tree_of_counts, tree_of_distribution, tree
 
 GOLDEN_EMPTY = {34, 35, 40, 41, 42, 43, 44, 46}
 DIMENSIONS = pytest.mark.parametrize("dimension", [2, 3])
-EACH = pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+EACH_DISTRIBUTION = pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 
 
 def brute_index(cell, bits):
@@ -307,7 +307,7 @@ def test_a_tree_keeps_its_own_leaves():
 
 
 @DIMENSIONS
-@EACH
+@EACH_DISTRIBUTION
 @pytest.mark.parametrize("dense_leaves", [1 << 24, 0])
 def test_a_streamed_tree_is_that_of_all_particles(
     distribution, dimension, dense_leaves, monkeypatch

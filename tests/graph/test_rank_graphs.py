@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.flop import task_flop
 from tasksim.kernels.program import bind
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 def counts(graph):
@@ -195,7 +195,10 @@ def test_a_panel_waits_for_all_updates_that_are_too_far_behind(depth):
 def test_look_ahead_shortens_a_run():
     found = [
         tasksim.simulate(
-            f"cholesky tiles=8 lookahead={depth}", workers=6, durations=SECONDS, scheduler="prio"
+            f"cholesky tiles=8 lookahead={depth}",
+            workers=6,
+            durations=DURATIONS_S,
+            scheduler="prio",
         ).makespan_s
         for depth in (0, 1, 8)
     ]

@@ -72,24 +72,24 @@ def placed(distribution, count, dimension):
     return np.ascontiguousarray(all_positions(distribution, count, dimension, seed=1).T)
 
 
-PROMISED = {3: 1e-3, 5: 1e-5, 7: 1e-7}
+PROMISED_ERRORS = {3: 1e-3, 5: 1e-5, 7: 1e-7}
 """Per order, the error of the potential; that of forces is thirty times as much."""
 
 
 class TestWholeMethod:
     @pytest.mark.parametrize("dimension", DIMENSIONS)
-    @pytest.mark.parametrize("order", PROMISED)
+    @pytest.mark.parametrize("order", PROMISED_ERRORS)
     @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
     def test_errors_are_as_small_as_promised(self, distribution, order, dimension):
         potential, force = errors(placed(distribution, 2000, dimension), 4, order)
-        assert potential < PROMISED[order]
-        assert force < 30 * PROMISED[order]
+        assert potential < PROMISED_ERRORS[order]
+        assert force < 30 * PROMISED_ERRORS[order]
 
     @pytest.mark.parametrize(("distribution", "height"), [("ellipsoid", 6), ("cube", 5)])
     def test_leaves_of_few_particles_are_as_accurate(self, distribution, height):
         potential, force = errors(placed(distribution, 2000, 3), height, 5)
-        assert potential < PROMISED[5]
-        assert force < 30 * PROMISED[5]
+        assert potential < PROMISED_ERRORS[5]
+        assert force < 30 * PROMISED_ERRORS[5]
 
     @pytest.mark.parametrize("dimension", DIMENSIONS)
     @pytest.mark.parametrize("order", [3, 5])
@@ -98,8 +98,8 @@ class TestWholeMethod:
         corners = np.random.default_rng(0).integers(0, 9, (dimension, 300)) / 8
         inside = placed("cube", 2000, dimension)
         potential, force = errors(np.hstack([corners, corners[:, :50], inside]), 4, order, 2350)
-        assert potential < PROMISED[order]
-        assert force < 30 * PROMISED[order]
+        assert potential < PROMISED_ERRORS[order]
+        assert force < 30 * PROMISED_ERRORS[order]
 
     @pytest.mark.parametrize("height", [1, 2])
     def test_low_trees_are_the_direct_sum(self, height):

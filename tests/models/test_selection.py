@@ -14,8 +14,8 @@ from tasksim.models.samples import Samples
 from tasksim.models.selection import AUTOMATIC_KINDS, check_separable, select, size_bytes
 from tasksim.models.tensor.tuning import OPERATIONS_PER_S, GridSearch
 
-GIVEN = {"rank": 2, "cells": 6, "ridge": 1e-5}
-FAST = {"cp": GIVEN, "hybrid": GIVEN}
+GIVEN_OPTIONS = {"rank": 2, "cells": 6, "ridge": 1e-5}
+FAST = {"cp": GIVEN_OPTIONS, "hybrid": GIVEN_OPTIONS}
 """Nothing of tensors is searched for: that takes seconds, and is tested with them."""
 
 

@@ -21,7 +21,7 @@ from tasksim.platform.description import Platform
 from tasksim.runtime.view import Facts
 from tasksim.schedulers.registry import create
 
-TWO = Platform.identical(2)
+TWO_CORES = Platform.identical(2)
 GRAPH = generate("chain", length=3, duration=0.0)
 
 needs_core = pytest.mark.skipif(not status().available, reason=status().why)
@@ -29,22 +29,22 @@ needs_core = pytest.mark.skipif(not status().available, reason=status().why)
 
 def test_a_runtime_that_is_none_is_refused():
     with pytest.raises(InputError, match="runtime: got 'fast'"):
-        execute(GRAPH, TWO, "eager", runtime="fast")
+        execute(GRAPH, TWO_CORES, "eager", runtime="fast")
 
 
 def test_without_a_core_python_executes_and_says_why(monkeypatch):
     monkeypatch.setenv("TASKSIM_CORE", "off")
-    run = execute(GRAPH, TWO, "eager")
+    run = execute(GRAPH, TWO_CORES, "eager")
     assert (run.engine, run.engine_why) == (
         "python",
         "the core is switched off by TASKSIM_CORE=off",
     )
     with pytest.raises(InputError, match="runtime=compiled: the core is switched off"):
-        execute(GRAPH, TWO, "eager", runtime="compiled")
+        execute(GRAPH, TWO_CORES, "eager", runtime="compiled")
 
 
 def test_python_is_there_for_who_wants_it():
-    assert choose_runtime("python", TWO).why == "asked for"
+    assert choose_runtime("python", TWO_CORES).why == "asked for"
 
 
 class ByAddress:
@@ -81,7 +81,7 @@ def test_arguments_are_the_task_s_and_then_the_worker_s():
     called = []
     function = c_function(lambda *given: called.append(given) or 0, *[ctypes.c_int64] * 3)
     program = ByAddress(function, Tells.RESULT, own=[[7, 8], [7, 8]])
-    execute(GRAPH, TWO, "eager", program=program, runtime="compiled")
+    execute(GRAPH, TWO_CORES, "eager", program=program, runtime="compiled")
     assert called == [(10, 7, 8), (11, 7, 8), (12, 7, 8)]
 
 
@@ -89,13 +89,17 @@ def test_arguments_are_the_task_s_and_then_the_worker_s():
 def test_a_function_tells_by_what_it_returns():
     function = c_function(lambda number: 5 if number == 11 else 0, ctypes.c_int64)
     with pytest.raises(TaskFailed, match=r"task #1 .* kernel task: it returned 5"):
-        execute(GRAPH, TWO, "eager", program=ByAddress(function, Tells.RESULT), runtime="compiled")
+        execute(
+            GRAPH, TWO_CORES, "eager", program=ByAddress(function, Tells.RESULT), runtime="compiled"
+        )
 
 
 @needs_core
 def test_what_a_function_without_a_result_leaves_is_no_error():
     function = c_function(lambda number: 5, ctypes.c_int64)
-    execute(GRAPH, TWO, "eager", program=ByAddress(function, Tells.NOTHING), runtime="compiled")
+    execute(
+        GRAPH, TWO_CORES, "eager", program=ByAddress(function, Tells.NOTHING), runtime="compiled"
+    )
 
 
 @needs_core
@@ -130,7 +134,7 @@ def test_lu_by_halves_is_what_python_does():
 
 
 def execution(program):
-    return CompiledExecution(Facts.on_any_worker(GRAPH, TWO, create("eager")), program)
+    return CompiledExecution(Facts.on_any_worker(GRAPH, TWO_CORES, create("eager")), program)
 
 
 @needs_core

@@ -36,7 +36,7 @@ SHIPPED = [
     "jacobi block_rows=2 block_columns=2 block_size=16 iterations=3",
     "summa tiles=3 tile_size=16 rows=1 columns=2",
 ]  # fmt: skip
-OURS = [
+OWN_EXAMPLES = [
     f"{EXAMPLES}/{text}"
     for text in (
         "stencil.py n=96 steps=3 blocks=4 language=numpy",
@@ -57,7 +57,7 @@ IN_NUMBA = [
 """What is compiled anew in each process, for up to 10 seconds."""
 
 
-@parametrize_with_checks([*SHIPPED, *OURS])
+@parametrize_with_checks([*SHIPPED, *OWN_EXAMPLES])
 def test_shipped_applications_and_examples(application, check):
     check(application)
 
@@ -94,13 +94,13 @@ def count(total: RW, part: R):
 
 @tasksim.kernel
 def keep(part: R, total: W):
-    KEPT.append(part.sum())
+    KEPT_GRAPHS.append(part.sum())
     total[...] = 0.0
 
 
 @tasksim.kernel
 def fetch(total: RW):
-    total += KEPT.pop() if KEPT else 0.0
+    total += KEPT_GRAPHS.pop() if KEPT_GRAPHS else 0.0
 
 
 @tasksim.kernel
@@ -116,7 +116,7 @@ def gamble(total: RW, part: R):
 
 
 COUNTER = itertools.count()
-KEPT: list[float] = []
+KEPT_GRAPHS: list[float] = []
 
 
 def adding(kernel=add, initial=lambda rng, i: rng.random(2000), before=lambda g, x: None):
@@ -173,8 +173,8 @@ def cholesky_that_runs(change):
     return replace(find("cholesky"), executor=executor)
 
 
-SMALL = {"tiles": 3, "tile_size": 8}
-BROKEN = {
+SMALL_SETTINGS = {"tiles": 3, "tile_size": 8}
+BROKEN_APPLICATIONS = {
     "other tasks each time": (
         adding(before=more_each_time), {}, "same_settings_same_graph", "gave two different graphs",
     ),
@@ -186,11 +186,13 @@ BROKEN = {
         "describing_takes_no_data", "its description calls kernel add",
     ),
     "other priorities": (
-        cholesky_that_runs(lambda graph: replace(graph, priority=1 + graph.priority)), SMALL,
+        cholesky_that_runs(lambda graph: replace(graph, priority=1 + graph.priority)),
+        SMALL_SETTINGS,
         "keeps_priorities_and_order", "its program has other priorities",
     ),
     "other kernels": (
-        cholesky_that_runs(lambda graph: replace(graph, kernels=graph.kernels[::-1])), SMALL,
+        cholesky_that_runs(lambda graph: replace(graph, kernels=graph.kernels[::-1])),
+        SMALL_SETTINGS,
         "program_has_the_kernels_of_the_graph", "other kernels than its graph names",
     ),
     "data of no seed": (
@@ -219,16 +221,20 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(
-    ("application", "settings", "check", "message"), BROKEN.values(), ids=BROKEN
+    ("application", "settings", "check", "message"),
+    BROKEN_APPLICATIONS.values(),
+    ids=BROKEN_APPLICATIONS,
 )
 def test_what_is_wrong_is_found_by_the_check_that_is_meant(application, settings, check, message):
-    KEPT.clear()
+    KEPT_GRAPHS.clear()
     with pytest.raises(CheckFailed, match=rf"^application .*, {check}: .*{message}"):
         check_application(application, **settings)
 
 
 def test_each_check_but_none_twice_has_something_that_it_finds():
-    assert {check for _, _, check, _ in BROKEN.values()} == {check.__name__ for check in checks()}
+    assert {check for _, _, check, _ in BROKEN_APPLICATIONS.values()} == {
+        check.__name__ for check in checks()
+    }
 
 
 def test_one_that_is_right_passes():

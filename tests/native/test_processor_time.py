@@ -223,7 +223,7 @@ def test_a_kernel_that_sleeps_is_not_preempted(runtime):
     assert undisturbed_s(run)[asleep].tolist() == run.tasks.duration_s[asleep].tolist()
 
 
-COMPETE = """
+COMPETING_PROGRAM = """
 import os
 os.sched_setaffinity(0, {%d})
 print("competing", flush=True)
@@ -237,7 +237,9 @@ while True:
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_what_a_competitor_takes_is_found(runtime):
     core = usable_cores()[0]
-    competitor = subprocess.Popen([sys.executable, "-c", COMPETE % core], stdout=subprocess.PIPE)
+    competitor = subprocess.Popen(
+        [sys.executable, "-c", COMPETING_PROGRAM % core], stdout=subprocess.PIPE
+    )
     try:
         assert competitor.stdout.readline() == b"competing\n"
         graph = generate("cholesky", tiles=16, tile_size=192)

@@ -13,8 +13,8 @@ from tasksim.network.load import read_network
 from tasksim.network.model import HostCost, cost_s
 from tasksim.network.settings import with_settings
 
-SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
-TEXTS = {
+DURATIONS_S = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
+NETWORK_TEXTS = {
     "switch:bandwidth=1GB/s,limiter=3GB/s,loopback_bandwidth=9GB/s": {
         "cable", "limiter", "loopback",
     },
@@ -32,11 +32,11 @@ TEXTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", NETWORK_TEXTS)
 def test_each_link_has_one_kind_which_its_name_tells(text):
     network = read_network(text).sized(6)
     kinds = link_kinds(network.topology)
-    assert set(kinds) == TEXTS[text]
+    assert set(kinds) == NETWORK_TEXTS[text]
     together = np.concatenate(list(kinds.values()))
     assert sorted(together.tolist()) == list(range(network.topology.link_count))
     for kind, links in kinds.items():
@@ -83,7 +83,7 @@ def test_costs_of_a_message_are_fixed_or_multiplied():
 )
 def test_wrong_settings_are_told_with_what_is_legal(change, message):
     scenario = tasksim.Scenario(
-        "cholesky tiles=3", workers=2, durations=SECONDS, nodes=2,
+        "cholesky tiles=3", workers=2, durations=DURATIONS_S, nodes=2,
         network="switch:bandwidth=1GB/s", changes=[change],
     )  # fmt: skip
     with pytest.raises(InputError, match=message):
@@ -92,7 +92,9 @@ def test_wrong_settings_are_told_with_what_is_legal(change, message):
 
 def test_a_network_that_is_not_there_cannot_be_changed():
     changes = ["network.links.*.latency=x2"]
-    scenario = tasksim.Scenario("cholesky tiles=3", workers=2, durations=SECONDS, changes=changes)
+    scenario = tasksim.Scenario(
+        "cholesky tiles=3", workers=2, durations=DURATIONS_S, changes=changes
+    )
     with pytest.raises(InputError, match="give nodes=N and network=NETWORK"):
         scenario.solve()
 
@@ -100,8 +102,8 @@ def test_a_network_that_is_not_there_cannot_be_changed():
 @pytest.mark.parametrize("engine", ["simpy", needs_core("compiled")])
 def test_both_engines_take_the_changed_network(engine):
     slow = tasksim.Scenario(
-        "cholesky tiles=5 tile_size=256", workers=2, durations=SECONDS, nodes=4, scheduler="prio",
-        network="backbone:bandwidth=1GB/s,backbone_bandwidth=2GB/s,latency=1us",
+        "cholesky tiles=5 tile_size=256", workers=2, durations=DURATIONS_S, nodes=4,
+        scheduler="prio", network="backbone:bandwidth=1GB/s,backbone_bandwidth=2GB/s,latency=1us",
     )  # fmt: skip
     same = slow.vary(network="backbone:bandwidth=500MB/s,backbone_bandwidth=2GB/s,latency=3us")
     changes = ["network.links.cable.bandwidth=x0.5", "network.links.cable.latency=x3"]
@@ -118,7 +120,7 @@ def test_explicit_links_are_replayed_by_both_engines(tmp_path):
         "  routes: [{from: a, to: b, links: [wire]}]\n"
     )
     scenario = tasksim.Scenario(
-        "cholesky tiles=5", workers=2, durations=SECONDS, nodes=2, scheduler="prio",
+        "cholesky tiles=5", workers=2, durations=DURATIONS_S, nodes=2, scheduler="prio",
         network=tmp_path / "wire.yaml", changes=["network.links.wire.bandwidth=x0.01"],
     )  # fmt: skip
     runs = [scenario.solve(engine=engine) for engine in ("simpy", "compiled")]

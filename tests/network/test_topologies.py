@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.network.load import network_of_fields, read_network
 
 TREE = "fat-tree:children=[4,4],parents=[1,2],cables=[1,2],bandwidth=1.25GB/s,latency=5us"
-FLY = "dragonfly:groups=3,chassis=2,routers=3,hosts=2,blue=4,bandwidth=1GB/s,latency=1us"
+DRAGONFLY = "dragonfly:groups=3,chassis=2,routers=3,hosts=2,blue=4,bandwidth=1GB/s,latency=1us"
 
 
 def names(network, source, target):
@@ -64,7 +64,7 @@ def test_a_torus_goes_dimension_by_dimension_the_shorter_way():
 
 
 def test_every_way_there_is_as_long_as_the_way_back():
-    for text in (TREE, FLY, "torus:dimensions=[5,3,2],bandwidth=1GB/s,latency=1us"):
+    for text in (TREE, DRAGONFLY, "torus:dimensions=[5,3,2],bandwidth=1GB/s,latency=1us"):
         network = read_network(text)
         for source in range(network.nodes):
             for target in range(network.nodes):
@@ -76,7 +76,7 @@ def test_every_way_there_is_as_long_as_the_way_back():
 
 
 def test_a_dragonfly_has_minimal_routes():
-    network = read_network(FLY)
+    network = read_network(DRAGONFLY)
     assert network.nodes == 36
     sorts = [name.rstrip("0123456789/updown") for name in names(network, 0, 1)]
     assert len(sorts) == 2
@@ -89,7 +89,7 @@ def test_a_dragonfly_has_minimal_routes():
 
 
 def test_strands_multiply_the_bandwidth():
-    network = read_network(FLY)
+    network = read_network(DRAGONFLY)
     links = network.topology.links
     blue = network.topology.route(2, 12)[1]
     assert links.bandwidth_bytes_per_s[blue] == 4e9
@@ -265,9 +265,9 @@ def test_what_is_wrong_with_zones_is_told_by_its_place(tmp_path, old, new, said)
         (TREE.replace("[4,4]", "[1000,1000]"), "children: are 1000000 hosts"),
         (TREE.replace("[1,2],b", "[1,90000000],b"), "at most 100000"),
         (TREE.replace("[1,2],cables=[1,2]", "[1,9],cables=[1,90000]"), "has 6480033 links"),
-        (FLY.replace("routers=3", "routers=2"), "routers: must be at least groups"),
-        (FLY.replace("hosts=2", "hosts=100000"), "hosts: are 1800000 in all"),
-        (FLY.replace("routers=3", "routers=5000"), "links, must be at most"),
+        (DRAGONFLY.replace("routers=3", "routers=2"), "routers: must be at least groups"),
+        (DRAGONFLY.replace("hosts=2", "hosts=100000"), "hosts: are 1800000 in all"),
+        (DRAGONFLY.replace("routers=3", "routers=5000"), "links, must be at most"),
         ("torus:dimensions=[1000,1000],bandwidth=1GB/s", "are 1000000 hosts"),
         ("torus:dimensions=4,bandwidth=1GB/s", "dimensions: must be a list"),
         ("torus:dimensions=[4,bandwidth=1GB/s", "not a value"),

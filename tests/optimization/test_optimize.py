@@ -27,26 +27,30 @@ from tasksim.schedulers.static.plan import schedule_of
 CORES = tuple(Worker(core, f"cpu{core}", "cpu", 0) for core in range(3))
 HYBRID = Platform("hybrid", (*CORES, Worker(3, "gpu0", "cuda", 0)), (Memory(0, "ram"),))
 DURATIONS = "potrf=2,trsm=5,syrk=5,gemm=9,cuda:potrf=1,cuda:trsm=1.5,cuda:syrk=1,cuda:gemm=1"
-BASE = tasksim.Scenario("cholesky tiles=5", platform=HYBRID, durations=DURATIONS)
+BASE_SCENARIO = tasksim.Scenario("cholesky tiles=5", platform=HYBRID, durations=DURATIONS)
 
 
 def test_no_heuristic_is_better_and_the_plan_takes_as_long_as_it_says(tmp_path):
-    found = tasksim.optimize(BASE, steps=2000, seed=3, method="annealing")
+    found = tasksim.optimize(BASE_SCENARIO, steps=2000, seed=3, method="annealing")
     assert set(found.heuristics) == set(HEURISTICS)
     assert found.makespan_s < min(found.heuristics.values())
     assert found.bound_s <= found.makespan_s
     found.save(tmp_path / "best")
-    run = BASE.vary(scheduler=f"static:file={tmp_path / 'best' / 'plan.csv'}").solve(check=True)
+    run = BASE_SCENARIO.vary(scheduler=f"static:file={tmp_path / 'best' / 'plan.csv'}").solve(
+        check=True
+    )
     assert run.makespan_s == found.makespan_s
-    prioritised = BASE.vary(graph=str(tmp_path / "best" / "graph.npz"), settings=())
+    prioritised = BASE_SCENARIO.vary(graph=str(tmp_path / "best" / "graph.npz"), settings=())
     for name, (before, after) in found.survives.items():
-        assert BASE.vary(scheduler=name).solve().makespan_s == before
+        assert BASE_SCENARIO.vary(scheduler=name).solve().makespan_s == before
         assert prioritised.vary(scheduler=name).solve().makespan_s == after
 
 
 @pytest.mark.parametrize("method", ["annealing", pytest.param("auto", marks=pytest.mark.slow)])
 def test_the_same_seed_and_steps_give_the_same_plan(method):
-    one, other = (tasksim.optimize(BASE, steps=500, seed=7, method=method) for _ in range(2))
+    one, other = (
+        tasksim.optimize(BASE_SCENARIO, steps=500, seed=7, method=method) for _ in range(2)
+    )
     assert one.makespan_s == other.makespan_s
     assert np.array_equal(one.plan.worker, other.plan.worker)
     assert np.array_equal(one.plan.start_s, other.plan.start_s)
@@ -57,7 +61,7 @@ def test_chains_find_the_same_on_one_core_as_on_two(monkeypatch):
     found = []
     for cores in ([0], [0, 1]):
         monkeypatch.setattr(chains, "usable_cores", lambda cores=cores: cores)
-        found.append(tasksim.optimize(BASE, steps=601, seed=5, method="annealing"))
+        found.append(tasksim.optimize(BASE_SCENARIO, steps=601, seed=5, method="annealing"))
     one, other = found
     assert one.steps == other.steps == 601
     assert np.array_equal(one.plan.start_s, other.plan.start_s)
@@ -82,7 +86,7 @@ def test_what_does_not_fit_into_the_time_is_not_begun(monkeypatch):
     clock = Clock(1.0)
     monkeypatch.setattr(search, "time", clock)
     monkeypatch.setattr(chains, "time", clock)
-    found = tasksim.optimize(BASE, time_s=1e-3, method="annealing")
+    found = tasksim.optimize(BASE_SCENARIO, time_s=1e-3, method="annealing")
     assert list(found.heuristics) == ["modular-heft"]
     assert (found.steps, found.survives) == (0, {})
     assert found.makespan_s == found.improvements[-1].makespan_s
@@ -92,18 +96,21 @@ def test_what_does_not_fit_into_the_time_is_not_begun(monkeypatch):
 
 
 def test_a_bound_without_time_is_that_of_the_longest_path():
-    replayer = Replayer(resolve(BASE).simulation())
+    replayer = Replayer(resolve(BASE_SCENARIO).simulation())
     problem = replayer.problem
     names = ("cpu", "cuda")
     found = mixed_bound(problem, names, time_s=0.0)
     assert found.binding is None
-    assert found.value_s == pytest.approx(resolve(BASE).bounds()["critical_path_s"], rel=1e-5)
+    assert found.value_s == pytest.approx(
+        resolve(BASE_SCENARIO).bounds()["critical_path_s"], rel=1e-5
+    )
     assert found.value_s < mixed_bound(problem, names).value_s
 
 
 def test_both_engines_find_the_same_plan():
     one, other = (
-        tasksim.optimize(BASE, steps=30, method="annealing", engine=e) for e in ("auto", "simpy")
+        tasksim.optimize(BASE_SCENARIO, steps=30, method="annealing", engine=e)
+        for e in ("auto", "simpy")
     )
     assert np.array_equal(one.plan.worker, other.plan.worker)
     assert np.array_equal(one.plan.end_s, other.plan.end_s)
@@ -121,9 +128,9 @@ def test_a_plan_is_possible_and_no_longer_than_any_heuristic(graph, workers, see
 
 
 def test_a_search_that_is_resumed_is_no_worse_and_counts_on(tmp_path):
-    first = tasksim.optimize(BASE, steps=200, method="annealing")
+    first = tasksim.optimize(BASE_SCENARIO, steps=200, method="annealing")
     first.save(tmp_path / "best")
-    then = tasksim.optimize(BASE, steps=300, method="annealing", resume=tmp_path / "best")
+    then = tasksim.optimize(BASE_SCENARIO, steps=300, method="annealing", resume=tmp_path / "best")
     assert then.makespan_s <= first.makespan_s
     assert then.steps == 500
 
@@ -138,7 +145,7 @@ def test_ctrl_c_keeps_the_best():
         if "gap" in message:
             raise KeyboardInterrupt
 
-    found = tasksim.optimize(BASE, steps=1000, method="annealing", progress=interrupt)
+    found = tasksim.optimize(BASE_SCENARIO, steps=1000, method="annealing", progress=interrupt)
     assert found.interrupted
     assert found.steps == 1000 // ROUND_COUNT
     assert found.makespan_s <= min(found.heuristics.values())
@@ -156,7 +163,7 @@ def test_ctrl_c_keeps_the_best():
 )
 def test_bad_arguments_are_refused(given_, message):
     with pytest.raises(InputError, match=message):
-        tasksim.optimize(BASE, **given_)
+        tasksim.optimize(BASE_SCENARIO, **given_)
 
 
 def test_a_task_that_fits_no_memory_is_refused():
@@ -169,8 +176,8 @@ def test_a_task_that_fits_no_memory_is_refused():
 
 
 def test_places_that_no_worker_sees_cost_no_replay():
-    replayer = Replayer(resolve(BASE).simulation())
-    start = schedule_from(replayer, schedule_of(BASE.vary(scheduler="heft").solve()))
+    replayer = Replayer(resolve(BASE_SCENARIO).simulation())
+    start = schedule_from(replayer, schedule_of(BASE_SCENARIO.vary(scheduler="heft").solve()))
     annealing = Annealing(replayer, start, random.Random(1))
     before = replayer.replays
     for step in range(500):
@@ -181,8 +188,8 @@ def test_places_that_no_worker_sees_cost_no_replay():
 
 
 def test_the_plan_of_another_graph_is_refused(tmp_path):
-    tasksim.optimize(BASE, steps=1).save(tmp_path / "best")
+    tasksim.optimize(BASE_SCENARIO, steps=1).save(tmp_path / "best")
     with pytest.raises(
         InputError, match=r"plan.csv:3: task: got '17'; legal: a number from 0 to 9"
     ):
-        tasksim.optimize(BASE.vary({"graph.tiles": 3}), steps=1, resume=tmp_path / "best")
+        tasksim.optimize(BASE_SCENARIO.vary({"graph.tiles": 3}), steps=1, resume=tmp_path / "best")

@@ -8,7 +8,7 @@ from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.description import Device
 from tasksim.platform.load import load
 
-FILE = """
+PLATFORM_FILE = """
     version: 1
     arch: {cpu: {}, cuda: {speed: 1, pipeline: 2, synchronous: [chol_model_potrf]}}
     workers: {cuda: {count: 1}, cpu: {count: 1}}
@@ -22,7 +22,7 @@ FILE = """
 
 
 def test_all_costs(write):
-    platform = load(write(FILE))
+    platform = load(write(PLATFORM_FILE))
     assert platform.overheads == Overheads(
         1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 10e-6, 11e-6, 12e-6, 13e-6, 14e-6
     )
@@ -48,7 +48,7 @@ def test_parts_of_a_section(write):
 
 def test_settings(write):
     platform = load(
-        write(FILE),
+        write(PLATFORM_FILE),
         settings=[
             "platform.arch.cuda.speed=1.5",
             "platform.arch.cuda.pipeline=4",
@@ -114,7 +114,7 @@ def test_settings_of_what_the_file_leaves_unsaid(write, setting, expected):
     ],
 )
 def test_wrong_settings(write, errors, setting, what):
-    assert errors(write(FILE), settings=[f"platform.{setting}"]) == [
+    assert errors(write(PLATFORM_FILE), settings=[f"platform.{setting}"]) == [
         f"--set platform.{setting}: {what}"
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tasksim.platform.load import load
 
-FILE = """
+PLATFORM_FILE = """
     version: 1
     name: machine
     memories: {ram: {}, gpu0: {}, gpu1: {}, gpu2: {}}
@@ -24,7 +24,7 @@ FILE = """
 @pytest.fixture
 def counts(write):
     """Return how many workers of each group there are under settings of counts."""
-    path = write(FILE)
+    path = write(PLATFORM_FILE)
 
     def of(*settings: str) -> tuple[int, int]:
         platform = load(path, settings=[f"platform.workers.{setting}" for setting in settings])
@@ -58,13 +58,16 @@ def test_cores_that_drive_no_device_work(counts, settings, expected):
 
 
 def test_a_core_given_back_is_bound_to_none(write):
-    cores = [w.core for w in load(write(FILE), settings=["platform.workers.cuda.count=2"]).workers]
+    cores = [
+        w.core
+        for w in load(write(PLATFORM_FILE), settings=["platform.workers.cuda.count=2"]).workers
+    ]
     assert cores == [None, None, 3, 4, 5, 6, 7, 8, 9, 10, 11, None]
 
 
 def test_more_devices_than_cores(write, errors):
     setting = "platform.workers.cuda.count=13"
-    assert errors(write(FILE), settings=[setting]) == [
+    assert errors(write(PLATFORM_FILE), settings=[setting]) == [
         f"--set {setting}: 13 workers of cuda need 13 cores of cpu for their drivers, but there "
         "are 12 (9 workers of cpu, 3 drivers)"
     ]
@@ -72,13 +75,13 @@ def test_more_devices_than_cores(write, errors):
 
 def test_neither_devices_nor_cores(write, errors):
     settings = ["platform.workers.cuda.count=0", "platform.workers.cpu.count=0"]
-    assert errors(write(FILE), settings=settings) == [
+    assert errors(write(PLATFORM_FILE), settings=settings) == [
         "p.yaml:5:3: workers: at least one worker is needed (got none)"
     ]
 
 
 def test_several_groups_may_share_the_cores(write):
-    text = FILE.replace(
+    text = PLATFORM_FILE.replace(
         "      cpu:", "      fpga: {count: 2, memory: ram, drivers: cpu}\n      cpu:"
     )
     settings = ["platform.workers.cuda.count=2", "platform.workers.fpga.count=0"]
@@ -87,7 +90,7 @@ def test_several_groups_may_share_the_cores(write):
 
 
 def test_counts_of_a_variant_are_final(write):
-    write(FILE, "base.yaml")
+    write(PLATFORM_FILE, "base.yaml")
     path = write("version: 1\nextends: base\nworkers: {cuda: {count: 1}}\n")
     assert len(load(path).workers) == 1 + 9
     # Settings count from what the variant says.
@@ -96,7 +99,7 @@ def test_counts_of_a_variant_are_final(write):
 
 def test_a_wrong_count_is_told_once(write, errors):
     setting = "platform.workers.cuda.count=many"
-    assert errors(write(FILE), settings=[setting]) == [
+    assert errors(write(PLATFORM_FILE), settings=[setting]) == [
         f"--set {setting}: workers.cuda.count: must be a whole number (got 'many')"
     ]
 
@@ -118,7 +121,7 @@ def test_a_wrong_count_is_told_once(write, errors):
 )
 def test_what_was_measured_follows_its_link(write, settings, expected):
     link = load(
-        write(FILE), settings=[f"platform.links.a.{setting}" for setting in settings]
+        write(PLATFORM_FILE), settings=[f"platform.links.a.{setting}" for setting in settings]
     ).links[0]
     assert expected == (
         link.bandwidth_bytes_per_s,
@@ -129,13 +132,13 @@ def test_what_was_measured_follows_its_link(write, settings, expected):
 
 
 def test_links_without_measures_are_scaled_too(write):
-    links = load(write(FILE), settings=["platform.links.*.bandwidth=x2"]).links
+    links = load(write(PLATFORM_FILE), settings=["platform.links.*.bandwidth=x2"]).links
     assert [link.bandwidth_bytes_per_s for link in links] == [12e9] * 3
     assert [link.measured_bandwidth_bytes_per_s for link in links] == [10e9, None, None]
 
 
 def test_a_variant_with_another_link_forgets_what_was_measured(write):
-    write(FILE, "base.yaml")
+    write(PLATFORM_FILE, "base.yaml")
     link = load(write("version: 1\nextends: base\nlinks: {a: {bandwidth: 12 GB/s}}\n")).links[0]
     assert (link.measured_bandwidth_bytes_per_s, link.measured_latency_s) == (None, 9e-6)
     both = "links: {a: {bandwidth: 12 GB/s, measured_bandwidth: 11 GB/s}}"

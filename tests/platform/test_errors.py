@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TIMES = "ns, us, ms, s, min, h"
+TIME_UNITS = "ns, us, ms, s, min, h"
 NAME = (
     "must be a name: letters, digits, '_' and '-', beginning with a letter, "
     "ending with a letter or a digit"
@@ -52,7 +52,7 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
         "p.yaml:8:27: workers.little.arch: unknown architecture; give it an entry in `arch:` "
         "(got 'cpus', legal cpu), did you mean 'cpu'?",
         "p.yaml:9:19: overheads.task: '12 uss' is not a time: write e.g. '10 us'; "
-        f"legal units: {TIMES}, did you mean 'us'?",
+        f"legal units: {TIME_UNITS}, did you mean 'us'?",
         "p.yaml:9:39: overheads.submission: must be at least 0 (got '-2 us')",
         "p.yaml:10:27: links.pcie.bandwidth: '12.5 GBs' is not a bandwidth: write e.g. "
         f"'12.5 GB/s'; legal units: {rates}, did you mean 'GB/s'?",

@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.platform.load import dump, load
 from tasksim.platform.parts import Numa, NumaKernel
 
-FILE = """
+PLATFORM_FILE = """
     version: 1
     workers: {cpu: {count: 4}}
     memory_domains: {numa: {workers: cpu, each: 2, bandwidth: [9 GB/s, 12 GB/s], size: 32 GiB}}
@@ -24,7 +24,7 @@ FILE = """
       cache: 8 MiB
       kernels: {gemm: {memory_share: 0.25, demand: 2 GB/s}, trsm: {memory_share: 0.5}}
 """
-SHORT = """
+SHORT_FILE = """
     version: 1
     workers: {cpu: {count: 4}}
     memory_domains: {numa: {workers: cpu, each: 2}}
@@ -33,7 +33,7 @@ SHORT = """
 
 
 def test_all_that_a_file_says(write):
-    platform = load(write(FILE))
+    platform = load(write(PLATFORM_FILE))
     assert platform.numa == Numa(
         ((10.0, 21.0), (21.0, 10.0)),
         ((inf, 6e9), (5e9, inf)),
@@ -47,7 +47,7 @@ def test_all_that_a_file_says(write):
 
 
 def test_a_value_for_all_pairs_fits_any_number_of_domains(write):
-    path = write(SHORT)
+    path = write(SHORT_FILE)
     assert load(path).numa == Numa(((10.0, 21.0), (21.0, 10.0)), ((inf, 6e9), (6e9, inf)))
     more = load(path, settings=["platform.workers.cpu.count=6", "platform.numa.distances=x2"])
     assert more.numa.distances == ((10.0, 42.0, 42.0), (42.0, 10.0, 42.0), (42.0, 42.0, 10.0))
@@ -55,13 +55,13 @@ def test_a_value_for_all_pairs_fits_any_number_of_domains(write):
 
 
 def test_fewer_domains_use_the_first_rows(write):
-    one = load(write(FILE), settings=["platform.workers.cpu.count=2"])
+    one = load(write(PLATFORM_FILE), settings=["platform.workers.cpu.count=2"])
     assert (one.numa.distances, one.numa.bandwidths_bytes_per_s) == (((10.0,),), ((inf,),))
 
 
 def test_settings(write):
     changed = load(
-        write(FILE),
+        write(PLATFORM_FILE),
         settings=[
             "platform.numa.distances=[[10, 16], [16, 10]]",
             "platform.numa.bandwidth=8 GB/s",
@@ -120,8 +120,8 @@ def test_what_is_written_reads_back(here):
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file(write, errors, old, new, what):
-    assert FILE.count(old) == 1
-    assert what in "\n".join(errors(write(FILE.replace(old, new))))
+    assert PLATFORM_FILE.count(old) == 1
+    assert what in "\n".join(errors(write(PLATFORM_FILE.replace(old, new))))
 
 
 def test_distances_need_domains(write, errors):
@@ -131,45 +131,45 @@ def test_distances_need_domains(write, errors):
     ]
 
 
-TWO = sockets(2, 2)
-GOOD = TWO.numa
+TWO_SOCKETS = sockets(2, 2)
+NUMA = TWO_SOCKETS.numa
 
 
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
         (Numa(((10.0,),)), "numa: distances: must be 2 rows of 2, one per memory domain"),
-        (replace(GOOD, bandwidths_bytes_per_s=((1.0, 1.0),)), "numa: bandwidths: must be 2 rows"),
-        (replace(GOOD, distances=((10.0, 5.0), (20.0, 10.0))),
+        (replace(NUMA, bandwidths_bytes_per_s=((1.0, 1.0),)), "numa: bandwidths: must be 2 rows"),
+        (replace(NUMA, distances=((10.0, 5.0), (20.0, 10.0))),
          "distance from numa0 to numa1 is 5.0, must be at least that of numa0 to itself, 10.0"),
-        (replace(GOOD, distances=((10.0, inf), (20.0, 10.0))),
+        (replace(NUMA, distances=((10.0, inf), (20.0, 10.0))),
          "distance from numa0 to numa1 is inf, must be positive"),
-        (replace(GOOD, bandwidths_bytes_per_s=((inf, 0.0), (1.0, 2.0))),
+        (replace(NUMA, bandwidths_bytes_per_s=((inf, 0.0), (1.0, 2.0))),
          "bandwidth from numa0 to numa1 is 0.0, must be positive"),
-        (replace(GOOD, bandwidths_bytes_per_s=((inf, 1.0), (1.0, 2.0))),
+        (replace(NUMA, bandwidths_bytes_per_s=((inf, 1.0), (1.0, 2.0))),
          "bandwidth from numa1 to numa1 is 2.0, must be infinite: the memory domain has its own"),
-        (replace(GOOD, placement="numa2"), "numa: unknown placement (got 'numa2', legal first_tou"),
-        (replace(GOOD, cache_bytes=-1.0), "numa: cache has -1.0 bytes, must be 0 or more"),
-        (replace(GOOD, kernels={"gemm": NumaKernel(2.0)}), "memory share 2.0, must be 0 to 1"),
-        (replace(GOOD, kernels={"gemm": NumaKernel(1.0, -1.0)}), "demands -1.0 bytes/s, must be 0"),
+        (replace(NUMA, placement="numa2"), "numa: unknown placement (got 'numa2', legal first_tou"),
+        (replace(NUMA, cache_bytes=-1.0), "numa: cache has -1.0 bytes, must be 0 or more"),
+        (replace(NUMA, kernels={"gemm": NumaKernel(2.0)}), "memory share 2.0, must be 0 to 1"),
+        (replace(NUMA, kernels={"gemm": NumaKernel(1.0, -1.0)}), "demands -1.0 bytes/s, must be 0"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_python(wrong, what):
     with pytest.raises(InputError) as refused:
-        replace(TWO, numa=wrong)
+        replace(TWO_SOCKETS, numa=wrong)
     assert what in str(refused.value)
 
 
 def test_domains_and_one_node_are_needed_in_python():
     with pytest.raises(InputError, match="numa needs memory domains"):
-        replace(TWO, memory_domains=())
+        replace(TWO_SOCKETS, memory_domains=())
     nodes = tuple(replace(memory, id=n, name=f"r{n}", node=n)
-                  for n, memory in enumerate(TWO.memories * 2))  # fmt: skip
+                  for n, memory in enumerate(TWO_SOCKETS.memories * 2))  # fmt: skip
     with pytest.raises(InputError, match="numa is for one node, got 2"):
-        replace(TWO, memories=nodes)
-    sized = tuple(replace(domain, size_bytes=0.0) for domain in TWO.memory_domains)
+        replace(TWO_SOCKETS, memories=nodes)
+    sized = tuple(replace(domain, size_bytes=0.0) for domain in TWO_SOCKETS.memory_domains)
     with pytest.raises(InputError, match=r"memory domain numa0 has size 0\.0, must be positive"):
-        replace(TWO, memory_domains=sized)
+        replace(TWO_SOCKETS, memory_domains=sized)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,10 @@ def test_domains_and_one_node_are_needed_in_python():
         (lambda: Numa(((10.0,),), kernels={"gemm": 0.5}), "legal: NumaKernel by name"),
         (lambda: NumaKernel("half"), "memory_share: got 'half' (str)"),
         (lambda: NumaKernel(0.5, "1 GB/s"), "demand_bytes_per_s: got '1 GB/s' (str)"),
-        (lambda: replace(TWO, numa={"distances": 21}), "numa: got {'distances': 21} (dict); legal"),
+        (
+            lambda: replace(TWO_SOCKETS, numa={"distances": 21}),
+            "numa: got {'distances': 21} (dict); legal",
+        ),
     ],
 )
 def test_arguments_that_are_no_numbers(make, what):

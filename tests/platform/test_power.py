@@ -7,7 +7,7 @@ from tasksim.platform.description import Platform
 from tasksim.platform.load import load
 from tasksim.platform.power import ArchitecturePower, Frequency, Power
 
-FILE = """
+PLATFORM_FILE = """
     version: 1
     name: machine
     memories: {ram: {}, gpu0: {size: 16 GiB}}
@@ -25,7 +25,7 @@ FILE = """
 
 
 def test_a_file_says_what_a_machine_draws(write):
-    platform = load(write(FILE))
+    platform = load(write(PLATFORM_FILE))
     cpu = ArchitecturePower(0.5, 8.0, {"gemm": 10.5})
     assert platform.power == Power(30.0, {"cpu": cpu, "cuda": ArchitecturePower(30.0, 250.0)})
     assert [link.power_w for link in platform.links] == [4.0]
@@ -34,7 +34,7 @@ def test_a_file_says_what_a_machine_draws(write):
 
 
 def test_another_frequency_keeps_that_of_the_models(write):
-    path = write(FILE)
+    path = write(PLATFORM_FILE)
     for setting, hz in {"2 GHz": 2e9, "x0.5": 1.25e9}.items():
         platform = load(path, settings=[f"platform.arch.cpu.frequency={setting}"])
         assert platform.frequencies == {"cpu": Frequency(hz, 2.5e9)}
@@ -43,7 +43,7 @@ def test_another_frequency_keeps_that_of_the_models(write):
 
 
 def test_a_file_that_extends_another_keeps_that_of_its_models(write):
-    write(FILE, "base.yaml")
+    write(PLATFORM_FILE, "base.yaml")
     slow = write("version: 1\nextends: base.yaml\narch: {cpu: {frequency: 2 GHz}}\n", "slow.yaml")
     assert load(slow).frequencies == {"cpu": Frequency(2e9, 2.5e9)}
 
@@ -56,7 +56,7 @@ def test_a_file_that_extends_another_keeps_that_of_its_models(write):
     ],
 )
 def test_where_no_frequency_is_known_both_are_given(write, settings):
-    assert load(write(FILE), settings=settings).slower("cuda") == 1.5
+    assert load(write(PLATFORM_FILE), settings=settings).slower("cuda") == 1.5
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_where_no_frequency_is_known_both_are_given(write, settings):
 )
 def test_settings_that_mean_nothing_are_refused(write, setting, message):
     with pytest.raises(InputError) as refused:
-        load(write(FILE), settings=[setting])
+        load(write(PLATFORM_FILE), settings=[setting])
     assert message in str(refused.value)
 
 
@@ -95,9 +95,9 @@ def test_settings_that_mean_nothing_are_refused(write, setting, message):
     ],
 )
 def test_files_that_mean_nothing_are_refused(write, old, new, message):
-    assert old in FILE
+    assert old in PLATFORM_FILE
     with pytest.raises(InputError) as refused:
-        load(write(FILE.replace(old, new)))
+        load(write(PLATFORM_FILE.replace(old, new)))
     assert message in str(refused.value)
 
 
@@ -117,13 +117,15 @@ def test_platforms_made_by_hand_are_checked_likewise():
 
 
 def test_links_draw_only_where_workers_do(write):
-    without = FILE.partition("    power:\n")[0]
+    without = PLATFORM_FILE.partition("    power:\n")[0]
     with pytest.raises(InputError, match="link up draws power, but workers do not"):
         load(write(without))
 
 
 def test_copies_of_devices_and_nodes_draw_as_much(write):
-    more = load(write(FILE), settings=["platform.workers.cuda.count=2", "platform.nodes=2"])
+    more = load(
+        write(PLATFORM_FILE), settings=["platform.workers.cuda.count=2", "platform.nodes=2"]
+    )
     assert [link.power_w for link in more.links] == [4.0] * 4
     assert more.power.static_w == 60.0
 
@@ -132,6 +134,6 @@ def test_copies_of_devices_and_nodes_draw_as_much(write):
 def test_a_wrong_frequency_is_told_once(write, value):
     setting = f"platform.arch.cuda.frequency={value}"
     with pytest.raises(InputError) as refused:
-        load(write(FILE), settings=[setting])
+        load(write(PLATFORM_FILE), settings=[setting])
     (line,) = str(refused.value).splitlines()
     assert ": arch.cuda.frequency: " in line

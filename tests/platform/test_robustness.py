@@ -14,7 +14,7 @@ from tasksim.platform.description import check_platform
 from tasksim.platform.layers import SETTABLE_PATHS, SettableValue
 from tasksim.platform.load import load
 
-WHOLE = {
+WHOLE_FILE = {
     "version": 1,
     "name": "machine",
     "description": "all there is",
@@ -48,7 +48,7 @@ WHOLE = {
     "copying": {"fetches": 1, "prefetches": 1, "idle": 1, "serialised": True, "contention": 2},
     "fingerprint": {"threads": 4},
 }
-JUNK = st.recursive(
+JUNK_VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
@@ -88,10 +88,10 @@ def complaint(path, changes=()):
 
 
 @settings(max_examples=few(100), deadline=None)
-@given(st.sampled_from([p for p in places(WHOLE) if p != ("version",)]), JUNK)
+@given(st.sampled_from([p for p in places(WHOLE_FILE) if p != ("version",)]), JUNK_VALUES)
 def test_junk_in_one_place(tmp_path_factory, place, junk):
     path = tmp_path_factory.mktemp("platforms") / "p.yaml"
-    path.write_text(yaml.safe_dump(replaced(WHOLE, place, junk)), encoding="utf-8")
+    path.write_text(yaml.safe_dump(replaced(WHOLE_FILE, place, junk)), encoding="utf-8")
     for line in complaint(path):
         assert re.match(rf"{re.escape(str(path))}:\d+:\d+: ", line)
 
@@ -111,15 +111,15 @@ def settable(tree, above="platform"):
         yield from [path] if isinstance(below, SettableValue) else settable(below, path)
 
 
-PLACES = st.sampled_from(list(settable(SETTABLE_PATHS)))
+SETTABLE = st.sampled_from(list(settable(SETTABLE_PATHS)))
 VALUES = st.sampled_from(["0", "3", "x2", "x0.5", "null", "2 us", "2 GiB", "x1e999", "[0]", "ram"])
 
 
 @settings(max_examples=few(100), deadline=None)
-@given(st.lists(st.tuples(PLACES, VALUES | st.text(max_size=5)), max_size=4))
+@given(st.lists(st.tuples(SETTABLE, VALUES | st.text(max_size=5)), max_size=4))
 def test_any_settings(tmp_path_factory, drawn):
     path = tmp_path_factory.mktemp("platforms") / "p.yaml"
-    path.write_text(yaml.safe_dump(WHOLE), encoding="utf-8")
+    path.write_text(yaml.safe_dump(WHOLE_FILE), encoding="utf-8")
     for line in complaint(path, [f"{place}={value}" for place, value in drawn]):
         # Every setting may be right and the whole not: no workers left, a memory left unsaid.
         assert line.startswith("--set platform.") or re.search(

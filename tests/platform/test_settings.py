@@ -10,7 +10,7 @@ from tasksim.platform.schema import (
     PlatformFile,
 )
 
-FILE = """
+PLATFORM_FILE = """
     version: 1
     name: machine
     memories: {ram: {size: 64 GiB}, gpu0: {size: 16 GiB}, gpu1: {}}
@@ -25,7 +25,7 @@ FILE = """
 
 
 def changed(write, *settings):
-    return load(write(FILE), settings=settings)
+    return load(write(PLATFORM_FILE), settings=settings)
 
 
 def test_what_can_be_set_is_what_the_format_has():
@@ -116,7 +116,7 @@ def test_text_and_nothing(write):
 
 
 def test_settings_apply_to_what_is_inherited(write):
-    write(FILE, "base.yaml")
+    write(PLATFORM_FILE, "base.yaml")
     path = write("version: 1\nextends: base.yaml\n")
     assert load(path, settings=["platform.overheads.task=x2"]).overheads.task_s == 24e-6
 
@@ -179,7 +179,7 @@ def test_settings_apply_to_what_is_inherited(write):
     ],
 )
 def test_wrong_settings(write, errors, setting, what):
-    assert errors(write(FILE), settings=[setting]) == [f"--set {setting}: {what}"]
+    assert errors(write(PLATFORM_FILE), settings=[setting]) == [f"--set {setting}: {what}"]
 
 
 def test_a_wildcard_for_an_empty_section(write, errors):

@@ -52,7 +52,7 @@ def test_each_call_is_a_task_whatever_the_chunks(kind, checked):
     assert recording.run.config["recorded"]["of"] == ["multiprocessing"]
 
 
-WAYS = {
+WAYS_TO_MAP = {
     "map": lambda pool, parts: pool.map(add, parts),
     "starmap": lambda pool, parts: pool.starmap(add, [[part] for part in parts]),
     "map_async": lambda pool, parts: pool.map_async(add, parts).get(60),
@@ -69,11 +69,11 @@ WAYS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WAYS_TO_MAP)
 def test_every_way_to_call_depends_on_what_was_seen_and_read(way, kind, checked):
     with tasksim.record() as recording, pool_of(kind) as pool:
         parts = pool.map(double, range(3))
-        results = WAYS[way](pool, parts)
+        results = WAYS_TO_MAP[way](pool, parts)
         assert results == [[0], [2], [4]]
         assert pool.apply(add, results, {"start": 1}) == [7]
     graph = checked(recording).graph

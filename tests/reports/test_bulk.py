@@ -27,7 +27,7 @@ from tasksim.run.messageline import Hockney, fitted_hockney
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.public import simulate
 
-LINE = Hockney(1e-5, 1e-9)
+MESSAGE_LINE = Hockney(1e-5, 1e-9)
 LATENCIES_S = {"l1": 1e-9, "memory": 1e-7}
 
 
@@ -50,7 +50,7 @@ def profile(ranks, size=1e9, *, cpi=0.5, bf=0.25, comm=0.5, seed=None):
 
 def test_a_program_whose_costs_are_known_is_foretold():
     model = BulkModel(
-        [profile(P) for P in (1, 2, 4, 8)], MessageCosts(LINE), latencies_s=LATENCIES_S
+        [profile(P) for P in (1, 2, 4, 8)], MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S
     )
     assert model.bf_comm == pytest.approx(0.5, rel=1e-3)
     for ranks in (16, 64, 256):
@@ -62,7 +62,7 @@ def test_a_program_whose_costs_are_known_is_foretold():
 
 def test_noise_of_two_percent_moves_it_by_as_much_and_the_interval_says_so():
     few = [profile(P, seed=seed) for P in (1, 2, 4, 8) for seed in range(3)]
-    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S)
+    model = BulkModel(few, MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S)
     told, truth = model.predict(profile(64)), profile(64).seconds
     assert told.seconds == pytest.approx(truth, rel=0.05)
     assert told.low_s < truth < told.high_s < 1.2 * truth
@@ -70,7 +70,7 @@ def test_noise_of_two_percent_moves_it_by_as_much_and_the_interval_says_so():
 
 def test_ranks_of_one_size_foretell_a_larger_problem():
     few = [profile(P) for P in (4, 9, 16, 25)]
-    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S)
+    model = BulkModel(few, MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S)
     assert model.abscissa["work"] == "work per rank"
     for truth in (profile(256), profile(256, 16e9)):
         assert model.predict(truth).seconds == pytest.approx(truth.seconds, rel=0.05)
@@ -78,7 +78,7 @@ def test_ranks_of_one_size_foretell_a_larger_problem():
 
 def test_intervals_widen_by_what_the_step_before_missed():
     few = [profile(P) for P in (1, 2, 4)] + [replace(profile(8), seconds=2 * profile(8).seconds)]
-    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
+    model = BulkModel(few, MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
     near, far = model.predict(profile(16)), model.predict(profile(64))
     # Half of the time on 8 ranks was missed: one step is another doubling of the ranks.
     assert near.high_s == pytest.approx(near.seconds * (1 + 1.96 * 0.5), rel=0.02)
@@ -93,7 +93,7 @@ def test_intervals_widen_by_what_the_step_before_missed():
 )
 def test_a_last_step_that_cannot_be_judged_widens_no_interval(seconds):
     few = [profile(P) for P in (1, 2, 4)] + [replace(profile(8), seconds=seconds)]
-    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
+    model = BulkModel(few, MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
     told = model.predict(profile(64))
     assert told.seconds == pytest.approx(profile(64).seconds, rel=0.05)
     assert told.high_s - told.low_s < 0.1 * told.seconds
@@ -101,14 +101,16 @@ def test_a_last_step_that_cannot_be_judged_widens_no_interval(seconds):
 
 def test_a_kernel_that_only_the_most_ranks_have_is_judged_by_no_step():
     few = [replace(profile(P), kernels={"small": KernelOnRank({}, 0.01 / P)}) for P in (1, 2, 4)]
-    model = BulkModel([*few, profile(8)], MessageCosts(LINE), latencies_s=LATENCIES_S, bf_comm=0.5)
+    model = BulkModel(
+        [*few, profile(8)], MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S, bf_comm=0.5
+    )
     told = model.predict(profile(16))
     assert 0 <= told.low_s <= told.seconds <= told.high_s < 2 * told.seconds
 
 
 def test_problems_that_grow_with_the_ranks_are_foretold():
     few = [profile(P, 1e9 * P) for P in (1, 2, 4)] + [profile(2, 1e9), profile(4, 1e9)]
-    model = BulkModel(few, MessageCosts(LINE), latencies_s=LATENCIES_S)
+    model = BulkModel(few, MessageCosts(MESSAGE_LINE), latencies_s=LATENCIES_S)
     truth = profile(32, 32e9)
     assert model.predict(truth).seconds == pytest.approx(truth.seconds, rel=0.02)
 
@@ -116,7 +118,7 @@ def test_problems_that_grow_with_the_ranks_are_foretold():
 def test_more_ranks_than_cores_take_turns():
     few = [profile(P) for P in (1, 2, 4)]
     free, shared = (
-        BulkModel(few, MessageCosts(LINE), bf_comm=1.0, cores=cores).predict(profile(8))
+        BulkModel(few, MessageCosts(MESSAGE_LINE), bf_comm=1.0, cores=cores).predict(profile(8))
         for cores in (None, 2)
     )
     assert shared.computing_s == pytest.approx(4 * free.computing_s)
@@ -125,35 +127,39 @@ def test_more_ranks_than_cores_take_turns():
 
 def test_what_is_not_critical_is_taken_together():
     few = [profile(P) for P in (1, 2, 4)]
-    model = BulkModel(few, MessageCosts(LINE), critical=["work"])
+    model = BulkModel(few, MessageCosts(MESSAGE_LINE), critical=["work"])
     assert list(model.kernels) == ["work"]
     assert model.predict(profile(8)).others_s == pytest.approx(0.01 / 8, rel=1e-6)
 
 
 def test_too_little_is_refused():
     with pytest.raises(InputError, match=r"two numbers of ranks or sizes, got 1 profile"):
-        BulkModel([profile(2)], MessageCosts(LINE))
+        BulkModel([profile(2)], MessageCosts(MESSAGE_LINE))
     with pytest.raises(InputError, match="no kernel has counters"):
-        BulkModel([profile(1), profile(2)], MessageCosts(LINE), critical=["small"])
+        BulkModel([profile(1), profile(2)], MessageCosts(MESSAGE_LINE), critical=["small"])
     with pytest.raises(InputError, match="bf_comm: got -1"):
-        BulkModel([profile(1), profile(2)], MessageCosts(LINE), bf_comm=-1)
+        BulkModel([profile(1), profile(2)], MessageCosts(MESSAGE_LINE), bf_comm=-1)
 
 
 def test_messages_go_from_point_to_point_unless_they_are_said_to_be_of_a_collective():
     sent = {"pq": Sent(30.0, 240.0, 120.0, 4.0)}
     alone_s = 1e-5 + 8e-9
-    assert MessageCosts(LINE).seconds(16, sent) == pytest.approx(30 * alone_s)
-    assert MessageCosts(LINE).seconds(1, sent) == 0
+    assert MessageCosts(MESSAGE_LINE).seconds(16, sent) == pytest.approx(30 * alone_s)
+    assert MessageCosts(MESSAGE_LINE).seconds(1, sent) == 0
     for words, each_s in {
         "reduce:binomial": log2(16) * alone_s,
         "reduce:binomial+bcast:binomial": 2 * log2(16) * alone_s,
         "allreduce:recursive_doubling": log2(16) * alone_s,
     }.items():
         collectives = dict([parsed_collective(f"pq={words}")])
-        assert MessageCosts(LINE, collectives).seconds(16, sent) == pytest.approx(4 * each_s)
+        assert MessageCosts(MESSAGE_LINE, collectives).seconds(16, sent) == pytest.approx(
+            4 * each_s
+        )
     # A broadcast to fifteen others: 120 messages are eight of them.
     collectives = dict([parsed_collective("pq=bcast:binomial")])
-    assert MessageCosts(LINE, collectives).seconds(16, sent) == pytest.approx(8 * 4 * alone_s)
+    assert MessageCosts(MESSAGE_LINE, collectives).seconds(16, sent) == pytest.approx(
+        8 * 4 * alone_s
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,14 +211,14 @@ def cg_run(ranks, **more):
     )
 
 
-KNOWN = {name: counts() for name in ("stencil", "dot", "axpy", "update")}
+KNOWN_COUNTS = {name: counts() for name in ("stencil", "dot", "axpy", "update")}
 
 
 def test_a_run_has_the_profile_that_its_graph_on_these_ranks_has():
     for ranks in (1, 2, 4, 8):
         run = cg_run(ranks)
-        found = profile_of_run(run, KNOWN)
-        planned = profile_of_graph(run.graph, nearly_square(ranks), "row", KNOWN)
+        found = profile_of_run(run, KNOWN_COUNTS)
+        planned = profile_of_graph(run.graph, nearly_square(ranks), "row", KNOWN_COUNTS)
         assert planned.sent == found.sent
         assert found.kernels["stencil"].counters["instructions"] == 32 / ranks * 1e5
         assert found.kernels["stencil"].seconds == pytest.approx(32 / ranks * 1e-4)
@@ -222,12 +228,12 @@ def test_a_run_has_the_profile_that_its_graph_on_these_ranks_has():
         assert found.size == planned.size == (32 + 64 + 32 + 32) * 1e5
     # Each block sends an edge to each neighbour in each iteration; sums are sent to all.
     assert found.sent["edge0"].calls == 2
-    assert profile_of_graph(run.graph, NodeGrid(1, 8), "row", KNOWN).sent != found.sent
+    assert profile_of_graph(run.graph, NodeGrid(1, 8), "row", KNOWN_COUNTS).sent != found.sent
 
 
 def test_all_methods_stand_beside_what_was_measured():
     runs = {ranks: cg_run(ranks) for ranks in (1, 2, 4, 8, 16)}
-    profiles = {ranks: profile_of_run(run, KNOWN) for ranks, run in runs.items()}
+    profiles = {ranks: profile_of_run(run, KNOWN_COUNTS) for ranks, run in runs.items()}
     few = [profiles[ranks] for ranks in (1, 2, 4, 8)]
     network = read_network("switch:bandwidth=1GB/s,latency=1us")
     model = BulkModel(few, MessageCosts(network))

@@ -8,12 +8,12 @@ import tasksim
 from tasksim.run.first_difference import first_difference
 from tasksim.view.texttables import comparison_table
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 def run(network="switch:bandwidth=1MB/s,latency=1ms", **options):
     graph = tasksim.generate("cholesky", tiles=5, tile_size=512)
-    return tasksim.simulate(graph, workers=1, durations=SECONDS, network=network, **options)
+    return tasksim.simulate(graph, workers=1, durations=DURATIONS_S, network=network, **options)
 
 
 def test_the_messages_of_two_networks_are_compared_by_pairs():
@@ -41,7 +41,7 @@ def test_other_messages_are_told():
 
 def test_runs_without_messages_have_none_to_compare():
     graph = tasksim.generate("cholesky", tiles=3)
-    alone = tasksim.simulate(graph, workers=1, durations=SECONDS)
+    alone = tasksim.simulate(graph, workers=1, durations=DURATIONS_S)
     assert tasksim.compare(alone, alone).messages is None
     assert "messages" not in tasksim.compare(alone, alone).to_json()
 

@@ -19,14 +19,14 @@ from tasksim.platform.description import (
 from tasksim.platform.power import ArchitecturePower, Frequency, Power
 from tasksim.run.energy import energy, power_curve
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 CORE = ArchitecturePower(1.0, 5.0, {"gemm": 9.0})
-TWO = replace(Platform.identical(2), power=Power(10.0, {"cpu": CORE}))
+TWO_CORES = replace(Platform.identical(2), power=Power(10.0, {"cpu": CORE}))
 
 
 def test_energy_of_a_run_drawn_by_hand():
     # Two workers, 38 s: potrf 4 x 1, trsm 6 x 3, syrk 6 x 3 at 5 W, gemm 4 x 6 at 9 W.
-    run = tasksim.simulate("cholesky tiles=4", TWO, durations=SECONDS)
+    run = tasksim.simulate("cholesky tiles=4", TWO_CORES, durations=DURATIONS_S)
     used = energy(run)
     assert run.makespan_s == 38.0
     assert used.kernels_j == {"potrf": 20.0, "trsm": 90.0, "syrk": 90.0, "gemm": 216.0}
@@ -65,7 +65,7 @@ def test_copies_draw_what_their_links_draw():
 def test_energy_is_power_integrated(tiles, workers, idle, more, slices):
     kind = ArchitecturePower(idle, idle + more, {"trsm": idle + 2 * more})
     platform = replace(Platform.identical(workers), power=Power(7.0, {"cpu": kind}))
-    run = tasksim.simulate(f"cholesky tiles={tiles}", platform, durations=SECONDS)
+    run = tasksim.simulate(f"cholesky tiles={tiles}", platform, durations=DURATIONS_S)
     edges = np.linspace(0.0, run.makespan_s, slices + 1)
     curve = power_curve(run, edges)
     integral = sum(float(part @ np.diff(edges)) for part in curve.values())
@@ -77,10 +77,10 @@ def test_energy_is_power_integrated(tiles, workers, idle, more, slices):
 
 
 def test_half_the_frequency_takes_twice_the_time_and_an_eighth_of_the_power():
-    slow = replace(TWO, frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
-    fast = tasksim.simulate("cholesky tiles=4", TWO, durations=SECONDS)
+    slow = replace(TWO_CORES, frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
+    fast = tasksim.simulate("cholesky tiles=4", TWO_CORES, durations=DURATIONS_S)
     with pytest.warns(UserWarning, match="all time of potrf, trsm, syrk, gemm counts as"):
-        slow = tasksim.simulate("cholesky tiles=4", slow, durations=SECONDS)
+        slow = tasksim.simulate("cholesky tiles=4", slow, durations=DURATIONS_S)
     assert slow.makespan_s == 2 * fast.makespan_s
     # 4 W beside idleness become 0.5, 8 become 1: over twice the time.
     assert energy(slow).kernels_j == {
@@ -89,7 +89,7 @@ def test_half_the_frequency_takes_twice_the_time_and_an_eighth_of_the_power():
 
 
 def test_a_run_keeps_what_its_machine_draws(tmp_path):
-    run = tasksim.simulate("cholesky tiles=4", TWO, durations=SECONDS)
+    run = tasksim.simulate("cholesky tiles=4", TWO_CORES, durations=DURATIONS_S)
     tasksim.save_run(replace(run, counted_j=12.5), tmp_path / "run")
     again = tasksim.load_run(tmp_path / "run")
     assert again == run
@@ -105,7 +105,9 @@ def test_a_run_keeps_what_its_machine_draws(tmp_path):
     ],
 )
 def test_a_run_with_impossible_power_is_refused(tmp_path, old, new, message):
-    tasksim.save_run(tasksim.simulate("cholesky tiles=4", TWO, durations=SECONDS), tmp_path / "r")
+    tasksim.save_run(
+        tasksim.simulate("cholesky tiles=4", TWO_CORES, durations=DURATIONS_S), tmp_path / "r"
+    )
     header = tmp_path / "r" / "run.json"
     assert old in header.read_text()
     header.write_text(header.read_text().replace(old, new))
@@ -114,6 +116,6 @@ def test_a_run_with_impossible_power_is_refused(tmp_path, old, new, message):
 
 
 def test_without_power_there_is_no_energy():
-    run = tasksim.simulate("cholesky tiles=4", workers=2, durations=SECONDS)
+    run = tasksim.simulate("cholesky tiles=4", workers=2, durations=DURATIONS_S)
     with pytest.raises(InputError, match="give it a section `power:`"):
         energy(run)

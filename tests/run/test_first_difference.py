@@ -10,8 +10,8 @@ import tasksim
 from tasksim import InputError, Scenario
 from tasksim.run.first_difference import events, first_difference
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-CHOLESKY = Scenario("cholesky tiles=4", workers=2, durations=SECONDS)
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+CHOLESKY = Scenario("cholesky tiles=4", workers=2, durations=DURATIONS_S)
 
 
 def test_equal_runs_have_none():
@@ -51,7 +51,7 @@ def test_copies_count():
         links=(tasksim.Link(0, "bus", (0, 1), 1e9, 1e-6),),
         devices={"cuda": tasksim.Device(pipeline=2)},
     )
-    run = Scenario("cholesky tiles=3", platform=platform, durations=SECONDS).solve()
+    run = Scenario("cholesky tiles=3", platform=platform, durations=DURATIONS_S).solve()
     without = replace(run, transfers=replace(run.transfers, handle=run.transfers.handle[::-1]))
     assert "copy of datum" in first_difference(run, without)
     assert sum("copy" in event.what for event in events(run)) == 3 * len(run.transfers)

@@ -6,13 +6,13 @@ import pytest
 
 import tasksim
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 KERNEL = {"kernel": "gemm", "architecture": "cpu", "run_low_s": 5.0, "run_high_s": 6.5}
 
 
 @pytest.fixture
 def run():
-    return tasksim.simulate("cholesky tiles=4", workers=2, models=SECONDS)
+    return tasksim.simulate("cholesky tiles=4", workers=2, models=DURATIONS_S)
 
 
 def _said(run, low=30.0, high=40.0, **kernel):

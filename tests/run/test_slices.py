@@ -12,10 +12,10 @@ from tasksim.run.record import Run, TaskTable, WorkerInfo
 from tasksim.run.slices import flop_rate, lack_of_ready, mean_sum, utilisation
 
 TIME = st.integers(0, 20).map(float)
-THINGS = st.lists(st.tuples(TIME, TIME, st.integers(1, 5)), max_size=15)
+INTERVALS = st.lists(st.tuples(TIME, TIME, st.integers(1, 5)), max_size=15)
 
 
-@given(THINGS)
+@given(INTERVALS)
 def test_means_are_those_of_each_instant(things):
     start = np.array([min(a, b) for a, b, _ in things])
     end = np.array([max(a, b) for a, b, _ in things])

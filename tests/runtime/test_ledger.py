@@ -13,7 +13,7 @@ from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING
 from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)
-MOVES = {"release": (WAITING, READY), "take": (READY, TAKEN), "finish": (TAKEN, DONE)}
+STATES_OF_MOVE = {"release": (WAITING, READY), "take": (READY, TAKEN), "finish": (TAKEN, DONE)}
 """The states before and after each move."""
 
 
@@ -36,17 +36,17 @@ def move(ledger, name, task):
 
 
 def reach(ledger, state):
-    for name, (_, after) in MOVES.items():
+    for name, (_, after) in STATES_OF_MOVE.items():
         if after <= state:
             move(ledger, name, 0)
 
 
-@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("name", STATES_OF_MOVE)
 @pytest.mark.parametrize("state", [WAITING, READY, TAKEN, DONE])
 def test_the_table_says_which_moves_are_legal(ledger, name, state):
     reach(ledger, state)
     assert ledger.state[0] == state
-    before, after = MOVES[name]
+    before, after = STATES_OF_MOVE[name]
     if state == before:
         move(ledger, name, 0)
         assert ledger.state[0] == after

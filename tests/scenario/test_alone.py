@@ -17,7 +17,7 @@ from tasksim.scenario import alone
 from tasksim.scenario.alone import alone_makespan_s, replay_under, with_alone
 from tasksim.schedulers.central import Eager
 
-OWN = """
+OWN_SCHEDULER = """
 from tasksim.schedulers.central import Eager
 
 
@@ -36,7 +36,7 @@ class Fails(Eager):
 def own(tmp_path, monkeypatch):
     """The name of a module of one's own that nobody has imported yet."""
     name = f"schedulers_of_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(OWN)
+    (tmp_path / f"{name}.py").write_text(OWN_SCHEDULER)
     monkeypatch.syspath_prepend(tmp_path)
     return name
 

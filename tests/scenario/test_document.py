@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.scenario.recorded import scenario_of
 from tasksim.scenario.scenario import Scenario
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 OLD_SIMULATED = {
     "graph": {"name": "cholesky", "path": None, "settings": ["tiles=4", "priorities=none"]},
@@ -46,7 +46,7 @@ def through_json(data):
 @pytest.mark.parametrize(
     "scenario",
     [
-        Scenario("cholesky tiles=3", workers=2, durations=SECONDS),
+        Scenario("cholesky tiles=3", workers=2, durations=DURATIONS_S),
         Scenario("lu", platform="xeon-2c", scheduler="dmda:alpha=2", seed=4, noise="model"),
         Scenario("qr tiles=2", platform="xeon-2c", models="xeon-2c", changes=["platform.a=1"]),
         Scenario("qr tiles=2", clock="native", workers=2, pin=False, scheduler="ws"),
@@ -110,6 +110,6 @@ def test_what_was_made_in_python_says_so():
     ],
 )
 def test_mistakes_are_told_with_their_place(change, message):
-    data = {**Scenario("cholesky", workers=1, durations=SECONDS).to_json(), **change}
+    data = {**Scenario("cholesky", workers=1, durations=DURATIONS_S).to_json(), **change}
     with pytest.raises(InputError, match=message):
         Scenario.from_json(data)

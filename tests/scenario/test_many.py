@@ -10,9 +10,9 @@ from tasksim import InputError, Scenario, Scheduler, simulate_many
 from tasksim.base.errors import SchedulerError
 from tasksim.run.critical import practical_critical_path
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-CHOLESKY = Scenario("cholesky tiles=5", workers=3, durations=SECONDS)
-NOISY = Scenario("cholesky tiles=5", platform="xeon-2c", noise="model")
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+CHOLESKY = Scenario("cholesky tiles=5", workers=3, durations=DURATIONS_S)
+NOISY_SCENARIO = Scenario("cholesky tiles=5", platform="xeon-2c", noise="model")
 
 
 def one_by_one(scenarios, **options):
@@ -37,10 +37,10 @@ def rows(many):
 @pytest.mark.parametrize("engine", ["auto", "simpy"])
 def test_many_are_as_one_by_one(threads, engine):
     scenarios = [
-        *(NOISY.vary(seed=seed) for seed in range(6)),
+        *(NOISY_SCENARIO.vary(seed=seed) for seed in range(6)),
         *(CHOLESKY.vary(scheduler=name, workers=n) for name in ("ws", "dm") for n in (1, 4)),
-        NOISY.vary(noise="none"),
-        NOISY.vary(scheduler="dmdas", changes=("engine.simultaneous_pushes=blind",)),
+        NOISY_SCENARIO.vary(noise="none"),
+        NOISY_SCENARIO.vary(scheduler="dmdas", changes=("engine.simultaneous_pushes=blind",)),
     ]
     many = simulate_many(scenarios, threads=threads, engine=engine)
     assert rows(many) == one_by_one(scenarios)
@@ -57,7 +57,7 @@ def test_copies_are_counted():
         links=(tasksim.Link(0, "bus", (0, 1), 1e9, 1e-6),),
         devices={"cuda": tasksim.Device(pipeline=2)},
     )
-    asked = Scenario("cholesky tiles=4", platform=platform, durations=SECONDS)
+    asked = Scenario("cholesky tiles=4", platform=platform, durations=DURATIONS_S)
     scenarios = [asked.vary(scheduler=name) for name in ("eager", "dmda")]
     many = simulate_many(scenarios)
     assert rows(many) == one_by_one(scenarios)
@@ -66,8 +66,8 @@ def test_copies_are_counted():
 
 
 def test_tables_are_there_on_demand():
-    many = simulate_many([NOISY.vary(seed=seed) for seed in range(3)])
-    assert many.run(2) == NOISY.vary(seed=2).solve()
+    many = simulate_many([NOISY_SCENARIO.vary(seed=seed) for seed in range(3)])
+    assert many.run(2) == NOISY_SCENARIO.vary(seed=2).solve()
     counts = many.critical_counts()
     assert counts.max() == 3
     assert counts[0] == 3  # the first task is on each path
@@ -125,12 +125,12 @@ def test_arguments_are_checked():
 def test_series_are_as_one_by_one_whatever_the_seed(scheduler):
     seeds = (0, 1, 2**32 - 1, 2**32, 2**63 + 5, 2**64 - 1, 2**64, 10**30)
     scenarios = [CHOLESKY.vary(scheduler=scheduler, seed=seed) for seed in seeds]
-    scenarios += [NOISY.vary(scheduler=scheduler, seed=seed) for seed in (1, 2)]
+    scenarios += [NOISY_SCENARIO.vary(scheduler=scheduler, seed=seed) for seed in (1, 2)]
     assert rows(simulate_many(scenarios)) == one_by_one(scenarios)
 
 
 def test_tasks_on_critical_paths_are_counted():
-    scenarios = [NOISY.vary(seed=seed, scheduler="random") for seed in range(5)]
+    scenarios = [NOISY_SCENARIO.vary(seed=seed, scheduler="random") for seed in range(5)]
     paths = [practical_critical_path(scenario.solve()) for scenario in scenarios]
     tasks = [step.task for path in paths for step in path.steps]
     counts = simulate_many(scenarios).critical_counts()
@@ -138,7 +138,7 @@ def test_tasks_on_critical_paths_are_counted():
 
 
 def test_paths_are_counted_over_one_graph():
-    many = simulate_many([CHOLESKY, Scenario("cholesky tiles=4", workers=1, durations=SECONDS)])
+    many = simulate_many([CHOLESKY, Scenario("cholesky tiles=4", workers=1, durations=DURATIONS_S)])
     with pytest.raises(InputError, match="has 20 tasks, the first scenario 35"):
         many.critical_counts()
 
@@ -151,7 +151,9 @@ def test_what_fails_in_a_series_fails_as_by_itself():
         links=(tasksim.Link(0, "bus", (0, 1), 1e9, 1e-6),),
         devices={"cuda": tasksim.Device(pipeline=2)},
     )
-    asked = Scenario("cholesky tiles=4", platform=platform, durations=SECONDS, scheduler="eager")
+    asked = Scenario(
+        "cholesky tiles=4", platform=platform, durations=DURATIONS_S, scheduler="eager"
+    )
     with pytest.raises(InputError) as alone:
         asked.solve()
     with pytest.raises(InputError) as together:

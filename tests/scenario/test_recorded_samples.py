@@ -6,7 +6,7 @@ import pytest
 import tasksim
 from tasksim import InputError
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.0, "gemm": 6.0}
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def runs(tmp_path):
     """Folders of two runs of one graph, the second twice as long."""
     folders = []
     for factor in (1.0, 2.0):
-        durations = {kernel: factor * s for kernel, s in SECONDS.items()}
+        durations = {kernel: factor * s for kernel, s in DURATIONS_S.items()}
         run = tasksim.simulate("cholesky tiles=4 tile_size=64", workers=2, durations=durations)
         folders.append(tmp_path / f"run-{factor:g}")
         tasksim.save_run(run, folders[-1])
@@ -23,7 +23,7 @@ def runs(tmp_path):
 
 def test_each_task_of_each_run_is_a_sample(runs):
     found = tasksim.recorded_samples(runs)
-    assert set(found) == set(SECONDS)
+    assert set(found) == set(DURATIONS_S)
     assert next(iter(found)) == "gemm"  # the longest total
     gemm = found["gemm"]
     assert sorted(gemm.durations_s.tolist()) == [6.0] * 4 + [12.0] * 4

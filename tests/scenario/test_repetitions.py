@@ -14,9 +14,13 @@ from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, calm_warnin
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import Checked
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 CASE = Scenario(
-    "cholesky tiles=2 tile_size=8", workers=2, durations=SECONDS, scheduler="eager", clock="native"
+    "cholesky tiles=2 tile_size=8",
+    workers=2,
+    durations=DURATIONS_S,
+    scheduler="eager",
+    clock="native",
 )
 
 

@@ -9,7 +9,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.run.measured import MeasuredDurations
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_other_architectures_take_means_of_what_ran_there(tmp_path):
 def test_speeds_are_relative_to_those_of_the_recorded_platform(tmp_path):
     text = "version: 1\narch: {cpu: {speed: 0.5}}\nworkers: {cpu: {count: 1}}\n"
     (tmp_path / "slow.yaml").write_text(text)
-    run = tasksim.simulate("cholesky tiles=2", tmp_path / "slow.yaml", SECONDS)
+    run = tasksim.simulate("cholesky tiles=2", tmp_path / "slow.yaml", DURATIONS_S)
     assert run.makespan_s == 16.0
     again = tasksim.simulate(run, durations="measured")
     assert again.makespan_s == 16.0
@@ -100,7 +100,7 @@ def test_speeds_are_relative_to_those_of_the_recorded_platform(tmp_path):
 
 
 def test_a_recorded_assignment_and_order_is_followed(tmp_path):
-    run = tasksim.simulate("cholesky tiles=6", workers=3, models=SECONDS, scheduler="random")
+    run = tasksim.simulate("cholesky tiles=6", workers=3, models=DURATIONS_S, scheduler="random")
     tasksim.save_run(run, tmp_path / "run")
     again = tasksim.simulate(
         tmp_path / "run", durations="measured", scheduler=f"static:file={tmp_path / 'run'}"
@@ -128,14 +128,14 @@ def test_measured_durations_of_what_is_no_run():
 def test_tasks_that_ran_only_elsewhere_cannot_run(tmp_path):
     text = "version: 1\nworkers: {gpu: {count: 1}}\n"
     (tmp_path / "other.yaml").write_text(text)
-    run = tasksim.simulate("cholesky tiles=2", workers=1, models=SECONDS)
+    run = tasksim.simulate("cholesky tiles=2", workers=1, models=DURATIONS_S)
     with pytest.raises(InputError, match="ran on cpu only; platform other has gpu"):
         tasksim.simulate(run, tmp_path / "other.yaml", durations="measured")
 
 
 def test_a_platform_that_was_made_in_python_has_to_be_named():
     platform = tasksim.Platform.identical(2)
-    run = tasksim.simulate("cholesky tiles=2", platform, SECONDS)
+    run = tasksim.simulate("cholesky tiles=2", platform, DURATIONS_S)
     with pytest.raises(InputError, match="was made in Python; give"):
         tasksim.simulate(run, durations="measured")
     assert tasksim.simulate(run, platform, durations="measured").makespan_s == run.makespan_s

@@ -11,31 +11,31 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-SMALL = Scenario("cholesky tiles=3", workers=2, durations=SECONDS)
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+SMALL_SCENARIO = Scenario("cholesky tiles=3", workers=2, durations=DURATIONS_S)
 
 
 def test_the_same_question_in_other_words_is_the_same():
     texts = "potrf=1,trsm=3 s,syrk=3,gemm=6"
     other = Scenario("cholesky", {"tiles": 3}, workers=np.int64(2), durations=texts)
-    assert other == SMALL
-    assert hash(other) == hash(SMALL)
-    assert other.fingerprint == SMALL.fingerprint
-    assert Scenario("cholesky", ["tiles=3"], workers=2, models=SECONDS) == SMALL
+    assert other == SMALL_SCENARIO
+    assert hash(other) == hash(SMALL_SCENARIO)
+    assert other.fingerprint == SMALL_SCENARIO.fingerprint
+    assert Scenario("cholesky", ["tiles=3"], workers=2, models=DURATIONS_S) == SMALL_SCENARIO
 
 
 def test_scenarios_go_to_other_processes_and_into_dictionaries():
-    copied = pickle.loads(pickle.dumps(SMALL))
-    assert {SMALL: "answer"}[copied] == "answer"
-    assert copied.solve() == SMALL.solve()
+    copied = pickle.loads(pickle.dumps(SMALL_SCENARIO))
+    assert {SMALL_SCENARIO: "answer"}[copied] == "answer"
+    assert copied.solve() == SMALL_SCENARIO.solve()
 
 
 def test_objects_may_stand_for_names():
     graph, platform = tasksim.generate("cholesky", tiles=3), tasksim.Platform.identical(2)
-    models = tasksim.ConstantLibrary(SECONDS)
+    models = tasksim.ConstantLibrary(DURATIONS_S)
     scenario = Scenario(graph, platform=platform, models=models)
     assert hash(scenario) == hash(pickle.loads(pickle.dumps(scenario)))
-    assert scenario.solve().tasks == SMALL.solve().tasks
+    assert scenario.solve().tasks == SMALL_SCENARIO.solve().tasks
     with pytest.raises(InputError, match="its models were made in Python"):
         scenario.fingerprint  # noqa: B018
     with pytest.raises(InputError, match="platform and models made in Python"):
@@ -70,7 +70,7 @@ def test_objects_may_stand_for_names():
     ],
 )
 def test_what_cannot_be_asked_is_refused_at_once(values, message):
-    given = {"graph": "cholesky", "workers": 2, "durations": SECONDS, **values}
+    given = {"graph": "cholesky", "workers": 2, "durations": DURATIONS_S, **values}
     with pytest.raises(InputError, match=message):
         Scenario(**given)
 
@@ -89,7 +89,7 @@ def test_vary_knows_settings_changes_and_parameters():
 
 
 def test_variants_are_all_combinations_in_order():
-    found = SMALL.variants({"scheduler": ["eager", "prio"], "seed": [0, 1]})
+    found = SMALL_SCENARIO.variants({"scheduler": ["eager", "prio"], "seed": [0, 1]})
     assert [(s.scheduler, s.seed) for s in found] == [
         ("eager", 0), ("eager", 1), ("prio", 0), ("prio", 1)
     ]  # fmt: skip
@@ -100,9 +100,11 @@ def test_a_fingerprint_changes_with_the_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     platform = tmp_path / "p.yaml"
     platform.write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
-    scenario = Scenario("cholesky tiles=2", platform="./p.yaml", durations=SECONDS)
+    scenario = Scenario("cholesky tiles=2", platform="./p.yaml", durations=DURATIONS_S)
     before = scenario.fingerprint
-    assert Scenario("cholesky tiles=2", platform=platform, durations=SECONDS).fingerprint == before
+    assert (
+        Scenario("cholesky tiles=2", platform=platform, durations=DURATIONS_S).fingerprint == before
+    )
     assert scenario.vary({"platform.workers.cpu.count": 2}).fingerprint == before
     assert scenario.vary({"platform.workers.cpu.count": 3}).fingerprint != before
     platform.write_text("version: 1\nworkers: {cpu: {count: 3}}\n")
@@ -111,7 +113,7 @@ def test_a_fingerprint_changes_with_the_files(tmp_path, monkeypatch):
 
 def test_a_graph_file_counts_with_its_content(tmp_path):
     tasksim.save_graph(tasksim.generate("cholesky", tiles=2), tmp_path / "g.npz")
-    scenario = Scenario(tmp_path / "g.npz", workers=1, durations=SECONDS)
+    scenario = Scenario(tmp_path / "g.npz", workers=1, durations=DURATIONS_S)
     before = scenario.fingerprint
     tasksim.save_graph(tasksim.generate("cholesky", tiles=3), tmp_path / "g.npz", force=True)
     assert scenario.fingerprint != before
@@ -135,7 +137,7 @@ def test_a_scheduler_class_makes_a_new_scheduler_for_every_run():
         def pop(self, worker):
             return self.tasks.pop() if self.tasks else None
 
-    scenario = SMALL.vary(scheduler=Last)
+    scenario = SMALL_SCENARIO.vary(scheduler=Last)
     assert scenario.solve() == scenario.solve()
     assert scenario.solve().scheduler == "Last"
 
@@ -152,7 +154,7 @@ def test_a_misspelt_kernel_in_synchronous_is_refused(tmp_path):
         return str(path)
 
     def solve(names):
-        return Scenario("cholesky tiles=3", platform=platform(names), durations=SECONDS).solve()
+        return Scenario("cholesky tiles=3", platform=platform(names), durations=DURATIONS_S).solve()
 
     with pytest.raises(InputError, match=r"arch.cuda.synchronous: unknown kernel 'potfr', did you"):
         solve("[potfr]")

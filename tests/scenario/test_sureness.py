@@ -11,7 +11,7 @@ from tasksim.models.uncertainty.runeffects import RunEffect
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.sureness import how_sure_of
 
-SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
+DURATIONS_S = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 
 
 class Fitted:
@@ -22,7 +22,7 @@ class Fitted:
         self.effect, self.models = effect, {}
         for index, name in enumerate(graph.model_names):
             table = np.repeat(graph.parameters[index][:1], count, axis=0)
-            times = SECONDS[name] * np.exp(noise * rng.standard_normal(count))
+            times = DURATIONS_S[name] * np.exp(noise * rng.standard_normal(count))
             model = HistoryModel().fit(Samples(graph.parameter_names[index], table, times))
             model.label = f"{name} on cpu"
             self.models[name] = model
@@ -132,7 +132,7 @@ def test_tasks_that_take_their_mean_leave_nothing_to_draw():
 
 
 def test_durations_that_are_given_are_known():
-    given = tasksim.Scenario("cholesky tiles=4", workers=3, durations=SECONDS)
+    given = tasksim.Scenario("cholesky tiles=4", workers=3, durations=DURATIONS_S)
     with pytest.raises(tasksim.InputError, match=r"potrf.*gemm on cpu: given durations"):
         tasksim.how_sure(given)
 

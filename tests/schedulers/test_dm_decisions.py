@@ -189,7 +189,7 @@ def one_gpu(**more):
 
 
 PRIORITY = [0, 2, 0, 2, 1]
-LACKS = {(0, 1): (8, 8, 0), (1, 1): (8, 0, 0), (2, 1): (4, 4, 0), (3, 1): (0, 0, 4)}
+MISSING_BYTES = {(0, 1): (8, 8, 0), (1, 1): (8, 0, 0), (2, 1): (4, 4, 0), (3, 1): (0, 0, 4)}
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ LACKS = {(0, 1): (8, 8, 0), (1, 1): (8, 0, 0), (2, 1): (4, 4, 0), (3, 1): (0, 0,
     ],
 )
 def test_the_order_in_which_a_worker_takes_its_tasks(name, order):
-    view = one_gpu(priority=PRIORITY, lacks=LACKS)
+    view = one_gpu(priority=PRIORITY, lacks=MISSING_BYTES)
     assert served(name, view, range(5)) == [*order, None]
 
 

@@ -19,8 +19,8 @@ from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.openmp_threads import NO_TASK, Threads
 from tasksim.schedulers.registry import create
 
-BOTH = pytest.mark.parametrize("name", ["libomp", "libgomp"])
-SMALL = pytest.mark.parametrize(
+BOTH_RUNTIMES = pytest.mark.parametrize("name", ["libomp", "libgomp"])
+SMALL_GRAPHS = pytest.mark.parametrize(
     "name", ["libomp", "libomp:deque=1", "libgomp", "libgomp:throttle=1", "libomp:max_priority=9",
              "libgomp:max_priority=9"]
 )  # fmt: skip
@@ -112,7 +112,7 @@ def test_of_tasks_that_an_end_releases_libomp_takes_the_oldest_first():
     ]  # fmt: skip
 
 
-@BOTH
+@BOTH_RUNTIMES
 def test_a_task_goes_on_where_it_began_and_after_what_it_was_left_for(name):
     """The creator waits; meanwhile its thread is in a long task, and so goes on late."""
     graph, made = creating([1.0, 3.0])
@@ -176,7 +176,7 @@ def test_an_undeferred_task_is_of_its_creator():
         assert where(run, [at_once, len(run) - 1, *waiting]) == [(0, 0.0), (0, 1.0), (0, 2.0)]
 
 
-@BOTH
+@BOTH_RUNTIMES
 def test_priorities_count_up_to_the_largest(name):
     builder = GraphBuilder("priorities")
     for priority in (0, 1, 2, 3):
@@ -191,7 +191,7 @@ def test_priorities_count_up_to_the_largest(name):
     assert order(f"{name}:max_priority=2") == [2, 3, 1, 0]
 
 
-@BOTH
+@BOTH_RUNTIMES
 def test_what_goes_on_without_a_wait_costs_the_runtime_nothing(name):
     graph, _made = creating([1.0, 1.0])
     run = run_of(graph, 1, name, task_s=0.1)
@@ -222,7 +222,7 @@ CASES = [
 
 
 @pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
-@SMALL
+@SMALL_GRAPHS
 @pytest.mark.parametrize("seeds", CASES)
 def test_both_engines_agree_on_drawn_programs(name, seeds):
     """On 3 threads: on 1, 2 and 4 the fixture of this folder compares them in the next test."""
@@ -231,7 +231,7 @@ def test_both_engines_agree_on_drawn_programs(name, seeds):
         assert found is None, f"seed {seed}: {found}"
 
 
-@SMALL
+@SMALL_GRAPHS
 @pytest.mark.parametrize("seeds", CASES)
 def test_drawn_programs_keep_the_rules_of_threads(name, seeds, monkeypatch):
     """But for those in which threads would wait for ever, as they are fewer than there were."""
@@ -312,7 +312,7 @@ def _stranger(graph, stack, follows, parent, piece):
     return None
 
 
-@BOTH
+@BOTH_RUNTIMES
 def test_graphs_that_tell_of_no_pieces_are_replayed_too(name):
     graph = tasksim.generate("cholesky", tiles=6)
     assert not len(graph.continues)

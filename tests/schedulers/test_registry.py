@@ -11,7 +11,7 @@ from tasksim.schedulers import registry
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.central import Eager
 
-OWN = '''
+OWN_SCHEDULER = '''
 from collections import deque
 from tasksim.schedulers.base import Scheduler
 
@@ -47,7 +47,7 @@ class Leaves(Lifo):
 
 @pytest.fixture
 def own_module(tmp_path, monkeypatch):
-    (tmp_path / "lifo_policy.py").write_text(OWN)
+    (tmp_path / "lifo_policy.py").write_text(OWN_SCHEDULER)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield "lifo_policy"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from selective_account import SECONDS, account
+from selective_account import DURATIONS_S, account
 
 import tasksim
 from tasksim.engine.batch import totals
@@ -24,10 +24,10 @@ from tasksim.selective.statistics import Statistics, signatures
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_the_account_is_the_simulators(scheduler, workers, share):
     graph = tasksim.generate("cholesky", tiles=6)
-    seconds = [SECONDS[graph.kernel_of(task)] for task in range(len(graph))]
+    seconds = [DURATIONS_S[graph.kernel_of(task)] for task in range(len(graph))]
     skipped = np.random.default_rng(1).random(len(graph)) < share
     done, tasks, paths = account(graph, scheduler, workers, seconds, skipped)
-    said = tasksim.simulate(graph, workers=workers, durations=SECONDS, scheduler=scheduler)
+    said = tasksim.simulate(graph, workers=workers, durations=DURATIONS_S, scheduler=scheduler)
     assert done.member.ledger.makespan_s() == said.makespan_s
     table = done.table()
     assert table.start_s.tolist() == said.tasks.start_s.tolist()
@@ -87,11 +87,11 @@ def test_where_all_is_known_it_is_a_simulation(scheduler, workers, runtime):
         this_machine(workers),
         scheduler,
         policy="eager",
-        statistics=known(graph, SECONDS),
+        statistics=known(graph, DURATIONS_S),
         pin=False,
         runtime=runtime,
     )
-    said = tasksim.simulate(graph, workers=workers, durations=SECONDS, scheduler=scheduler)
+    said = tasksim.simulate(graph, workers=workers, durations=DURATIONS_S, scheduler=scheduler)
     assert done.effort.executed == 0
     for column in ("start_s", "end_s", "ready_s", "worker", "released_by"):
         assert getattr(done.run.tasks, column).tolist() == getattr(said.tasks, column).tolist()
@@ -102,8 +102,8 @@ def test_where_all_is_known_it_is_a_simulation(scheduler, workers, runtime):
 def test_how_often_the_tolerance_is_kept(policy):
     """Durations are drawn; the truth is a run of tasks that take what they take in the mean."""
     graph = tasksim.generate("cholesky", tiles=10)
-    mean = np.array([SECONDS[graph.kernel_of(task)] for task in range(len(graph))])
-    truth_s = tasksim.simulate(graph, workers=2, durations=SECONDS, scheduler="lws").makespan_s
+    mean = np.array([DURATIONS_S[graph.kernel_of(task)] for task in range(len(graph))])
+    truth_s = tasksim.simulate(graph, workers=2, durations=DURATIONS_S, scheduler="lws").makespan_s
     errors, rng = [], np.random.default_rng(3)
     for _ in range(40):
         seconds = (mean * rng.lognormal(-0.02, 0.2, len(mean))).tolist()
@@ -122,9 +122,11 @@ def test_predictions_are_not_biased_by_first_touches(policy):
     """Durations are drawn, those of first touches 12 % longer; the truth is known."""
     graph = tasksim.generate("cholesky", tiles=10)
     found, of_task = signatures(graph, apart=True)
-    mean = np.array([SECONDS[found[p].kernel] * (1.12 if found[p].touches else 1) for p in of_task])
+    mean = np.array(
+        [DURATIONS_S[found[p].kernel] * (1.12 if found[p].touches else 1) for p in of_task]
+    )
     rng, platform = np.random.default_rng(1), Platform.identical(2)
-    models = ConstantLibrary(SECONDS)
+    models = ConstantLibrary(DURATIONS_S)
     item = Simulation(graph, platform, models, "lws", drawn=lambda: mean[None, :])
     (truth,) = totals([item])
     biases = {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from selective_account import SECONDS
+from selective_account import DURATIONS_S
 
 import tasksim
 from tasksim.base.errors import InputError
@@ -17,7 +17,7 @@ from tasksim.tuning.over import axes_of, candidates
 
 
 def mean_s(graph):
-    return np.array([[SECONDS[graph.kernel_of(task)] for task in range(len(graph))]])
+    return np.array([[DURATIONS_S[graph.kernel_of(task)] for task in range(len(graph))]])
 
 
 @pytest.mark.parametrize("scheduler", ["eager", "lws", "prio", "dmda", "ws"])
@@ -25,7 +25,7 @@ def mean_s(graph):
 def test_a_full_run_is_the_simulators(scheduler, workers):
     graph = tasksim.generate("cholesky", tiles=6)
     done = emulate_fully(graph, this_machine(workers), scheduler, mean_s(graph))
-    said = tasksim.simulate(graph, workers=workers, durations=SECONDS, scheduler=scheduler)
+    said = tasksim.simulate(graph, workers=workers, durations=DURATIONS_S, scheduler=scheduler)
     assert done.run.tasks.start_s.tolist() == said.tasks.start_s.tolist()
     assert done.run.tasks.worker.tolist() == said.tasks.worker.tolist()
     assert done.effort.executed == len(graph)
@@ -51,22 +51,24 @@ def test_what_is_known_before_is_not_executed():
     graph = tasksim.generate("cholesky", tiles=4)
     known = Statistics()
     for signature in signatures(graph)[0]:
-        known.add(signature, SECONDS[signature.kernel])
-        known.add(signature, SECONDS[signature.kernel])
+        known.add(signature, DURATIONS_S[signature.kernel])
+        known.add(signature, DURATIONS_S[signature.kernel])
     done = emulate_selectively(
         graph, Platform.identical(2), "eager", 7.0 * mean_s(graph), policy="eager",
         statistics=known,
     )  # fmt: skip
-    said = tasksim.simulate(graph, workers=2, durations=SECONDS, scheduler="eager")
+    said = tasksim.simulate(graph, workers=2, durations=DURATIONS_S, scheduler="eager")
     assert (done.effort.executed, done.wall_s) == (0, 0.0)
     assert done.run.makespan_s == said.makespan_s
 
 
-BASE = Scenario("cholesky", ["n=96"], workers=4, durations="potrf=1us,trsm=3us,syrk=3us,gemm=6us")
+BASE_SCENARIO = Scenario(
+    "cholesky", ["n=96"], workers=4, durations="potrf=1us,trsm=3us,syrk=3us,gemm=6us"
+)
 
 
 def test_a_tuning_of_emulated_runs_repeats():
-    some = candidates(BASE, axes_of(["tile_size=8,12,16", "scheduler=eager,lws"]))
+    some = candidates(BASE_SCENARIO, axes_of(["tile_size=8,12,16", "scheduler=eager,lws"]))
     told = SelectiveSettings("online", 0.05)
     made = [
         autotune(some, by="emulation", selection=told, judge=2, site=Emulated(some, told, 0.1))
@@ -83,7 +85,7 @@ def test_a_tuning_of_emulated_runs_repeats():
 
 
 def test_without_scatter_predictions_are_exact():
-    some = candidates(BASE, axes_of(["tile_size=8,12"]))
+    some = candidates(BASE_SCENARIO, axes_of(["tile_size=8,12"]))
     found = autotune(
         some, by="emulation", selection=SelectiveSettings("conditional", 0.01), judge=1
     )
@@ -92,9 +94,9 @@ def test_without_scatter_predictions_are_exact():
 
 
 def test_what_cannot_be_emulated_is_refused():
-    some = candidates(BASE, axes_of(["tile_size=8"]))
+    some = candidates(BASE_SCENARIO, axes_of(["tile_size=8"]))
     with pytest.raises(InputError, match="scatter=2; legal: from 0 to 1"):
         Emulated(some, SelectiveSettings(), 2.0)
-    cluster = BASE.vary(nodes=2, network="switch:bandwidth=1GB/s,latency=1us")
+    cluster = BASE_SCENARIO.vary(nodes=2, network="switch:bandwidth=1GB/s,latency=1us")
     with pytest.raises(InputError, match="emulation is for one node"):
         autotune(candidates(cluster, axes_of(["tile_size=8"])), by="emulation")

@@ -20,13 +20,13 @@ def insisting():
     return Watch(fall_back=False)
 
 
-SMALL = Scenario("cholesky", ["n=96"], workers=2, clock="native")
-OVER = axes_of(["tile_size=24,32,36", "scheduler=eager,lws"])
+SMALL_SCENARIO = Scenario("cholesky", ["n=96"], workers=2, clock="native")
+TUNED_AXES = axes_of(["tile_size=24,32,36", "scheduler=eager,lws"])
 
 
 def test_every_configuration_is_told_with_what_was_executed():
     found = autotune(
-        candidates(SMALL, OVER),
+        candidates(SMALL_SCENARIO, TUNED_AXES),
         judge=2,
         selection=SelectiveSettings(tolerance=1.0),
         watch=insisting(),
@@ -53,7 +53,7 @@ def test_every_configuration_is_told_with_what_was_executed():
 
 @pytest.mark.parametrize(("reuse", "least"), [(False, 8), (True, 4)])
 def test_statistics_are_reset_unless_they_are_reused(reuse, least):
-    base = SMALL.vary({"graph.tile_size": 24})
+    base = SMALL_SCENARIO.vary({"graph.tile_size": 24})
     told = SelectiveSettings("conditional", 1.0, reuse=reuse)
     found = autotune(
         candidates(base, axes_of(["scheduler=eager,lws,prio"])), selection=told, watch=insisting()
@@ -68,16 +68,16 @@ def test_statistics_are_reset_unless_they_are_reused(reuse, least):
 
 def test_a_grid_is_one_of_ranks():
     over = axes_of(["grid=1x2,2x1", "tile_size=24"])
-    some = candidates(SMALL, over)
+    some = candidates(SMALL_SCENARIO, over)
     assert [(c.grid.rows, c.grid.columns) for c in some] == [(1, 2), (2, 1)]
     with pytest.raises(InputError, match="grid and owner are for ranks"):
         autotune(some, watch=insisting())
     with pytest.raises(InputError, match="got '2y1'; legal: ROWSxCOLUMNS"):
-        candidates(SMALL, axes_of(["grid=2y1"]))
+        candidates(SMALL_SCENARIO, axes_of(["grid=2y1"]))
 
 
 def test_full_runs():
-    found = autotune(candidates(SMALL, axes_of(["tile_size=24,32"])), by="full")
+    found = autotune(candidates(SMALL_SCENARIO, axes_of(["tile_size=24,32"])), by="full")
     assert [ran.executed == ran.tasks for runs in found.runs.values() for ran in runs] == [True] * 2
     assert found.mean_error is None
     assert found.regret is None
@@ -85,7 +85,7 @@ def test_full_runs():
 
 def test_halving_gives_the_better_ones_more_runs():
     over = axes_of(["tile_size=24,32,48"])
-    found = autotune(candidates(SMALL, over), repetitions=3, how="halving", by="full")
+    found = autotune(candidates(SMALL_SCENARIO, over), repetitions=3, how="halving", by="full")
     assert [len(tried.makespans_s) for tried in found.tuned.tried] == [3, 1, 1]
     assert found.tuned.simulations == 5
 
@@ -114,12 +114,12 @@ def test_an_interruption_keeps_what_is_done(monkeypatch):
         return real(*args, **given)
 
     monkeypatch.setattr(module, "execute_selectively", interrupted)
-    found = autotune(candidates(SMALL, axes_of(["tile_size=24,32,48"])), watch=insisting())
+    found = autotune(candidates(SMALL_SCENARIO, axes_of(["tile_size=24,32,48"])), watch=insisting())
     assert found.interrupted
     assert len(found.tuned.tried) == found.tuned.simulations == 2
     calls[:] = [1, 1]
     with pytest.raises(KeyboardInterrupt):
-        autotune(candidates(SMALL, axes_of(["tile_size=24"])))
+        autotune(candidates(SMALL_SCENARIO, axes_of(["tile_size=24"])))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_an_interruption_keeps_what_is_done(monkeypatch):
 )
 def test_what_is_no_selection(told, error):
     with pytest.raises(InputError, match=error):
-        autotune(candidates(SMALL, OVER), selection=told)
+        autotune(candidates(SMALL_SCENARIO, TUNED_AXES), selection=told)
 
 
 def test_errors_regret_and_speedup_are_what_they_are_called():

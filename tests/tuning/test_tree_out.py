@@ -19,7 +19,7 @@ from tasksim.tuning.tree_file import ChoosingTree, tree_from_json
 from tasksim.tuning.tree_picture import picture
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
-SMALL = ChoosingTree(
+SMALL_TREE = ChoosingTree(
     "graph.tile_size",
     DecisionTree(
         ("graph.n", "platform=a-b", "for"),
@@ -91,11 +91,11 @@ def test_a_tree_that_asks_nothing_is_c_too(tmp_path):
 
 
 def test_the_header_reads_well():
-    assert c_header(SMALL) == Path(__file__).with_name("choose_tile_size.h").read_text()
+    assert c_header(SMALL_TREE) == Path(__file__).with_name("choose_tile_size.h").read_text()
 
 
 def test_the_text_reads_well():
-    assert readable_text(SMALL) == (
+    assert readable_text(SMALL_TREE) == (
         "Which graph.tile_size: a tree of 5 nodes, trained on 6 examples, for which it reaches"
         " 99.00 % of the best performance.\n\ngraph.n <= 3000:\n  256    (2 examples, 100.00 % of"
         " the best)\ngraph.n > 3000:\n  platform=a-b <= 0.5:\n    512    (3 examples, 98.00 % of"
@@ -111,7 +111,7 @@ def test_names_that_are_no_names_of_c_become_some():
 
 
 def test_a_tree_is_read_back():
-    for found in (SMALL, grown(["1", "2"])[0]):
+    for found in (SMALL_TREE, grown(["1", "2"])[0]):
         assert tree_from_json(json.loads(found.text()), Path("t.json")) == found
 
 
@@ -142,11 +142,11 @@ def test_a_deep_tree_is_compiled_by_python():
 )
 def test_what_is_no_tree_is_refused(change, said):
     with pytest.raises(InputError, match=said):
-        tree_from_json({**SMALL.to_json(), **change}, Path("t.json"))
+        tree_from_json({**SMALL_TREE.to_json(), **change}, Path("t.json"))
 
 
 def test_a_picture_has_all_questions_and_choices():
-    texts = [text.get_text() for text in picture(SMALL).axes[0].texts]
+    texts = [text.get_text() for text in picture(SMALL_TREE).axes[0].texts]
     assert "n\n≤ 3000" in texts
     assert "512\n3 examples\n98.0 %" in texts
     assert len([text for text in texts if text in ("yes", "no")]) == 4

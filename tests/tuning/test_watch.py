@@ -10,8 +10,8 @@ from tasksim.tuning.over import axes_of, candidates
 from tasksim.tuning.selection import TuningRun
 from tasksim.tuning.watch import Watch
 
-SMALL = Scenario("cholesky", ["n=96"], workers=2, clock="native")
-FOUR = candidates(SMALL, axes_of(["tile_size=8,16,24,32"]))
+SMALL_SCENARIO = Scenario("cholesky", ["n=96"], workers=2, clock="native")
+FOUR_CANDIDATES = candidates(SMALL_SCENARIO, axes_of(["tile_size=8,16,24,32"]))
 FULL_S = [4.0, 2.0, 3.0, 5.0]
 """Makespans of full runs, in which selective ones see half a second less."""
 
@@ -45,7 +45,7 @@ class Site:
 def tuned(site, **how):
     told = []
     watch = Watch(tell=told.append, **how)
-    return autotune(FOUR, site=site, watch=watch), told
+    return autotune(FOUR_CANDIDATES, site=site, watch=watch), told
 
 
 def makespans(found):
@@ -108,7 +108,7 @@ def test_who_insists_is_told_all_the_same():
 
 
 def test_full_runs_beside_others_are_told():
-    found = autotune(FOUR, by="full", site=Site(share=0.35))
+    found = autotune(FOUR_CANDIDATES, by="full", site=Site(share=0.35))
     assert found.notes[0].startswith("other programs had the cores for 35 % of the time")
     assert makespans(found) == {8: 4.0, 16: 2.0, 24: 3.0, 32: 5.0}
 

@@ -13,12 +13,12 @@ from tasksim.view.pages import Callout, Heading, Image, LinkLine, Listing, Table
 from tasksim.view.style import new_axes
 from tests.view.conftest import make_hybrid
 
-AXE = os.environ.get("TASKSIM_TEST_AXE", "")
+AXE_PATH = os.environ.get("TASKSIM_TEST_AXE", "")
 pytestmark = pytest.mark.skipif(
-    not AXE, reason="no axe-core: npm install axe-core@4.14.1, TASKSIM_TEST_AXE=.../axe.min.js"
+    not AXE_PATH, reason="no axe-core: npm install axe-core@4.14.1, TASKSIM_TEST_AXE=.../axe.min.js"
 )
 DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-SEEN = """
+OPEN_SCRIPT = """
 (() => {
   for (const opener of document.querySelectorAll(".opener")) opener.click();
   for (const part of document.querySelectorAll("details")) part.open = true;
@@ -33,7 +33,7 @@ def check(request, browser):
 
     def checked():
         browser.settle()
-        browser.evaluate(f"(() => {{ {Path(AXE).read_text()} }}).call(window)")
+        browser.evaluate(f"(() => {{ {Path(AXE_PATH).read_text()} }}).call(window)")
         return browser.evaluate(
             "axe.run(document).then(({ violations }) => violations"
             ".filter(({ impact }) => impact === 'serious' || impact === 'critical')"
@@ -53,7 +53,7 @@ def test_a_page_of_runs(browser, check, tmp_path):
     assert check() == []
     browser.evaluate(
         "tasksimPage.setQuery('gemm'), tasksimPage.change({ table: 'workers', waits: true }),"
-        f"tasksimPage.pin(tasksimPage.runs[1], 3), tasksimPage.toggleKernel('trsm'), {SEEN}"
+        f"tasksimPage.pin(tasksimPage.runs[1], 3), tasksimPage.toggleKernel('trsm'), {OPEN_SCRIPT}"
     )
     assert check() == []
     browser.resize(360, 740)
@@ -69,7 +69,7 @@ def test_a_live_page(browser, check, tmp_path):
     explore(scenario, tmp_path / "live.html")
     browser.open((tmp_path / "live.html").as_uri())
     browser.wait("tasksimPage.live.shown === tasksimPage.live.settings")
-    browser.evaluate(f"tasksimPage.live.follow('count.=2'), {SEEN}")
+    browser.evaluate(f"tasksimPage.live.follow('count.=2'), {OPEN_SCRIPT}")
     browser.wait("tasksimPage.live.shown === tasksimPage.live.settings")
     browser.wait("!tasksimPage.live.jobs.length && !tasksimPage.live.asked")
     assert check() == []

@@ -17,7 +17,7 @@ from tasksim.view.colours import IDLE_COLOURS, KERNEL_COLOURS
 from tasksim.view.figure import FORMATS, PANELS, figure, save_figure
 from tasksim.view.style import new_figure
 
-OTHERS = (
+SPECIAL_PANELS = (
     "iterations",
     "gflops",
     "power",
@@ -28,11 +28,11 @@ OTHERS = (
     "nodes",
     "blame",
 )
-DRAWN = tuple(name for name in PANELS if name not in OTHERS)
+PANELS_OF_ANY_RUN = tuple(name for name in PANELS if name not in SPECIAL_PANELS)
 """Panels of any runs; the others, of runs whose graph is known, are in test_slicepanels.py, those
 of runs on several nodes in test_network_panels.py, of power in test_powerpanel.py,
 of what others took in test_others.py."""
-EVERYWHERE = tuple(name for name in DRAWN if name not in ("memory", "bandwidth"))
+PANELS_EVERYWHERE = tuple(name for name in PANELS_OF_ANY_RUN if name not in ("memory", "bandwidth"))
 
 
 def visible_texts(fig):
@@ -88,7 +88,7 @@ def test_no_text_is_over_another(make, workers, duration_s, shares):
 def test_no_text_is_over_another_with_two_runs(make, share):
     long = with_bounds(make.run(12, 120), 0.3, 0.9)
     short = with_bounds(make.run(12, 120, 0.1 * share, kind="native"), 0.9, 0.92)
-    assert_readable(figure([long, short], EVERYWHERE))
+    assert_readable(figure([long, short], PANELS_EVERYWHERE))
 
 
 @pytest.mark.slow
@@ -97,7 +97,9 @@ def test_no_text_is_over_another_with_long_names(make):
     run = make.run(40, 400, kernels=names)
     named = [dataclasses.replace(w, name=f"node12/{w.name}") for w in run.workers]
     other = dataclasses.replace(run, scheduler="dm:estimates=quantile,share=0.9", seed=4)
-    assert_readable(figure([dataclasses.replace(run, workers=tuple(named)), other], EVERYWHERE))
+    assert_readable(
+        figure([dataclasses.replace(run, workers=tuple(named)), other], PANELS_EVERYWHERE)
+    )
 
 
 NAMES = (
@@ -116,7 +118,7 @@ def test_names_of_any_length_and_kind_are_readable(make):
         dataclasses.replace(w, name=f"{w.name} of a machine with a very long name, {'b' * 90}")
         for w in run.workers
     )
-    fig = figure(dataclasses.replace(run, workers=named), EVERYWHERE)
+    fig = figure(dataclasses.replace(run, workers=named), PANELS_EVERYWHERE)
     assert_readable(fig)
     formulas = [text for text, _ in visible_texts(fig) if "$x" in text.get_text()]
     assert formulas
@@ -186,7 +188,7 @@ def test_a_panel_without_ready_tasks_says_why(make):
 def test_no_text_is_over_another_with_several_memories(make, gpus, tasks):
     run = make.hybrid(gpus, 2 * gpus, tasks, copies=tasks)
     assert_readable(figure(with_bounds(run, 0.4, 0.9), arrows=True))
-    assert_readable(figure([run, make.run()], DRAWN))
+    assert_readable(figure([run, make.run()], PANELS_OF_ANY_RUN))
 
 
 def test_runs_share_one_time_axis(make):
@@ -236,10 +238,10 @@ def test_curves_below_each_other_share_one_legend(make):
 @pytest.mark.slow
 def test_every_panel_draws_one_run_and_none_of_its_tasks(make):
     for run in (make.run(), make.run(tasks=0)):
-        for name in EVERYWHERE:
+        for name in PANELS_EVERYWHERE:
             figure(run, (name,)).canvas.draw()
     for run in (make.hybrid(), make.hybrid(tasks=0, copies=1)):
-        for name in DRAWN:
+        for name in PANELS_OF_ANY_RUN:
             figure(run, (name,), arrows=True).canvas.draw()
 
 
@@ -286,7 +288,10 @@ def test_no_runs():
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
 def test_the_same_figure_gives_the_same_bytes(make, tmp_path, suffix):
     for name in ("a", "b"):
-        save_figure(figure([make.hybrid(), make.run(seed=1)], DRAWN), tmp_path / f"{name}.{suffix}")
+        save_figure(
+            figure([make.hybrid(), make.run(seed=1)], PANELS_OF_ANY_RUN),
+            tmp_path / f"{name}.{suffix}",
+        )
     first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("a", "b"))
     assert first == second
     assert first[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
@@ -406,8 +411,10 @@ def test_all_panels_of_several_runs_are_readable(make, others):
     runs = [different, long, dataclasses.replace(different, graph_arguments=arguments)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert_readable(figure(runs, DRAWN))
-        assert_readable(figure([long, make.hybrid(3, 9, 600, copies=300, seed=2)], DRAWN))
+        assert_readable(figure(runs, PANELS_OF_ANY_RUN))
+        assert_readable(
+            figure([long, make.hybrid(3, 9, 600, copies=300, seed=2)], PANELS_OF_ANY_RUN)
+        )
 
 
 def test_panels_of_few_kernels_are_beside_each_other(make):

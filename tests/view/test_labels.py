@@ -27,7 +27,7 @@ from tasksim.view.sureplots import figure_inside
 from tests.reports.test_modelreport import gemm
 from tests.view.conftest import make_hybrid
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 WATTS = Power(10.0, {"cpu": ArchitecturePower(1.0, 5.0, {"gemm": 9.0})})
 
 
@@ -41,7 +41,7 @@ def test_a_figure_without_a_word_is_found():
 def clustered():
     cluster = Cluster.alike(Platform.identical(2), 2, read_network("switch:bandwidth=1GB/s"))
     graph = tasksim.generate("cholesky", tiles=6, tile_size=256)
-    library = tasksim.ConstantLibrary(SECONDS)
+    library = tasksim.ConstantLibrary(DURATIONS_S)
     return Simulation(graph, cluster, library, "prio", grid=NodeGrid(1, 2)).run()
 
 
@@ -49,9 +49,9 @@ def clustered():
 def runs():
     """Runs that have, together, what all panels draw."""
     powered = replace(Platform.identical(4), power=WATTS)
-    alone = tasksim.simulate("cholesky tiles=6", powered, durations=SECONDS)
+    alone = tasksim.simulate("cholesky tiles=6", powered, durations=DURATIONS_S)
     processor_times = replace(alone.tasks, cpu_s=0.9 * alone.tasks.duration_s)
-    repeatable = tasksim.simulate("cholesky tiles=6", workers=4, durations=SECONDS)
+    repeatable = tasksim.simulate("cholesky tiles=6", workers=4, durations=DURATIONS_S)
     return [alone, make_hybrid(), clustered(), replace(alone, tasks=processor_times), repeatable]
 
 

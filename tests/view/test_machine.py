@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 from contended import sockets
-from hwloc_files import GPU, OLD, TWO, package, topology
+from hwloc_files import GPU, OLD, TWO_PACKAGES, package, topology
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
@@ -160,4 +160,4 @@ def test_wrong_arguments_are_refused(machine):
     with pytest.raises(InputError, match="machine: got 3"):
         machine_figure(3)
     with pytest.raises(InputError, match="expected XML"):
-        machine_figure(machine(TWO[:100]))
+        machine_figure(machine(TWO_PACKAGES[:100]))

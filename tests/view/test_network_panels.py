@@ -20,14 +20,14 @@ from tasksim.run.network import in_flight, node_idleness, node_rates, path_messa
 from tasksim.view.figure import figure
 from tasksim.view.texttables import path_message_line
 
-SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
+DURATIONS_S = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 
 
 def simulated(tiles=6, nodes=2, network="switch:bandwidth=1GB/s,latency=1us"):
     cluster = Cluster.alike(Platform.identical(2), nodes, read_network(network))
     graph = tasksim.generate("cholesky", tiles=tiles, tile_size=256)
     return Simulation(
-        graph, cluster, ConstantLibrary(SECONDS), "prio", grid=NodeGrid(1, nodes)
+        graph, cluster, ConstantLibrary(DURATIONS_S), "prio", grid=NodeGrid(1, nodes)
     ).run()
 
 
@@ -68,7 +68,7 @@ def test_a_way_that_messages_share_carries_no_more_than_it_can():
 
 def test_idle_nodes_are_those_of_their_workers(run):
     idle = node_idleness(run)
-    busy = sum(SECONDS[run.kernel_names[k]] for k in run.tasks.kernel.tolist())
+    busy = sum(DURATIONS_S[run.kernel_names[k]] for k in run.tasks.kernel.tolist())
     assert 1.0 - idle.mean() == pytest.approx(busy / 4 / run.makespan_s)
 
 
@@ -95,13 +95,13 @@ def test_the_panel_of_the_path_tells_messages_from_other_waiting(run):
     width = sum(bar.get_width() for bar in upper)
     assert width == pytest.approx(run.makespan_s)
     assert upper[-2].get_width() == pytest.approx(path_messages(run).moving_s)
-    alone = tasksim.simulate("cholesky tiles=3", workers=2, durations=SECONDS)
+    alone = tasksim.simulate("cholesky tiles=3", workers=2, durations=DURATIONS_S)
     (axes,) = figure(alone, ["path"]).axes
     assert "messages" not in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_a_run_of_one_node_has_none():
-    alone = tasksim.simulate("cholesky tiles=3", workers=2, durations=SECONDS)
+    alone = tasksim.simulate("cholesky tiles=3", workers=2, durations=DURATIONS_S)
     with pytest.raises(InputError, match="no messages: it was on one node"):
         path_messages(alone)
 

@@ -16,12 +16,12 @@ from tasksim.view.rungraph import graph_of_run
 from tasksim.view.slicepanels import panel_lack_of_ready, panel_utilisation
 from tests.view.test_figure import assert_readable
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
 @pytest.fixture(scope="module")
 def run():
-    return tasksim.simulate("cholesky tiles=5", workers=3, durations=SECONDS)
+    return tasksim.simulate("cholesky tiles=5", workers=3, durations=DURATIONS_S)
 
 
 def test_the_graph_of_a_run_is_made_once(run):
@@ -66,8 +66,8 @@ def test_the_scatter_has_the_means_of_kernels(run):
     )
     axes = panel_scatter([run, slower])
     means = {line.get_label(): line.get_xydata()[0].tolist() for line in axes.lines[1::2]}
-    expected = {kernel: [seconds, 2 * seconds] for kernel, seconds in SECONDS.items()}
-    assert {kernel: means[kernel] for kernel in SECONDS} == expected
+    expected = {kernel: [seconds, 2 * seconds] for kernel, seconds in DURATIONS_S.items()}
+    assert {kernel: means[kernel] for kernel in DURATIONS_S} == expected
 
 
 def test_what_a_run_does_not_say_is_told(make, run):
@@ -91,17 +91,17 @@ def test_they_are_panels_of_figures(run, tmp_path):
     tasksim.save_figure(drawn, tmp_path / "all.pdf")
 
 
-ELSEWHERE = ("memory", "bandwidth", "power", "others", "network", "messages", "nodes")
+PANELS_ELSEWHERE = ("memory", "bandwidth", "power", "others", "network", "messages", "nodes")
 """Panels of runs with several memories, on several nodes, where power is known, or native ones."""
 
 
 @pytest.mark.parametrize("workers", [2, 30])
 def test_no_text_is_over_another(workers):
     runs = [
-        tasksim.simulate("cholesky tiles=8", workers=workers, durations=SECONDS, scheduler=name)
+        tasksim.simulate("cholesky tiles=8", workers=workers, durations=DURATIONS_S, scheduler=name)
         for name in ("eager", "lws")
     ]
-    assert_readable(figure(runs, [name for name in PANELS if name not in ELSEWHERE]))
+    assert_readable(figure(runs, [name for name in PANELS if name not in PANELS_ELSEWHERE]))
 
 
 def test_a_run_without_tasks_has_empty_panels(run):

@@ -19,7 +19,7 @@ from tasksim.view.names import run_names
 from tasksim.view.style import run_title
 
 # G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, IEEE TVCG 15(6), 2009: severity 1.
-DEFICIENCIES = {
+COLOUR_DEFICIENCIES = {
     "none": np.eye(3),
     "protanopia": [
         [0.152286, 1.052583, -0.204868],
@@ -43,7 +43,7 @@ TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 
 def lab(colour, deficiency):
     c = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    seen = np.clip(np.array(DEFICIENCIES[deficiency]) @ linear, 0, 1)
+    seen = np.clip(np.array(COLOUR_DEFICIENCIES[deficiency]) @ linear, 0, 1)
     x, y, z = np.cbrt(TO_XYZ @ seen / [0.9505, 1, 1.089])
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
@@ -64,7 +64,7 @@ def distance(a, b, deficiency):
     return np.linalg.norm(lab(a, deficiency) - lab(b, deficiency))
 
 
-@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("deficiency", COLOUR_DEFICIENCIES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_kernels_of_a_factorisation_stay_apart(family, deficiency):
     for a, b in itertools.combinations(family, 2):
@@ -72,7 +72,7 @@ def test_kernels_of_a_factorisation_stay_apart(family, deficiency):
         assert distance(KERNEL_COLOURS[a], KERNEL_COLOURS[b], deficiency) > 25, (a, b)
 
 
-@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("deficiency", COLOUR_DEFICIENCIES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_kernels_of_a_factorisation_stay_apart_on_dark_pages(family, deficiency):
     colours = [DARK_COLOURS.get(KERNEL_COLOURS[name], KERNEL_COLOURS[name]) for name in family]
@@ -106,13 +106,13 @@ def test_kernels_of_a_factorisation_are_told_apart_in_grey(family):
         assert min(abs(one - other) for one, other in ways) > 9, (a, b)
 
 
-@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("deficiency", COLOUR_DEFICIENCIES)
 def test_colours_of_other_kernels_stay_apart(deficiency):
     for a, b in itertools.combinations(PALETTE, 2):
         assert distance(a, b, deficiency) > 14, (a, b)
 
 
-@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("deficiency", COLOUR_DEFICIENCIES)
 def test_kernels_are_told_from_copies_and_waits(deficiency):
     for kernel, state in itertools.product({*KERNEL_COLOURS.values()}, COPY_AND_IDLE_COLOURS):
         assert distance(kernel, state, deficiency) > 20, (kernel, state)

@@ -19,7 +19,7 @@ from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
 
-SECONDS = {
+DURATIONS_S = {
     "potrf": 1e-3,
     "trsm": 3e-3,
     "syrk": 3e-3,
@@ -34,7 +34,7 @@ SECONDS = {
 
 def bounds_on(graph, grid, network, workers=2):
     cut = distribute(graph, owners_of(graph, grid), grid.nodes)
-    seconds = np.array([SECONDS[graph.kernels[k]] for k in graph.kernel])
+    seconds = np.array([DURATIONS_S[graph.kernels[k]] for k in graph.kernel])
     return cut, cluster_bounds(cut, seconds, [workers] * grid.nodes, read_network(network))
 
 
@@ -67,7 +67,7 @@ def test_no_replay_beats_them(name, tiles, grid, network):
     graph = generate(name, tiles=tiles, tile_size=200)
     _, bounds = bounds_on(graph, grid, network)
     cluster = Cluster.alike(Platform.identical(2), grid.nodes, read_network(network))
-    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=grid).run()
+    run = Simulation(graph, cluster, ConstantLibrary(DURATIONS_S), "prio", grid=grid).run()
     assert bounds.best_s <= run.makespan_s * (1 + 1e-9)
 
 
@@ -106,5 +106,7 @@ def test_no_node_receives_less_than_the_least_volume():
 def test_nodes_without_tasks_do_no_harm():
     graph = generate("cholesky", tiles=2, tile_size=200)
     cluster = Cluster.alike(Platform.identical(2), 4, read_network("switch:bandwidth=1GB/s"))
-    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=NodeGrid(2, 2)).run()
+    run = Simulation(
+        graph, cluster, ConstantLibrary(DURATIONS_S), "prio", grid=NodeGrid(2, 2)
+    ).run()
     assert run.makespan_s == pytest.approx(8e-3, rel=0.2)

@@ -23,7 +23,7 @@ from tests.engine.cluster.test_collectives import MEASURED
 
 NETWORK = "switch:bandwidth=1GB/s,latency=10us"
 ALPHA_S, BETA_S = 2e-5, 1e-9
-ALL = [(operation, name) for operation, known in ALGORITHMS.items() for name in known]
+ALL_ALGORITHMS = [(operation, name) for operation, known in ALGORITHMS.items() for name in known]
 WHOLE_BYTES = 1e-4
 """Messages of a graph have whole bytes, formulas have parts of them: a 64th of 8 bytes at worst,
 of a message whose latency takes 20,000 bytes. Besides that, only the clock's nanoseconds differ."""
@@ -89,7 +89,7 @@ def test_a_simulated_collective_of_many_takes_what_its_formula_says(operation, a
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 7])
-@pytest.mark.parametrize(("operation", "algorithm"), ALL)
+@pytest.mark.parametrize(("operation", "algorithm"), ALL_ALGORITHMS)
 def test_ranks_go_from_step_to_step_as_their_program_says(operation, algorithm, ranks):
     for size in sizes(operation):
         run = simulated(operation, ranks, size, algorithm)
@@ -102,7 +102,7 @@ def test_ranks_go_from_step_to_step_as_their_program_says(operation, algorithm, 
     ("operation", "algorithm", "ranks"),
     [
         (operation, algorithm, ranks)
-        for operation, algorithm in ALL
+        for operation, algorithm in ALL_ALGORITHMS
         # Where there is a formula, powers of two are compared with that.
         for ranks in ([12, 13] if (operation, algorithm) in FORMULAS else [12, 13, 16, 24, 64])
     ],

@@ -15,7 +15,7 @@ from tasksim.engine.cluster.shares import Filling
 from tasksim.engine.cluster.ways import Way
 from tasksim.network.load import read_network
 
-TEXTS = (
+NETWORK_TEXTS = (
     "switch:bandwidth=1GB/s,latency=1us",
     "switch:bandwidth=1GB/s,latency=1us,model=smpi",
     "switch:bandwidth=1GB/s,latency=1us,full_duplex=false,model=lv08",
@@ -103,7 +103,7 @@ class Watched(Flows):
         assert [flow.share for flow in alive] == pytest.approx(expected, rel=1e-9)
 
 
-@given(st.sampled_from(TEXTS), messages)
+@given(st.sampled_from(NETWORK_TEXTS), messages)
 @settings(deadline=None, max_examples=few(150))
 def test_what_is_settled_in_part_is_what_a_whole_solution_says(text, sent):
     network = read_network(text).sized(NODES)

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from experiments.irregular_kernels import drawing, exhibits
 from experiments.irregular_kernels.__main__ import main
 from experiments.irregular_kernels.experiment import IRREGULAR_KERNELS
-from experiments.irregular_kernels.inputs import FULL, QUICK, Input, inputs_of, is_coarse
+from experiments.irregular_kernels.inputs import (
+    FULL_INPUTS,
+    QUICK_INPUTS,
+    Input,
+    inputs_of,
+    is_coarse,
+)
 from experiments.irregular_kernels.modelling import DIRECT_TERMS, KERNELS, TERMS, naive_durations_s
 from experiments.irregular_kernels.predicting import GENERAL, NAIVE, SPECIFIC, ks_distance
 from experiments.irregular_kernels.trees import paper_positions
@@ -97,9 +103,9 @@ def test_a_wrong_input_is_told_before_anything_is_measured(monkeypatch, tmp_path
 
 def test_the_paper_has_twelve_inputs_of_each_part_and_none_twice():
     for part in ("fitted", "predicted", "unseen"):
-        assert len(inputs_of(FULL, part)) == 12
-        assert inputs_of(QUICK, part)
-    fitted, predicted = (set(inputs_of(FULL, part)) for part in ("fitted", "predicted"))
+        assert len(inputs_of(FULL_INPUTS, part)) == 12
+        assert inputs_of(QUICK_INPUTS, part)
+    fitted, predicted = (set(inputs_of(FULL_INPUTS, part)) for part in ("fitted", "predicted"))
     assert not fitted & predicted
     assert Input("cube", 60_000, 4, 32).name == "cube-60k-h4-g32"
     assert is_coarse(5, 2)

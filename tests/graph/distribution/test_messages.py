@@ -15,8 +15,8 @@ from tasksim.graph.builder import GraphBuilder, R, W, access
 from tasksim.graph.distribution.owners import NodeGrid, nearly_square, owners_of
 from tasksim.graph.distribution.parts import RECEIVE_KERNEL, SEND_KERNEL, distribute
 
-READS = {AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
-WRITES = READS - {AccessMode.R} | {AccessMode.W}
+READING_MODES = {AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
+WRITING_MODES = READING_MODES - {AccessMode.R} | {AccessMode.W}
 
 
 def by_hand(graph, owners, nodes, cache=True):
@@ -39,13 +39,13 @@ def by_hand(graph, owners, nodes, cache=True):
             forget(hints.pop(0)[1])
         node = executor[task]
         for handle, mode in graph.accesses_of(task):
-            if mode in READS and owners[handle] != node and (handle, node) not in sent:
+            if mode in READING_MODES and owners[handle] != node and (handle, node) not in sent:
                 send(owners[handle], node, handle, task)
                 if cache:
                     sent.add((handle, node))
         done[node].append(("task", task))
         for handle, mode in graph.accesses_of(task):
-            if mode in WRITES:
+            if mode in WRITING_MODES:
                 if owners[handle] != node:
                     send(node, owners[handle], handle, task)
                 forget(handle)
@@ -54,12 +54,12 @@ def by_hand(graph, owners, nodes, cache=True):
 
 def node_of(graph, owners, task):
     accesses = [(h, m) for h, m in graph.accesses_of(task) if m != AccessMode.SCRATCH]
-    written = {owners[handle] for handle, mode in accesses if mode in WRITES}
+    written = {owners[handle] for handle, mode in accesses if mode in WRITING_MODES}
     if len(written) == 1:
         return written.pop()
     held = {}
     for handle, mode in accesses:
-        times = (mode in READS) + (mode in WRITES)
+        times = (mode in READING_MODES) + (mode in WRITING_MODES)
         held[owners[handle]] = held.get(owners[handle], 0) + times * graph.handle_size[handle]
     return min(held, key=lambda node: (-held[node], node), default=0)
 

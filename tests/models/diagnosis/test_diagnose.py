@@ -43,7 +43,7 @@ def clean_size(kind):
     return make
 
 
-CLEAN = {
+CLEAN_KERNELS = {
     "gemm": (clean_gemm, 100 if LONG else 40),
     "m2l": (clean_m2l, 40),
     "unrepeated": (clean_unrepeated, 20),
@@ -55,10 +55,13 @@ CLEAN = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "gemm" else ()) for name in CLEAN],
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "gemm" else ())
+        for name in CLEAN_KERNELS
+    ],
 )
 def test_a_good_model_of_good_samples_raises_no_alarm(name):
-    make, draws = CLEAN[name]
+    make, draws = CLEAN_KERNELS[name]
     alarms = [seed for seed in range(draws) if diagnose(*make(seed)).warnings]
     assert len(alarms) <= draws * 0.05
 
@@ -168,7 +171,7 @@ def constant_of_a_curve(seed):
     return ConstantModel(1e-4), samples
 
 
-PLANTED = {
+PLANTED_FINDINGS = {
     missing_term: {"missing-term"},
     missing_power: {"missing-term"},
     unrecorded_parameter: {"missing-parameter"},
@@ -190,7 +193,7 @@ PLANTED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", PLANTED, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", PLANTED_FINDINGS, ids=lambda make: make.__name__)
 def test_a_planted_defect_is_found(make):
-    found = [seed for seed in range(10) if codes(diagnose(*make(seed))) & PLANTED[make]]
+    found = [seed for seed in range(10) if codes(diagnose(*make(seed))) & PLANTED_FINDINGS[make]]
     assert len(found) >= 9

@@ -15,14 +15,14 @@ from tasksim.models.terms.formulas import parse_terms
 
 NAMES = ("M", "N", "K")
 TERMS = "M^2*N + N^3*K"
-TRUE = np.array([4e-6, 3e-11, 5e-14])
+TRUE_COEFFICIENTS = np.array([4e-6, 3e-11, 5e-14])
 
 
 def mlr_samples(count=400, noise=0.05, seed=0):
     """Samples of T = a + b M²N + c N³K, the example of StarPU's documentation."""
     rng = np.random.default_rng(seed)
     table = rng.integers(8, 200, (count, 3)).astype(float)
-    exact = parse_terms(TERMS, NAMES).design(table) @ TRUE
+    exact = parse_terms(TERMS, NAMES).design(table) @ TRUE_COEFFICIENTS
     factor = 1 + noise * rng.uniform(-1.7, 1.7, count)
     return Samples(NAMES, table, exact * factor)
 
@@ -31,7 +31,7 @@ def test_exact_durations_give_the_coefficients_back():
     samples = mlr_samples(noise=0.0)
     for weights in ("relative", "none", "huber"):
         model = LinearModel(TERMS, weights=weights).fit(samples)
-        assert model.coef_ == pytest.approx(TRUE, rel=1e-9)
+        assert model.coef_ == pytest.approx(TRUE_COEFFICIENTS, rel=1e-9)
         assert model.rsquared_ == pytest.approx(1.0)
     assert model.terms_ == ("1", "M^2*N", "N^3*K")
     assert model.formula() == "4e-06 + 3e-11*M^2*N + 5e-14*N^3*K"
@@ -82,7 +82,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     held = 0
     for seed in range(60):
         intervals = LinearModel(TERMS).fit(mlr_samples(60, seed=seed)).intervals_
-        held += ((intervals[:, 0] <= TRUE) & (intervals[:, 1] >= TRUE)).sum()
+        held += (
+            (intervals[:, 0] <= TRUE_COEFFICIENTS) & (intervals[:, 1] >= TRUE_COEFFICIENTS)
+        ).sum()
     # 180 intervals of 95 %: 171 expected, 9 misses; 20 would be four standard deviations.
     assert 160 <= held <= 179
 
@@ -90,7 +92,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
 def test_relative_weights_serve_short_tasks():
     samples = mlr_samples(noise=0.1)
     short = samples.parameters[samples.durations_s < np.quantile(samples.durations_s, 0.1)]
-    truth = parse_terms(TERMS, NAMES).design(short) @ TRUE
+    truth = parse_terms(TERMS, NAMES).design(short) @ TRUE_COEFFICIENTS
     errors = {
         weights: np.abs(
             np.log(LinearModel(TERMS, weights=weights).fit(samples).predict(short) / truth)
@@ -104,7 +106,7 @@ def test_relative_weights_are_not_biased_by_noise():
     # Weights of 1/y² with the measured y give predictions too short by 2 x 0.29² = 17 %.
     samples = mlr_samples(4000, noise=0.3)
     model = LinearModel(TERMS).fit(samples)
-    truth = parse_terms(TERMS, NAMES).design(samples.parameters) @ TRUE
+    truth = parse_terms(TERMS, NAMES).design(samples.parameters) @ TRUE_COEFFICIENTS
     assert np.log(model.predict(samples.parameters) / truth).mean() == pytest.approx(0, abs=0.01)
 
 
@@ -113,7 +115,7 @@ def test_huber_resists_outliers_where_every_configuration_is_measured_once():
     durations = samples.durations_s.copy()
     durations[::20] *= 8
     spoilt = Samples(NAMES, samples.parameters, durations)
-    truth = parse_terms(TERMS, NAMES).design(samples.parameters) @ TRUE
+    truth = parse_terms(TERMS, NAMES).design(samples.parameters) @ TRUE_COEFFICIENTS
 
     def error(weights):
         predicted = LinearModel(TERMS, weights=weights).fit(spoilt).predict(samples.parameters)
@@ -146,7 +148,7 @@ def test_negative_predictions_are_floored_and_counted():
 def test_it_extrapolates_and_says_so():
     model = LinearModel(TERMS).fit(mlr_samples(noise=0.0))
     far = [[1000.0, 1000.0, 1000.0]]
-    assert model.predict(far) == pytest.approx([TRUE @ [1, 1e9, 1e12]])
+    assert model.predict(far) == pytest.approx([TRUE_COEFFICIENTS @ [1, 1e9, 1e12]])
     assert not model.inside(far)[0]
 
 

@@ -18,7 +18,7 @@ from tasksim.native.this_machine import usable_cores
 from tasksim.run.runchecks import check_run
 
 pytestmark = pytest.mark.usefixtures("alone")
-DYING = """
+DYING_PROGRAM = """
 import os, signal, time
 import tasksim
 from tasksim import RW
@@ -112,7 +112,7 @@ def test_ranks_that_share_cores_are_not_kept_on_the_first(tmp_path):
     assert found.disturbance is None  # ranks wait for each other, too
 
 
-WRONG = """
+WRONG_PROGRAM = """
 import tasksim
 from tasksim import R, RW, W
 
@@ -142,7 +142,7 @@ def wrong(g, bad=0):
 @pytest.mark.parametrize("bad", [0, 1])
 def test_each_rank_checks_what_its_tasks_write(tmp_path, bad):
     file = tmp_path / "wrong.py"
-    file.write_text(WRONG)
+    file.write_text(WRONG_PROGRAM)
     done = run(file, f"bad={bad}", "--owner", "round-robin", "--check-accesses")
     assert done.returncode == bad, done.stderr
     if bad:
@@ -152,7 +152,7 @@ def test_each_rank_checks_what_its_tasks_write(tmp_path, bad):
         assert len(done.stderr.strip().splitlines()) == 1
 
 
-CALM = """
+CALM_PROGRAM = """
 from tasksim.graph.distribution.owners import NodeGrid
 from tasksim.native.cluster.ranks import world
 from tasksim.scenario.over_ranks import RankedScenario
@@ -171,7 +171,7 @@ if found is not None:
 @pytest.mark.slow
 def test_rank_0_says_when_all_run_again(tmp_path):
     file = tmp_path / "calm.py"
-    file.write_text(CALM)
+    file.write_text(CALM_PROGRAM)
     done = subprocess.run(
         [mpiexec(), "-n", "2", sys.executable, file], capture_output=True, text=True, timeout=120
     )
@@ -243,7 +243,7 @@ def test_what_is_wrong_with_one_rank_alone_is_told_and_ends_all(rank):
 def dying(tmp_path):
     """The file of an application one of whose tasks fails, or kills its process, on rank 1."""
     path = tmp_path / "dying.py"
-    path.write_text(DYING)
+    path.write_text(DYING_PROGRAM)
     return path
 
 

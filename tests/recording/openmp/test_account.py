@@ -33,7 +33,7 @@ def recorded(*rows, order):
     return pieces, run_of_pieces(pieces, graph, {}, 1e-6 * end.max())
 
 
-INTERRUPTED = [
+INTERRUPTED_PIECES = [
     (1, 0, 100, 0),
     (0, 0, 1000, 0),
     (1, 1001, 1101, 1001),  # noticed after 1 us
@@ -44,7 +44,7 @@ INTERRUPTED = [
 
 def test_a_time_slice_of_another_program_is_no_cost_of_the_runtime():
     """The thread searched until it lost its core: with one, it would have noticed the task."""
-    pieces, run = recorded(*INTERRUPTED, order=[(1, 2), (1, 3), (3, 4)])
+    pieces, run = recorded(*INTERRUPTED_PIECES, order=[(1, 2), (1, 3), (3, 4)])
     costs, account = costs_of(run, pieces), account_of(run, pieces)
     assert costs.wakeup_s == pytest.approx(1 * US)
     assert costs.task_s == pytest.approx(0, abs=1e-12)
@@ -56,7 +56,7 @@ def test_a_time_slice_of_another_program_is_no_cost_of_the_runtime():
 
 
 def test_a_runtime_whose_every_search_was_interrupted_has_no_known_cost():
-    rows = [*INTERRUPTED[:2], (1, 4000, 4100, 1000)]
+    rows = [*INTERRUPTED_PIECES[:2], (1, 4000, 4100, 1000)]
     pieces, run = recorded(*rows, order=[(1, 2)])
     assert costs_of(run, pieces).wakeup_s == 0
     assert account_of(run, pieces).runtime_s == pytest.approx(0, abs=1e-12)

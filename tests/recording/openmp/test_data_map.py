@@ -29,7 +29,7 @@ TILED = """
         }
 """
 GLOBAL = f"{HEAD}static double A[N * N];\nint main(void) {{ {TILED} return A[0] != 1; }}\n"
-OWN = f"""{HEAD}
+OWN_PROGRAM = f"""{HEAD}
 int main(void)
 {{
     double *A = calloc(N * N, sizeof *A), *x = calloc(7, sizeof *x);
@@ -83,7 +83,7 @@ def test_tiles_of_a_global_array_are_described_by_a_map(flag, compiled, recorded
 
 
 def test_a_program_describes_its_own_data(compiled, recorded):
-    recording = recorded(compiled(OWN)).recording
+    recording = recorded(compiled(OWN_PROGRAM)).recording
     assert sizes_of(recording) == {**TILES, "x": 56}
     assert "no depend clause names unused" in recording.notes
     (note,) = (note for note in recording.notes if note.startswith("$TASKSIM_DATA_MAP"))

@@ -16,7 +16,7 @@ from tasksim.recording.openmp.raw_trace import TRACE_FOLDER
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tests.openmp_programs import EXAMPLES
 
-DONE = 20
+DONE_TASKS = 20
 
 
 def ending(how, head=""):
@@ -32,7 +32,7 @@ int main(void)
 #pragma omp parallel num_threads(2)
 #pragma omp single
     {{
-        for (int i = 0; i < {DONE}; ++i) {{
+        for (int i = 0; i < {DONE_TASKS}; ++i) {{
 #pragma omp task
             for (int k = 0; k < 2000; ++k) sink += k;
         }}
@@ -61,8 +61,8 @@ def test_what_was_done_before_the_end_is_recorded(how, code, said, compiled, rec
     assert recording.ended.exit_code == code
     assert said in recording.notes[0]
     assert any("1 task had not ended" in note for note in recording.notes)
-    assert recording.tasks == DONE + 1
-    assert found.counts() == [DONE]
+    assert recording.tasks == DONE_TASKS + 1
+    assert found.counts() == [DONE_TASKS]
     tasksim.check_run(recording.run, recording.graph)
 
 
@@ -110,7 +110,7 @@ def test_programs_that_a_program_starts_are_not_recorded(compiled, recorded):
     source = ending(f'if (system("{other} 10 > /dev/null")) abort();')
     recording = recorded(compiled(source)).recording
     assert recording.ended.exit_code == 0
-    assert recording.tasks == DONE + 1
+    assert recording.tasks == DONE_TASKS + 1
     assert any("other processes" in note for note in recording.notes)
 
 
@@ -176,7 +176,7 @@ static void leave(void)
 """
     recording = recorded(compiled(ending(how, head))).recording
     assert recording.ended.exit_code == 0
-    assert recording.tasks == DONE + 1 + 20000
+    assert recording.tasks == DONE_TASKS + 1 + 20000
 
 
 def test_a_limit_of_file_sizes_ends_the_recording_and_not_the_program(

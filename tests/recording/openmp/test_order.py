@@ -260,7 +260,7 @@ def test_mutually_exclusive_tasks_are_commutative(compiled, recorded):
     tasksim.check_run(recording.run, recording.graph)
 
 
-DETACHED = f"""
+DETACHED_PROGRAM = f"""
 #include <omp.h>
 {HEAD}
 static omp_event_handle_t event;
@@ -283,7 +283,7 @@ int main(void)
 
 def test_a_detached_task_has_ended_when_its_event_is_fulfilled(compiled, recorded):
     # libomp supports detached tasks in programs of Clang only.
-    recording = recorded(compiled(DETACHED, "clang")).recording
+    recording = recorded(compiled(DETACHED_PROGRAM, "clang")).recording
     graph = recording.graph
     (next_,) = (t for t in range(len(graph)) if _line(graph, t) == "next")
     before = [t for t in range(len(graph)) if next_ in graph.successors_of(t)]
@@ -384,7 +384,7 @@ def _line(graph, task):
     line = int(name.split(":")[1].split(" ")[0])
     functions = [
         (number, text.split("(")[0].split()[-1])
-        for number, text in enumerate(DETACHED.splitlines(), 1)
+        for number, text in enumerate(DETACHED_PROGRAM.splitlines(), 1)
         if text.startswith("static void")
     ]
     return next(function for number, function in reversed(functions) if number <= line)

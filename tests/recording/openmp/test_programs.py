@@ -224,7 +224,7 @@ def test_a_kernel_without_data_has_no_parameter(compiled, recorded):
     assert set(graph.parameter_names) == {()}
 
 
-COPIED = """
+COPIED_PROGRAM = """
 #include <stdio.h>
 static int hits[3000];
 static void visit(int n, int tasks)
@@ -260,7 +260,7 @@ int main(void)
 
 def test_taskloops_of_gcc_with_copies_of_variables_are_right(compiled, recorded):
     """LLVM's runtime loses the end of their data: the recorder calls GCC's copy function itself."""
-    found = recorded(compiled(COPIED))
+    found = recorded(compiled(COPIED_PROGRAM))
     assert found.output == "0 wrong"
     kernels = found.recording.graph.kernels
     loops = sorted(name for name in kernels if name.startswith("visit:"))
@@ -268,7 +268,7 @@ def test_taskloops_of_gcc_with_copies_of_variables_are_right(compiled, recorded)
     assert counts == {"visit:8": 310, "visit:13": 310}
 
 
-REFERRED = """
+REFERRED_PROGRAM = """
 #include <stdio.h>
 static int hits[100];
 static void visit(int &first, int &step, int &end)
@@ -293,7 +293,7 @@ int main()
 @pytest.mark.parametrize("group", ["nogroup", ""])
 def test_taskloops_of_gcc_with_copies_of_references_are_right(group, compiled, recorded):
     """Addresses in the loop's data are numbers in those of a task, which are shorter."""
-    source = REFERRED.replace("nogroup", group)
+    source = REFERRED_PROGRAM.replace("nogroup", group)
     assert recorded(compiled(source, "g++")).output == "0 wrong"
 
 

@@ -19,7 +19,7 @@ from tasksim.recording.openmp.runtime import find_program, find_runtime
 from tests.openmp_programs import EXAMPLES
 
 LIBRARY = '#include <stdio.h>\nvoid f(void) { puts(""); }\n'
-PLAIN = "int main(void) { return 0; }\n"
+PLAIN_PROGRAM = "int main(void) { return 0; }\n"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_facts_about_a_program(fib):
 
 def test_a_static_program_is_refused(compiled):
     with pytest.raises(InputError, match=r"linked statically.*link it without -static"):
-        find_program(compiled(PLAIN, "gcc", "-static"))
+        find_program(compiled(PLAIN_PROGRAM, "gcc", "-static"))
 
 
 def test_a_library_is_refused(compiled):
@@ -49,7 +49,7 @@ def test_a_library_is_refused(compiled):
 
 
 def test_a_program_without_openmp_is_refused(compiled):
-    program = compiled(PLAIN, "gcc", "-fno-openmp")
+    program = compiled(PLAIN_PROGRAM, "gcc", "-fno-openmp")
     with pytest.raises(InputError, match=r"uses no OpenMP.*-fopenmp"):
         find_program(program)
 
@@ -189,7 +189,7 @@ def _damaged(data, places, values):
 def test_damaged_files_are_refused_in_words(tmp_path_factory, changes, cut):
     """Whatever is in a file: facts, or an InputError."""
     path = tmp_path_factory.getbasetemp() / "damaged"
-    data = SMALL if cut > 2500 else SMALL[:cut]
+    data = SMALL_ELF if cut > 2500 else SMALL_ELF[:cut]
     if data:
         data = _damaged(data, *zip(*changes, strict=True))
     path.write_bytes(data)
@@ -226,12 +226,12 @@ def _small():
     return start + segments + interpreter + bytes(5) + symbols + strings + dynamic
 
 
-SMALL = _small()
+SMALL_ELF = _small()
 
 
 def test_a_program_by_hand(tmp_path):
     path = tmp_path / "small"
-    path.write_bytes(SMALL)
+    path.write_bytes(SMALL_ELF)
     elf = read_elf(path)
     assert (elf.machine, elf.interpreter, elf.needed) == ("x86_64", "/lib/ld.so", ("libgomp.so.1",))
     assert (elf.wanted, elf.offered) == ({"GOMP_task"}, {"offered"})

@@ -29,7 +29,7 @@ from tasksim.selective.ranks.choosing import (
 )
 from tasksim.selective.statistics import Statistics
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
 NETWORK = "switch:bandwidth=1MB/s,latency=250ms,model=ideal"
 
 
@@ -97,7 +97,7 @@ def kept(cut, workers, scheduler, orders, chooses, kinds=1, company=True):
     return account, paths
 
 
-def of_kernels(cut, table=SECONDS):
+def of_kernels(cut, table=DURATIONS_S):
     return lambda rank, task: table[cut.graph.kernel_of(int(cut.parts[rank].task[task]))]
 
 
@@ -124,7 +124,7 @@ def test_the_account_is_the_simulated_clusters(scheduler, workers, share, grid):
     account, paths = kept(cut, workers, scheduler, orders, Skips(seconds, message_s, skipped, sent))
     platform = tasksim.Platform.identical(workers)
     cluster = Cluster.alike(platform, nodes, read_network(NETWORK))
-    said = Simulation(graph, cluster, ConstantLibrary(SECONDS), scheduler, grid=grid).run()
+    said = Simulation(graph, cluster, ConstantLibrary(DURATIONS_S), scheduler, grid=grid).run()
     assert account.makespan_s == said.makespan_s
     assert paths.longest.end_s == said.makespan_s
     assert account.messages.executed == len(orders.messages) == sent.sum()
@@ -147,13 +147,13 @@ def drawn():
     return distribute(g.build(), [0, 1, 1], 2)
 
 
-DRAWN = {"make": 1.0, "use": 2.0, "beside": 0.75, "back": 0.5}
+DRAWN_DURATIONS_S = {"make": 1.0, "use": 2.0, "beside": 0.75, "back": 0.5}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_a_hand_drawn_graph(share):
     cut = drawn()
-    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
+    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN_DURATIONS_S)
     skipped, sent = by_draw(cut, share)
     orders = InstantHands(seconds, message_s)
     account, _ = kept(cut, 1, "eager", orders, Skips(seconds, message_s, skipped, sent))
@@ -169,7 +169,7 @@ def test_a_hand_drawn_graph(share):
 
 def test_the_account_says_for_whom_it_waits_and_how_long_that_must_have_taken():
     cut = drawn()
-    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
+    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN_DURATIONS_S)
 
     def skipped(rank, task):
         return rank == 1
@@ -192,7 +192,7 @@ def test_the_account_says_for_whom_it_waits_and_how_long_that_must_have_taken():
 @pytest.mark.parametrize("company", [True, False])
 def test_a_worker_that_has_returned_repeats_its_task_beside_what_is_measured(company):
     cut = drawn()
-    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
+    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN_DURATIONS_S)
     orders = InstantHands(seconds, message_s)
     chooses = Skips(seconds, message_s, lambda rank, task: False, [True, True])
     account = RanksAccount(
@@ -225,7 +225,7 @@ def test_a_worker_that_has_returned_repeats_its_task_beside_what_is_measured(com
 
 def test_a_message_that_is_skipped_takes_no_time_and_the_rest_goes_on():
     cut = drawn()
-    message_s, seconds = [100.0, 0.5], of_kernels(cut, DRAWN)
+    message_s, seconds = [100.0, 0.5], of_kernels(cut, DRAWN_DURATIONS_S)
     orders = InstantHands(seconds, message_s)
     chooses = Skips(seconds, message_s, lambda rank, task: False, [False, False])
     account, _ = kept(cut, 1, "eager", orders, chooses)
@@ -241,7 +241,7 @@ def test_a_message_that_is_skipped_takes_no_time_and_the_rest_goes_on():
 
 def test_a_message_carries_the_counts_of_its_sender():
     cut = drawn()
-    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
+    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN_DURATIONS_S)
     known = RankSignatures(cut)
     statistics = [Statistics(), Statistics()]
     rules = RankRules(policy_of("online"), statistics, 0.0)

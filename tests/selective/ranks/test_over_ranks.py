@@ -32,13 +32,13 @@ def called(*arguments, ranks=2, tool=("-m", "tasksim", "autotune")):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-LINE = ("cholesky", "n=144", "--grid", "1x2", "--workers", "1", "--over")
+AUTOTUNE_ARGUMENTS = ("cholesky", "n=144", "--grid", "1x2", "--workers", "1", "--over")
 
 
 @pytest.mark.slow
 def test_two_ranks_tune_together_and_rank_0_tells():
     done = called(
-        *LINE, "tile_size=24,36,50", "scheduler=lws,prio", "--policy", "local",
+        *AUTOTUNE_ARGUMENTS, "tile_size=24,36,50", "scheduler=lws,prio", "--policy", "local",
         "--tolerance", "100%", "--judge", "1", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -58,7 +58,7 @@ def test_two_ranks_tune_together_and_rank_0_tells():
 
 @pytest.mark.slow
 def test_the_grid_of_ranks_is_an_axis():
-    line = [word for word in LINE if word not in ("--grid", "1x2")]
+    line = [word for word in AUTOTUNE_ARGUMENTS if word not in ("--grid", "1x2")]
     done = called(
         *line, "grid=1x2,2x1,1x3", "owner=row,diamond", "tile_size=24",
         "--judge", "1", "--no-fall-back", "--json",
@@ -77,7 +77,7 @@ def test_the_grid_of_ranks_is_an_axis():
 
 @pytest.mark.slow
 def test_a_configuration_that_no_rank_can_run_leaves_the_others():
-    done = called(*LINE, "tile_size=24", "scheduler=lws,heft,prio", "--json")
+    done = called(*AUTOTUNE_ARGUMENTS, "tile_size=24", "scheduler=lws,heft,prio", "--json")
     assert done.returncode == 0, done.stderr
     rows = {row["values"]["scheduler"]: row for row in json.loads(done.stdout)["choices"]}
     assert rows["heft"]["error"]
@@ -85,7 +85,7 @@ def test_a_configuration_that_no_rank_can_run_leaves_the_others():
     assert rows["prio"]["makespan_s"] > 0
 
 
-ALL = """
+AUTOTUNE_PROGRAM = """
 import tasksim
 from tasksim.graph.distribution.parts import cut_by
 from tasksim.graph.distribution.owners import NodeGrid
@@ -129,13 +129,13 @@ if not ranks.rank:
 @pytest.mark.slow
 def test_real_kernels_and_messages_under_all_policies(tmp_path):
     file = tmp_path / "all.py"
-    file.write_text(ALL)
+    file.write_text(AUTOTUNE_PROGRAM)
     done = called(file, tool=())
     assert done.stdout == "all 2\n", done.stderr
     assert done.returncode == 0
 
 
-FAILING = """
+FAILING_PROGRAM = """
 import os
 import tasksim
 from tasksim import RW
@@ -159,7 +159,7 @@ WITHIN_S = 30
 @pytest.mark.slow
 def test_a_task_that_fails_on_one_rank_ends_all_with_one_message(tmp_path):
     file = tmp_path / "failing.py"
-    file.write_text(FAILING)
+    file.write_text(FAILING_PROGRAM)
     begun = monotonic()
     done = called(
         file, "how=1", "--owner", "round-robin", "--workers", "1", "--over", "scheduler=lws,prio",
@@ -182,13 +182,13 @@ def test_a_task_that_fails_on_one_rank_ends_all_with_one_message(tmp_path):
     ],
 )
 def test_bad_input_is_one_message(options, error):
-    done = called(*LINE, *options)
+    done = called(*AUTOTUNE_ARGUMENTS, *options)
     assert done.returncode == 2
     assert done.stderr.count("Error") == 1
     assert error in done.stderr
 
 
-SLOW = """
+SLOW_PROGRAM = """
 import time
 from pathlib import Path
 import tasksim
@@ -213,7 +213,7 @@ def slow(g, n=1):
 @pytest.mark.slow
 def test_an_interruption_tells_what_is_done_and_ends_all(tmp_path):
     file, begun = tmp_path / "slow.py", tmp_path / "begun"
-    file.write_text(SLOW)
+    file.write_text(SLOW_PROGRAM)
     command = [
         mpiexec(), "-n", "2", sys.executable, "-m", "tasksim", "autotune", file, "--owner",
         "round-robin", "--workers", "1", "--over", "n=1,2", "--by", "full", "--json",

@@ -24,7 +24,7 @@ from tasksim.study.executors.registry import EXECUTORS, opened
 from tasksim.study.sweep import running, studies
 from tasksim.study.sweep.studies import run_study
 
-ONE = [("[3, 4]", "[3]"), ("[4, 8]", "[4]"), ("[1, 2]", "[1]"), ("seeds: 2", "seeds: 1")]
+ONE_CELL = [("[3, 4]", "[3]"), ("[4, 8]", "[4]"), ("[1, 2]", "[1]"), ("seeds: 2", "seeds: 1")]
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_auto_keeps_cells_that_may_misbehave_in_processes(
     monkeypatch.setattr(
         studies, "opened", lambda name, jobs: asked.append(name) or real(name, jobs)
     )
-    path = study_file(*ONE, ("noise: model", f"noise: model{line}"))
+    path = study_file(*ONE_CELL, ("noise: model", f"noise: model{line}"))
     run_study(path, tmp_path / "study", executor="auto", jobs=1, trust=trust)
     assert asked == ["processes"]
 
@@ -133,7 +133,7 @@ def test_any_executor_of_the_standard_library_does(serial, study_file, tmp_path,
 @pytest.mark.parametrize("executor", ["processes", pytest.param("serial", marks=pytest.mark.slow)])
 def test_cells_that_hang_raise_or_take_all_memory_are_rows(study_file, tmp_path, executor):
     path = study_file(
-        *ONE,
+        *ONE_CELL,
         ("- lws", "- misbehaving:Hangs\n  - misbehaving:Raises\n  - misbehaving:Hungry"),
         ("noise: model", "noise: model\nlimits: {time: 3 s, memory: 1 GiB}"),
         ("  - qr tiles=3\n", ""),
@@ -171,7 +171,7 @@ def test_a_cell_whose_process_is_killed_is_tried_again(study_file, tmp_path, mon
 )
 def test_a_cell_that_kills_its_process_costs_no_other(study_file, tmp_path, monkeypatch, executor):
     monkeypatch.setitem(EXECUTORS._found, "spawning", spawning)
-    one = [*ONE, ("  - qr tiles=3\n", "")]
+    one = [*ONE_CELL, ("  - qr tiles=3\n", "")]
     path = study_file(*one, ("- lws", "- misbehaving:Dies\n  - lws"))
     outcome = run_study(path, tmp_path / "study", executor=executor, jobs=2, trust=True)
     found = answers(tmp_path / "study")
@@ -257,7 +257,7 @@ def test_processes_for_cells_with_limits_know_what_can_be_imported_now(
     study_file, tmp_path, monkeypatch, executor
 ):
     """Those of an earlier study of this process knew other places."""
-    limited = [*ONE, ("noise: model", "noise: model\nlimits: {time: 1 h}")]
+    limited = [*ONE_CELL, ("noise: model", "noise: model\nlimits: {time: 1 h}")]
     assert run_study(study_file(*limited), tmp_path / "one", executor=executor).failed == 0
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "own_scheduler_of_later.py").write_text(

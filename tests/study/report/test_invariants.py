@@ -23,14 +23,14 @@ def quick():
 
 
 MAKESPANS = st.floats(1e-6, 1e6)
-FEW = st.sampled_from([1.0, 1.5, 2.0])
+FEW_VALUES = st.sampled_from([1.0, 1.5, 2.0])
 
 
 @st.composite
 def frames(draw):
     """Tables of two to four schedulers, some configurations and seeds, some of them failed."""
     count, seeds = draw(st.integers(1, 8)), draw(st.integers(1, 3))
-    values = draw(st.sampled_from([MAKESPANS, FEW]))
+    values = draw(st.sampled_from([MAKESPANS, FEW_VALUES]))
     failing = st.none() | values if draw(st.booleans()) else values
     schedulers = ["dm", "eager", "lws", "prio"][: draw(st.integers(2, 4))]
     graphs = [name for name in names(count) for _ in range(seeds)]

@@ -17,7 +17,7 @@ from tasksim.study.report.folder import write_report
 from tasksim.study.report.table import StudyTable
 from tasksim.view.style import new_figure
 
-NASTY = "<script>alert(1)</script> | `x` $a_b$ ' \""
+NASTY_TEXT = "<script>alert(1)</script> | `x` $a_b$ ' \""
 
 
 def full_study():
@@ -27,18 +27,22 @@ def full_study():
 
     def makespan(scheduler, seed, tiles, count, _):
         alone = tiles**3 / min(count, tiles) * draws[seed] / 1000
-        return alone * {"eager": 1.2, "prio": 1.0, NASTY: 1.1}[scheduler]
+        return alone * {"eager": 1.2, "prio": 1.0, NASTY_TEXT: 1.1}[scheduler]
 
     table = grid_of(
-        makespan, ("eager", "prio", NASTY), (0, 1), graph__tiles=[4, 8, 16],
+        makespan, ("eager", "prio", NASTY_TEXT), (0, 1), graph__tiles=[4, 8, 16],
         platform__workers__cpu__count=[2, 4, 8],
         platform__links__pcie__bandwidth=["4 GB/s", "16 GB/s"],
     )  # fmt: skip
     frame = table.frame.drop(columns="used")
     frame = frame.assign(lower_bound_s=0.8 * frame["makespan_s"].min(), tasks=100)
     failed = frame.index[:3]
-    frame.loc[failed, ["status", "error", "makespan_s"]] = ["failed", f"{NASTY}\nline 2", np.nan]
-    return StudyTable.of(frame, planned=120, name=NASTY, folder="my study")
+    frame.loc[failed, ["status", "error", "makespan_s"]] = [
+        "failed",
+        f"{NASTY_TEXT}\nline 2",
+        np.nan,
+    ]
+    return StudyTable.of(frame, planned=120, name=NASTY_TEXT, folder="my study")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +71,7 @@ def test_data_are_read_back(folder):
     cells = pd.read_csv(folder / "data/cells.csv")
     assert len(cells) == 108
     tournament = pd.read_csv(folder / "data/tournament.csv")
-    assert tournament["scheduler"].tolist() == ["prio", NASTY, "eager"]
+    assert tournament["scheduler"].tolist() == ["prio", NASTY_TEXT, "eager"]
     assert tournament["mean_ratio"].tolist() == pytest.approx([1.0, 1.1, 1.2])
     for path in (folder / "data").iterdir():
         assert len(pd.read_csv(path))
@@ -195,7 +199,7 @@ def test_a_browser_shows_the_page(folder, tmp_path, scheme):
         browser.prefer(scheme)
         browser.call("Page.navigate", url=(folder / "index.html").as_uri())
         browser.wait("document.readyState === 'complete' && document.querySelector('h1')")
-        assert browser.evaluate("document.querySelector('h1').textContent") == f"Study {NASTY}"
+        assert browser.evaluate("document.querySelector('h1').textContent") == f"Study {NASTY_TEXT}"
         broken = "[...document.images].filter((i) => !i.naturalWidth).length"
         assert browser.evaluate(broken) == 0
         assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")

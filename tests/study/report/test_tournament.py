@@ -8,7 +8,7 @@ from study_tables import names, table_of
 from tasksim.study.report.pairs import PairedMakespans
 from tasksim.study.report.tournament import performance_profile, standings
 
-FOUR = {
+FOUR_SCHEDULERS = {
     "eager": [2.0, 1.0, 3.0, 8.0],
     "lws": [1.0, 1.0, 6.0, 4.0],
     "prio": [4.0, 2.0, 3.0, 2.0],
@@ -23,7 +23,7 @@ def of(makespans, **columns):
 
 
 def test_wins_ties_and_ratios():
-    found, pairs = of(FOUR)
+    found, pairs = of(FOUR_SCHEDULERS)
     assert len(pairs) == 4
     assert {n: (s.wins, s.ties) for n, s in found.items()} == {
         "eager": (0, 2),
@@ -42,14 +42,14 @@ def test_wins_ties_and_ratios():
 
 
 def test_ratios_to_the_bound():
-    found, _ = of(FOUR, lower_bound_s=1.0)
+    found, _ = of(FOUR_SCHEDULERS, lower_bound_s=1.0)
     assert found["eager"].mean_bound_ratio == pytest.approx(48**0.25)
     assert found["eager"].worst_bound_ratio == 8.0
 
 
 @pytest.mark.parametrize("bound", [0.0, math.nan])
 def test_without_a_bound_there_is_no_ratio_to_it(bound):
-    found, _ = of(FOUR, lower_bound_s=bound)
+    found, _ = of(FOUR_SCHEDULERS, lower_bound_s=bound)
     assert found["eager"].mean_bound_ratio is None
 
 
@@ -76,7 +76,7 @@ def test_nobody_to_compare_with():
 
 
 def test_a_profile_by_hand():
-    _, pairs = of(FOUR)
+    _, pairs = of(FOUR_SCHEDULERS)
     profile = performance_profile(pairs)
     assert profile["factor"].tolist() == [1.0, 2.0, 4.0]
     assert profile["eager"].tolist() == [0.5, 0.75, 1.0]

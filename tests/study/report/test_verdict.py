@@ -9,7 +9,7 @@ from tasksim.study.report.findings import examine
 from tasksim.study.report.pairs import PairedMakespans
 from tasksim.study.report.verdict import judge
 
-TEN = np.arange(1.0, 11.0)
+TEN_VALUES = np.arange(1.0, 11.0)
 
 
 def verdict(makespans, graphs=None, seeds=None):
@@ -17,7 +17,9 @@ def verdict(makespans, graphs=None, seeds=None):
 
 
 def test_a_winner_is_backed_by_an_interval():
-    found = verdict({"prio": TEN, "eager": 1.1 * TEN, "lws": 1.2 * TEN}, names(10))
+    found = verdict(
+        {"prio": TEN_VALUES, "eager": 1.1 * TEN_VALUES, "lws": 1.2 * TEN_VALUES}, names(10)
+    )
     assert (found.kind, found.winner) == ("winner", "prio")
     assert found.text == (
         "prio wins: it is faster than each of the 2 others. Makespans of the next one, eager, are "
@@ -28,7 +30,7 @@ def test_a_winner_is_backed_by_an_interval():
 
 
 def test_identical_schedulers_name_no_winner():
-    found = verdict({"eager": TEN, "lws": TEN, "prio": TEN}, names(10))
+    found = verdict({"eager": TEN_VALUES, "lws": TEN_VALUES, "prio": TEN_VALUES}, names(10))
     assert (found.kind, found.winner) == ("no winner", None)
     assert found.alike == ("eager", "lws", "prio")
     assert found.text == "No winner: eager, lws and prio have the same makespans."
@@ -36,7 +38,7 @@ def test_identical_schedulers_name_no_winner():
 
 def test_nearly_identical_schedulers_name_no_winner():
     rng = np.random.default_rng(1)
-    near = {name: TEN * rng.normal(1.0, 0.01, 10) for name in ("eager", "lws", "prio")}
+    near = {name: TEN_VALUES * rng.normal(1.0, 0.01, 10) for name in ("eager", "lws", "prio")}
     found = verdict(near, names(10))
     assert found.kind == "no winner"
     assert "cannot be told apart" in found.text
@@ -55,21 +57,21 @@ def test_chance_names_a_winner_as_rarely_as_it_says():
 
 def test_the_best_of_a_close_pair_is_no_winner_though_both_beat_a_third():
     jitter = np.where(np.arange(10) % 2, 1.01, 0.99)
-    found = verdict({"a": TEN, "b": TEN * jitter, "c": 2 * TEN}, names(10))
+    found = verdict({"a": TEN_VALUES, "b": TEN_VALUES * jitter, "c": 2 * TEN_VALUES}, names(10))
     assert found.kind == "no winner"
     assert set(found.alike) == {"a", "b"}
 
 
 @pytest.mark.parametrize("count", range(1, MIN_BLOCKS))
 def test_of_few_groups_nothing_is_said(count):
-    found = verdict({"a": TEN[:count], "b": 2 * TEN[:count]}, names(count))
+    found = verdict({"a": TEN_VALUES[:count], "b": 2 * TEN_VALUES[:count]}, names(count))
     assert (found.kind, found.winner, found.differences) == ("unknown", None, ())
     plural = "" if count == 1 else "s"
     assert f"there are {count} configuration{plural} to compare in" in found.text
 
 
 def test_one_scheduler_has_nobody_to_beat():
-    assert verdict({"a": TEN}, names(10)).text == ("No comparison: only a has makespans.")
+    assert verdict({"a": TEN_VALUES}, names(10)).text == ("No comparison: only a has makespans.")
     assert "no scheduler has makespans" in verdict({"a": [None]}).text
 
 
@@ -113,7 +115,7 @@ def test_seeds_that_change_nothing_are_one_run():
 
 
 def test_a_winner_that_failed_elsewhere_is_said_to():
-    values = [*TEN, None, None]
-    found = verdict({"prio": values, "eager": [*(1.1 * TEN), 1.0, None]}, names(12))
+    values = [*TEN_VALUES, None, None]
+    found = verdict({"prio": values, "eager": [*(1.1 * TEN_VALUES), 1.0, None]}, names(12))
     assert found.winner == "prio"
     assert found.text.endswith("But it failed in 1 group in which another did not.")

@@ -11,7 +11,7 @@ import tasksim
 from tasksim.study.sweep.store import read_table
 from tasksim.study.sweep.studies import run_study
 
-BASE = """\
+BASE_STUDY = """\
 version: 1
 graphs: [cholesky tiles=3 tile_size=16]
 platforms: [{workers: [1, 2]}]
@@ -26,7 +26,7 @@ def done(study_file, folder, text, **how):
 
 
 def test_identical_workers_stand_in_the_place_of_a_platform(study_file, tmp_path):
-    text = BASE + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
+    text = BASE_STUDY + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
     table = done(study_file, tmp_path / "study", text)
     assert table["platform"].tolist() == ["1 worker", "2 workers"]
     assert table["workers"].tolist() == [1, 2]
@@ -35,7 +35,9 @@ def test_identical_workers_stand_in_the_place_of_a_platform(study_file, tmp_path
 
 
 def test_native_cells_are_run_for_real(study_file, tmp_path):
-    text = BASE.replace("[1, 2]", "[1]") + "clock: native\nschedulers: [eager, lws]\nrepeat: 2\n"
+    text = (
+        BASE_STUDY.replace("[1, 2]", "[1]") + "clock: native\nschedulers: [eager, lws]\nrepeat: 2\n"
+    )
     table = done(study_file, tmp_path / "study", text, executor="processes")
     assert table["tasks"].tolist() == [10] * 4
     assert (table["makespan_s"] > 0).all()
@@ -44,7 +46,7 @@ def test_native_cells_are_run_for_real(study_file, tmp_path):
 
 
 def test_more_metrics_are_more_columns(study_file, tmp_path):
-    text = BASE + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
+    text = BASE_STUDY + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
     plain = done(study_file, tmp_path / "plain", text)
     table = done(study_file, tmp_path / "study", text + "metrics: [idle_s, copies, evictions]\n")
     assert table["idle_s"].tolist() == [0.0, 13.0]
@@ -55,7 +57,7 @@ def test_more_metrics_are_more_columns(study_file, tmp_path):
 
 
 def test_costs_of_paths_are_metrics(study_file, tmp_path):
-    text = BASE + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
+    text = BASE_STUDY + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
     text += "metrics: [path_kernel_s, path_synchronisations, path_words, path_flop]\n"
     table = done(study_file, tmp_path / "study", text)
     assert table["path_kernel_s"].tolist() == [27.0, 20.0]
@@ -111,7 +113,7 @@ def test_an_executor_of_another_package_computes(package, study_file, tmp_path):
     package("theirs", {"tasksim.executors": {"twins": "their_pool:open_pool"}})
     (tmp_path / "site-theirs" / "their_pool.py").write_text(POOL)
     try:
-        text = BASE + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
+        text = BASE_STUDY + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
         done(study_file, tmp_path / "study", text, executor="twins:2")
     finally:
         sys.modules.pop("their_pool", None)
@@ -120,7 +122,7 @@ def test_an_executor_of_another_package_computes(package, study_file, tmp_path):
 
 
 def test_a_study_may_name_nothing_that_is_not_there(study_file, tmp_path):
-    path = study_file(text=BASE.replace("cholesky", "runs/ghost"))
+    path = study_file(text=BASE_STUDY.replace("cholesky", "runs/ghost"))
     with pytest.raises(tasksim.InputError, match=r"study.yaml:2:10: graphs.0: .*runs/ghost"):
         run_study(path, tmp_path / "study")
 

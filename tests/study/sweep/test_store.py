@@ -15,7 +15,7 @@ from shutil import copytree
 
 import pandas as pd
 import pytest
-from study_cases import CELLS, SLOW, answers, mpiexec
+from study_cases import CELLS, SLOW_SCHEDULER, answers, mpiexec
 from tiers import LONG
 
 from tasksim.base.errors import InputError
@@ -23,7 +23,7 @@ from tasksim.base.lockfile import locked
 from tasksim.study.sweep.store import read_cells, read_header, read_table
 from tasksim.study.sweep.studies import run_study
 
-SLOWLY = [
+SLOW_STUDY = [
     ("- lws", "- slowly:Slow\n  - lws"),
     ("noise: model", "noise: model\nlimits: {time: 1 h}"),
 ]
@@ -36,7 +36,7 @@ def parts(folder):
 @pytest.fixture
 def slowly(tmp_path, monkeypatch):
     """A scheduler that takes its time, importable here and in new processes."""
-    (tmp_path / "slowly.py").write_text(SLOW)
+    (tmp_path / "slowly.py").write_text(SLOW_SCHEDULER)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
     yield
@@ -102,14 +102,14 @@ def test_a_study_is_finished_after_it_was_interrupted(study_file, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("slowly")
 def test_a_study_is_finished_after_its_process_was_killed(study_file, tmp_path):
-    run_study(study_file(*SLOWLY), tmp_path / "whole", trust=True, executor="threads", jobs=2)
-    process = started(study_file(*SLOWLY), tmp_path / "study", "processes")
+    run_study(study_file(*SLOW_STUDY), tmp_path / "whole", trust=True, executor="threads", jobs=2)
+    process = started(study_file(*SLOW_STUDY), tmp_path / "study", "processes")
     wait_for_a_part(tmp_path / "study", process)
     process.kill()
     process.communicate()
     (tmp_path / "study" / "cells" / ".x.1a2b3c4d.tmp.parquet").write_text("half a fi")
     assert len(read_table(tmp_path / "study")) > 0  # all of them, if this process had to wait
-    code, _, err = ended(started(study_file(*SLOWLY), tmp_path / "study", "processes"))
+    code, _, err = ended(started(study_file(*SLOW_STUDY), tmp_path / "study", "processes"))
     assert code == 0, err
     pd.testing.assert_frame_equal(answers(tmp_path / "study"), answers(tmp_path / "whole"))
     assert not list((tmp_path / "study" / "cells").glob(".*tmp*"))
@@ -138,7 +138,7 @@ def undisturbed(tmp_path_factory):
 )
 def test_a_study_is_finished_after_many_murders(study_file, undisturbed, tmp_path, executor):
     """Of the command or of a process of it, at any moment; or the disk is full."""
-    file = study_file(*SLOWLY, ("seeds: 2", "seeds: 6"))
+    file = study_file(*SLOW_STUDY, ("seeds: 2", "seeds: 6"))
     whole = undisturbed(file)
     assert (whole["status"] == "done").all(), set(whole["error"].dropna())
     moments = random.Random(executor)
@@ -244,7 +244,7 @@ def test_two_studies_do_not_go_into_one_folder(study_file, tmp_path):
         run_study(other, tmp_path / "study", extend=True)
 
 
-CHANGED = [
+CHANGED_STUDY = [
     ("- lws", "- lws\n  - prio"),
     ("[3, 4]", "[4, 5]"),
     ("seeds: 2", "seeds: 3"),
@@ -256,7 +256,7 @@ def test_a_study_that_has_changed_is_refused_with_what_has_changed(study_file, t
     run_study(study_file(), tmp_path / "study")
     before = answers(tmp_path / "study")
     with pytest.raises(InputError) as caught:
-        run_study(study_file(*CHANGED), tmp_path / "study")
+        run_study(study_file(*CHANGED_STUDY), tmp_path / "study")
     said = str(caught.value)
     for line in (
         "graphs, cholesky, graph.tiles: + 5", "graphs, cholesky, graph.tiles: - 3",
@@ -270,8 +270,8 @@ def test_a_study_that_has_changed_is_refused_with_what_has_changed(study_file, t
 def test_a_study_is_extended(study_file, tmp_path):
     run_study(study_file(), tmp_path / "study")
     before = answers(tmp_path / "study")
-    outcome = run_study(study_file(*CHANGED), tmp_path / "study", extend=True)
-    run_study(study_file(*CHANGED), tmp_path / "other")
+    outcome = run_study(study_file(*CHANGED_STUDY), tmp_path / "study", extend=True)
+    run_study(study_file(*CHANGED_STUDY), tmp_path / "other")
     after, fresh = answers(tmp_path / "study"), answers(tmp_path / "other")
     assert outcome.cells == len(fresh)
     pd.testing.assert_frame_equal(after.head(len(fresh)), fresh, check_dtype=False)

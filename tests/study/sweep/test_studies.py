@@ -17,7 +17,7 @@ from tasksim.study.sweep.store import axes_of, read_table
 from tasksim.study.sweep.studies import run_study
 from tasksim.study.sweep.study_file import read_study
 
-FIRST = ["cell", "graph", "platform", "scheduler", "seed"]
+FIRST_COLUMNS = ["cell", "graph", "platform", "scheduler", "seed"]
 SETTINGS = ["graph.tiles", "platform.workers.cpu.count", "scheduler.beta"]
 LAST = [
     "status", "error", "makespan_s", "lower_bound_s", "critical_path_s", "tasks", "busy_share",
@@ -34,13 +34,13 @@ def small(study_file, tmp_path):
 
 def test_the_table_has_the_columns_that_reports_are_made_of(small):
     table = read_table(small)
-    assert sorted(table.columns) == sorted([*FIRST, *SETTINGS, *LAST])
-    assert list(table.columns)[: len(FIRST)] == FIRST
+    assert sorted(table.columns) == sorted([*FIRST_COLUMNS, *SETTINGS, *LAST])
+    assert list(table.columns)[: len(FIRST_COLUMNS)] == FIRST_COLUMNS
     assert list(table.columns)[-len(LAST) :] == LAST
     assert len(table) == 3 * 3 * 3 * 2
     assert table["cell"].is_unique
     assert set(table["status"]) == {"done"}
-    assert axes_of(table) == [*FIRST[1:], *[c for c in table.columns if c in SETTINGS]]
+    assert axes_of(table) == [*FIRST_COLUMNS[1:], *[c for c in table.columns if c in SETTINGS]]
 
 
 def test_an_answer_is_that_of_the_scenario(small):

@@ -28,7 +28,7 @@ ROOM_WARNING = (
     "memory ram has 1 MiB, and data of 10.5 MiB are at home in it: simulated as if they had room, "
     "and 1 more like it (4 of 12 cells)"
 )
-FAR = (
+EXTRAPOLATION_WARNING = (
     "P2M on cpu: extrapolated to NbCells 8 (measured 31 to 1024), NbParticles 112 to 133 "
     "(measured 1019 to 68394) in 6 of 6 configurations (4 of 12 cells)"
 )
@@ -60,7 +60,7 @@ def warned(found):
 def test_a_study_warns_once_of_all_its_cells(folder, executor):
     said = warned(called(f"run study.yaml -o out --executor {executor}"))
     assert said[0] == ROOM_WARNING
-    assert FAR in said
+    assert EXTRAPOLATION_WARNING in said
     assert len(said) == len(set(said)) == 1 + 4  # of the room; of P2P_in, P2M, M2L_in, L2P
 
 
@@ -68,7 +68,7 @@ def test_json_has_them_and_who_resumes_hears_them_again(folder):
     first, again = (called("run study.yaml -o out --executor serial --json") for _ in range(2))
     found = json.loads(again.stdout)
     assert (found["computed"], found["warnings"][0]) == (0, ROOM_WARNING)
-    assert FAR in found["warnings"]
+    assert EXTRAPOLATION_WARNING in found["warnings"]
     assert found["warnings"] == json.loads(first.stdout)["warnings"]
     assert warned(first) == found["warnings"]
 
@@ -105,7 +105,7 @@ def test_only_what_is_asked_now_counts(folder):
     (folder / "study.yaml").write_text(STUDY.replace("[1MiB, 1GiB]", "1GiB"))
     said = called("run study.yaml -o out --executor serial --extend").stderr
     assert "at home in it" not in said
-    assert FAR.replace("4 of 12", "2 of 6") in said
+    assert EXTRAPOLATION_WARNING.replace("4 of 12", "2 of 6") in said
 
 
 def test_a_store_of_an_earlier_version_warns_of_nothing(folder):

@@ -14,7 +14,7 @@ from view.live.test_nodes import NETWORKS, scenario
 from tasksim.scenario.scenario import Scenario
 from tasksim.view.live.page import explore
 
-KNOWN = """
+KNOWN_SCRIPT = """
 (() => {
   const { scales, live } = tasksimPage.live;
   const noisy = live.machines[""].draws.length;
@@ -22,7 +22,7 @@ KNOWN = """
     schedulers: live.schedulers.map(({ text }) => text) };
 })()
 """
-ASK = """
+ANSWER_SCRIPT = """
 (async () => {
   const { live } = tasksimPage;
   live.panel.status.classList.remove("wrong");
@@ -105,8 +105,8 @@ def test_answers_are_those_of_the_commands(request, pages, driver, name, tmp_pat
     browser.wait("tasksimPage.live.shown === tasksimPage.live.settings")
     browser.evaluate("tasksimPage.live.panel.showIdle = () => { tasksimPage.live.jobs = []; }")
     answered = refused = 0
-    for text in drawn(browser.evaluate(KNOWN), f"{name}{driver}" if LONG else driver):
-        found = browser.evaluate(ASK % text)
+    for text in drawn(browser.evaluate(KNOWN_SCRIPT), f"{name}{driver}" if LONG else driver):
+        found = browser.evaluate(ANSWER_SCRIPT % text)
         if "refused" in found:
             refused += 1
             continue

@@ -16,7 +16,7 @@ from tasksim.view.live.page import explore
 pytestmark = pytest.mark.skipif(
     not (status().available and wasm_status().available), reason="no core for browsers here"
 )
-SHOWN = """
+SHOWN_SCRIPT = """
 (() => {
   const { live, runs } = tasksimPage, [run] = runs;
   return { makespan: live.answer.numbers.makespan, command: live.command,
@@ -46,7 +46,7 @@ def opened(browser, tmp_path):
 def answered(browser):
     """Wait until the page shows what it was asked; return what it shows."""
     browser.wait("tasksimPage.live.shown === tasksimPage.live.settings")
-    return browser.evaluate(SHOWN)
+    return browser.evaluate(SHOWN_SCRIPT)
 
 
 def asked(browser, text):

@@ -5,20 +5,20 @@ import pytest
 
 import tasksim
 
-SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 needs_browser = pytest.mark.skipif(not chromium.PROGRAM, reason=chromium.MISSING)
 
 
 @pytest.fixture(scope="session")
 def cholesky():
     """A run whose times are whole seconds."""
-    return tasksim.simulate("cholesky tiles=6", workers=4, durations=SECONDS, scheduler="prio")
+    return tasksim.simulate("cholesky tiles=6", workers=4, durations=DURATIONS_S, scheduler="prio")
 
 
 @pytest.fixture(scope="session")
 def eager():
     """The same graph under another scheduler."""
-    return tasksim.simulate("cholesky tiles=6", workers=4, durations=SECONDS, scheduler="eager")
+    return tasksim.simulate("cholesky tiles=6", workers=4, durations=DURATIONS_S, scheduler="eager")
 
 
 @pytest.fixture

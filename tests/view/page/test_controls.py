@@ -9,7 +9,9 @@ from tests.view.conftest import make_hybrid
 from tests.view.page.onpage import state
 
 WIDTHS = (360, 1024, 2560)
-NAMED = "[...document.querySelectorAll({})].find((e) => (e.ariaLabel ?? e.textContent) === {})"
+NAMED_SCRIPT = (
+    "[...document.querySelectorAll({})].find((e) => (e.ariaLabel ?? e.textContent) === {})"
+)
 
 
 @pytest.fixture(params=["chromium", "firefox"])
@@ -31,7 +33,7 @@ def page(request, cholesky, eager, tmp_path):
 
 def control(browser, name, kind="button"):
     """Click with the pointer where a control is, in a menu that is open or in the bar."""
-    found = NAMED.format(json.dumps(f"{kind}, label"), json.dumps(name))
+    found = NAMED_SCRIPT.format(json.dumps(f"{kind}, label"), json.dumps(name))
     x, y = browser.evaluate(
         f"(() => {{ const box = {found}.getBoundingClientRect();"
         " return [box.left + box.width / 2, box.top + box.height / 2]; })()"

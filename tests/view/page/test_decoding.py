@@ -7,7 +7,7 @@ import tasksim
 from tasksim.run.metrics import idle_time, kernel_statistics, ready_curve, waits
 from tests.view.conftest import make_hybrid
 
-ALL = "{from: -Infinity, to: Infinity}"
+WHOLE_RANGE = "{from: -Infinity, to: Infinity}"
 
 
 def column(browser, expression, run=0):

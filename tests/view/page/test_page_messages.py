@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tasksim
-from tests.view.page.conftest import SECONDS
+from tests.view.page.conftest import DURATIONS_S
 from tests.view.page.onpage import details, place, state
 from tests.view.page.test_document import read, saved
 
@@ -15,7 +15,7 @@ NETWORK = "switch:bandwidth=1MB/s,latency=1ms"
 def messages_run():
     """A run on four nodes, each message of which takes about as long as a task."""
     return tasksim.simulate(
-        tasksim.generate("cholesky", tiles=6, tile_size=512), workers=2, durations=SECONDS,
+        tasksim.generate("cholesky", tiles=6, tile_size=512), workers=2, durations=DURATIONS_S,
         nodes=4, network=NETWORK,
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_messages_have_arrows_and_a_task_says_what_it_received(show, messages_ru
 
 def test_of_many_messages_only_some_have_arrows(show):
     graph = tasksim.generate("cholesky", tiles=14, tile_size=512)
-    run = tasksim.simulate(graph, workers=2, durations=SECONDS, nodes=4, network=NETWORK)
+    run = tasksim.simulate(graph, workers=2, durations=DURATIONS_S, nodes=4, network=NETWORK)
     browser = show(run)
     assert len(run.messages) > 150
     assert 30 < state(browser, "state.messageArrows[0]") <= 80

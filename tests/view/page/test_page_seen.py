@@ -9,7 +9,7 @@ from tasksim.view.colours import COPY_REASONS, DARK_COPY_REASONS
 from tasksim.view.tokens import CHART_COLOURS
 from tests.view.conftest import from_rows, make_hybrid, make_run
 from tests.view.page.onpage import state
-from tests.view.test_style import DEFICIENCIES, distance
+from tests.view.test_style import COLOUR_DEFICIENCIES, distance
 from tests.view.test_tokens import contrast
 
 LEGEND = "[...document.querySelectorAll('.legend > *')].slice(1).map((e) => e.textContent)"
@@ -106,7 +106,7 @@ def test_copies_are_seen_on_their_ground(mode):
         assert contrast(seen, ground) > (1.2 if name == "copy back, idle" else 2.0), name
 
 
-@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("deficiency", COLOUR_DEFICIENCIES)
 def test_copies_that_hurt_most_stand_out_on_dark_pages(deficiency):
     found = DARK_COPY_REASONS[TransferReason.EVICTION]
     assert distance(found, CHART_COLOURS["idle"][1], deficiency) > 45

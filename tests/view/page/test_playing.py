@@ -5,18 +5,18 @@ import pytest
 import tasksim
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
-from tests.view.page.conftest import SECONDS, needs_browser
+from tests.view.page.conftest import DURATIONS_S, needs_browser
 from tests.view.page.onpage import state
 
 pytestmark = needs_browser
-PLAYED = "tasksimPage.playing"
+PLAYING_SCRIPT = "tasksimPage.playing"
 
 
 @pytest.fixture(scope="module")
 def told():
     """A run under dm with its decisions."""
     return tasksim.simulate(
-        "cholesky tiles=6", workers=3, durations=SECONDS, scheduler="dm", decisions=True
+        "cholesky tiles=6", workers=3, durations=DURATIONS_S, scheduler="dm", decisions=True
     )
 
 
@@ -42,18 +42,18 @@ def moved():
 def texts(browser, part):
     """Return the rows of a table of playing, as lists of texts."""
     return browser.evaluate(
-        f"[...{PLAYED}.places.{part}.querySelectorAll('tbody tr')]"
+        f"[...{PLAYING_SCRIPT}.places.{part}.querySelectorAll('tbody tr')]"
         ".map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
 
 
 def play_at(browser, time):
-    browser.evaluate(f"{PLAYED}.setTime({time})")
+    browser.evaluate(f"{PLAYING_SCRIPT}.setTime({time})")
 
 
 def test_queues_and_workers_are_those_of_the_record(show, told):
     browser = show(told)
-    browser.evaluate(f"{PLAYED}.open()")
+    browser.evaluate(f"{PLAYING_SCRIPT}.open()")
     names = [worker.name for worker in told.workers]
     for time in (0.0, 4.0, 10.5, 22.0, 35.0):
         play_at(browser, time)
@@ -81,20 +81,20 @@ def test_the_decision_has_the_estimates_with_the_chosen_worker_marked(show, told
     ]
     assert [row[0].startswith("✓") for row in rows] == [step.step == 1 for step in steps]
     assert [row[-1] for row in rows] == [f"{step.end_s:g} s" for step in steps]
-    current = f"{PLAYED}.places.decision.querySelectorAll('[aria-current=true]').length"
+    current = f"{PLAYING_SCRIPT}.places.decision.querySelectorAll('[aria-current=true]').length"
     assert browser.evaluate(current) == 1
 
 
 def test_keys_step_from_event_to_event(show, told):
     browser = show(told)
     browser.key("k")
-    assert browser.evaluate(f"{PLAYED}.isOpen")
+    assert browser.evaluate(f"{PLAYING_SCRIPT}.isOpen")
     ends = sorted({*told.tasks.end_s, *told.tasks.start_s, *told.decisions.time_s})
     browser.key("ArrowRight")
     assert state(browser, "state.play") == ends[1]
     browser.key("ArrowRight")
     assert state(browser, "state.play") == ends[2]
-    said = browser.evaluate(f"{PLAYED}.status.textContent")
+    said = browser.evaluate(f"{PLAYING_SCRIPT}.status.textContent")
     assert "starts on" in said
     browser.key("ArrowLeft")
     assert state(browser, "state.play") == ends[1]
@@ -106,13 +106,13 @@ def test_keys_step_from_event_to_event(show, told):
 def test_space_plays_to_the_end(show, told):
     browser = show(told)
     browser.key(" ")
-    assert browser.evaluate(f"{PLAYED}.isPlaying")
+    assert browser.evaluate(f"{PLAYING_SCRIPT}.isPlaying")
     browser.wait("tasksimPage.state.play > 0")
     play_at(browser, told.makespan_s - 0.01)
-    browser.wait(f"!{PLAYED}.isPlaying")
+    browser.wait(f"!{PLAYING_SCRIPT}.isPlaying")
     assert state(browser, "state.play") == told.makespan_s
     browser.key("<")
-    assert browser.evaluate(f"{PLAYED}.duration") == 120
+    assert browser.evaluate(f"{PLAYING_SCRIPT}.duration") == 120
 
 
 def test_with_reduced_motion_it_goes_from_event_to_event(show, told):
@@ -130,7 +130,7 @@ def test_with_reduced_motion_it_goes_from_event_to_event(show, told):
 
 def test_a_click_on_the_axis_sets_the_time(show, told):
     browser = show(told)
-    browser.evaluate(f"{PLAYED}.open()")
+    browser.evaluate(f"{PLAYING_SCRIPT}.open()")
     browser.settle()
     browser.evaluate(
         "(() => { const { chart } = tasksimPage;"
@@ -141,7 +141,7 @@ def test_a_click_on_the_axis_sets_the_time(show, told):
 
 def test_memories_hold_what_was_copied_and_written(show, moved):
     browser = show(moved)
-    browser.evaluate(f"{PLAYED}.open()")
+    browser.evaluate(f"{PLAYING_SCRIPT}.open()")
     # The first task runs on the GPU from 1 to 3 s, the second until 5 s; then b goes back.
     play_at(browser, 0.5)
     ram, gpu = texts(browser, "memories")
@@ -156,12 +156,12 @@ def test_memories_hold_what_was_copied_and_written(show, moved):
 
 def test_without_a_record_the_ready_tasks_are_shown(show, cholesky):
     browser = show(cholesky)
-    browser.evaluate(f"{PLAYED}.open()")
+    browser.evaluate(f"{PLAYING_SCRIPT}.open()")
     play_at(browser, 4.5)
     tasks = cholesky.tasks
     ready = tasks.task[(tasks.ready_s <= 4.5) & (tasks.start_s > 4.5)]
     assert {row[0] for row in texts(browser, "queues")} == {cholesky.label(int(t)) for t in ready}
-    note = browser.evaluate(f"{PLAYED}.places.queues.textContent")
+    note = browser.evaluate(f"{PLAYING_SCRIPT}.places.queues.textContent")
     assert "simulated with --decisions" in note
 
 
@@ -170,8 +170,8 @@ def test_a_thief_is_named(show):
         "fork-join width=6 duration=1", workers=2, scheduler="lws", decisions=True
     )
     browser = show(run)
-    browser.evaluate(f"{PLAYED}.open()")
-    moves = f"{PLAYED}.places.decision.textContent"
+    browser.evaluate(f"{PLAYING_SCRIPT}.open()")
+    moves = f"{PLAYING_SCRIPT}.places.decision.textContent"
     stolen = [
         row.task
         for row in map(run.decisions.row, range(len(run.decisions)))
