@@ -81,12 +81,12 @@ several sizes would show that as such a cost."""
 LATER_TASKS: Final = 10
 """Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
 not near before, either."""
-COLD_S_PER_BYTE: Final = 100e-12
+COLD_S_PER_BYTE: Final = 150e-12
 """Additional time of a task per byte of its data if they come from memory instead of the last-level
-cache, in seconds. Measured with 1,200 runs of tiled Cholesky, LU and QR and the fast multipole
+cache, in seconds. Measured with 1,500 runs of tiled Cholesky, LU and QR and the fast multipole
 method, alone and beside one and two processes per core, on two virtual cores of a Xeon (Sapphire
 Rapids)."""
-MAX_COLD_SHARE: Final = 0.12
+MAX_COLD_SHARE: Final = 0.13
 """Largest share of a task that cold data cost, in the same runs: a processor fetches most data
 while it computes with others."""
 CACHE_BYTES: Final = 32 * 2**20
@@ -96,10 +96,10 @@ without."""
 PULSE_WEIGHT: Final = 0.52
 """Additional time of a task per additional time of work that fills the core, both relative to an
 idle core, in the same runs."""
-BEAT_EXPONENT: Final = 1.6
-"""Exponent of the beat in the time of a task, in the same runs: 0.4 for scalar code, 1.1 to 1.9 for
-vector code, which a processor short of power slows down more than a chain of single steps."""
-MAX_PULSE: Final = 3.0
+BEAT_EXPONENT: Final = 2.0
+"""Exponent of the beat in the time of a task, in the same runs: a processor that is short of power
+slows vector code down more than the chain of single steps that tells the beat."""
+MAX_PULSE: Final = 2.0
 """Largest pulse that counts: two hyper-threads that share a core take twice as long each."""
 MAX_BEAT: Final = 1.4
 """Largest beat that counts: others on a host slow the clock by a tenth, seldom by a quarter."""

@@ -65,9 +65,9 @@ def test_a_kernel_that_waits_without_interruption_blocks(make):
 
 def test_a_task_takes_less_without_others_on_the_same_processor(make):
     run = a_run(make, [0.0, 0.0, 1.0, 0.0, 0.0], [0, 0, 1, 0, 0])
-    tasks = replace(run.tasks, pulse=[1.0, 1.5, 2.0, 100.0, np.nan])
+    tasks = replace(run.tasks, pulse=[1.0, 1.5, 1.8, 100.0, np.nan])
     run = replace(run, tasks=tasks, disturbance=Disturbance((1.0,), (1,), 0.0))
-    factors = [1.0, 1 + 0.5 * PULSE_WEIGHT, 1 + PULSE_WEIGHT, 1 + 2 * PULSE_WEIGHT, 1.0]
+    factors = [1.0, 1 + 0.5 * PULSE_WEIGHT, 1 + 0.8 * PULSE_WEIGHT, 1 + PULSE_WEIGHT, 1.0]
     assert crowding(run) == pytest.approx(factors)
     assert with_core_s(run) == pytest.approx([1.0] * 5)
     assert undisturbed_s(run) == pytest.approx(np.divide(1.0, factors))
